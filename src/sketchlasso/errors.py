@@ -1,0 +1,50 @@
+"""Every exception and warning that sketchlasso raises on purpose.
+
+::
+
+    SketchlassoError
+    |-- InvalidInputError (also ValueError)   data, options or shapes that cannot be used
+    |-- StoredFileError (also ValueError)     a file that is truncated, altered or foreign
+    +-- MissingExtraError (also ImportError)  an optional dependency is not installed
+
+    UserWarning
+    +-- InaccurateWarning                     a result whose duality gap missed the tolerance
+
+Non-convergence is a status of the solution, never an exception.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "InaccurateWarning",
+    "InvalidInputError",
+    "MissingExtraError",
+    "SketchlassoError",
+    "StoredFileError",
+]
+
+
+class SketchlassoError(Exception):
+    """Root of the exceptions raised by sketchlasso."""
+
+
+class InvalidInputError(SketchlassoError, ValueError):
+    """The input cannot be used; the message says what came, what is accepted, what to do."""
+
+
+class StoredFileError(SketchlassoError, ValueError):
+    """A stored file cannot be trusted or understood."""
+
+
+class MissingExtraError(SketchlassoError, ImportError):
+    """An optional dependency is missing; the message holds the install command."""
+
+    def __init__(self, feature: str, package: str, extra: str) -> None:
+        super().__init__(
+            f"{feature} needs the package '{package}', which is not installed; "
+            f"install it with: pip install 'sketchlasso[{extra}]'"
+        )
+
+
+class InaccurateWarning(UserWarning):
+    """Some instances stopped with a duality gap above the requested tolerance."""
