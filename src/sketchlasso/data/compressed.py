@@ -1,0 +1,120 @@
+"""Compressed sparse matrices, walked over their stored entries and never made dense."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from sketchlasso.data.storage import CHUNK, new_digest, sum_of_squares
+from sketchlasso.types import FloatArray, RealArray
+
+__all__ = ["SparseStorage"]
+
+Compressed: TypeAlias = "sparse.csr_array[Any, tuple[int, int]] | sparse.csc_array[Any]"
+
+
+class SparseStorage:
+    """A compressed sparse matrix, by rows or by columns, of 32- or 64-bit indices."""
+
+    has_entries = True
+
+    def __init__(self, matrix: Compressed) -> None:
+        self._matrix = matrix
+        self._transposed = matrix.T
+        self.dtype = matrix.dtype
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples and features, (m, n)."""
+        return self._matrix.shape[0], self._matrix.shape[1]
+
+    @property
+    def density(self) -> float:
+        """Share of entries that are stored."""
+        m, n = self.shape
+        return len(self._matrix.data) / (m * n)
+
+    def entries(self) -> Iterator[tuple[NDArray[Any], NDArray[Any], FloatArray]]:
+        """Yield rows, columns and values of the stored entries, some at a time."""
+        matrix = self._matrix
+        major, position = 0, matrix.indptr
+        while major < len(position) - 1:
+            last = int(np.searchsorted(position, position[major] + CHUNK, side="right")) - 1
+            last = max(last, major + 1)
+            chosen = slice(position[major], position[last])
+            majors = np.repeat(np.arange(major, last), np.diff(position[major : last + 1]))
+            minors = matrix.indices[chosen]
+            values = matrix.data[chosen].astype(np.float64)
+            if matrix.format == "csr":
+                yield majors, minors, values
+            else:
+                yield minors, majors, values
+            major = last
+
+    def matmat(self, V: RealArray) -> RealArray:
+        """Return X V."""
+        return np.asarray(self._matrix @ V)
+
+    def rmatmat(self, U: RealArray) -> RealArray:
+        """Return X'U."""
+        return np.asarray(self._transposed @ U)
+
+    def rows(self, start: int, stop: int) -> SparseStorage:
+        """Return a copy of the rows start, ..., stop - 1."""
+        return SparseStorage(self._matrix[start:stop])
+
+    def squared_norm(self) -> float:
+        """Return the sum of all squared entries."""
+        data = self._matrix.data
+        return sum(sum_of_squares(data[i : i + CHUNK]) for i in range(0, len(data), CHUNK))
+
+    def column_sums(self) -> FloatArray:
+        """Return X'1."""
+        total = np.zeros(self.shape[1])
+        for _, columns, values in self.entries():
+            total += np.bincount(columns, values, minlength=len(total))
+        return total
+
+    def column_deviations(self, means: FloatArray) -> FloatArray:
+        """Return the squared deviations of each column from `means`."""
+        m, n = self.shape
+        total, stored = np.zeros(n), np.zeros(n)
+        for _, columns, values in self.entries():
+            total += np.bincount(columns, (values - means[columns]) ** 2, minlength=n)
+            stored += np.bincount(columns, minlength=n)
+        # The entries that are not stored are zeros, each at distance means_j.
+        return total + (m - stored) * means**2
+
+    def row_deviations(self, means: FloatArray, weights: FloatArray) -> FloatArray:
+        """Return the weighted squared deviations of each row from `means`."""
+        total = np.full(self.shape[0], weights @ means**2)
+        for rows, columns, values in self.entries():
+            # (x - mean)^2 in place of the mean^2 counted for a zero.
+            change = weights[columns] * values * (values - 2 * means[columns])
+            total += np.bincount(rows, change, minlength=len(total))
+        return np.asarray(np.maximum(total, 0.0))
+
+    def row_gram(self, weights: FloatArray) -> FloatArray:
+        """Return X diag(weights) X'."""
+        matrix = self._matrix.astype(np.float64)
+        gram: FloatArray = (matrix @ sparse.diags_array(weights) @ matrix.T).toarray()
+        return gram
+
+    def fingerprint(self) -> str:
+        """Return a digest that the width of the indices does not change."""
+        matrix = self._matrix
+        wide = max(*self.shape, len(matrix.data)) > np.iinfo(np.int32).max
+        index_type = np.dtype(np.int64 if wide else np.int32)
+        digest = new_digest(matrix.format, self.shape, self.dtype)
+        for array, kind in (
+            (matrix.indptr, index_type),
+            (matrix.indices, index_type),
+            (matrix.data, self.dtype),
+        ):
+            for start in range(0, len(array), CHUNK):
+                digest.update(np.ascontiguousarray(array[start : start + CHUNK], dtype=kind).data)
+        return digest.hexdigest()

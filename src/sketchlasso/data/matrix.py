@@ -1,0 +1,188 @@
+"""The one view of X that the rest of the library multiplies with.
+
+Users bring samples in rows and features in columns; the paper's X is the transpose of ours.
+Centring and scaling are applied inside the products, so a sparse X stays sparse:
+
+    A = (X - 1 means') diag(1 / scales),     A V = X (V / scales) - 1 (means'(V / scales))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sketchlasso.data.storage import Storage
+from sketchlasso.data.transform import ColumnTransform
+from sketchlasso.data.validate import MatrixLike, as_storage
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.types import FloatArray, RealArray
+
+__all__ = ["DataMatrix", "MatrixLike", "Meter"]
+
+
+@dataclass
+class Meter:
+    """How often X was walked, and with how many columns it was multiplied."""
+
+    passes: int = 0
+    products: int = 0
+
+    def count(self, products: int = 0) -> None:
+        """Count one pass over X that multiplied it with so many columns."""
+        self.passes += 1
+        self.products += products
+
+
+@dataclass(frozen=True, eq=False)
+class DataMatrix:
+    """A validated data matrix A: X itself, or X with its columns centred and scaled.
+
+    Build one with :meth:`of`.
+
+    Attributes
+    ----------
+    storage : Storage
+        The entries of X, shape (m, n), never copied where they can be used in place.
+    transform : ColumnTransform
+        What centring and scaling do to the columns.
+    meter : Meter
+        Passes over X so far.
+    """
+
+    storage: Storage
+    transform: ColumnTransform = field(default_factory=ColumnTransform)
+    meter: Meter = field(default_factory=Meter)
+
+    @classmethod
+    def of(cls, X: MatrixLike, *, center: bool = False, scale: bool = False) -> DataMatrix:
+        """Validate X and find the means and scales of its columns.
+
+        Parameters
+        ----------
+        X : array-like, memory map, sparse matrix or LinearOperator of shape (m, n)
+        center : bool
+            Whether columns have their means subtracted.
+        scale : bool
+            Whether columns are divided by their standard deviations (those of the population,
+            about the mean, as scikit-learn's StandardScaler); constant columns by 1.
+
+        Returns
+        -------
+        DataMatrix
+        """
+        for name, value in (("center", center), ("scale", scale)):
+            if not isinstance(value, bool | np.bool_):
+                raise InvalidInputError(
+                    f"{name}={value!r} was given, but only True or False is accepted; pass one "
+                    "of them."
+                )
+        matrix = cls(as_storage(X))
+        if not center and not scale:
+            return matrix
+        means = matrix.storage.column_sums() / matrix.shape[0]
+        matrix.meter.count()
+        scales = matrix._standard_deviations(means) if scale else None
+        transform = ColumnTransform(means if center else None, scales)
+        return cls(matrix.storage, transform, matrix.meter)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples and features, (m, n)."""
+        return self.storage.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Floating type of the products."""
+        return self.storage.dtype
+
+    def matmat(self, V: RealArray) -> RealArray:
+        """Return A V, of shape (m, t), for V of shape (n, t)."""
+        self.meter.count(V.shape[1])
+        V = self._divided(V)
+        product = self.storage.matmat(V)
+        if self.transform.means is not None:
+            product -= (self.transform.means @ V).astype(self.dtype)
+        return product
+
+    def rmatmat(self, U: RealArray) -> RealArray:
+        """Return A'U, of shape (n, t), for U of shape (m, t)."""
+        self.meter.count(U.shape[1])
+        product = self.storage.rmatmat(np.ascontiguousarray(U, dtype=self.dtype))
+        if self.transform.means is not None:
+            sums = U.sum(axis=0, dtype=np.float64)
+            product -= np.outer(self.transform.means, sums).astype(self.dtype)
+        return self._divided(product)
+
+    def row_blocks(self, rows: int) -> Iterator[DataMatrix]:
+        """Yield A in blocks of at most so many rows: one pass."""
+        self.meter.count()
+        m = self.shape[0]
+        for start in range(0, m, rows):
+            block = self.storage.rows(start, min(start + rows, m))
+            yield DataMatrix(block, self.transform)
+
+    def row_gram(self) -> FloatArray:
+        """Return A A', of shape (m, m); meant for blocks of few rows."""
+        means, weights = self._means_and_weights()
+        gram = self.storage.row_gram(weights)
+        if self.transform.means is not None:
+            shift = self.storage.matmat((means * weights)[:, None].astype(self.dtype))
+            gram = gram - shift - shift.T + means @ (means * weights)
+        return gram
+
+    def column_lengths(self) -> FloatArray:
+        """Return the squared lengths of the columns of A, of shape (n,)."""
+        self.meter.count()
+        means, weights = self._means_and_weights()
+        return self.storage.column_deviations(means) * weights
+
+    def row_lengths(self) -> FloatArray:
+        """Return the squared lengths of the rows of A, of shape (m,)."""
+        self.meter.count()
+        return self.storage.row_deviations(*self._means_and_weights())
+
+    def squared_norm(self) -> float:
+        """Return the squared Frobenius norm of A."""
+        if self.transform.is_identity:
+            self.meter.count()
+            return self.storage.squared_norm()
+        return float(self.column_lengths().sum())
+
+    def mean_shift(self) -> float:
+        """Return ||1 means' diag(1/scales)||_2, the size of what centring subtracts."""
+        if self.transform.means is None:
+            return 0.0
+        means, weights = self._means_and_weights()
+        return float(np.sqrt(self.shape[0] * (means**2 @ weights)))
+
+    def fingerprint(self) -> str:
+        """Return a digest of X, before centring and scaling.
+
+        The digest covers shape, floating type and entries; it depends on whether X is dense,
+        CSR or CSC. Of a LinearOperator it covers shape and type only.
+        """
+        return self.storage.fingerprint()
+
+    def _means_and_weights(self) -> tuple[FloatArray, FloatArray]:
+        n = self.shape[1]
+        means = np.zeros(n) if self.transform.means is None else self.transform.means
+        scales = self.transform.scales
+        return means, np.ones(n) if scales is None else scales**-2.0
+
+    def _divided(self, V: RealArray) -> RealArray:
+        scales = self.transform.scales
+        if scales is None:
+            return np.ascontiguousarray(V, dtype=self.dtype)
+        return np.asarray(V / scales[:, None], dtype=self.dtype)
+
+    def _standard_deviations(self, means: FloatArray) -> FloatArray:
+        m = self.shape[0]
+        variances = self.storage.column_deviations(means) / m
+        self.meter.count()
+        # What rounding leaves of a constant column.
+        floor = m * np.finfo(np.float64).eps * variances
+        floor = floor + (m * np.finfo(np.float64).eps * means) ** 2
+        return np.sqrt(np.where(variances <= floor, 1.0, variances))

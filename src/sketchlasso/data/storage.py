@@ -1,0 +1,73 @@
+"""What the data room asks of a stored matrix, however it is stored."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Protocol
+
+import numpy as np
+
+from sketchlasso.types import FloatArray, RealArray
+
+__all__ = ["CHUNK", "Storage", "new_digest", "sum_of_squares"]
+
+# Entries handled at a time by walks over a matrix: temporaries of a few MiB.
+CHUNK = 1 << 19
+
+
+class Storage(Protocol):
+    """What the data room asks of a stored matrix X of shape (m, n)."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples and features, (m, n)."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Floating type of the products."""
+
+    @property
+    def has_entries(self) -> bool:
+        """Whether single rows and entries can be read."""
+
+    @property
+    def density(self) -> float:
+        """Share of entries that are stored."""
+
+    def matmat(self, V: RealArray) -> RealArray:
+        """Return X V."""
+
+    def rmatmat(self, U: RealArray) -> RealArray:
+        """Return X'U."""
+
+    def rows(self, start: int, stop: int) -> Storage:
+        """Return the rows start, ..., stop - 1."""
+
+    def squared_norm(self) -> float:
+        """Return the sum of all squared entries."""
+
+    def column_sums(self) -> FloatArray:
+        """Return X'1, of shape (n,)."""
+
+    def column_deviations(self, means: FloatArray) -> FloatArray:
+        """Return sum_i (x_ij - means_j)^2 for every column j, of shape (n,)."""
+
+    def row_deviations(self, means: FloatArray, weights: FloatArray) -> FloatArray:
+        """Return sum_j weights_j (x_ij - means_j)^2 for every row i, of shape (m,)."""
+
+    def row_gram(self, weights: FloatArray) -> FloatArray:
+        """Return X diag(weights) X', of shape (m, m)."""
+
+    def fingerprint(self) -> str:
+        """Return a digest of shape, type and entries."""
+
+
+def new_digest(*header: object) -> hashlib._Hash:
+    """Return a SHA-256 that has taken in the header's words."""
+    return hashlib.sha256("|".join(str(part) for part in header).encode())
+
+
+def sum_of_squares(values: RealArray) -> float:
+    """Return the sum of squared entries, added up in float64."""
+    flat = values.ravel().astype(np.float64, copy=False)
+    return float(flat @ flat)

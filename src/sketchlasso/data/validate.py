@@ -1,0 +1,136 @@
+"""Turn what a user calls X into a stored matrix, or say in one sentence why not."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator
+
+from sketchlasso.data.compressed import SparseStorage
+from sketchlasso.data.dense import DenseStorage
+from sketchlasso.data.operator import OperatorStorage
+from sketchlasso.data.storage import CHUNK, Storage
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.types import RealArray
+
+__all__ = ["MatrixLike", "as_factor", "as_storage"]
+
+MatrixLike: TypeAlias = (
+    "ArrayLike | sparse.sparray[Any, Any] | sparse.spmatrix[Any] | LinearOperator[Any]"
+)
+
+
+def as_storage(X: MatrixLike) -> Storage:
+    """Return X as dense, sparse or operator storage.
+
+    Parameters
+    ----------
+    X : array-like, memory map, sparse matrix or LinearOperator of shape (m, n)
+        float32 stays float32, any other real type is computed with as float64. Sparse formats
+        other than CSR and CSC are converted to CSR.
+
+    Returns
+    -------
+    Storage
+
+    Raises
+    ------
+    InvalidInputError
+        X is not a matrix of finite real numbers.
+    """
+    if isinstance(X, LinearOperator):
+        _check_shape(tuple(X.shape))
+        _check_kind(np.dtype(X.dtype))
+        return OperatorStorage(X)
+    if sparse.issparse(X):
+        return _sparse_storage(X)
+    try:
+        values = X if isinstance(X, np.memmap) else np.asarray(X)
+    except ValueError as ragged:
+        raise InvalidInputError(
+            "X could not be read as a matrix because its rows differ in length, but an array of "
+            "shape (n_samples, n_features) is needed; give every row the same number of entries."
+        ) from ragged
+    return _dense_storage(values)
+
+
+def as_factor(name: str, values: ArrayLike) -> RealArray:
+    """Return a copy of a thin factor (rows, rank), float32 or float64, checked as X is."""
+    array = np.asarray(values)
+    _check_shape(array.shape, name, "(rows, rank)")
+    _check_kind(array.dtype, name)
+    kept = array.dtype == np.float32
+    factor: RealArray = array.astype(np.float32) if kept else array.astype(np.float64)
+    if not np.isfinite(factor).all():
+        row, column = np.argwhere(~np.isfinite(factor))[0]
+        raise _not_finite(int(row), int(column), factor[row, column], name)
+    return factor
+
+
+def _dense_storage(values: NDArray[Any]) -> DenseStorage:
+    _check_shape(values.shape)
+    _check_kind(values.dtype)
+    # A memory map is cast block by block; an array in memory is cast once.
+    if values.dtype.kind in "biu" and not isinstance(values, np.memmap):
+        values = values.astype(np.float64)
+    storage = DenseStorage(values)
+    if values.dtype.kind == "f":
+        for chosen, block in storage.blocks():
+            if not np.isfinite(block).all():
+                row, column = np.argwhere(~np.isfinite(block))[0]
+                raise _not_finite(chosen.start + int(row), int(column), block[row, column])
+    return storage
+
+
+def _sparse_storage(X: Any) -> SparseStorage:
+    _check_shape(tuple(X.shape))
+    _check_kind(X.dtype)
+    array = sparse.csc_array(X) if X.format == "csc" else sparse.csr_array(X)
+    if not array.has_canonical_format:
+        # Repeated entries are fine for products but not for sums of squares.
+        array = array.copy()
+        array.sum_duplicates()
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float64)
+    for start in range(0, len(array.data), CHUNK):
+        bad = np.flatnonzero(~np.isfinite(array.data[start : start + CHUNK]))
+        if len(bad):
+            place = start + int(bad[0])
+            major = int(np.searchsorted(array.indptr, place, side="right")) - 1
+            minor = int(array.indices[place])
+            row, column = (major, minor) if array.format == "csr" else (minor, major)
+            raise _not_finite(row, column, array.data[place])
+    return SparseStorage(array)
+
+
+def _check_shape(
+    shape: tuple[int, ...], name: str = "X", wanted: str = "(n_samples, n_features)"
+) -> None:
+    if len(shape) != 2:
+        raise InvalidInputError(
+            f"{name} has shape {shape}, but a matrix of shape {wanted} is needed; reshape it to "
+            "two dimensions."
+        )
+    if 0 in shape:
+        raise InvalidInputError(
+            f"{name} is empty (shape {shape}), but at least one row and one column are needed; "
+            "pass a matrix with entries."
+        )
+
+
+def _check_kind(dtype: np.dtype[Any], name: str = "X") -> None:
+    if dtype.kind not in "biuf":
+        raise InvalidInputError(
+            f"{name} has entries of type {dtype}, but real numbers are needed; convert it with "
+            f"{name}.astype(float)."
+        )
+
+
+def _not_finite(row: int, column: int, value: object, name: str = "X") -> InvalidInputError:
+    return InvalidInputError(
+        f"{name} holds {value} in row {row}, column {column}, but every entry must be finite; "
+        "replace or drop such entries first."
+    )

@@ -1,0 +1,1 @@
+"""Arrays in, arrays out: linear algebra that knows nothing of regression."""

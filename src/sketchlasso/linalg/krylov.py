@@ -1,0 +1,115 @@
+"""Orthonormal bases of block Krylov spaces, with the Gram matrix of A on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from sketchlasso.linalg.factor import (
+    column_lengths,
+    divide_by_triangle,
+    orthonormal_basis,
+    triangular_factor,
+)
+from sketchlasso.linalg.operator import LinearMap
+from sketchlasso.types import RealArray
+
+__all__ = ["KrylovSpace", "gaussian", "krylov_space"]
+
+# Share of a block's size below which what is left after projection is rounding noise.
+LOST_DIRECTION = 100.0
+
+
+@dataclass(frozen=True, eq=False)
+class KrylovSpace:
+    """An orthonormal basis B and the Gram matrix B'A A'B on it.
+
+    Attributes
+    ----------
+    basis : ndarray of shape (m, d)
+    gram : ndarray of shape (d, d)
+        Symmetric positive semidefinite up to rounding.
+    """
+
+    basis: RealArray
+    gram: RealArray
+
+    def leading(self, count: int) -> RealArray:
+        """Return the Ritz vectors (m, count) of the largest eigenvalues, largest first."""
+        vectors = linalg.eigh(self.gram, check_finite=False)[1]
+        return self.basis @ np.ascontiguousarray(vectors[:, ::-1][:, :count])
+
+    def largest_singular_value(self) -> float:
+        """Return the largest Ritz value's root: a lower bound on ||A||_2."""
+        values = linalg.eigvalsh(self.gram, check_finite=False)
+        return float(np.sqrt(max(values[-1], 0.0)))
+
+
+def gaussian(rng: np.random.Generator, rows: int, columns: int, like: LinearMap) -> RealArray:
+    """Return standard normal entries (rows, columns) in the floating type of a map."""
+    dtype = np.float32 if like.dtype == np.float32 else np.float64
+    return rng.standard_normal((rows, columns), dtype=dtype)
+
+
+def krylov_space(
+    A: LinearMap, start: RealArray, dimension: int, rng: np.random.Generator
+) -> KrylovSpace:
+    """Return the span of start, (AA')start, (AA')^2 start, ... up to a dimension.
+
+    Every new block is orthogonalised twice against the whole basis, which therefore stays
+    orthonormal to rounding; where the space is exhausted before the dimension is reached
+    (repeated singular values, low rank), random directions take the lost ones' places.
+
+    Parameters
+    ----------
+    A : LinearMap of shape (m, n)
+    start : ndarray of shape (m, b)
+    dimension : int
+        Number of basis vectors, at most m.
+    rng : Generator
+        Source of the replacements.
+
+    Returns
+    -------
+    KrylovSpace
+    """
+    m = A.shape[0]
+    dimension = min(dimension, m)
+    basis = np.empty((m, dimension), dtype=A.dtype)
+    gram = np.zeros((dimension, dimension), dtype=A.dtype)
+    block = start
+    shares = np.zeros((0, block.shape[1]), dtype=A.dtype)
+    done = 0
+    while done < dimension:
+        width = min(block.shape[1], dimension - done)
+        new = _new_directions(basis[:, :done], block[:, :width], shares[:, :width], rng)
+        basis[:, done : done + width] = new
+        block = A.matmat(A.rmatmat(new))
+        done += width
+        # Column block of B'AA'B; the part above the diagonal is all that is needed.
+        shares = basis[:, :done].T @ block
+        gram[:done, done - width : done] = shares
+    upper = np.triu(gram, 1)
+    return KrylovSpace(basis, upper + upper.T + np.diag(np.diag(gram)))
+
+
+def _new_directions(
+    basis: RealArray, block: RealArray, shares: RealArray, rng: np.random.Generator
+) -> RealArray:
+    """Return orthonormal columns spanning the block off the basis; shares = basis'block."""
+    rest = basis @ shares
+    np.subtract(block, rest, out=rest)
+    floor = LOST_DIRECTION * np.finfo(block.dtype).eps * column_lengths(block).max()
+    R = triangular_factor(rest)
+    if R is not None and np.diag(R).min() > floor:
+        Q = divide_by_triangle(rest, R)
+    else:
+        Q, R = linalg.qr(rest, mode="economic", check_finite=False)
+        lost = np.abs(np.diag(R)) <= floor
+        Q[:, lost] = rng.standard_normal((len(Q), int(lost.sum()))) / np.sqrt(len(Q))
+    # Columns that all but cancelled in the first round carry its rounding, enlarged; now that
+    # all have length one, a second round leaves none.
+    Q -= basis @ (basis.T @ Q)
+    return np.ascontiguousarray(orthonormal_basis(Q, rounds=1))

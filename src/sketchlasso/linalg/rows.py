@@ -1,0 +1,23 @@
+"""Sparse matrices put together row by row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = ["stack_rows"]
+
+
+def stack_rows(
+    pieces: list[tuple[IntArray, FloatArray]], n_features: int
+) -> sparse.csr_array[Any, tuple[int, int]]:
+    """Sparse rows (b, n) from (indices, values) pairs."""
+    lengths = [len(indices) for indices, _ in pieces]
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    indices = np.concatenate([i for i, _ in pieces]) if pieces else np.empty(0, dtype=np.intp)
+    values = np.concatenate([v for _, v in pieces]) if pieces else np.empty(0)
+    return sparse.csr_array((values, indices, indptr), shape=(len(pieces), n_features))

@@ -1,0 +1,14 @@
+"""Sketches of a data matrix: X ~ Q P' with a radius that bounds the error."""
+
+from sketchlasso.sketch.api import SketchMethod, sketch
+from sketchlasso.sketch.sketch import Sketch, SketchCost, load_sketch
+from sketchlasso.sketch.user import sketch_from_factors
+
+__all__ = [
+    "Sketch",
+    "SketchCost",
+    "SketchMethod",
+    "load_sketch",
+    "sketch",
+    "sketch_from_factors",
+]

@@ -1,0 +1,202 @@
+"""The function that makes a sketch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sketchlasso.data import DataMatrix, MatrixLike
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.sketch.exact import exact
+from sketchlasso.sketch.factors import Factors
+from sketchlasso.sketch.frequent_directions import frequent_directions
+from sketchlasso.sketch.nystrom import nystrom
+from sketchlasso.sketch.options import (
+    DEFAULT_RANK,
+    Axis,
+    Distribution,
+    RandomState,
+    SketchOptions,
+    Weights,
+    checked_options,
+    checked_radius,
+    checked_rank,
+    checked_tolerance,
+    seed_of,
+)
+from sketchlasso.sketch.projection import projection
+from sketchlasso.sketch.radius import find_radius
+from sketchlasso.sketch.rank import sketch_to_tolerance
+from sketchlasso.sketch.sampling import sampling
+from sketchlasso.sketch.sketch import Sketch, SketchCost
+from sketchlasso.sketch.subspace import krylov, power, randomized
+
+__all__ = ["SketchMethod", "sketch"]
+
+SketchMethod: TypeAlias = Literal[
+    "power",
+    "randomized",
+    "krylov",
+    "projection",
+    "sampling",
+    "nystrom",
+    "frequent_directions",
+    "exact",
+]
+
+
+@dataclass(frozen=True)
+class _Method:
+    """How to make factors, and which options that reads."""
+
+    build: Callable[[DataMatrix, int, SketchOptions, np.random.Generator], Factors]
+    options: tuple[str, ...] = ()
+    needs_entries: bool = False
+
+
+METHODS: dict[str, _Method] = {
+    "power": _Method(power, ("n_iter", "oversampling")),
+    "randomized": _Method(randomized, ("n_iter", "oversampling")),
+    "krylov": _Method(krylov, ("n_iter", "oversampling")),
+    "projection": _Method(projection, ("distribution", "oversampling")),
+    "sampling": _Method(sampling, ("axis", "weights", "oversampling"), needs_entries=True),
+    "nystrom": _Method(nystrom, ("distribution", "oversampling")),
+    "frequent_directions": _Method(frequent_directions, ("oversampling",), needs_entries=True),
+    "exact": _Method(exact),
+}
+
+
+def sketch(
+    X: MatrixLike,
+    y: ArrayLike | None = None,
+    *,
+    rank: int = DEFAULT_RANK,
+    tol: float | None = None,
+    method: SketchMethod = "randomized",
+    center: bool = False,
+    scale: bool = False,
+    radius: float | Literal["spectral", "frobenius"] = "spectral",
+    random_state: RandomState = None,
+    n_iter: int | None = None,
+    oversampling: int | None = None,
+    axis: Axis | None = None,
+    weights: Weights | None = None,
+    distribution: Distribution | None = None,
+) -> Sketch:
+    """Approximate a data matrix by two thin factors, X ~ Q P', with a bound on the error.
+
+    Parameters
+    ----------
+    X : array-like, memory map, CSR or CSC matrix, or LinearOperator, shape (m, n)
+        Samples in rows, features in columns. float32 stays float32. Never made dense, never
+        copied whole where its type allows products in place.
+    y : None
+        Reserved: no method uses the response yet, and one that is given is refused.
+    rank : int, default 50
+        Number of columns of P and Q, at most min(m, n); with `tol`, the most that may be used.
+        When left out it is min(50, m, n), and min(m, n) for ``method="exact"``.
+    tol : float, optional
+        Choose the smallest rank whose radius is at most ``tol * ||X||_2``, X centred and scaled
+        as asked. It is an error if `rank` does not suffice.
+    method : str
+        ``"randomized"``: Krylov space of a narrow random start; fewest products.
+        ``"krylov"``: block Krylov space as wide as the sketch; few passes over X.
+        ``"power"``: subspace iteration, the paper's.
+        ``"projection"``: range of X times a random matrix; two passes.
+        ``"nystrom"``: Nystroem approximation of X X'; three passes.
+        ``"sampling"``: span of sampled rows or columns.
+        ``"frequent_directions"``: one pass over row blocks and a second for Q; deterministic.
+        ``"exact"``: the singular value decomposition; radius 0 at full rank.
+    center, scale : bool
+        Whether the sketch is of X with columns of mean zero, and of standard deviation one.
+    radius : "spectral", "frobenius" or float
+        Norm of X - QP' to bound from above, see :mod:`sketchlasso.sketch.radius`; or the
+        number to record instead (0: the non-robust model).
+    random_state : int, Generator, RandomState or None
+        The seed it stands for is recorded, and repeats the sketch.
+    n_iter : int, optional
+        Iterations of ``power`` (8) and ``krylov`` (2), blocks of ``randomized`` (9).
+    oversampling : int, optional
+        Columns worked with beyond the rank.
+    axis : {"rows", "columns"}, optional
+        What ``sampling`` samples (rows).
+    weights : {"length", "leverage"}, optional
+        Probabilities of ``sampling``: squared lengths (default) or leverage scores.
+    distribution : {"gaussian", "sparse"}, optional
+        Random matrix of ``projection`` and ``nystrom`` (gaussian).
+
+    Returns
+    -------
+    Sketch
+
+    Raises
+    ------
+    InvalidInputError
+        With one sentence: what came, what is accepted, what to do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sketchlasso.sketch import sketch
+    >>> X = np.random.default_rng(0).standard_normal((200, 100))
+    >>> found = sketch(X, rank=20, random_state=0)
+    >>> bool(np.linalg.norm(X - found.Q @ found.P.T, 2) <= found.radius)
+    True
+    """
+    start = perf_counter()
+    options = SketchOptions(n_iter, oversampling, axis, weights, distribution)
+    chosen = _chosen_method(method, y, options)
+    bound = checked_radius(radius)
+    tolerance = checked_tolerance(tol, bound)
+    seed = seed_of(random_state)
+    A = DataMatrix.of(X, center=center, scale=scale)
+    if chosen.needs_entries and not A.storage.has_entries:
+        raise InvalidInputError(
+            f"method={method!r} was given for a LinearOperator, which has no rows to read, but "
+            "the method needs them; pass an array or a sparse matrix, or use "
+            "method='randomized'."
+        )
+    largest = checked_rank(rank, A.shape, full=method == "exact")
+    factor_rng, radius_rng = np.random.default_rng(seed).spawn(2)
+
+    def build(size: int) -> Factors:
+        return chosen.build(A, size, options, factor_rng)
+
+    if tolerance is None:
+        factors = build(largest)
+        found = find_radius(A, factors, bound, radius_rng)
+    else:
+        factors, found = sketch_to_tolerance(A, build, largest, tolerance, radius_rng)
+    return Sketch(
+        factors.P,
+        factors.Q,
+        found.value,
+        factors.singular_values,
+        method,
+        radius_kind=found.kind,
+        radius_failure_probability=found.failure_probability,
+        seed=seed,
+        column_means=A.transform.means,
+        column_scales=A.transform.scales,
+        fingerprint=A.fingerprint(),
+        cost=SketchCost(A.meter.passes, A.meter.products, perf_counter() - start),
+    )
+
+
+def _chosen_method(method: str, y: ArrayLike | None, options: SketchOptions) -> _Method:
+    if not isinstance(method, str) or method not in METHODS:
+        raise InvalidInputError(
+            f"method={method!r} was given, but one of {', '.join(map(repr, METHODS))} is "
+            "accepted; pass one of them, or bring factors to sketch_from_factors."
+        )
+    if y is not None:
+        raise InvalidInputError(
+            f"y was given, but method={method!r} does not use the response; leave y out."
+        )
+    checked_options(options, method, METHODS[method].options)
+    return METHODS[method]

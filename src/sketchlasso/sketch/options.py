@@ -1,0 +1,167 @@
+"""Options of the sketching methods, and the sentences that refuse bad ones."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, fields
+from typing import Any, Literal, TypeAlias, TypeGuard, get_args
+
+import numpy as np
+
+from sketchlasso.errors import InvalidInputError
+
+__all__ = [
+    "DEFAULT_RANK",
+    "Axis",
+    "Distribution",
+    "SketchOptions",
+    "Weights",
+    "checked_options",
+    "checked_radius",
+    "checked_rank",
+    "checked_tolerance",
+    "seed_of",
+]
+
+Axis: TypeAlias = Literal["rows", "columns"]
+Weights: TypeAlias = Literal["length", "leverage"]
+Distribution: TypeAlias = Literal["gaussian", "sparse"]
+RandomState: TypeAlias = "int | np.random.Generator | np.random.RandomState | None"
+
+RADIUS_NAMES = ("spectral", "frobenius")
+
+
+class _DefaultRank(int):
+    """50, and known not to be the user's choice: it may shrink to fit a small matrix."""
+
+
+DEFAULT_RANK = _DefaultRank(50)
+
+
+@dataclass(frozen=True)
+class SketchOptions:
+    """What a user may set beyond rank and method; None leaves the choice to the method.
+
+    Attributes
+    ----------
+    n_iter : int or None
+    oversampling : int or None
+    axis : {"rows", "columns"} or None
+    weights : {"length", "leverage"} or None
+    distribution : {"gaussian", "sparse"} or None
+    """
+
+    n_iter: int | None = None
+    oversampling: int | None = None
+    axis: Axis | None = None
+    weights: Weights | None = None
+    distribution: Distribution | None = None
+
+    def given(self) -> list[str]:
+        """Return the names of the options that were set."""
+        return [field.name for field in fields(self) if getattr(self, field.name) is not None]
+
+
+def checked_options(options: SketchOptions, method: str, accepted: Collection[str]) -> None:
+    """Refuse options that the method does not use, and values that are none."""
+    for name in options.given():
+        if name not in accepted:
+            usable = f"only {_listed(sorted(accepted))}" if accepted else "no option"
+            raise InvalidInputError(
+                f"{name}={getattr(options, name)!r} was given, but method={method!r} accepts "
+                f"{usable}; leave {name} out."
+            )
+    _check_integer("n_iter", options.n_iter, 1)
+    _check_integer("oversampling", options.oversampling, 0)
+    _check_name("axis", options.axis, get_args(Axis))
+    _check_name("weights", options.weights, get_args(Weights))
+    _check_name("distribution", options.distribution, get_args(Distribution))
+
+
+def checked_rank(rank: object, shape: tuple[int, int], *, full: bool) -> int:
+    """Return a usable rank; an unset one shrinks to fit, or is complete if `full`."""
+    largest = min(shape)
+    if isinstance(rank, _DefaultRank):
+        return largest if full else min(int(rank), largest)
+    if not _is_integer(rank) or not 1 <= int(rank) <= largest:
+        raise InvalidInputError(
+            f"rank={rank!r} was given for X of shape {shape}, but an integer from 1 to {largest} "
+            "is accepted; choose one in that range."
+        )
+    return int(rank)
+
+
+def checked_tolerance(tol: object, radius: object) -> float | None:
+    """Return the relative tolerance on the radius, or None."""
+    if tol is None:
+        return None
+    if not _is_real(tol) or not 0 < float(tol) < 1:
+        raise InvalidInputError(
+            f"tol={tol!r} was given, but a number above 0 and below 1, the share of ||X|| that "
+            "the radius may reach, is accepted; choose one in that range or leave tol out."
+        )
+    if radius != "spectral":
+        raise InvalidInputError(
+            f"tol={tol!r} was given with radius={radius!r}, but a tolerance is kept on the "
+            "spectral radius only; pass radius='spectral' or leave tol out."
+        )
+    return float(tol)
+
+
+def checked_radius(radius: object) -> float | str:
+    """Return the radius as a number or one of the names."""
+    if isinstance(radius, str):
+        if radius in RADIUS_NAMES:
+            return radius
+    elif _is_real(radius) and 0 <= float(radius) < np.inf:
+        return float(radius)
+    names = ", ".join(map(repr, RADIUS_NAMES))
+    raise InvalidInputError(
+        f"radius={radius!r} was given, but {names} or a finite number >= 0 is "
+        "accepted; pass one of them."
+    )
+
+
+def seed_of(random_state: RandomState) -> int:
+    """Return the seed that a random state stands for; None draws a fresh one."""
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    if _is_integer(random_state) and random_state >= 0:
+        return int(random_state)
+    raise InvalidInputError(
+        f"random_state={random_state!r} was given, but an integer >= 0, a numpy Generator or "
+        "RandomState, or None is accepted; pass one of them."
+    )
+
+
+def _check_integer(name: str, value: object, smallest: int) -> None:
+    if value is None or (_is_integer(value) and int(value) >= smallest):
+        return
+    raise InvalidInputError(
+        f"{name}={value!r} was given, but an integer >= {smallest} is accepted; pass one or leave "
+        f"{name} out."
+    )
+
+
+def _check_name(name: str, value: object, accepted: tuple[Any, ...]) -> None:
+    if value is not None and value not in accepted:
+        raise InvalidInputError(
+            f"{name}={value!r} was given, but {_listed(accepted)} is accepted; pass one of them."
+        )
+
+
+def _is_integer(value: object) -> TypeGuard[int]:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _is_real(value: object) -> TypeGuard[float]:
+    return _is_integer(value) or isinstance(value, float | np.floating)
+
+
+def _listed(names: Collection[str]) -> str:
+    quoted = [repr(name) for name in names]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"

@@ -1,0 +1,150 @@
+"""The radius of a sketch: how far ||A - QP'|| can be, erring upward.
+
+``spectral``
+    With probability at least 1 - 1e-6 over the random start, no smaller than ||A - QP'||_2 and
+    at most 10 % above it (:mod:`sketchlasso.linalg.norms` proves the bound); where the smaller
+    side of A is short, the norm is computed from all entries and the probability is 1. Never
+    above ``frobenius`` where that is known.
+``frobenius``
+    ||A - QP'||_F, from sums of squares; no probability is involved.
+
+Both have an allowance for rounding added, so that the statement holds for the stored factors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from sketchlasso.data import DataMatrix
+from sketchlasso.linalg.norms import norm_bound
+from sketchlasso.linalg.operator import LowRankResidual
+from sketchlasso.sketch.factors import Factors
+from sketchlasso.types import RealArray
+
+__all__ = [
+    "FAILURE_PROBABILITY",
+    "Radius",
+    "RadiusKind",
+    "find_radius",
+    "frobenius_radius",
+    "spectral_radius",
+]
+
+RadiusKind: TypeAlias = Literal["spectral", "frobenius", "given"]
+
+FAILURE_PROBABILITY = 1e-6
+# Below this smaller side all entries of the residual are as cheap as its Krylov space.
+SMALL_SIDE = 64
+# Units in the last place, times the root of the length of the sums, that products may lose.
+ROUNDING = 8.0
+
+
+@dataclass(frozen=True)
+class Radius:
+    """A radius and what it stands for.
+
+    Attributes
+    ----------
+    value : float
+    kind : {"spectral", "frobenius", "given"}
+    failure_probability : float or None
+        Probability that `value` falls short of the norm it bounds; None when it was given.
+    """
+
+    value: float
+    kind: RadiusKind
+    failure_probability: float | None
+
+
+def find_radius(
+    A: DataMatrix,
+    factors: Factors,
+    wanted: float | str,
+    rng: np.random.Generator,
+    *,
+    projected: bool = True,
+) -> Radius:
+    """Return the radius of a name, or the number that was wanted as it is."""
+    if wanted == "spectral":
+        return spectral_radius(A, factors, rng, projected=projected)
+    if wanted == "frobenius":
+        return frobenius_radius(A, factors, projected=projected)
+    return Radius(float(wanted), "given", None)
+
+
+def spectral_radius(
+    A: DataMatrix,
+    factors: Factors,
+    rng: np.random.Generator,
+    *,
+    projected: bool = True,
+    failure_probability: float = FAILURE_PROBABILITY,
+) -> Radius:
+    """Bound ||A - QP'||_2 from above.
+
+    Parameters
+    ----------
+    A : DataMatrix of shape (m, n)
+    factors : Factors
+        The sketch of A.
+    rng : Generator
+        Independent of the one the sketch was drawn with: the bound needs a fresh start.
+    projected : bool
+        Whether Q P' is a projection of A (QQ'A or A V V'), which makes the Frobenius norm of
+        the residual cheap.
+    failure_probability : float
+
+    Returns
+    -------
+    Radius
+    """
+    if factors.residual_norm == 0.0:
+        return Radius(0.0, "spectral", 0.0)
+    if factors.residual_norm is not None:
+        return Radius(_rounded_up(A, factors, factors.residual_norm), "spectral", 0.0)
+    bound = norm_bound(
+        LowRankResidual(A, factors.Q, factors.P),
+        rng,
+        failure_probability=failure_probability,
+        dense_limit=max(SMALL_SIDE, 2 * factors.rank),
+    )
+    value = _rounded_up(A, factors, bound.upper)
+    spectral = Radius(value, "spectral", bound.failure_probability)
+    if projected and A.storage.has_entries:
+        frobenius = frobenius_radius(A, factors)
+        if frobenius.value <= spectral.value:
+            return Radius(frobenius.value, "spectral", 0.0)
+    return spectral
+
+
+def frobenius_radius(A: DataMatrix, factors: Factors, *, projected: bool = True) -> Radius:
+    """Return ||A - QP'||_F, rounding included.
+
+    For a projection of A it is sqrt(||A||_F^2 - ||P||_F^2); for any other pair
+
+        ||A - QP'||_F^2  =  ||A||_F^2 - 2 tr(Q'A P) + tr(Q'Q P'P)
+    """
+    total = A.squared_norm()
+    Q, P = factors.Q, factors.P
+    explained = _inner(P, P)
+    size = total + explained
+    if not projected:
+        product = _inner(Q.T @ Q, P.T @ P)
+        explained = 2 * _inner(A.matmat(P), Q) - product
+        size = total + product
+    # Cancellation: each sum of squares carries a relative error of its own.
+    lost = np.finfo(A.dtype).eps * (ROUNDING + np.sqrt(max(A.shape))) * size
+    return Radius(float(np.sqrt(max(total - explained, 0.0) + lost)), "frobenius", 0.0)
+
+
+def _rounded_up(A: DataMatrix, factors: Factors, norm: float) -> float:
+    """Return the norm plus what its computation from A and the factors may have lost."""
+    size = norm + float(factors.singular_values[0]) + A.mean_shift()
+    return norm + float(ROUNDING * np.finfo(A.dtype).eps * np.sqrt(factors.rank) * size)
+
+
+def _inner(A: RealArray, B: RealArray) -> float:
+    return float(np.einsum("ij,ij->", A, B, dtype=np.float64))
