@@ -1,0 +1,1 @@
+"""Compiled loops (Numba), one instance at a time; tests hold their plain NumPy twins."""

@@ -1,0 +1,61 @@
+"""Small dense linear algebra that the compiled kernels share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+# Reassociation lets the compiler vectorise sums; infinities and NaN keep their meaning.
+FAST = {"reassoc", "contract", "arcp", "nsz"}
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def dot(a: Any, b: Any) -> Any:
+    """Inner product of two vectors of one length."""
+    total = 0.0
+    for i in range(a.shape[0]):
+        total += a[i] * b[i]
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def cholesky_in_place(H: Any) -> Any:
+    """Overwrite the lower triangle of H (k, k) by its Cholesky factor.
+
+    A pivot that rounding made non-positive is lifted to a tiny multiple of the largest
+    diagonal entry: the factor then belongs to a slightly larger matrix, which keeps a
+    Newton direction a direction of ascent. Returns the number of lifted pivots.
+    """
+    k = H.shape[0]
+    largest = 0.0
+    for i in range(k):
+        largest = max(largest, H[i, i])
+    floor = 1e-14 * largest + 1e-300
+    lifted = 0
+    for j in range(k):
+        row = H[j, :j]
+        pivot = H[j, j] - dot(row, row)
+        if not pivot > floor:
+            pivot = floor
+            lifted += 1
+        root = np.sqrt(pivot)
+        H[j, j] = root
+        inverse = 1.0 / root
+        for i in range(j + 1, k):
+            H[i, j] = (H[i, j] - dot(H[i, :j], row)) * inverse
+    return lifted
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def cholesky_solve(factor: Any, b: Any, x: Any) -> None:
+    """Write into x (k,) the solution of factor factor' x = b."""
+    k = factor.shape[0]
+    for i in range(k):
+        x[i] = (b[i] - dot(factor[i, :i], x[:i])) / factor[i, i]
+    for i in range(k - 1, -1, -1):
+        x[i] /= factor[i, i]
+        value = x[i]
+        for j in range(i):
+            x[j] -= factor[i, j] * value

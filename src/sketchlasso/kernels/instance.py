@@ -1,0 +1,140 @@
+"""One instance on its working rows: its data, its products, its objective and its gap."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from sketchlasso.kernels.dense import FAST, dot
+from sketchlasso.kernels.shrink import best_on_ray, feasible_scale, shrink
+
+# An objective below this share of its value at w = 0 is zero up to rounding.
+NEGLIGIBLE = 1e-6
+
+
+class Rows(NamedTuple):
+    """One instance on its working rows: A (n, k), root (k, k), c (k,), thresholds (n,).
+
+    The rows of R are A root; they are never formed. An empty root stands for the identity.
+    """
+
+    A: Any
+    root: Any
+    c: Any
+    s: float
+    thresholds: Any
+    radius: float
+    nonnegative: bool
+    squared: bool
+
+
+class Work(NamedTuple):
+    """Scratch of one solve; vectors are (n,) or (k,), `rows` (n, k), `gram` and `H` (k, k)."""
+
+    v: Any  # w0 + sigma A u
+    step: Any  # sigma A d
+    y: Any  # soft threshold of v; w = keep y
+    seen: Any  # A u
+    scaled: Any  # sigma thresholds
+    member: Any  # rows now in the Gram matrix
+    rows: Any
+    buffer: Any
+    gram: Any
+    H: Any
+    grad: Any  # minus the gradient of the step
+    d: Any  # Newton direction
+    x: Any  # proximal residual
+    x0: Any  # residual of the centre w0
+    xhat: Any  # x0 + tau u
+    fit: Any  # A'y
+
+
+class Point(NamedTuple):
+    """Scalars of the step function at u."""
+
+    norm: float  # ||y||
+    keep: float  # w = keep y
+    rho: float  # length of the proximal residual, with s
+    moved_w: float  # ||w - w0||^2
+    moved_x: float  # ||x - x0||^2
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def see(rows: Any, u: Any, out: Any) -> None:
+    """Write R u = A (root u) into out (n,)."""
+    if rows.root.shape[0] > 0:
+        np.dot(rows.A, np.dot(rows.root, u), out)
+    else:
+        np.dot(rows.A, u, out)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def combine(rows: Any, w: Any, out: Any) -> None:
+    """Write R'w = root'(A'w) into out (k,)."""
+    if rows.root.shape[0] > 0:
+        np.dot(np.dot(w, rows.A), rows.root, out)
+    else:
+        np.dot(w, rows.A, out)
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def forbidden_part(rows: Any, work: Any, keep: Any) -> Any:
+    """What it will cost about to make u blind to unpenalised rows, as radius = 0 demands.
+
+    A violation v of such a constraint is worth v times its multiplier, the coefficient; while
+    that is not known, the largest coefficient and the row's own fit of c stand in for it.
+    """
+    largest = 0.0
+    for j in range(work.y.shape[0]):
+        largest = max(largest, keep * abs(work.y[j]))
+    cost = 0.0
+    for j in range(work.y.shape[0]):
+        if rows.thresholds[j] == 0.0:
+            row = rows.A[j]
+            if rows.root.shape[0] > 0:
+                row = np.dot(row, rows.root)
+            alone = abs(dot(rows.c, row)) / max(dot(row, row), 1e-300)
+            cost += abs(shrink(work.seen[j], 0.0, rows.nonnegative)) * (largest + alone)
+    return cost
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def restricted_gap(rows: Any, work: Any, at: Any, u: Any) -> Any:
+    """Primal value and gap, on the working rows alone, of w = keep y and u."""
+    radius, thresholds = rows.radius, rows.thresholds
+    l1 = 0.0
+    for j in range(work.y.shape[0]):
+        l1 += thresholds[j] * abs(work.y[j])
+    square = rows.s * rows.s
+    for i in range(u.shape[0]):
+        square += (rows.c[i] - at.keep * work.fit[i]) ** 2
+    inner = dot(rows.c, u)
+    length = np.sqrt(dot(u, u))
+    scale, over = 1.0, 0.0
+    if rows.squared and radius > 0.0:
+        for j in range(work.y.shape[0]):
+            over += shrink(work.seen[j], thresholds[j], rows.nonnegative) ** 2
+        over *= 0.5 / (radius * radius)
+    else:
+        largest = best_on_ray(inner, length, rows.s, rows.squared)
+        scale = feasible_scale(
+            work.seen, thresholds, 1.0, radius, rows.nonnegative, largest, work.buffer
+        )
+    if rows.squared:
+        primal = 0.5 * square + 0.5 * (radius * at.keep * at.norm) ** 2 + at.keep * l1
+        dual = scale * inner - 0.5 * (scale * length) ** 2 + 0.5 * rows.s * rows.s - over
+    else:
+        primal = np.sqrt(square) + at.keep * (radius * at.norm + l1)
+        dual = scale * inner + rows.s * np.sqrt(max(0.0, 1.0 - (scale * length) ** 2))
+    if radius == 0.0:
+        dual -= forbidden_part(rows, work, at.keep)
+    return primal, primal - dual
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def null_objective(rows: Any) -> Any:
+    """Objective at w = 0."""
+    square = dot(rows.c, rows.c) + rows.s * rows.s
+    return 0.5 * square if rows.squared else np.sqrt(square)

@@ -1,0 +1,294 @@
+"""Proximal-point semismooth Newton on the k-dimensional dual of one instance.
+
+The instance, on its working rows A (n, k) of R, is  minimise h(c - A'w) + p(w)  with
+
+    h(x) = sqrt(||x||^2 + s^2)      p(w) = radius ||w||_2 + sum_j t_j |w_j|   (+ w >= 0)
+
+Each outer step adds ||w - w0||^2 / (2 sigma) + ||A'(w - w0)||^2 / (2 tau), which moves
+neither the optimum nor the cost but makes the dual of the step smooth on all of R^k, for
+radius = 0 and for an exact interpolation (residual 0) too. Its gradient in u is
+
+    A'w(u) + x(u) - c,   w(u) = prox_{sigma p}(w0 + sigma A u),   x(u) = prox_{tau h}(x0 + tau u)
+
+and its generalised Hessian  tau Dx + sigma A' Dw A  is a multiple of the Gram matrix of the
+active rows, plus two dyads, plus a multiple of the identity. Newton with an exact line
+search solves the step; sigma grows while that is easy and shrinks when it is not.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from sketchlasso.kernels.dense import FAST, cholesky_in_place, cholesky_solve, dot
+from sketchlasso.kernels.gram import GRAM_UPDATES, update_gram
+from sketchlasso.kernels.instance import (
+    NEGLIGIBLE,
+    Point,
+    Work,
+    combine,
+    null_objective,
+    restricted_gap,
+    see,
+)
+from sketchlasso.kernels.prox import group_shrinkage, loss_prox_length
+from sketchlasso.kernels.shrink import shrink
+
+# Chosen by trial over random problems of every regime: see docs/maths/newton.md.
+FIRST_SIGMA = 10.0  # times a gradient step's length
+FIRST_TAU = 10.0  # times the length of the response
+GROWTH = 2.0
+SETBACK = 5.0
+EASY_STEPS = 3
+HARD_STEPS = 8
+INEXACTNESS = 1.0
+# A step along a direction without curvature (an interpolating step has them) is bounded by
+# a share of the gradient, which vanishes at the solution, and by rounding.
+DAMPING = 1e-3
+RIDGE = 1e-14
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def allocate(rows: Any, u: Any, w: Any) -> Any:
+    """Scratch for one instance, with A u and the residual of w filled in."""
+    n, k = rows.A.shape
+    work = Work(
+        v=np.empty(n),
+        step=np.empty(n),
+        y=np.zeros(n),
+        seen=np.empty(n),
+        scaled=np.empty(n),
+        member=np.zeros(n, dtype=np.bool_),
+        rows=np.empty((n, k)),
+        buffer=np.empty((2, n)),
+        gram=np.zeros((k, k)),
+        H=np.empty((k, k)),
+        grad=np.empty(k),
+        d=np.empty(k),
+        x=np.empty(k),
+        x0=np.empty(k),
+        xhat=np.empty(k),
+        fit=np.empty(k),
+    )
+    see(rows, u, work.seen)
+    combine(rows, w, work.fit)
+    for i in range(k):
+        work.x0[i] = rows.c[i] - work.fit[i]
+    return work
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def evaluate(rows: Any, work: Any, sigma: Any, tau: Any, u: Any, w0: Any) -> Any:
+    """Value part of a Newton step at u. Sets: y, fit, xhat, x, grad."""
+    y, fit, x = work.y, work.fit, work.x
+    square = 0.0
+    for j in range(y.shape[0]):
+        y[j] = shrink(work.v[j], work.scaled[j], rows.nonnegative)
+        square += y[j] * y[j]
+    norm = np.sqrt(square)
+    keep = group_shrinkage(norm, sigma, rows.radius, rows.squared)
+    combine(rows, y, fit)
+    size = 0.0
+    for i in range(u.shape[0]):
+        work.xhat[i] = work.x0[i] + tau * u[i]
+        size += work.xhat[i] * work.xhat[i]
+    rho = loss_prox_length(np.sqrt(size), rows.s, tau, rows.squared)
+    moved_x = 0.0
+    for i in range(u.shape[0]):
+        x[i] = rho / (rho + tau) * work.xhat[i]
+        work.grad[i] = rows.c[i] - x[i] - keep * fit[i]
+        moved_x += (x[i] - work.x0[i]) ** 2
+    moved_w = 0.0
+    for j in range(y.shape[0]):
+        moved_w += (keep * y[j] - w0[j]) ** 2
+    return Point(norm, keep, rho, moved_w, moved_x)
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def newton_direction(rows: Any, work: Any, at: Any, sigma: Any, tau: Any) -> None:
+    """Solve H d = grad. Sets: H (its Cholesky factor), d, step.
+
+    H = sigma keep R_S'R_S + (dyad of the group shrinkage) + (dyad of the loss) + multiple of I
+    """
+    H, x, fit, rho = work.H, work.x, work.fit, at.rho
+    on_x = 0.0
+    on_fit = 0.0
+    if not rows.squared:
+        if rho > 0.0:
+            bend = 1.0 - dot(x, x) * tau / ((rho + tau) * rho * rho)
+            on_x = tau * tau / ((rho + tau) ** 2 * rho * max(bend, 1e-300))
+        if at.keep > 0.0 and at.norm > 0.0:
+            on_fit = sigma * (1.0 - at.keep) / (at.norm * at.norm)
+    on_identity = tau * rho / (rho + tau) + DAMPING * np.sqrt(dot(work.grad, work.grad))
+    gram = work.gram
+    if rows.root.shape[0] > 0:
+        gram = np.dot(rows.root.T, np.dot(work.gram, rows.root))
+    trace = 0.0
+    for i in range(H.shape[0]):
+        for j in range(i + 1):
+            H[i, j] = sigma * at.keep * gram[i, j] + on_fit * fit[i] * fit[j] + on_x * x[i] * x[j]
+        H[i, i] += on_identity
+        trace += H[i, i]
+    for i in range(H.shape[0]):
+        H[i, i] += RIDGE * trace / H.shape[0]
+    cholesky_in_place(H)
+    cholesky_solve(H, work.grad, work.d)
+    see(rows, work.d, work.step)
+    for j in range(work.step.shape[0]):
+        work.step[j] *= sigma
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def slope_along(rows: Any, work: Any, sigma: Any, tau: Any, t: Any) -> Any:
+    """Slope in t of the convex step function at u + t d."""
+    square = 0.0
+    cross = 0.0
+    for j in range(work.v.shape[0]):
+        y = shrink(work.v[j] + t * work.step[j], work.scaled[j], rows.nonnegative)
+        square += y * y
+        cross += y * work.step[j]
+    keep = group_shrinkage(np.sqrt(square), sigma, rows.radius, rows.squared)
+    size = 0.0
+    along = 0.0
+    for i in range(work.d.shape[0]):
+        x = work.xhat[i] + t * tau * work.d[i]
+        size += x * x
+        along += x * work.d[i]
+    rho = loss_prox_length(np.sqrt(size), rows.s, tau, rows.squared)
+    return keep * cross / sigma + rho / (rho + tau) * along - dot(rows.c, work.d)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def line_search(rows: Any, work: Any, sigma: Any, tau: Any) -> Any:
+    """Step length that brings the slope of the step function to 0.3 of its start."""
+    start = -dot(work.grad, work.d)
+    t, low, high = 1.0, 0.0, np.inf
+    at_low, at_high = start, 0.0
+    for _ in range(50):
+        slope = slope_along(rows, work, sigma, tau, t)
+        if abs(slope) <= 0.3 * abs(start) or high - low <= 1e-12 * high:
+            break
+        if slope < 0.0:
+            low, at_low = t, slope
+        else:
+            high, at_high = t, slope
+        if high == np.inf:
+            t *= 3.0
+        else:
+            width = high - low
+            secant = low - at_low * width / max(at_high - at_low, 1e-300)
+            t = min(max(secant, low + 0.1 * width), high - 0.1 * width)
+    return t
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def first_step_length(rows: Any, u: Any) -> Any:
+    """Sigma of the first outer step: a multiple of the length of an exact gradient step."""
+    n, k = rows.A.shape
+    over, back = np.empty(n), np.empty(k)
+    see(rows, u, over)
+    for j in range(n):
+        over[j] = shrink(over[j], rows.thresholds[j], rows.nonnegative)
+    combine(rows, over, back)
+    size = 1.0 if rows.squared else np.sqrt(dot(rows.c, rows.c) + rows.s * rows.s)
+    curvature = dot(back, back)
+    if curvature > 0.0:
+        return FIRST_SIGMA * size * dot(over, over) / curvature
+    # No row is active yet: a step that fits the mean row instead.
+    total = 0.0
+    for j in range(n):
+        total += dot(rows.A[j], rows.A[j])
+    if rows.root.shape[0] > 0:
+        total *= np.sum(rows.root * rows.root) / k
+    return FIRST_SIGMA * size * n / max(total, 1e-300)
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def step_is_good(at: Any, work: Any, sigma: Any, tau: Any, floor: Any) -> Any:
+    """Whether the error of an unfinished step is no larger than the progress it made."""
+    miss = dot(work.grad, work.grad)
+    error = 2.0 * np.sqrt(miss)
+    if at.rho > 0.0:
+        error = min(error, miss / (2.0 * at.rho))
+    error += miss / (2.0 * tau)
+    progress = at.moved_x / (2.0 * tau) + at.moved_w / (2.0 * sigma)
+    return error <= INEXACTNESS * progress or error <= floor
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def minimise_step(
+    rows: Any,
+    work: Any,
+    sigma: Any,
+    tau: Any,
+    tol: Any,
+    patience: Any,
+    u: Any,
+    w0: Any,
+    updates: Any,
+) -> Any:
+    """Newton on one proximal step; moves u. Returns the point, gap, steps, end and updates.
+
+    The end is 0 when the step is good, 1 when the whole instance is solved, 2 out of patience.
+    """
+    for j in range(work.v.shape[0]):
+        work.v[j] = w0[j] + sigma * work.seen[j]
+        work.scaled[j] = sigma * rows.thresholds[j]
+    steps = 0
+    floor = NEGLIGIBLE * null_objective(rows)
+    while True:
+        at = evaluate(rows, work, sigma, tau, u, w0)
+        primal, gap = restricted_gap(rows, work, at, u)
+        target = tol * max(primal, floor)
+        if gap <= target or not np.isfinite(gap):
+            return at, gap, steps, 1, updates
+        if steps > 0 and step_is_good(at, work, sigma, tau, 0.01 * target):
+            return at, gap, steps, 0, updates
+        if steps >= patience:
+            return at, gap, steps, 2, updates
+        updates = update_gram(rows.A, work.y, work.member, work.gram, work.rows, updates)
+        newton_direction(rows, work, at, sigma, tau)
+        t = line_search(rows, work, sigma, tau)
+        for i in range(u.shape[0]):
+            u[i] += t * work.d[i]
+        for j in range(work.v.shape[0]):
+            work.v[j] += t * work.step[j]
+            work.seen[j] += t * work.step[j] / sigma
+        steps += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def solve_instance(rows: Any, tol: Any, max_steps: Any, u: Any, w: Any) -> Any:
+    """Solve one instance on its working rows; u (k,) and w (n,) change in place.
+
+    Stops at a restricted relative gap of `tol`, or after about `max_steps` Newton steps.
+    Returns the gap and the steps spent.
+    """
+    work = allocate(rows, u, w)
+    sigma = first_step_length(rows, u)
+    tau = FIRST_TAU * (1.0 if rows.squared else np.sqrt(dot(rows.c, rows.c) + rows.s * rows.s))
+    updates, steps, patience, gap_before = GRAM_UPDATES + 1, 0, HARD_STEPS, np.inf
+    while True:
+        at, gap, spent, end, updates = minimise_step(
+            rows, work, sigma, tau, tol, patience, u, w, updates
+        )
+        steps += spent
+        done = end == 1 or steps >= max_steps
+        if end == 2 and not done and gap > 0.3 * gap_before:
+            # Too hard a step: ask for a shorter one, and be more patient with it.
+            sigma /= SETBACK
+            patience *= 2
+            continue
+        for j in range(w.shape[0]):
+            w[j] = at.keep * work.y[j]
+        if done:
+            return gap, steps
+        for i in range(u.shape[0]):
+            work.x0[i] = rows.c[i] - at.keep * work.fit[i]
+        gap_before, patience = gap, HARD_STEPS
+        if spent <= EASY_STEPS:
+            sigma *= GROWTH
+        elif spent >= HARD_STEPS - 2:
+            sigma /= 1.5

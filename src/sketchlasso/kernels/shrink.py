@@ -1,0 +1,96 @@
+"""Soft thresholds and the dual scaling that rests on them, one instance at a time.
+
+Thresholds are passed as `alpha` times a factor per feature. An excluded feature has the
+factor inf; alpha = 0 then gives NaN, and every comparison below is written so that NaN
+means "never active".
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from sketchlasso.kernels.dense import FAST
+
+
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def shrink(x: Any, threshold: Any, nonnegative: Any) -> Any:
+    """Soft threshold of one number; one-sided where coefficients may not be negative."""
+    if x > threshold:
+        return x - threshold
+    if not nonnegative and x < -threshold:
+        return x + threshold
+    return 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def best_on_ray(inner: Any, length: Any, s: Any, squared: Any) -> Any:
+    """Scaling a of u that maximises the dual objective when its constraint is ignored.
+
+    With inner = c'u and length = ||u||: a inner + s sqrt(1 - a^2 length^2) is largest at
+    a = (inner/length) / sqrt((inner/length)^2 + s^2) / length; for the squared loss
+    a inner - a^2 length^2/2 is largest at a = inner / length^2.
+    """
+    if length <= 0.0 or inner <= 0.0:
+        return 0.0
+    if squared:
+        return inner / (length * length)
+    along = inner / length
+    return along / np.sqrt(along * along + s * s) / length
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def excess_norm(scale: Any, size: Any, threshold: Any, count: Any) -> Any:
+    """Norm of (scale * size - threshold)_+ over the first `count` entries, and its slope."""
+    square = 0.0
+    cross = 0.0
+    for i in range(count):
+        over = scale * size[i] - threshold[i]
+        if over > 0.0:
+            square += over * over
+            cross += over * size[i]
+    norm = np.sqrt(square)
+    slope = cross / norm if norm > 0.0 else 0.0
+    return norm, slope
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def feasible_scale(
+    correlation: Any,
+    factor: Any,
+    alpha: Any,
+    radius: Any,
+    nonnegative: Any,
+    largest: Any,
+    buffer: Any,
+) -> Any:
+    """Largest a in [0, `largest`] with ||S(a * correlation)||_2 <= radius.
+
+    ||S(a x)|| is convex and increasing in a, so Newton's method from the right descends
+    monotonically to the root. `buffer` is scratch of shape (2, n).
+    """
+    count = 0
+    size, threshold = buffer[0], buffer[1]
+    for j in range(correlation.shape[0]):
+        x = float(correlation[j])
+        if not nonnegative:
+            x = abs(x)
+        if largest * x > alpha * factor[j]:
+            size[count] = x
+            threshold[count] = alpha * factor[j]
+            count += 1
+    scale = largest
+    if radius <= 0.0:
+        # A threshold of zero cannot be met by scaling; the caller projects u for it.
+        for i in range(count):
+            if threshold[i] > 0.0:
+                scale = min(scale, threshold[i] / size[i])
+        return scale
+    for _ in range(100):
+        norm, slope = excess_norm(scale, size, threshold, count)
+        if norm <= radius * (1.0 + 1e-13):
+            return scale
+        scale = max(scale - (norm - radius) / slope, 0.0)
+    return scale

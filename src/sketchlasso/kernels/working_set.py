@@ -1,0 +1,145 @@
+"""Which rows an instance works on, and the solve on them, in one call without the GIL."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from sketchlasso.kernels.instance import Rows
+from sketchlasso.kernels.newton import solve_instance
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def removable(
+    correlation: Any, threshold: Any, norm: Any, reach: Any, scale: Any, distance: Any
+) -> Any:
+    """Whether a safe rule proves a coefficient zero: static, or gap-safe at the point scale u."""
+    return norm * reach <= threshold or abs(correlation) * scale + norm * distance < threshold
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def count_removed(
+    correlation: Any,
+    factor: Any,
+    alpha: Any,
+    radius: Any,
+    norms: Any,
+    norm_scale: Any,
+    reach: Any,
+    scale: Any,
+    distance: Any,
+) -> Any:
+    """How many features the paper's, the static and the gap-safe rule remove."""
+    paper, static, gap_safe = 0, 0, 0
+    for j in range(correlation.shape[0]):
+        threshold = np.inf if np.isinf(factor[j]) else alpha * factor[j]
+        norm = norms[j] * norm_scale
+        paper += norm * reach <= threshold - radius
+        static += norm * reach <= threshold
+        if np.isinf(threshold):
+            gap_safe += 1
+        else:
+            gap_safe += abs(correlation[j]) * scale + norm * distance < threshold
+    return paper, static, gap_safe
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def choose_rows(
+    correlation: Any,
+    factor: Any,
+    alpha: Any,
+    nonnegative: Any,
+    norms: Any,
+    norm_scale: Any,
+    reach: Any,
+    scale: Any,
+    distance: Any,
+    support: Any,
+    limit: Any,
+    trusted: Any,
+    spare: Any,
+) -> Any:
+    """Indices of the working rows: the support and the rows nearest to entering.
+
+    A row enters when |correlation| exceeds its threshold. Rows proved zero never do;
+    `norms` is empty when no safe rule is in force. At least `limit` rows are taken, and
+    with `trusted` correlations `spare` times as many as enter.
+    """
+    n = correlation.shape[0]
+    screening = norms.shape[0] == n
+    excess = np.full(n, -np.inf)
+    candidates = 0
+    entering = 0
+    for j in range(n):
+        threshold = alpha * factor[j]
+        if not np.isfinite(threshold):
+            continue
+        x = float(correlation[j])
+        if screening and removable(x, threshold, norms[j] * norm_scale, reach, scale, distance):
+            continue
+        excess[j] = (x if nonnegative else abs(x)) - threshold
+        candidates += 1
+        entering += excess[j] > 0.0
+    for j in support:
+        if excess[j] > -np.inf:
+            excess[j] = np.inf
+    cut = -np.inf
+    if trusted:
+        limit = max(limit, int(spare * entering))
+    if candidates > limit:
+        cut = np.partition(excess, n - limit)[n - limit]
+    count = 0
+    chosen = np.empty(candidates, dtype=np.int64)
+    for j in range(n):
+        if excess[j] >= cut and excess[j] > -np.inf:
+            chosen[count] = j
+            count += 1
+    return chosen[:count]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def gather(P: Any, chosen: Any) -> Any:
+    """Rows P[chosen] in double precision."""
+    k = P.shape[1]
+    A = np.empty((chosen.shape[0], k))
+    for i in range(chosen.shape[0]):
+        for a in range(k):
+            A[i, a] = P[chosen[i], a]
+    return A
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def improve_instance(
+    P: Any,
+    root: Any,
+    chosen: Any,
+    factor: Any,
+    alpha: Any,
+    c: Any,
+    s: Any,
+    radius: Any,
+    nonnegative: Any,
+    squared: Any,
+    support: Any,
+    values: Any,
+    tol: Any,
+    max_steps: Any,
+    u: Any,
+) -> Any:
+    """Solve one instance on its working rows, from coefficients `values` on `support`.
+
+    Returns the coefficients on the rows and the Newton steps; u changes in place.
+    """
+    w = np.zeros(chosen.shape[0])
+    where = np.searchsorted(chosen, support)
+    for i in range(support.shape[0]):
+        if where[i] < chosen.shape[0] and chosen[where[i]] == support[i]:
+            w[where[i]] = values[i]
+    thresholds = np.empty(chosen.shape[0])
+    for i in range(chosen.shape[0]):
+        thresholds[i] = alpha * factor[chosen[i]]
+    rows = Rows(gather(P, chosen), root, c, s, thresholds, radius, nonnegative, squared)
+    _, steps = solve_instance(rows, tol, max_steps, u, w)
+    return w, steps

@@ -1,0 +1,25 @@
+"""The mathematics of the one problem, written once and batched over instances."""
+
+from sketchlasso.problem.batch import Batch
+from sketchlasso.problem.cardinality import sparsify
+from sketchlasso.problem.dual import Certificate, certify, dual_value, feasible_dual
+from sketchlasso.problem.objective import primal_value
+from sketchlasso.problem.optimality import optimality_residual
+from sketchlasso.problem.penalty_max import alpha_max
+from sketchlasso.problem.reduction import Reduced, reduce_statistics
+from sketchlasso.problem.robust import worst_case_perturbation
+
+__all__ = [
+    "Batch",
+    "Certificate",
+    "Reduced",
+    "alpha_max",
+    "certify",
+    "dual_value",
+    "feasible_dual",
+    "optimality_residual",
+    "primal_value",
+    "reduce_statistics",
+    "sparsify",
+    "worst_case_perturbation",
+]

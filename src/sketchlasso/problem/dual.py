@@ -1,0 +1,234 @@
+"""The k-dimensional dual with its one constraint, and the gap that certifies a solution.
+
+Square-root loss:
+
+    maximise over u in R^k    c'u + s sqrt(1 - ||u||^2)    subject to   ||S(R u)||_2 <= radius
+
+S is the soft threshold at alpha f_j. Squared loss:
+
+    maximise over u in R^k    c'u - ||u||^2/2 + s^2/2 - ||S(R u)||^2 / (2 radius^2)
+
+with S(R u) = 0 as a constraint when radius = 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import optimize
+
+from sketchlasso.kernels.shrink import best_on_ray, feasible_scale
+from sketchlasso.problem.batch import Batch
+from sketchlasso.problem.objective import null_value, primal_value, relative_gap
+from sketchlasso.types import BoolArray, Coefficients, FloatArray, RealArray
+
+__all__ = ["Certificate", "certify", "correlate", "dual_value", "feasible_dual", "soft_threshold"]
+
+TILE = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """Proof of how good a batch of solutions is.
+
+    Attributes
+    ----------
+    primal : ndarray of shape (B,)
+        Objective at the coefficients.
+    dual : ndarray of shape (B,)
+        Dual objective at a feasible point: no coefficients can have a smaller objective.
+    null : ndarray of shape (B,)
+        Objective at w = 0.
+    point : ndarray of shape (B, k)
+        The feasible dual point.
+    scale : ndarray of shape (B,)
+        point = scale * u for the candidate u; NaN where unpenalised features moved it too.
+    """
+
+    primal: FloatArray
+    dual: FloatArray
+    null: FloatArray
+    point: FloatArray
+    scale: FloatArray
+
+    @property
+    def gap(self) -> FloatArray:
+        """Primal - dual (B,), never negative."""
+        return np.maximum(self.primal - self.dual, 0.0)
+
+    @property
+    def relative_gap(self) -> FloatArray:
+        """Gap / primal (B,), see :func:`~sketchlasso.problem.objective.relative_gap`."""
+        return relative_gap(self.primal, self.dual, self.null)
+
+
+def soft_threshold(x: FloatArray, threshold: FloatArray, nonnegative: bool = False) -> FloatArray:
+    """sign(x) (|x| - threshold)_+, or (x - threshold)_+ where coefficients are non-negative."""
+    if nonnegative:
+        return np.maximum(x - threshold, 0.0)
+    return np.sign(x) * np.maximum(np.abs(x) - threshold, 0.0)
+
+
+def correlate(batch: Batch, u: FloatArray) -> RealArray:
+    """R_b u_b for every instance (B, n), in P's precision; zero where a feature is excluded."""
+    lifted = batch.lift(u).astype(batch.P.dtype, copy=False)
+    # Whole tiles of rows: BLAS then gives an instance the same bits alone and in a batch.
+    tiles = -(-len(lifted) // TILE) * TILE
+    padded = np.zeros((tiles, batch.rank), dtype=lifted.dtype)
+    padded[: len(lifted)] = lifted
+    correlation: RealArray = (padded @ batch.P.T)[: len(lifted)]
+    if batch.excluded is not None:
+        owner = np.repeat(np.arange(batch.n_instances), np.diff(batch.excluded.indptr))
+        correlation[owner, batch.excluded.indices] = 0.0
+    return correlation
+
+
+def feasible_dual(
+    batch: Batch, u: FloatArray, correlation: RealArray | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Bring any u (B, k) into the dual's domain, moving as little as a scaling allows.
+
+    Unpenalised features first lose the part of u that breaks their constraint, then u is
+    scaled by the a that is best for the dual objective under ||S(a R u)|| <= radius.
+
+    Returns
+    -------
+    point : ndarray of shape (B, k)
+        Feasible dual points.
+    scale : ndarray of shape (B,)
+        The scaling a; NaN where unpenalised features moved the point as well.
+    """
+    if correlation is None:
+        correlation = correlate(batch, u)
+    scale = _scales(batch, u, correlation)
+    point = u * scale[:, None]
+    freed, moved = _free_unpenalised(batch, u, correlation)
+    if moved.any():
+        part = batch.take(np.flatnonzero(moved))
+        other = freed[moved]
+        other *= _scales(part, other, correlate(part, other))[:, None]
+        # Scaling alone is a valid answer too where the radius leaves unpenalised features room.
+        better = (part.radius == 0) | (dual_value(part, other) > dual_value(part, point[moved]))
+        chosen = np.flatnonzero(moved)[better]
+        point[chosen], scale[chosen] = other[better], np.nan
+    return point, scale
+
+
+def _scales(batch: Batch, u: FloatArray, correlation: RealArray) -> FloatArray:
+    """Best feasible scaling (B,) of each u (B, k)."""
+    squared = batch.loss == "squared"
+    inner = np.sum(batch.c * u, axis=1)
+    length = np.linalg.norm(u, axis=1)
+    scale = np.ones(batch.n_instances)
+    buffer = np.empty((2, batch.n_features))
+    for b in range(batch.n_instances):
+        if squared and batch.radius[b] > 0:
+            continue
+        factor = batch.penalty_factor if batch.penalty_factor.ndim == 1 else batch.penalty_factor[b]
+        scale[b] = feasible_scale(
+            correlation[b],
+            factor,
+            batch.alpha[b],
+            batch.radius[b],
+            batch.nonnegative,
+            best_on_ray(inner[b], length[b], batch.s[b], squared),
+            buffer,
+        )
+    return scale
+
+
+def _free_unpenalised(
+    batch: Batch, u: FloatArray, correlation: RealArray
+) -> tuple[FloatArray, BoolArray]:
+    """Shrink the part of u seen by features of threshold zero until it fits the radius.
+
+    What the penalised features use of the radius is left to them. Returns the points and
+    which of them moved.
+    """
+    moved = np.zeros(batch.n_instances, dtype=bool)
+    smooth = (batch.radius > 0) if batch.loss == "squared" else moved
+    some_free = bool((batch.penalty_factor == 0).any())
+    freed = u.copy()
+    for b in map(int, np.flatnonzero(((batch.alpha == 0) | some_free) & ~smooth)):
+        thresholds = batch.thresholds(b)
+        over = soft_threshold(correlation[b].astype(np.float64), thresholds, batch.nonnegative)
+        free = np.flatnonzero(thresholds == 0)
+        violation = float(np.linalg.norm(over[free]))
+        others = float(over @ over) - violation**2
+        room = np.sqrt(max(batch.radius[b] ** 2 - others, 0.0))
+        if violation > room:
+            shrinkage = 1.0 - room / violation
+            freed[b] = _shrink_part(batch.rows(b, free), u[b], shrinkage, batch.nonnegative)
+            moved[b] = True
+    return freed, moved
+
+
+def _shrink_part(R: FloatArray, u: FloatArray, share: float, nonnegative: bool) -> FloatArray:
+    """U less a share of its projection on the span of R's rows (their cone for w >= 0).
+
+    Removing all of it leaves the rounding of the removed part behind, which later scaling
+    would amplify: hence the second pass, and the cut to zero where nothing else is left.
+    """
+    rest = u - share * _projection(R, u, nonnegative)
+    if share < 1.0:
+        return rest
+    rest -= _projection(R, rest, nonnegative)
+    negligible = np.linalg.norm(rest) <= 1e-10 * np.linalg.norm(u)
+    return np.zeros_like(u) if negligible else rest
+
+
+def _projection(R: FloatArray, u: FloatArray, nonnegative: bool) -> FloatArray:
+    if nonnegative:
+        return np.asarray(R.T @ optimize.nnls(R.T, u)[0])
+    _, values, rows = np.linalg.svd(R, full_matrices=False)
+    basis = rows[values > 1e-12 * values.max(initial=0.0)]
+    return np.asarray(basis.T @ (basis @ u))
+
+
+def dual_value(batch: Batch, point: FloatArray, correlation: RealArray | None = None) -> FloatArray:
+    """Dual objective (B,) at feasible points (B, k)."""
+    inner = np.sum(batch.c * point, axis=1)
+    square = np.sum(point**2, axis=1)
+    if batch.loss == "sqrt":
+        return inner + batch.s * np.sqrt(np.maximum(1.0 - square, 0.0))
+    value = inner - 0.5 * square + 0.5 * batch.s**2
+    smooth = np.flatnonzero(batch.radius > 0)
+    if smooth.size:
+        part = batch.take(smooth)
+        seen = correlate(part, point[smooth]) if correlation is None else correlation[smooth]
+        thresholds = np.stack([part.thresholds(b) for b in range(part.n_instances)])
+        over = soft_threshold(seen.astype(np.float64), thresholds, batch.nonnegative)
+        value[smooth] -= 0.5 * np.sum(over**2, axis=1) / part.radius**2
+    return value
+
+
+def certify(
+    batch: Batch, coef: Coefficients, u: FloatArray, correlation: RealArray | None = None
+) -> Certificate:
+    """Certificate of coefficients with the help of dual candidates.
+
+    Any u gives a valid proof; a good u gives a tight one.
+
+    Parameters
+    ----------
+    batch : Batch
+    coef : ndarray or csr_array of shape (B, n)
+    u : ndarray of shape (B, k)
+        Dual candidates; they need not be feasible.
+    correlation : ndarray of shape (B, n), optional
+        R u, where the caller has it already.
+
+    Returns
+    -------
+    Certificate
+    """
+    point, scale = feasible_dual(batch, u, correlation)
+    unmoved = bool(np.all(scale == 1.0))
+    return Certificate(
+        primal=primal_value(batch, coef),
+        dual=dual_value(batch, point, correlation if unmoved else None),
+        null=null_value(batch),
+        point=point,
+        scale=scale,
+    )

@@ -1,0 +1,156 @@
+"""The smallest penalty at which every penalised coefficient is zero."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import optimize, sparse
+
+from sketchlasso.linalg.rows import stack_rows
+from sketchlasso.problem.batch import Batch
+from sketchlasso.problem.dual import correlate
+from sketchlasso.problem.objective import loss_value
+from sketchlasso.types import FloatArray
+
+__all__ = ["NullModel", "alpha_max", "null_model"]
+
+CHUNK_ENTRIES = 2**23
+
+
+def alpha_max(batch: Batch) -> FloatArray:
+    """lambda_max (B,) of every instance: it depends on the radius.
+
+    With no unpenalised feature, zero is optimal exactly when
+
+        || S(R c / sqrt(||c||^2 + s^2)) ||_2 <= radius
+
+    so alpha_max is the root of a decreasing convex function. Unpenalised features are
+    fitted first. The batch's own `alpha` plays no role. For the squared loss the radius
+    does not matter: alpha_max = max_j |R c|_j / f_j.
+
+    Parameters
+    ----------
+    batch : Batch
+
+    Returns
+    -------
+    ndarray of shape (B,)
+    """
+    # A bounded number of instances at a time: correlations are (instances, n).
+    step = max(1, CHUNK_ENTRIES // batch.n_features)
+    starts = range(0, batch.n_instances, step)
+    return np.concatenate([_chunk_alpha_max(batch.take(slice(i, i + step))) for i in starts])
+
+
+def _chunk_alpha_max(batch: Batch) -> FloatArray:
+    null = null_model(batch)
+    correlation = correlate(batch, null.dual).astype(np.float64)
+    sizes = np.maximum(correlation, 0.0) if batch.nonnegative else np.abs(correlation)
+    largest = np.zeros(batch.n_instances)
+    for b in range(batch.n_instances):
+        factor = batch.factor_row(b)
+        penalised = (factor > 0) & np.isfinite(factor)
+        room = max(batch.radius[b] ** 2 - null.spent[b], 0.0) if batch.loss == "sqrt" else 0.0
+        largest[b] = _root(sizes[b, penalised], factor[penalised], room)
+    return largest
+
+
+def _root(size: FloatArray, factor: FloatArray, room: float) -> float:
+    """Smallest alpha >= 0 with sum_j (size_j - alpha f_j)_+^2 <= room."""
+    if size.size == 0 or size @ size <= room:
+        return 0.0
+    high = float(np.max(size / factor))
+    if room == 0.0:
+        return high
+    # The norm is convex and decreasing in alpha: Newton from the left never overshoots.
+    alpha, target = 0.0, np.sqrt(room)
+    for _ in range(200):
+        over = np.maximum(size - alpha * factor, 0.0)
+        norm = float(np.linalg.norm(over))
+        if norm <= target * (1.0 + 1e-14):
+            break
+        step = (norm - target) * norm / float(over @ factor)
+        if alpha + step == alpha:
+            break
+        alpha = min(alpha + step, high)
+    return alpha
+
+
+@dataclass(frozen=True, eq=False)
+class NullModel:
+    """The best model that uses unpenalised features only.
+
+    Attributes
+    ----------
+    coef : csr_array of shape (B, n)
+    dual : ndarray of shape (B, k)
+        Its dual point: optimal as long as alpha >= alpha_max.
+    spent : ndarray of shape (B,)
+        Share of radius^2 that the unpenalised features use up in the dual constraint.
+    """
+
+    coef: sparse.csr_array[Any, tuple[int, int]]
+    dual: FloatArray
+    spent: FloatArray
+
+
+def null_model(batch: Batch) -> NullModel:
+    """Fit the unpenalised features of every instance; w = 0 where there are none."""
+    remainder = batch.c.copy()
+    spent = np.zeros(batch.n_instances)
+    pieces = [(np.empty(0, dtype=np.intp), np.empty(0))] * batch.n_instances
+    some_free = bool((batch.penalty_factor == 0).any())
+    for b in range(batch.n_instances) if some_free else ():
+        free = np.flatnonzero(batch.factor_row(b) == 0)
+        if free.size:
+            R = batch.rows(b, free)
+            coef = _fit_unpenalised(batch, b, R)
+            pieces[b] = (free, coef)
+            remainder[b] -= R.T @ coef
+            seen = R @ remainder[b]
+            seen = np.maximum(seen, 0.0) if batch.nonnegative else seen
+            spent[b] = seen @ seen
+    length = np.ones(batch.n_instances)
+    if batch.loss == "sqrt":
+        length = loss_value(batch, remainder)
+        length = np.where(length > 0, length, 1.0)
+    return NullModel(
+        coef=stack_rows(pieces, batch.n_features),
+        dual=remainder / length[:, None],
+        spent=spent / length**2,
+    )
+
+
+def _fit_unpenalised(batch: Batch, b: int, R: FloatArray) -> FloatArray:
+    """Minimise the loss plus the ridge term over a few unpenalised coefficients.
+
+    The optimum is a ridge solution whose ridge t satisfies t = radius * loss / ||w||
+    (t = radius^2 for the squared loss), a scalar equation with one sign change.
+    """
+    c, s, radius = batch.c[b], float(batch.s[b]), float(batch.radius[b])
+
+    def ridge(t: float) -> FloatArray:
+        stacked = np.vstack([R.T, np.sqrt(t) * np.eye(len(R))])
+        target = np.concatenate([c, np.zeros(len(R))])
+        if batch.nonnegative:
+            return np.asarray(optimize.nnls(stacked, target)[0])
+        return np.asarray(np.linalg.lstsq(stacked, target, rcond=None)[0])
+
+    if batch.loss == "squared" or radius == 0.0:
+        return ridge(radius**2)
+
+    def imbalance(log_t: float) -> float:
+        w = ridge(float(np.exp(log_t)))
+        loss = float(np.sqrt(np.sum((c - R.T @ w) ** 2) + s**2))
+        return float(np.exp(log_t)) * float(np.linalg.norm(w)) - radius * loss
+
+    seen = np.maximum(R @ c, 0.0) if batch.nonnegative else R @ c
+    if np.linalg.norm(seen) <= radius * np.sqrt(c @ c + s**2):
+        return np.zeros(len(R))
+    scale = np.log(np.sum(R**2) + 1e-300)
+    low, high = scale - 60.0, scale + 60.0
+    if imbalance(low) >= 0:
+        return ridge(float(np.exp(low)))
+    return ridge(float(np.exp(optimize.brentq(imbalance, low, high, xtol=1e-14))))

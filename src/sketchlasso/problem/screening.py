@@ -1,0 +1,106 @@
+"""Rules that prove a coefficient zero before the problem is solved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sketchlasso.problem.batch import Batch
+from sketchlasso.types import BoolArray, FloatArray, IntArray, RealArray
+
+__all__ = [
+    "RowNorms",
+    "dual_reach",
+    "gap_safe_distance",
+    "gap_safe_rule",
+    "paper_rule",
+    "row_norms",
+    "static_rule",
+]
+
+# Exact norms cost n k^2 per distinct root; beyond this many roots a bound is used.
+EXACT_ROOTS = 16
+
+
+@dataclass(frozen=True, eq=False)
+class RowNorms:
+    """Upper bounds ||a_j|| <= scale * norms_j on the rows of R_b = P L_b.
+
+    Attributes
+    ----------
+    norms : ndarray of shape (M, n)
+    row_of : ndarray of shape (B,)
+        Which line of `norms` belongs to an instance.
+    scale : ndarray of shape (B,)
+        1 where `norms` is exact, otherwise the spectral norm of the instance's root.
+    """
+
+    norms: FloatArray
+    row_of: IntArray
+    scale: FloatArray
+
+    def take(self, instances: IntArray) -> RowNorms:
+        """The bounds of the chosen instances."""
+        return RowNorms(self.norms, self.row_of[instances], self.scale[instances])
+
+    def of(self, instance: int) -> FloatArray:
+        """Bounds (n,) of one instance."""
+        return self.scale[instance] * self.norms[self.row_of[instance]]
+
+
+def row_norms(batch: Batch) -> RowNorms:
+    """Norms of the rows of R, exact for a few distinct roots, bounded for many."""
+    P = batch.P.astype(np.float64, copy=False)
+    ones = np.ones(batch.n_instances)
+    if batch.roots is None:
+        return RowNorms(np.linalg.norm(P, axis=1)[None], batch.root_of, ones)
+    if len(batch.roots) <= EXACT_ROOTS:
+        norms = np.stack([np.linalg.norm(P @ root, axis=1) for root in batch.roots])
+        return RowNorms(norms, batch.root_of, ones)
+    spectral = np.linalg.norm(batch.roots, ord=2, axis=(1, 2))
+    shared = np.linalg.norm(P, axis=1)[None]
+    return RowNorms(shared, np.zeros_like(batch.root_of), spectral[batch.root_of])
+
+
+def dual_reach(batch: Batch) -> FloatArray:
+    """Bound (B,) on the length of the optimal dual point: 1, or ||c|| for the squared loss."""
+    if batch.loss == "sqrt":
+        return np.ones(batch.n_instances)
+    return np.linalg.norm(batch.c, axis=1)
+
+
+def paper_rule(batch: Batch, norms: RowNorms, instance: int) -> BoolArray:
+    """Features (n,) with ||a_j|| <= alpha f_j - radius (paper, section 3)."""
+    reach = norms.of(instance) * dual_reach(batch)[instance]
+    return np.asarray(reach <= batch.thresholds(instance) - batch.radius[instance])
+
+
+def static_rule(batch: Batch, norms: RowNorms, instance: int) -> BoolArray:
+    """Features (n,) with ||a_j|| <= alpha f_j: |a_j'u| <= ||a_j||, and w_j = mu S(a_j'u).
+
+    It removes all that the paper's rule removes, and more.
+    """
+    reach = norms.of(instance) * dual_reach(batch)[instance]
+    return np.asarray(reach <= batch.thresholds(instance))
+
+
+def gap_safe_distance(batch: Batch, gap: FloatArray) -> FloatArray:
+    """Distance (B,) within which the optimal dual point lies of a feasible one.
+
+    The dual objective is s-strongly concave (1-strongly for the squared loss), hence
+    sqrt(2 gap / s); infinite when s = 0.
+    """
+    modulus = batch.s if batch.loss == "sqrt" else np.ones(batch.n_instances)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(modulus > 0, np.sqrt(2.0 * gap / modulus), np.inf)
+
+
+def gap_safe_rule(
+    batch: Batch, norms: RowNorms, instance: int, correlation: RealArray, distance: float
+) -> BoolArray:
+    """Features (n,) with |a_j'u| + ||a_j|| * distance < alpha f_j at a feasible u."""
+    if not np.isfinite(distance):
+        return np.isinf(batch.thresholds(instance))
+    reach = np.abs(correlation) + norms.of(instance) * distance
+    return np.asarray(reach < batch.thresholds(instance))

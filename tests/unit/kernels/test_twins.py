@@ -1,0 +1,184 @@
+"""Every compiled kernel agrees with a plain NumPy twin."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests import twins
+
+from sketchlasso.kernels.dense import cholesky_in_place, cholesky_solve
+from sketchlasso.kernels.gram import GRAM_UPDATES, update_gram
+from sketchlasso.kernels.instance import Rows
+from sketchlasso.kernels.newton import (
+    allocate,
+    evaluate,
+    newton_direction,
+    solve_instance,
+)
+from sketchlasso.kernels.prox import group_shrinkage, loss_prox_length
+from sketchlasso.kernels.shrink import best_on_ray, feasible_scale, shrink
+from sketchlasso.kernels.working_set import choose_rows, gather
+
+NO_ROOT = np.empty((0, 0))
+
+
+@given(st.floats(-5, 5), st.floats(0, 5), st.booleans())
+def test_shrink(x, threshold, nonnegative):
+    twin = twins.soft(np.array([x]), np.array([threshold]), nonnegative)[0]
+    assert shrink(x, threshold, nonnegative) == pytest.approx(twin, abs=1e-15)
+
+
+@pytest.mark.parametrize("k", [1, 2, 7, 40])
+def test_cholesky_solves(k):
+    rng = np.random.default_rng(k)
+    A = rng.normal(size=(3 * k, k))
+    H, b, x = A.T @ A, rng.normal(size=k), np.empty(k)
+    factor = H.copy()
+    assert cholesky_in_place(factor) == 0
+    cholesky_solve(factor, b, x)
+    np.testing.assert_allclose(H @ x, b, rtol=1e-8)
+
+
+def test_cholesky_lifts_the_pivots_of_a_singular_matrix():
+    v = np.array([1.0, 2.0, 3.0])
+    H = np.outer(v, v)
+    assert cholesky_in_place(H) > 0
+    assert np.isfinite(H).all()
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("radius", [0.0, 0.3])
+def test_feasible_scale(seed, radius):
+    rng = np.random.default_rng(seed)
+    seen, factor = rng.normal(size=50), rng.random(50) + 0.1
+    factor[3] = np.inf
+    alpha, largest = 0.3, 1.7
+    found = feasible_scale(seen, factor, alpha, radius, seed % 2 == 0, largest, np.empty((2, 50)))
+    twin = twins.feasible_scale(seen, alpha * factor, radius, seed % 2 == 0, largest)
+    assert found == pytest.approx(twin, rel=1e-9)
+
+
+@pytest.mark.parametrize("squared", [False, True])
+def test_best_on_ray_maximises_the_dual(squared):
+    rng = np.random.default_rng(0)
+    c, u, s = rng.normal(size=5), rng.normal(size=5), 0.7
+    u *= np.sign(c @ u)
+    best = best_on_ray(c @ u, np.linalg.norm(u), s, squared)
+
+    def value(a):
+        if squared:
+            return a * (c @ u) - a**2 * (u @ u) / 2
+        return a * (c @ u) + s * np.sqrt(max(1 - a**2 * (u @ u), 0.0))
+
+    grid = best * np.linspace(0.5, 1.5, 401)
+    assert value(best) >= max(value(a) for a in grid) - 1e-12
+
+
+@pytest.mark.parametrize("s", [0.0, 0.5])
+def test_loss_prox_is_a_prox(s):
+    """x = prox_{tau h}(xhat) satisfies xhat = x + tau x / sqrt(x^2 + s^2)."""
+    for size, tau in [(3.0, 0.5), (0.2, 1.0), (10.0, 0.01)]:
+        rho = loss_prox_length(size, s, tau, False)
+        x = size * rho / (rho + tau)
+        if x > 0:
+            assert x + tau * x / np.hypot(x, s) == pytest.approx(size, rel=1e-12)
+        else:
+            assert size <= tau
+    assert group_shrinkage(2.0, 0.5, 1.0, False) == pytest.approx(0.75)
+    assert group_shrinkage(0.4, 0.5, 1.0, False) == 0.0
+
+
+def test_gram_updates_equal_a_rebuild():
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(60, 8))
+    member, gram, rows = np.zeros(60, dtype=bool), np.zeros((8, 8)), np.empty((60, 8))
+    updates = GRAM_UPDATES + 1
+    y = np.zeros(60)
+    for step in range(80):
+        if step % 7 == 0:
+            y = rng.normal(size=60) * (rng.random(60) < 0.5)
+        y[rng.integers(0, 60)] = step % 2
+        updates = update_gram(A, y, member, gram, rows, updates)
+        active = A[y != 0]
+        np.testing.assert_allclose(gram, active.T @ active, atol=1e-10)
+
+
+@pytest.mark.parametrize("rooted", [False, True])
+@pytest.mark.parametrize("squared", [False, True])
+def test_newton_direction_is_the_jacobian_solve(squared, rooted):
+    """H d = grad with H the derivative of the step's gradient, by finite differences."""
+    rng = np.random.default_rng(1)
+    n, k, sigma, tau = 30, 6, 0.7, 2.0
+    root = rng.normal(size=(k, k)) if rooted else NO_ROOT
+    rows = Rows(
+        rng.normal(size=(n, k)), root, rng.normal(size=k), 0.4, np.full(n, 0.3), 0.2, False, squared
+    )
+    u, w0 = 0.3 * rng.normal(size=k), np.zeros(n)
+
+    def gradient(point):
+        work = allocate(rows, point, w0)
+        work.v[:] = w0 + sigma * work.seen
+        work.scaled[:] = sigma * rows.thresholds
+        evaluate(rows, work, sigma, tau, point, w0)
+        return work.grad.copy()
+
+    jacobian = np.column_stack(
+        [(gradient(u - 1e-6 * e) - gradient(u + 1e-6 * e)) / 2e-6 for e in np.eye(k)]
+    )
+    work = allocate(rows, u, w0)
+    work.v[:] = w0 + sigma * work.seen
+    work.scaled[:] = sigma * rows.thresholds
+    at = evaluate(rows, work, sigma, tau, u, w0)
+    update_gram(rows.A, work.y, work.member, work.gram, work.rows, GRAM_UPDATES + 1)
+    newton_direction(rows, work, at, sigma, tau)
+    damped = jacobian + 1e-3 * np.linalg.norm(work.grad) * np.eye(k)
+    np.testing.assert_allclose(damped @ work.d, work.grad, rtol=1e-5, atol=1e-8)
+
+
+def test_solve_instance_reports_the_gap_it_reached():
+    rng = np.random.default_rng(2)
+    A, c = rng.normal(size=(80, 10)), rng.normal(size=10)
+    rows = Rows(A, NO_ROOT, c, 0.5, np.full(80, 0.4), 0.1, False, False)
+    u, w = c / np.sqrt(c @ c + 0.25), np.zeros(80)
+    gap, steps = solve_instance(rows, 1e-9, 1000, u, w)
+    primal = (
+        np.sqrt(np.sum((c - A.T @ w) ** 2) + 0.25) + 0.1 * np.linalg.norm(w) + 0.4 * np.abs(w).sum()
+    )
+    assert 0 < steps < 100
+    assert gap <= 1e-9 * primal
+
+
+def test_choose_rows_takes_support_and_the_largest_excess():
+    correlation = np.array([0.1, -2.0, 0.5, 3.0, -0.2, 0.9])
+    factor = np.array([1.0, 1.0, 1.0, np.inf, 1.0, 1.0])
+    nothing = np.empty(0)
+    chosen = choose_rows(
+        correlation,
+        factor,
+        1.0,
+        False,
+        nothing,
+        1.0,
+        1.0,
+        1.0,
+        np.inf,
+        np.array([0]),
+        3,
+        False,
+        1.0,
+    )
+    assert chosen.tolist() == [0, 1, 5]
+    norms = np.array([9.0, 9.0, 9.0, 9.0, 9.0, 0.5])
+    screened = choose_rows(
+        correlation, factor, 1.0, False, norms, 1.0, 1.0, 1.0, np.inf, np.array([0]), 10, True, 1.3
+    )
+    assert screened.tolist() == [0, 1, 2, 4]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_gather_copies_rows_in_double_precision(dtype):
+    P = np.random.default_rng(3).normal(size=(9, 4)).astype(dtype)
+    chosen = np.array([1, 5, 8])
+    rows = gather(P, chosen)
+    assert rows.dtype == np.float64
+    np.testing.assert_array_equal(rows, P[chosen].astype(float))

@@ -1,0 +1,135 @@
+"""The theorem on the non-robust model: as many non-zeros as the rank, and nothing lost."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+from tests.regimes import drive, make_instance
+
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.problem import Batch, primal_value, sparsify
+from sketchlasso.solve.algorithms.conic import Conic
+
+
+def random_case(seed, n, k, spread=3.0):
+    rng = np.random.default_rng(seed)
+    P = rng.normal(size=(n, k))
+    w = rng.normal(size=n) * 10.0 ** rng.uniform(-spread, 0.0, size=n)
+    return P, w, rng.uniform(0.1, 2.0, size=n)
+
+
+def assert_theorem(P, w, factor, sparse, rank=None):
+    rank = np.linalg.matrix_rank(P) if rank is None else rank
+    assert np.count_nonzero(sparse) <= rank
+    fit = np.linalg.norm(P.T @ w)
+    np.testing.assert_allclose(P.T @ sparse, P.T @ w, atol=1e-10 * max(fit, 1e-10))
+    assert factor @ np.abs(sparse) <= factor @ np.abs(w) * (1 + 1e-10)
+    # No coefficient changes its sign, none appears.
+    assert (sparse * w >= 0).all() and not sparse[w == 0].any()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**31), st.integers(1, 80), st.integers(1, 25), st.booleans())
+def test_equal_fit_no_larger_penalty_few_features(seed, n, k, weighted):
+    P, w, factor = random_case(seed, n, k)
+    factor = factor if weighted else np.ones(n)
+    before = w.copy()
+    sparse = sparsify(P, w, factor if weighted else None)
+    assert_theorem(P, w, factor, sparse)
+    np.testing.assert_array_equal(w, before)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_repeated_and_empty_rows(seed):
+    P, w, factor = random_case(seed, 60, 8)
+    P[10:30], P[40:] = P[5], 0.0
+    assert_theorem(P, w, factor, sparsify(P, w, factor))
+
+
+def test_rank_one_leaves_one_feature():
+    P, w, factor = random_case(0, 200, 1)
+    assert np.count_nonzero(sparsify(P, w, factor)) == 1
+
+
+def test_low_rank_counts_not_the_columns():
+    rng = np.random.default_rng(0)
+    P = rng.normal(size=(50, 3)) @ rng.normal(size=(3, 20))
+    w = rng.normal(size=50)
+    assert_theorem(P, w, np.ones(50), sparsify(P, w), rank=3)
+
+
+def test_unpenalised_features_count_too():
+    P, w, factor = random_case(0, 40, 5)
+    factor[:20] = 0.0
+    assert_theorem(P, w, factor, sparsify(P, w, factor))
+    assert_theorem(P, w, np.zeros(40), sparsify(P, w, np.zeros(40)))
+
+
+def test_nonnegative_stays_nonnegative():
+    P, w, factor = random_case(0, 60, 7)
+    sparse = sparsify(P, np.abs(w), factor, nonnegative=True)
+    assert (sparse >= 0).all()
+    assert_theorem(P, np.abs(w), factor, sparse)
+
+
+def test_independent_rows_are_left_alone():
+    P, w, _ = random_case(0, 6, 10)
+    np.testing.assert_array_equal(sparsify(P, w), w)
+    np.testing.assert_array_equal(sparsify(P, np.zeros(6)), np.zeros(6))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_vertex_of_the_linear_programme_is_no_sparser_bound(seed):
+    """minimise f'|w| subject to P'w = z: sparsify on its optimum keeps the optimal value."""
+    P, w, factor = random_case(seed, 40, 6, spread=1.0)
+    both = linprog(
+        np.concatenate([factor, factor]),
+        A_eq=np.hstack([P.T, -P.T]),
+        b_eq=P.T @ w,
+        method="highs-ipm",
+        options={"dual_feasibility_tolerance": 1e-9},
+    )
+    optimum = both.x[:40] - both.x[40:]
+    sparse = sparsify(P, optimum, factor)
+    assert np.count_nonzero(sparse) <= 6
+    assert factor @ np.abs(sparse) == pytest.approx(both.fun, rel=1e-8)
+
+
+def test_a_solution_spread_over_copies_is_gathered_and_stays_optimal():
+    instance = make_instance(p=60, k=6, radius=0.0)
+    tripled = type(instance)(
+        np.tile(instance.R, (3, 1)),
+        instance.c,
+        instance.s,
+        0.0,
+        np.tile(instance.thresholds, 3),
+        False,
+        "sqrt",
+        1e-8,
+    )
+    # An interior-point solution spreads itself evenly over equal rows.
+    run = drive(Conic(), tripled, tol=1e-8, rounds=1)
+    assert np.count_nonzero(run.w) > 6
+    sparse = sparsify(tripled.R, run.w, tripled.thresholds)
+    assert np.count_nonzero(sparse) <= 6
+    batch = Batch.build(
+        tripled.R, tripled.c, tripled.s, alpha=1.0, penalty_factor=tripled.thresholds
+    )
+    assert primal_value(batch, sparse[None])[0] <= run.primal * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("P", "coef", "factor", "nonnegative", "message"),
+    [
+        (np.ones((3, 2)), np.ones(4), None, False, r"pass \(n, k\) and \(n,\)"),
+        (np.ones((3, 2)), np.ones(3), np.ones(2), False, "penalty_factor"),
+        (np.ones((3, 2)), np.ones(3), -np.ones(3), False, "penalty_factor"),
+        (np.ones((3, 2)), np.full(3, np.nan), None, False, "NaN"),
+        (np.ones((3, 2)), np.ones(3), np.array([1.0, 1.0, np.inf]), False, "excluded"),
+        (np.ones((3, 2)), -np.ones(3), None, True, "negative"),
+    ],
+)
+def test_bad_input_is_named(P, coef, factor, nonnegative, message):
+    with pytest.raises(InvalidInputError, match=message):
+        sparsify(P, coef, factor, nonnegative)

@@ -1,0 +1,151 @@
+"""Objective, dual, penalties and certificates against plain twins and known answers."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from scipy import sparse
+from tests import twins
+from tests.problems import Recipe, recipes
+
+from sketchlasso.problem import (
+    Batch,
+    alpha_max,
+    certify,
+    dual_value,
+    feasible_dual,
+    primal_value,
+    reduce_statistics,
+    worst_case_perturbation,
+)
+from sketchlasso.problem.penalty_max import null_model
+from sketchlasso.problem.unpenalised import project_out
+from sketchlasso.solve import Settings, solve
+
+
+@settings(max_examples=60, deadline=None)
+@given(recipes(max_n=60, max_k=12))
+def test_primal_and_dual_agree_with_their_twins(recipe: Recipe):
+    batch = recipe.batch()
+    rng = np.random.default_rng(recipe.seed)
+    w = rng.normal(size=(batch.n_instances, batch.n_features)) * (
+        rng.random((batch.n_instances, batch.n_features)) < 0.3
+    )
+    if recipe.nonnegative:
+        w = np.abs(w)
+    w[:, np.isinf(batch.penalty_factor)] = 0.0
+    u = 0.1 * rng.normal(size=batch.c.shape)
+    expected = [twins.primal(batch, b, w[b]) for b in range(len(w))]
+    np.testing.assert_allclose(primal_value(batch, w), expected, rtol=1e-6)
+    np.testing.assert_allclose(primal_value(batch, sparse.csr_array(w)), expected, rtol=1e-6)
+    point, _ = feasible_dual(batch, u)
+    expected = [twins.dual(batch, b, point[b]) for b in range(len(w))]
+    np.testing.assert_allclose(dual_value(batch, point), expected, rtol=1e-5, atol=1e-6)
+    found = certify(batch, w, u)
+    assert (found.gap >= 0).all()
+    assert (found.dual <= found.primal * (1 + 1e-6) + 1e-9).all()
+
+
+def test_an_excluded_feature_that_is_used_costs_infinity():
+    P = np.eye(3)
+    excluded = sparse.csr_array(np.array([[0, 1, 0]]))
+    batch = Batch.build(P, np.ones(3), 0.0, alpha=1.0, excluded=excluded)
+    assert np.isinf(primal_value(batch, np.array([[0.0, 1.0, 0.0]]))[0])
+    assert np.isfinite(primal_value(batch, np.array([[1.0, 0.0, 0.0]]))[0])
+
+
+@settings(max_examples=60, deadline=None)
+@given(recipes(max_n=100, max_k=15))
+def test_alpha_max_is_where_the_penalised_coefficients_appear(recipe: Recipe):
+    """Zero above it, not zero just below it, for every radius."""
+    batch = recipe.batch()
+    largest = alpha_max(batch)[0]
+    if recipe.dtype == "float32" or largest <= 1e-8 * np.linalg.norm(batch.P):
+        return
+    options = {
+        "radius": recipe.radius,
+        "penalty_factor": batch.penalty_factor,
+        "nonnegative": recipe.nonnegative,
+        "loss": recipe.loss,
+        "roots": None if batch.roots is None else batch.roots[:1],
+    }
+    near = Batch.build(
+        batch.P, batch.c[0], recipe.s, alpha=largest * np.array([1.001, 0.98]), **options
+    )
+    solution = solve(near, settings=Settings(tol=1e-9))
+    penalised = batch.penalty_factor > 0
+    coef = np.abs(solution.coef.toarray()[:, penalised])
+    assert coef[0].max() <= 1e-4 * max(coef[1].max(), 1e-12)
+    assert solution.solved.all()
+    assert coef[1].max() > 0
+
+
+def test_alpha_max_depends_on_the_radius_and_vanishes_for_a_large_one():
+    rng = np.random.default_rng(0)
+    P, c = rng.normal(size=(30, 5)), rng.normal(size=5)
+    values = alpha_max(Batch.build(P, c, 1.0, alpha=1.0, radius=[0.0, 0.1, 1.0, 1e3]))
+    assert values[0] == pytest.approx(np.abs(P @ c).max() / np.sqrt(c @ c + 1))
+    assert (np.diff(values) < 0).all()
+    assert values[-1] == 0.0
+
+
+def test_null_model_fits_unpenalised_features_exactly():
+    rng = np.random.default_rng(1)
+    P, c = rng.normal(size=(20, 6)), rng.normal(size=6)
+    factor = np.ones(20)
+    factor[[2, 7]] = 0.0
+    batch = Batch.build(P, c, 0.5, alpha=1e3, penalty_factor=factor)
+    fitted = null_model(batch).coef.toarray()[0]
+    expected = np.linalg.lstsq(P[[2, 7]].T, c, rcond=None)[0]
+    np.testing.assert_allclose(fitted[[2, 7]], expected, rtol=1e-9)
+    assert np.count_nonzero(fitted) == 2
+
+
+def test_projecting_out_and_recovering_solves_least_squares():
+    rng = np.random.default_rng(2)
+    rows, c, root = rng.normal(size=(3, 6)), rng.normal(size=6), rng.normal(size=(6, 6))
+    reduced = project_out(root, c, rows)
+    np.testing.assert_allclose(rows @ reduced.c, 0, atol=1e-12)
+    np.testing.assert_allclose(rows @ reduced.root.T, 0, atol=1e-12)
+    np.testing.assert_allclose(rows @ (c - rows.T @ reduced.recover(c)), 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("rank", [4, 2])
+def test_reduction_keeps_the_fit_of_every_coefficient_and_comes_back(rank):
+    """||QP'w - y||^2 = ||c - R'w||^2 + s^2, for regular and for singular K."""
+    rng = np.random.default_rng(rank)
+    m, n, k = 30, 12, 4
+    Q = rng.normal(size=(m, rank)) @ rng.normal(size=(rank, k))
+    P, y = rng.normal(size=(n, k)), rng.normal(size=m)
+    reduced = reduce_statistics(Q.T @ Q, Q.T @ y, y @ y)
+    R = P @ reduced.root
+    for _ in range(5):
+        w = rng.normal(size=n)
+        full = np.sum((Q @ (P.T @ w) - y) ** 2)
+        small = np.sum((reduced.c[0] - R.T @ w) ** 2) + reduced.s[0] ** 2
+        assert small == pytest.approx(full, rel=1e-9)
+    K, g, yy = reduced.statistics()
+    np.testing.assert_allclose(K, Q.T @ Q, atol=1e-9 * np.linalg.norm(K))
+    np.testing.assert_allclose(g[:, 0], Q.T @ y, atol=1e-8)
+    assert yy[0] == pytest.approx(y @ y)
+
+
+def test_a_response_inside_the_range_has_no_unreachable_part():
+    rng = np.random.default_rng(3)
+    Q = rng.normal(size=(20, 5))
+    y = Q @ rng.normal(size=5)
+    assert reduce_statistics(Q.T @ Q, Q.T @ y, y @ y).s[0] == 0.0
+
+
+def test_worst_case_perturbation_attains_the_robust_bound_and_nothing_exceeds_it():
+    rng = np.random.default_rng(4)
+    X, w, y, radius = rng.normal(size=(15, 8)), rng.normal(size=8), rng.normal(size=15), 0.7
+    bound = np.linalg.norm(X @ w - y) + radius * np.linalg.norm(w)
+    worst = worst_case_perturbation(X @ w - y, w, radius)
+    assert np.linalg.norm(worst, 2) == pytest.approx(radius)
+    assert np.linalg.norm(worst) == pytest.approx(radius)
+    assert np.linalg.norm((X + worst) @ w - y) == pytest.approx(bound)
+    for _ in range(50):
+        other = rng.normal(size=(15, 8))
+        other *= radius / np.linalg.norm(other, 2)
+        assert np.linalg.norm((X + other) @ w - y) <= bound + 1e-12
+    assert np.linalg.norm(worst_case_perturbation(np.zeros(3), np.zeros(2), 0.3), 2) == 0.3
