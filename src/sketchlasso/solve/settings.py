@@ -1,0 +1,79 @@
+"""One documented, validated settings object for every solver."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sketchlasso.errors import InvalidInputError
+
+__all__ = ["Progress", "Screening", "Settings"]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What the driver tells the callback after each round."""
+
+    solved: int
+    total: int
+    round: int
+    worst_gap: float
+
+
+@dataclass(frozen=True)
+class Screening:
+    """Which safe rules are in force; all by default."""
+
+    paper: bool = True
+    static: bool = True
+    gap_safe: bool = True
+
+    @classmethod
+    def none(cls) -> Screening:
+        """No screening at all."""
+        return cls(False, False, False)
+
+    @property
+    def any(self) -> bool:
+        """Whether some rule is in force."""
+        return self.paper or self.static or self.gap_safe
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How hard to try.
+
+    Attributes
+    ----------
+    tol : float
+        Relative duality gap at which an instance counts as solved.
+    max_rounds : int
+        Rounds of the driver; in each the algorithm proposes an iterate for every open instance.
+    screening : Screening
+        Safe rules in force.
+    memory_budget : int
+        Bytes that the correlations of one chunk of instances may take.
+    n_threads : int
+        Threads over instances.
+    callback : callable or None
+        Called with a :class:`Progress` after each round; raising KeyboardInterrupt in it
+        stops the solve cleanly.
+    """
+
+    tol: float = 1e-6
+    max_rounds: int = 200
+    screening: Screening = field(default_factory=Screening)
+    memory_budget: int = 96 * 2**20
+    n_threads: int = field(default_factory=lambda: os.cpu_count() or 1)
+    callback: Callable[[Progress], None] | None = None
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.tol) and self.tol > 0):
+            raise InvalidInputError(f"tol={self.tol} must be a positive number such as 1e-6")
+        for name in ("max_rounds", "memory_budget", "n_threads"):
+            value = getattr(self, name)
+            if value < 1:
+                raise InvalidInputError(f"{name}={value} must be at least 1")

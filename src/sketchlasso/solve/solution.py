@@ -1,0 +1,101 @@
+"""What a solve returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sketchlasso.problem.objective import relative_gap
+from sketchlasso.solve.status import Status
+from sketchlasso.types import BoolArray, FloatArray, IntArray
+
+__all__ = ["Screened", "Solution"]
+
+
+@dataclass(frozen=True, eq=False)
+class Screened:
+    """How many features each safe rule proved zero, per instance (B,).
+
+    `gap_safe` counts what the rule removes at the final gap. A rule that is switched off
+    counts zero.
+    """
+
+    paper: IntArray
+    static: IntArray
+    gap_safe: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Solutions of a batch, one row an instance.
+
+    Attributes
+    ----------
+    coef : csr_array of shape (B, n)
+    dual_point : ndarray of shape (B, k)
+        Feasible dual point that proves the gap.
+    primal, dual : ndarray of shape (B,)
+        Objective at the coefficients, and the proven lower bound on it.
+    null : ndarray of shape (B,)
+        Objective at w = 0.
+    status : ndarray of shape (B,)
+        Values of :class:`Status`.
+    rounds, steps : ndarray of shape (B,)
+        Rounds of the driver and inner iterations spent.
+    screened : Screened
+    seconds : float
+        Wall time of the solve, compilation left out.
+    compile_seconds : float
+        Time spent compiling kernels during this call; zero once they are cached on disk.
+    solver : str
+    """
+
+    coef: sparse.csr_array[Any, tuple[int, int]]
+    dual_point: FloatArray
+    primal: FloatArray
+    dual: FloatArray
+    null: FloatArray
+    status: IntArray
+    rounds: IntArray
+    steps: IntArray
+    screened: Screened
+    seconds: float
+    compile_seconds: float
+    solver: str
+
+    @property
+    def gap(self) -> FloatArray:
+        """Primal - dual (B,), never negative."""
+        return np.maximum(self.primal - self.dual, 0.0)
+
+    @property
+    def relative_gap(self) -> FloatArray:
+        """Gap / primal (B,), see :func:`~sketchlasso.problem.objective.relative_gap`."""
+        return relative_gap(self.primal, self.dual, self.null)
+
+    @property
+    def n_nonzero(self) -> IntArray:
+        """Non-zero coefficients (B,) of each instance."""
+        return np.diff(self.coef.indptr).astype(np.intp)
+
+    @property
+    def solved(self) -> BoolArray:
+        """Whether each instance reached the tolerance (B,)."""
+        return np.asarray(self.status == Status.SOLVED)
+
+    def message(self) -> str:
+        """One line on how the batch ended, with a remedy where something fell short."""
+        total = len(self.status)
+        if self.solved.all():
+            return f"all {total} instances solved, worst relative gap {self.relative_gap.max():.1e}"
+        parts = [
+            f"{np.sum(self.status == status)} of {total} {status.name.lower()} "
+            f"(worst relative gap {self.relative_gap[self.status == status].max():.1e}): "
+            f"{status.remedy}"
+            for status in Status
+            if status != Status.SOLVED and (self.status == status).any()
+        ]
+        return " ".join(parts)

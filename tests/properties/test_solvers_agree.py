@@ -1,0 +1,29 @@
+"""Four independent solvers, one optimum: they agree within the sum of their gaps."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from tests.problems import Recipe, recipes
+
+from sketchlasso.solve import Settings, solve
+
+REACH = {"barrier": 1e-7, "first_order": 1e-6, "conic": 1e-7}
+
+
+@pytest.mark.parametrize("solver", list(REACH))
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(recipes(max_n=200, max_k=25))
+def test_every_solver_agrees_with_newton_within_the_gaps(solver, recipe: Recipe):
+    batch = recipe.batch()
+    tol = REACH[solver] if recipe.dtype == "float64" else 1e-4
+    newton = solve(batch, settings=Settings(tol=tol))
+    other = solve(batch, solver, Settings(tol=tol))
+    assert newton.solved.all(), newton.message()
+    assert other.solved.all(), other.message()
+    # Correlations carry the rounding of P's precision, and so do the bounds.
+    rounding = 1e-13 if recipe.dtype == "float64" else 3e-6
+    slack = newton.gap + other.gap + rounding * newton.null
+    assert (np.abs(newton.primal - other.primal) <= slack).all()
+    # Each one's lower bound holds for the other's solution, too.
+    assert (newton.dual <= other.primal + slack).all()
+    assert (other.dual <= newton.primal + slack).all()
