@@ -1,0 +1,30 @@
+"""Builders of problem sets: Sketch -> Batch, each with the way back to the user's terms."""
+
+from sketchlasso.instances.build import build_problems, feature_problems
+from sketchlasso.instances.problem_set import ProblemSet
+from sketchlasso.instances.rows import (
+    RowSet,
+    RowSets,
+    all_rows,
+    bootstrap_rows,
+    complementary_pairs,
+    leave_one_out_rows,
+    leave_p_out_rows,
+    splitter_rows,
+    weighted_rows,
+)
+
+__all__ = [
+    "ProblemSet",
+    "RowSet",
+    "RowSets",
+    "all_rows",
+    "bootstrap_rows",
+    "build_problems",
+    "complementary_pairs",
+    "feature_problems",
+    "leave_one_out_rows",
+    "leave_p_out_rows",
+    "splitter_rows",
+    "weighted_rows",
+]

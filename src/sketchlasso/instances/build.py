@@ -1,0 +1,274 @@
+"""Builders: a sketch and what the user varies become one set of problems."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.instances.grid import alpha_grid, check_alphas
+from sketchlasso.instances.problem_set import ProblemSet
+from sketchlasso.instances.reduced_sets import ReducedSets, reduce_row_sets
+from sketchlasso.instances.rows import RowSets, all_rows
+from sketchlasso.problem.batch import Batch
+from sketchlasso.problem.penalty_max import alpha_max
+from sketchlasso.problem.reduction import unreachable_part
+from sketchlasso.sketch import Sketch
+from sketchlasso.types import FloatArray, IntArray, Loss
+
+__all__ = ["build_problems", "feature_problems"]
+
+# A response whose spread is below this share of its size is constant up to rounding.
+CONSTANT = 1e-24
+
+
+def build_problems(
+    sketch: Sketch,
+    y: ArrayLike,
+    *,
+    alphas: int | ArrayLike = 100,
+    alpha_min_ratio: float | None = None,
+    radii: ArrayLike | None = None,
+    rows: RowSets | None = None,
+    fit_intercept: bool = True,
+    penalty_factor: ArrayLike | None = None,
+    nonnegative: bool = False,
+    loss: Loss = "sqrt",
+) -> ProblemSet:
+    """All problems of row sets x responses x radii x alphas over one sketch.
+
+    Parameters
+    ----------
+    sketch : Sketch
+        X ~ Q P', shared by all problems.
+    y : array-like of shape (m,) or (m, t)
+        One or several responses.
+    alphas : int or array-like
+        Penalties, or how many to space evenly in log scale from alpha_max down. The
+        automatic grid of a response is that of all rows, shared by its row sets.
+    alpha_min_ratio : float, optional
+        Smallest over largest automatic penalty; 1e-2 when m < n, else 1e-3.
+    radii : array-like, optional
+        Robust radii; the sketch's own by default.
+    rows : RowSets, optional
+        Folds, deletions, weights; all rows by default.
+    fit_intercept : bool
+        Whether every instance has its own unpenalised intercept.
+    penalty_factor : array-like of shape (n,), optional
+    nonnegative : bool
+    loss : {"sqrt", "squared"}
+
+    Returns
+    -------
+    ProblemSet
+    """
+    Y = check_response(y, sketch.n_samples)
+    rows = rows or all_rows(sketch.n_samples)
+    if rows.n_samples != sketch.n_samples:
+        raise InvalidInputError(
+            f"the row sets are for {rows.n_samples} rows but the sketch has {sketch.n_samples}"
+        )
+    levels = _check_radii(radii, sketch)
+    reduced = reduce_row_sets(sketch.Q, Y, rows, fit_intercept)
+    _refuse_constant(reduced, Y, fit_intercept)
+    options: dict[str, Any] = {
+        "penalty_factor": penalty_factor,
+        "nonnegative": nonnegative,
+        "loss": loss,
+    }
+    if isinstance(alphas, int | np.integer):
+        whole = reduce_row_sets(sketch.Q, Y, all_rows(sketch.n_samples), fit_intercept)
+        largest = _largest_alphas(sketch.P, whole, levels, options)
+        grids = alpha_grid(largest, int(alphas), _ratio(alpha_min_ratio, sketch))
+    else:
+        given = check_alphas(alphas)
+        grids = np.broadcast_to(given, (Y.shape[1], len(levels), len(given)))
+    return _product(sketch.P, reduced, rows, levels, grids, fit_intercept, options)
+
+
+def _ratio(given: float | None, sketch: Sketch) -> float:
+    if given is not None:
+        return given
+    return 1e-2 if sketch.n_samples < sketch.n_features else 1e-3
+
+
+def check_response(y: ArrayLike, n_samples: int) -> FloatArray:
+    """Y as (m, t) doubles, finite and of the right length."""
+    Y = np.asarray(y, dtype=np.float64)
+    Y = Y[:, None] if Y.ndim == 1 else Y
+    if Y.ndim != 2 or Y.shape[0] != n_samples or Y.shape[1] == 0:
+        raise InvalidInputError(
+            f"y has shape {np.shape(y)} but the sketch has {n_samples} rows; "
+            f"pass y of shape ({n_samples},) or ({n_samples}, t)"
+        )
+    if not np.isfinite(Y).all():
+        raise InvalidInputError("y contains NaN or infinity; remove or impute those rows first")
+    return Y
+
+
+def _check_radii(radii: ArrayLike | None, sketch: Sketch) -> FloatArray:
+    levels = np.atleast_1d(np.asarray(sketch.radius if radii is None else radii, dtype=np.float64))
+    if levels.ndim != 1 or not np.isfinite(levels).all() or (levels < 0).any():
+        raise InvalidInputError("radii must be finite numbers >= 0")
+    return levels
+
+
+def _refuse_constant(reduced: ReducedSets, Y: FloatArray, fit_intercept: bool) -> None:
+    scale = np.sum(Y**2, axis=0)
+    flat = np.argwhere(reduced.energy <= CONSTANT * np.maximum(scale, 1e-300))
+    if len(flat) == 0:
+        return
+    fold, response = flat[0]
+    what = "constant" if fit_intercept else "zero"
+    where = f" on the training rows of row set {fold}" if len(reduced.roots) > 1 else ""
+    which = f"response {response}" if Y.shape[1] > 1 else "y"
+    raise InvalidInputError(
+        f"{which} is {what}{where}, so there is nothing to regress; "
+        "drop it, or use a splitter that keeps both kinds of rows in training"
+    )
+
+
+def _largest_alphas(
+    P: Any, whole: ReducedSets, levels: FloatArray, options: dict[str, Any]
+) -> FloatArray:
+    """alpha_max (t, radii) of the problem on all rows."""
+    t, r = whole.c.shape[1], len(levels)
+    batch = Batch.build(
+        P,
+        np.repeat(whole.c[0], r, axis=0),
+        np.repeat(whole.s[0], r),
+        alpha=1.0,
+        radius=np.tile(levels, t),
+        roots=whole.roots,
+        **options,
+    )
+    return alpha_max(batch).reshape(t, r)
+
+
+def _product(
+    P: Any,
+    reduced: ReducedSets,
+    rows: RowSets,
+    levels: FloatArray,
+    grids: FloatArray,
+    fit_intercept: bool,
+    options: dict[str, Any],
+) -> ProblemSet:
+    """Lay out row sets x responses x radii x alphas; grids is (t, radii, alphas)."""
+    shape = (len(rows), *grids.shape)
+    row_set, response, radius_index, alpha_index = (
+        axis.ravel() for axis in np.indices(shape, dtype=np.intp)
+    )
+    batch = Batch.build(
+        P,
+        reduced.c[row_set, response],
+        reduced.s[row_set, response],
+        alpha=grids[response, radius_index, alpha_index],
+        radius=levels[radius_index],
+        roots=reduced.roots,
+        root_of=row_set,
+        **options,
+    )
+    return ProblemSet(
+        batch=batch,
+        rows=rows,
+        row_set=row_set,
+        response=response,
+        radius_index=radius_index,
+        alpha_index=alpha_index,
+        shape=shape,
+        y_mean=reduced.y_mean[row_set, response],
+        fit_intercept=fit_intercept,
+        left_out=np.full(len(row_set), -1, dtype=np.intp),
+    )
+
+
+def feature_problems(
+    sketch: Sketch,
+    energies: FloatArray,
+    features: IntArray | None = None,
+    *,
+    alphas: int | ArrayLike = 1,
+    alpha_min_ratio: float = 0.5,
+    radius: float | None = None,
+    penalty_factor: ArrayLike | None = None,
+    nonnegative: bool = False,
+) -> ProblemSet:
+    """Each feature regressed on all the others: the responses are columns of X.
+
+    With orthonormal Q and P = X'Q, a column enters through its row of P alone, so no data
+    are touched. Centre the sketch where an intercept is wanted.
+
+    Parameters
+    ----------
+    sketch : Sketch
+        With orthonormal Q.
+    energies : ndarray of shape (n,)
+        Squared norm of every column of the (centred, scaled) matrix that was sketched.
+    features : ndarray of shape (f,), optional
+        Which features to take out in turn; all by default.
+    alphas : int or array-like
+        Penalties shared by all features, or how many to space from each one's alpha_max
+        (which is found with the feature itself excluded) down to `alpha_min_ratio` of it.
+    alpha_min_ratio : float
+    radius : float, optional
+        The sketch's own by default.
+    penalty_factor : array-like of shape (n,), optional
+    nonnegative : bool
+
+    Returns
+    -------
+    ProblemSet
+    """
+    P = np.asarray(sketch.P)
+    chosen = np.arange(len(P)) if features is None else np.asarray(features, dtype=np.intp)
+    if len(chosen) == 0 or chosen.min() < 0 or chosen.max() >= len(P):
+        raise InvalidInputError(f"features must be indices between 0 and {len(P) - 1}")
+    gram = np.asarray(sketch.Q, dtype=np.float64).T @ np.asarray(sketch.Q, dtype=np.float64)
+    c = P[chosen].astype(np.float64)
+    s = unreachable_part(np.asarray(energies, dtype=np.float64)[chosen], c)
+    level = sketch.radius if radius is None else radius
+    if not np.allclose(gram, np.eye(len(gram)), atol=1e-6):
+        raise InvalidInputError(
+            "this sketch's Q is not orthonormal; leave-one-feature-out needs a built-in sketch "
+            "method (or Sketch.from_factors with orthonormal Q)"
+        )
+    options: dict[str, Any] = {"penalty_factor": penalty_factor, "nonnegative": nonnegative}
+    excluded = _one_each(chosen, len(P))
+    if isinstance(alphas, int | np.integer):
+        single = Batch.build(P, c, s, alpha=1.0, radius=level, excluded=excluded, **options)
+        grids = alpha_grid(alpha_max(single), int(alphas), alpha_min_ratio)
+    else:
+        grids = np.broadcast_to(check_alphas(alphas), (len(chosen), np.size(alphas)))
+    count = grids.shape[1]
+    repeated = np.repeat(chosen, count)
+    size = len(repeated)
+    return ProblemSet(
+        batch=Batch.build(
+            P,
+            np.repeat(c, count, axis=0),
+            np.repeat(s, count),
+            alpha=grids.ravel(),
+            radius=level,
+            excluded=_one_each(repeated, len(P)),
+            **options,
+        ),
+        rows=all_rows(sketch.n_samples),
+        row_set=np.zeros(size, dtype=np.intp),
+        response=np.repeat(np.arange(len(chosen)), count),
+        radius_index=np.zeros(size, dtype=np.intp),
+        alpha_index=np.tile(np.arange(count), len(chosen)),
+        shape=(1, len(chosen), 1, count),
+        y_mean=np.zeros(size),
+        fit_intercept=False,
+        left_out=repeated,
+    )
+
+
+def _one_each(features: IntArray, n: int) -> sparse.csr_array[Any, tuple[int, int]]:
+    """Exclusions (f, n): one feature per instance."""
+    size = len(features)
+    return sparse.csr_array((np.ones(size), features, np.arange(size + 1)), shape=(size, n))

@@ -1,0 +1,32 @@
+"""Grids of penalties."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.types import FloatArray
+
+__all__ = ["alpha_grid", "check_alphas"]
+
+
+def check_alphas(alphas: ArrayLike) -> FloatArray:
+    """Given penalties (a,), sorted from the largest down."""
+    values = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
+    if values.ndim != 1 or values.size == 0:
+        raise InvalidInputError(f"alphas has shape {values.shape}; give a list of penalties")
+    if not np.isfinite(values).all() or (values < 0).any():
+        raise InvalidInputError(
+            "alphas contains NaN, infinity or a negative value; give alphas >= 0"
+        )
+    return np.sort(values)[::-1]
+
+
+def alpha_grid(largest: FloatArray, count: int, ratio: float) -> FloatArray:
+    """Log-spaced grids (., count) from each largest penalty (.,) down to `ratio` times it."""
+    if count < 1:
+        raise InvalidInputError(f"alphas={count} must be at least 1, or a list of penalties")
+    if not 0 < ratio < 1:
+        raise InvalidInputError(f"alpha_min_ratio={ratio} must lie strictly between 0 and 1")
+    return np.maximum(largest, 1e-300)[..., None] * np.geomspace(1.0, ratio, count)

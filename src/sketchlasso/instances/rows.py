@@ -1,0 +1,218 @@
+"""Which rows an instance trains on, which it is judged on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import check_cv
+
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = [
+    "RowSet",
+    "RowSets",
+    "all_rows",
+    "bootstrap_rows",
+    "complementary_pairs",
+    "leave_one_out_rows",
+    "leave_p_out_rows",
+    "splitter_rows",
+    "weighted_rows",
+]
+
+NO_ROWS = np.empty(0, dtype=np.intp)
+
+
+@dataclass(frozen=True, eq=False)
+class RowSet:
+    """One choice of rows.
+
+    Attributes
+    ----------
+    removed : ndarray
+        Rows that do not train, sorted.
+    test : ndarray
+        Rows to be judged on; empty when there are none.
+    weights : ndarray of shape (m,) or None
+        Weight of every row, zero on the removed ones; None means one on the others.
+    """
+
+    removed: IntArray
+    test: IntArray
+    weights: FloatArray | None = None
+
+    def train(self, n_samples: int) -> IntArray:
+        """The rows that train, sorted."""
+        keep = np.ones(n_samples, dtype=bool)
+        keep[self.removed] = False
+        return np.flatnonzero(keep)
+
+
+@dataclass(frozen=True, eq=False)
+class RowSets:
+    """Several choices of rows of one data set of `n_samples` rows."""
+
+    n_samples: int
+    sets: tuple[RowSet, ...]
+
+    def __len__(self) -> int:
+        return len(self.sets)
+
+    def __iter__(self) -> Iterator[RowSet]:
+        return iter(self.sets)
+
+    def __getitem__(self, index: int) -> RowSet:
+        return self.sets[index]
+
+
+def all_rows(n_samples: int) -> RowSets:
+    """Every row trains, none is held out."""
+    return RowSets(n_samples, (RowSet(NO_ROWS, NO_ROWS),))
+
+
+def weighted_rows(weights: Any) -> RowSets:
+    """Every row trains with its weight.
+
+    Parameters
+    ----------
+    weights : array-like of shape (m,) or (sets, m)
+        Non-negative; one row of weights per row set.
+    """
+    table = np.atleast_2d(np.asarray(weights, dtype=np.float64))
+    if table.ndim != 2 or not np.isfinite(table).all():
+        raise InvalidInputError(
+            f"weights of shape {table.shape} must be finite, of shape (m,) or (sets, m)"
+        )
+    if (table < 0).any():
+        raise InvalidInputError(f"weights contain {table.min():g}; every weight must be >= 0")
+    if not (table > 0).any(axis=1).all():
+        raise InvalidInputError("weights are all zero; at least one row must have weight > 0")
+    sets = [RowSet(np.flatnonzero(row == 0), NO_ROWS, row) for row in table]
+    return RowSets(table.shape[1], tuple(sets))
+
+
+def splitter_rows(cv: Any, X: Any, y: Any = None, groups: Any = None) -> RowSets:
+    """Row sets of a scikit-learn splitter.
+
+    Parameters
+    ----------
+    cv : splitter, int or iterable of (train, test)
+        As scikit-learn takes it; an int is the number of folds.
+    X : data or int
+        The data, or just their number of rows.
+    y, groups : array-like of shape (m,), optional
+        For splitters that stratify or keep groups together.
+    """
+    n_samples = X if isinstance(X, int) else X.shape[0]
+    dummy = np.zeros((n_samples, 1))
+    splits = check_cv(cv).split(dummy, y, groups) if not _is_iterable(cv) else iter(cv)
+    try:
+        pairs = [(np.asarray(train), np.asarray(test)) for train, test in splits]
+    except ValueError as error:
+        raise InvalidInputError(f"the splitter refused these data: {error}") from None
+    sets = [_row_set(number, *pair, n_samples) for number, pair in enumerate(pairs)]
+    if not sets:
+        raise InvalidInputError("the splitter yields no fold; give one with at least one split")
+    return RowSets(n_samples, tuple(sets))
+
+
+def _is_iterable(cv: Any) -> bool:
+    return isinstance(cv, Iterable) and not hasattr(cv, "split")
+
+
+def _row_set(fold: int, train: Any, test: Any, n_samples: int) -> RowSet:
+    train, test = _indices(fold, train, n_samples), _indices(fold, test, n_samples)
+    if len(train) == 0:
+        raise InvalidInputError(
+            f"fold {fold} leaves no training row; use fewer folds or a different splitter"
+        )
+    counts = np.bincount(train, minlength=n_samples)
+    removed = np.flatnonzero(counts == 0)
+    repeated = counts.max(initial=0) > 1
+    return RowSet(removed, np.sort(test), counts.astype(np.float64) if repeated else None)
+
+
+def _indices(fold: int, rows: Any, n_samples: int) -> IntArray:
+    rows = np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.intp)
+    if len(rows) and (rows.min() < 0 or rows.max() >= n_samples):
+        raise InvalidInputError(
+            f"fold {fold} names row {rows.max() if rows.max() >= n_samples else rows.min()}, "
+            f"but the data have rows 0 to {n_samples - 1}; check the splitter"
+        )
+    return np.asarray(rows, dtype=np.intp)
+
+
+def leave_one_out_rows(n_samples: int, rows: IntArray | None = None) -> RowSets:
+    """Each row held out in turn.
+
+    Parameters
+    ----------
+    n_samples : int
+    rows : array of indices, optional
+        Hold out these rows only.
+    """
+    if n_samples < 2:
+        raise InvalidInputError(f"leave-one-out needs at least 2 rows; got {n_samples}")
+    chosen = np.arange(n_samples) if rows is None else _indices(0, np.asarray(rows), n_samples)
+    return RowSets(n_samples, tuple(RowSet(chosen[[i]], chosen[[i]]) for i in range(len(chosen))))
+
+
+def leave_p_out_rows(n_samples: int, p: int) -> RowSets:
+    """Every set of p rows held out in turn.
+
+    Parameters
+    ----------
+    n_samples, p : int
+    """
+    if not 1 <= p < n_samples:
+        raise InvalidInputError(f"p={p} must lie between 1 and {n_samples - 1}")
+    held_out = (np.array(rows, dtype=np.intp) for rows in combinations(range(n_samples), p))
+    return RowSets(n_samples, tuple(RowSet(rows, rows) for rows in held_out))
+
+
+def bootstrap_rows(n_samples: int, n_sets: int, random_state: int | None = None) -> RowSets:
+    """Samples of m rows with replacement, judged on the rows not drawn.
+
+    Parameters
+    ----------
+    n_samples, n_sets : int
+    random_state : int, optional
+    """
+    if n_sets < 1:
+        raise InvalidInputError(f"n_sets={n_sets} must be at least 1")
+    rng = np.random.default_rng(random_state)
+    sets = []
+    for _ in range(n_sets):
+        counts = np.bincount(rng.integers(0, n_samples, n_samples), minlength=n_samples)
+        out = np.flatnonzero(counts == 0)
+        sets.append(RowSet(out, out, counts.astype(np.float64)))
+    return RowSets(n_samples, tuple(sets))
+
+
+def complementary_pairs(n_samples: int, n_pairs: int, random_state: int | None = None) -> RowSets:
+    """Random splits in half, both halves a row set: the subsamples of stability selection.
+
+    Parameters
+    ----------
+    n_samples, n_pairs : int
+    random_state : int, optional
+    """
+    if n_samples < 2 or n_pairs < 1:
+        raise InvalidInputError(f"{n_pairs} pairs of {n_samples} rows: need n_pairs >= 1, 2 rows")
+    rng = np.random.default_rng(random_state)
+    sets = []
+    for _ in range(n_pairs):
+        order = rng.permutation(n_samples)
+        half = n_samples // 2
+        first, second = np.sort(order[:half]), np.sort(order[half : 2 * half])
+        spare = np.sort(order[2 * half :])
+        for train, other in ((first, second), (second, first)):
+            removed = np.sort(np.concatenate([other, spare]))
+            sets.append(RowSet(removed, removed))
+            assert len(train) + len(removed) == n_samples
+    return RowSets(n_samples, tuple(sets))

@@ -1,0 +1,20 @@
+"""From solved batches to what the user asked for: scores, choices, influence, tables."""
+
+from sketchlasso.results.cross_validation import Choice, CrossValidation, cross_validate
+from sketchlasso.results.leave_one_out import LeaveOneOut, leave_one_out
+from sketchlasso.results.models import LinearModels, linear_models
+from sketchlasso.results.scores import Metric, score
+from sketchlasso.results.table import tidy_table
+
+__all__ = [
+    "Choice",
+    "CrossValidation",
+    "LeaveOneOut",
+    "LinearModels",
+    "Metric",
+    "cross_validate",
+    "leave_one_out",
+    "linear_models",
+    "score",
+    "tidy_table",
+]

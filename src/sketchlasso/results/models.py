@@ -1,0 +1,114 @@
+"""Solved problems as linear models of the real X, and their predictions on held-out rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sketchlasso.data import ColumnTransform
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.instances import ProblemSet
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = ["LinearModels", "held_out_predictions", "linear_models", "rows_of"]
+
+SparseRows = Any  # csr_array of shape (B, n)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModels:
+    """Predictors X v + d, one row an instance, on the original scale of X.
+
+    Attributes
+    ----------
+    coef : csr_array of shape (B, n)
+    intercept : ndarray of shape (B,)
+    """
+
+    coef: SparseRows
+    intercept: FloatArray
+
+    def predict(self, X: Any, instances: IntArray | None = None) -> FloatArray:
+        """Predictions (rows of X, instances)."""
+        coef = self.coef if instances is None else self.coef[instances]
+        intercept = self.intercept if instances is None else self.intercept[instances]
+        return _dense(X @ coef.T) + intercept
+
+
+def rows_of(X: Any) -> Any:
+    """X in a form whose rows can be taken: CSR, or the array itself."""
+    stored: Any = X
+    return sparse.csr_array(stored) if sparse.issparse(X) else np.asarray(X)
+
+
+def linear_models(
+    problems: ProblemSet, coef: SparseRows, transform: ColumnTransform, X: Any
+) -> LinearModels:
+    """Models on the original scale; intercepts from the real training rows of X.
+
+        intercept = mean(y) - mean(X v)    over the training rows, with their weights
+
+    Parameters
+    ----------
+    problems : ProblemSet
+    coef : csr_array of shape (B, n)
+        On the scale of the sketch.
+    transform : ColumnTransform
+        What the sketch did to the columns.
+    X : array or sparse matrix of shape (m, n)
+        The data that were sketched, as they are.
+    """
+    if X.shape[0] != problems.rows.n_samples or X.shape[1] != coef.shape[1]:
+        raise InvalidInputError(
+            f"X has shape {X.shape} but the problems were built for "
+            f"({problems.rows.n_samples}, {coef.shape[1]}); pass the X that was sketched"
+        )
+    original = coef
+    if transform.scales is not None:
+        original = sparse.csr_array(coef @ sparse.diags_array(1.0 / transform.scales))
+    if problems.fit_intercept:
+        return LinearModels(original, problems.y_mean - _training_means(problems, original, X))
+    shift = 0.0 if transform.means is None else original @ transform.means
+    return LinearModels(original, problems.y_mean - shift)
+
+
+def _training_means(problems: ProblemSet, coef: SparseRows, X: Any) -> FloatArray:
+    """Mean (B,) of X v over the training rows of every instance."""
+    total = coef @ np.asarray(X.sum(axis=0)).ravel()
+    means = np.empty(coef.shape[0])
+    for number, instances in _by_row_set(problems):
+        row_set = problems.rows[number]
+        if row_set.weights is not None:
+            mean = (X.T @ row_set.weights) / row_set.weights.sum()
+            means[instances] = coef[instances] @ mean
+            continue
+        gone = 0.0
+        if len(row_set.removed):
+            gone = _dense(X[row_set.removed] @ coef[instances].T).sum(axis=0)
+        means[instances] = (total[instances] - gone) / (X.shape[0] - len(row_set.removed))
+    return means
+
+
+def _by_row_set(problems: ProblemSet) -> Iterator[tuple[int, IntArray]]:
+    """Instances of every row set; they are contiguous."""
+    size = int(np.prod(problems.shape[1:]))
+    for number in range(problems.shape[0]):
+        yield number, np.arange(number * size, (number + 1) * size)
+
+
+def held_out_predictions(
+    problems: ProblemSet, models: LinearModels, X: Any
+) -> Iterator[tuple[IntArray, FloatArray]]:
+    """Test rows and their predictions (rows, responses, radii, alphas), per row set."""
+    for number, instances in _by_row_set(problems):
+        test = problems.rows[number].test
+        predicted = models.predict(X[test], instances)
+        yield test, predicted.reshape((len(test), *problems.shape[1:]))
+
+
+def _dense(product: Any) -> FloatArray:
+    return np.asarray(product) if isinstance(product, np.ndarray) else product.toarray()

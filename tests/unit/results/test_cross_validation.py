@@ -1,0 +1,192 @@
+"""Cross-validation and leave-one-out against refits done the slow way."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_digits
+from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit
+
+from sketchlasso import (
+    InvalidInputError,
+    Settings,
+    build_problems,
+    cross_validate,
+    leave_one_out,
+    sketch,
+    solve,
+    splitter_rows,
+    tidy_table,
+    weighted_rows,
+)
+from sketchlasso.results.models import linear_models
+
+TIGHT = Settings(tol=1e-8)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, digit = load_digits(return_X_y=True)
+    keep = (digit == 4) | (digit == 9)
+    return X[keep], np.where(digit[keep] == 4, 1.0, -1.0)
+
+
+def refit(found, X, y, train, alpha, fit_intercept, standardised=False):
+    """Coefficients and intercept from the rows of the sketch that train, nothing shared."""
+    weights = np.zeros(len(y))
+    weights[train] = 1.0
+    problems = build_problems(
+        found, y, alphas=[alpha], rows=weighted_rows(weights), fit_intercept=fit_intercept
+    )
+    w = solve(problems.batch, settings=TIGHT).coef.toarray()[0]
+    if found.column_scales is not None:
+        w = w / found.column_scales
+    if fit_intercept:
+        return w, y[train].mean() - X[train].mean(axis=0) @ w
+    shift = 0.0 if found.column_means is None else found.column_means @ w
+    return w, -shift
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("as_sparse", [True, False])
+def test_every_fold_predicts_as_a_refit_does(digits, fit_intercept, scale, as_sparse):
+    X, y = digits
+    data = sparse.csr_array(X) if as_sparse else X
+    found = sketch(data, rank=15, center=scale, scale=scale, random_state=0)
+    result = cross_validate(
+        found, data, y, cv=KFold(4, shuffle=True, random_state=1), alphas=6, alpha_min_ratio=0.05,
+        fit_intercept=fit_intercept, metrics=("mse", "f1", "auc"), settings=TIGHT,
+    )  # fmt: skip
+    assert result.solution.solved.all()
+    splits = KFold(4, shuffle=True, random_state=1).split(X)
+    for fold, (train, test) in enumerate(splits):
+        for a in (1, 5):
+            w, intercept = refit(found, X, y, train, result.alphas[0, 0, a], fit_intercept)
+            predicted = X[test] @ w + intercept
+            np.testing.assert_allclose(result.predictions[test, 0, 0, a], predicted, atol=2e-3)
+            mse = np.mean((predicted - y[test]) ** 2)
+            assert result.scores["mse"][fold, 0, 0, a] == pytest.approx(mse, abs=2e-3)
+
+
+def test_the_best_point_and_the_one_standard_error_rule(digits):
+    X, y = digits
+    found = sketch(X, rank=20, center=True, random_state=0)
+    result = cross_validate(
+        found,
+        X,
+        y,
+        alphas=20,
+        radii=[0.1 * found.radius, found.radius],
+        metrics=("mse", "accuracy"),
+    )
+    best, careful = result.best(), result.best(rule="1se")
+    assert result.mean()[0, best.radius_index, best.alpha_index] == result.mean().min()
+    assert careful.alpha >= best.alpha
+    assert careful.radius == best.radius
+    limit = result.mean().min() + result.standard_error()[0, best.radius_index, best.alpha_index]
+    assert result.mean()[0, careful.radius_index, careful.alpha_index] <= limit
+    top = result.best("accuracy")
+    assert (
+        result.mean("accuracy").max()
+        == result.mean("accuracy")[0, top.radius_index, top.alpha_index]
+    )
+    assert result.mean("accuracy").max() > 0.95
+    with pytest.raises(InvalidInputError, match="rule='max' is unknown; choose 'min' or '1se'"):
+        result.best(rule="max")
+
+
+def test_repeated_folds_average_and_rows_never_held_out_are_nan(digits):
+    X, y = digits
+    found = sketch(X, rank=10, random_state=0)
+    twice = cross_validate(found, X, y, cv=RepeatedKFold(n_splits=3, n_repeats=2), alphas=3)
+    assert np.isfinite(twice.predictions).all()
+    once = cross_validate(found, X, y, cv=ShuffleSplit(1, test_size=0.2, random_state=0), alphas=3)
+    assert np.isnan(once.predictions).any()
+    assert once.standard_error().max() == 0.0
+
+
+def test_several_responses_are_judged_separately(digits):
+    X, y = digits
+    found = sketch(X, rank=10, random_state=0)
+    Y = np.column_stack([y, X[:, 20]])
+    both = cross_validate(found, X, Y, cv=3, alphas=4, settings=TIGHT)
+    alone = cross_validate(found, X, X[:, 20], cv=KFold(3), alphas=4, settings=TIGHT)
+    np.testing.assert_allclose(both.scores["mse"][:, 1], alone.scores["mse"][:, 0], rtol=1e-3)
+    assert both.best(response=1).alpha == pytest.approx(alone.best().alpha)
+
+
+def test_changing_a_held_out_response_never_changes_that_folds_coefficients(digits):
+    X, y = digits
+    found = sketch(X, rank=10, random_state=0)
+    rows = splitter_rows(KFold(5), len(y))
+    other = y.copy()
+    other[rows[2].test] = np.random.default_rng(0).normal(size=len(rows[2].test))
+    options = {"rows": rows, "alphas": [3.0, 1.0]}
+    one = solve(build_problems(found, y, **options).batch, settings=TIGHT)
+    two = solve(build_problems(found, other, **options).batch, settings=TIGHT)
+    fold = slice(4, 6)
+    np.testing.assert_allclose(one.coef.toarray()[fold], two.coef.toarray()[fold], atol=1e-7)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("as_sparse", [True, False])
+def test_leave_one_out_equals_refits(digits, fit_intercept, as_sparse):
+    X, y = digits
+    data = sparse.csr_array(X) if as_sparse else X
+    found = sketch(data, rank=15, center=True, scale=not as_sparse, random_state=0)
+    rows = np.random.default_rng(0).choice(len(y), 50, replace=False)
+    result = leave_one_out(
+        found, data, y, alpha=2.0, rows=rows, fit_intercept=fit_intercept, settings=TIGHT
+    )
+    assert result.solution.solved.all()
+    full = result.full.coef.toarray()[0]
+    for place, row in enumerate(rows):
+        train = np.delete(np.arange(len(y)), row)
+        w, intercept = refit(found, X, y, train, 2.0, fit_intercept)
+        assert result.predictions[place] == pytest.approx(X[row] @ w + intercept, abs=2e-3)
+        assert result.residuals[place] == pytest.approx(y[row] - result.predictions[place])
+        if found.column_scales is not None:
+            w = w * found.column_scales
+        shift = np.linalg.norm(w - full) / np.linalg.norm(full)
+        assert result.coefficient_shift[place] == pytest.approx(shift, abs=2e-3)
+    assert (result.features_gained >= 0).all()
+    assert (result.features_lost >= 0).all()
+
+
+def test_a_planted_outlier_has_the_largest_influence(digits):
+    X, y = digits
+    found = sketch(X, rank=20, center=True, random_state=0, radius=0.1)
+    spoiled = y.copy()
+    spoiled[17] = 40.0
+    result = leave_one_out(found, X, spoiled, alpha=2.0)
+    assert result.rows.tolist() == list(range(len(y)))
+    assert np.argmax(np.abs(result.residuals)) == 17
+    assert np.argmax(result.coefficient_shift) == 17
+
+
+def test_the_table_has_one_row_per_instance(digits):
+    X, y = digits
+    problems = build_problems(
+        sketch(X, rank=8, random_state=0), y, alphas=3, rows=splitter_rows(4, len(y))
+    )
+    table = tidy_table(problems, solve(problems.batch))
+    assert {len(column) for column in table.values()} == {12}
+    assert set(table["status"]) == {"solved"}
+    assert table["row_set"].tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
+
+
+def test_bad_input_is_one_sentence(digits):
+    X, y = digits
+    found = sketch(X, rank=8, random_state=0)
+    problems = build_problems(found, y, alphas=2)
+    coef = solve(problems.batch).coef
+    with pytest.raises(
+        InvalidInputError, match=r"X has shape \(3, 64\) but the problems were built"
+    ):
+        linear_models(problems, coef, found.transform, X[:3])
+    with pytest.raises(
+        InvalidInputError, match="y has 2 columns; leave-one-out takes one response"
+    ):
+        leave_one_out(found, X, np.column_stack([y, y]), alpha=1.0)
+    with pytest.raises(InvalidInputError, match="a fold holds out no row"):
+        cross_validate(found, X, y, cv=weighted_rows(np.ones(len(y))))
