@@ -1,0 +1,94 @@
+"""Many sparse regressions on one data set: sketch once, solve every instance in k dimensions."""
+
+from importlib.metadata import PackageNotFoundError, version
+
+from sketchlasso.errors import (
+    InaccurateWarning,
+    InvalidInputError,
+    MissingExtraError,
+    SketchlassoError,
+    StoredFileError,
+)
+from sketchlasso.instances import (
+    ProblemSet,
+    RowSets,
+    bootstrap_rows,
+    build_problems,
+    complementary_pairs,
+    feature_problems,
+    leave_one_out_rows,
+    leave_p_out_rows,
+    splitter_rows,
+    weighted_rows,
+)
+from sketchlasso.problem import (
+    Batch,
+    alpha_max,
+    certify,
+    optimality_residual,
+    primal_value,
+    sparsify,
+    worst_case_perturbation,
+)
+from sketchlasso.results import (
+    CrossValidation,
+    LeaveOneOut,
+    LinearModels,
+    cross_validate,
+    leave_one_out,
+    linear_models,
+    score,
+    tidy_table,
+)
+from sketchlasso.sketch import Sketch, load_sketch, sketch, sketch_from_factors
+from sketchlasso.solve import Iterates, Progress, Screening, Settings, Solution, Status, solve
+
+try:
+    __version__ = version("sketchlasso")
+except PackageNotFoundError:  # pragma: no cover - a source tree that is not installed
+    __version__ = "0+unknown"
+
+__all__ = [
+    "Batch",
+    "CrossValidation",
+    "InaccurateWarning",
+    "InvalidInputError",
+    "Iterates",
+    "LeaveOneOut",
+    "LinearModels",
+    "MissingExtraError",
+    "ProblemSet",
+    "Progress",
+    "RowSets",
+    "Screening",
+    "Settings",
+    "Sketch",
+    "SketchlassoError",
+    "Solution",
+    "Status",
+    "StoredFileError",
+    "__version__",
+    "alpha_max",
+    "bootstrap_rows",
+    "build_problems",
+    "certify",
+    "complementary_pairs",
+    "cross_validate",
+    "feature_problems",
+    "leave_one_out",
+    "leave_one_out_rows",
+    "leave_p_out_rows",
+    "linear_models",
+    "load_sketch",
+    "optimality_residual",
+    "primal_value",
+    "score",
+    "sketch",
+    "sketch_from_factors",
+    "solve",
+    "sparsify",
+    "splitter_rows",
+    "tidy_table",
+    "weighted_rows",
+    "worst_case_perturbation",
+]

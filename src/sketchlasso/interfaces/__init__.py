@@ -1,0 +1,1 @@
+"""Ways in for people: command line, plots, pages. They use public names only."""
