@@ -19,6 +19,7 @@ import numpy as np
 from scipy import optimize
 
 from sketchlasso.kernels.shrink import best_on_ray, feasible_scale
+from sketchlasso.linalg.threads import map_slices
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.objective import null_value, primal_value, relative_gap
 from sketchlasso.types import BoolArray, Coefficients, FloatArray, RealArray
@@ -70,14 +71,18 @@ def soft_threshold(x: FloatArray, threshold: FloatArray, nonnegative: bool = Fal
     return np.sign(x) * np.maximum(np.abs(x) - threshold, 0.0)
 
 
-def correlate(batch: Batch, u: FloatArray) -> RealArray:
-    """R_b u_b for every instance (B, n), in P's precision; zero where a feature is excluded."""
+def correlate(batch: Batch, u: FloatArray, out: RealArray | None = None) -> RealArray:
+    """R_b u_b for every instance (B, n), in P's precision; zero where a feature is excluded.
+
+    `out`, of at least (B rounded up to a multiple of TILE, n), saves the allocation.
+    """
     lifted = batch.lift(u).astype(batch.P.dtype, copy=False)
     # Whole tiles of rows: BLAS then gives an instance the same bits alone and in a batch.
     tiles = -(-len(lifted) // TILE) * TILE
     padded = np.zeros((tiles, batch.rank), dtype=lifted.dtype)
     padded[: len(lifted)] = lifted
-    correlation: RealArray = (padded @ batch.P.T)[: len(lifted)]
+    target = None if out is None else out[:tiles]
+    correlation: RealArray = np.matmul(padded, batch.P.T, out=target)[: len(lifted)]
     if batch.excluded is not None:
         owner = np.repeat(np.arange(batch.n_instances), np.diff(batch.excluded.indptr))
         correlation[owner, batch.excluded.indices] = 0.0
@@ -85,7 +90,7 @@ def correlate(batch: Batch, u: FloatArray) -> RealArray:
 
 
 def feasible_dual(
-    batch: Batch, u: FloatArray, correlation: RealArray | None = None
+    batch: Batch, u: FloatArray, correlation: RealArray | None = None, n_threads: int = 1
 ) -> tuple[FloatArray, FloatArray]:
     """Bring any u (B, k) into the dual's domain, moving as little as a scaling allows.
 
@@ -101,7 +106,7 @@ def feasible_dual(
     """
     if correlation is None:
         correlation = correlate(batch, u)
-    scale = _scales(batch, u, correlation)
+    scale = _scales(batch, u, correlation, n_threads)
     point = u * scale[:, None]
     freed, moved = _free_unpenalised(batch, u, correlation)
     if moved.any():
@@ -115,26 +120,30 @@ def feasible_dual(
     return point, scale
 
 
-def _scales(batch: Batch, u: FloatArray, correlation: RealArray) -> FloatArray:
+def _scales(batch: Batch, u: FloatArray, correlation: RealArray, n_threads: int = 1) -> FloatArray:
     """Best feasible scaling (B,) of each u (B, k)."""
     squared = batch.loss == "squared"
     inner = np.sum(batch.c * u, axis=1)
     length = np.linalg.norm(u, axis=1)
     scale = np.ones(batch.n_instances)
-    buffer = np.empty((2, batch.n_features))
-    for b in range(batch.n_instances):
-        if squared and batch.radius[b] > 0:
-            continue
-        factor = batch.penalty_factor if batch.penalty_factor.ndim == 1 else batch.penalty_factor[b]
-        scale[b] = feasible_scale(
-            correlation[b],
-            factor,
-            batch.alpha[b],
-            batch.radius[b],
-            batch.nonnegative,
-            best_on_ray(inner[b], length[b], batch.s[b], squared),
-            buffer,
-        )
+
+    def find(part: slice) -> None:
+        buffer = np.empty((2, batch.n_features))
+        for b in range(part.start, part.stop):
+            if squared and batch.radius[b] > 0:
+                continue
+            factor = batch.penalty_factor
+            scale[b] = feasible_scale(
+                correlation[b],
+                factor if factor.ndim == 1 else factor[b],
+                batch.alpha[b],
+                batch.radius[b],
+                batch.nonnegative,
+                best_on_ray(inner[b], length[b], batch.s[b], squared),
+                buffer,
+            )
+
+    map_slices(find, batch.n_instances, n_threads)
     return scale
 
 
@@ -204,7 +213,11 @@ def dual_value(batch: Batch, point: FloatArray, correlation: RealArray | None = 
 
 
 def certify(
-    batch: Batch, coef: Coefficients, u: FloatArray, correlation: RealArray | None = None
+    batch: Batch,
+    coef: Coefficients,
+    u: FloatArray,
+    correlation: RealArray | None = None,
+    n_threads: int = 1,
 ) -> Certificate:
     """Certificate of coefficients with the help of dual candidates.
 
@@ -218,15 +231,16 @@ def certify(
         Dual candidates; they need not be feasible.
     correlation : ndarray of shape (B, n), optional
         R u, where the caller has it already.
+    n_threads : int
 
     Returns
     -------
     Certificate
     """
-    point, scale = feasible_dual(batch, u, correlation)
+    point, scale = feasible_dual(batch, u, correlation, n_threads)
     unmoved = bool(np.all(scale == 1.0))
     return Certificate(
-        primal=primal_value(batch, coef),
+        primal=primal_value(batch, coef, n_threads),
         dual=dual_value(batch, point, correlation if unmoved else None),
         null=null_value(batch),
         point=point,

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from sketchlasso.kernels.sparse_rows import rows_times_factor
+from sketchlasso.linalg.threads import map_slices
 from sketchlasso.problem.batch import Batch
 from sketchlasso.types import Coefficients, FloatArray, IntArray
 
@@ -24,9 +26,17 @@ __all__ = [
 NEGLIGIBLE = 1e-6
 
 
-def residual(batch: Batch, coef: Coefficients) -> FloatArray:
+def residual(batch: Batch, coef: Coefficients, n_threads: int = 1) -> FloatArray:
     """C - R'w (B, k) for coefficients (B, n)."""
-    product = np.asarray(coef @ batch.P.astype(np.float64, copy=False))
+    rows = sparse.csr_array(coef)
+    product = np.empty((batch.n_instances, batch.rank))
+
+    def multiply(part: slice) -> None:
+        rows_times_factor(
+            rows.indptr, rows.indices, rows.data, batch.P, part.start, part.stop, product
+        )
+
+    map_slices(multiply, batch.n_instances, n_threads)
     return batch.c - batch.lower(product)
 
 
@@ -73,7 +83,7 @@ def _factors_at(
     return np.where(rows.data == 0, 0.0, factor)
 
 
-def primal_value(batch: Batch, coef: Coefficients) -> FloatArray:
+def primal_value(batch: Batch, coef: Coefficients, n_threads: int = 1) -> FloatArray:
     """Objective of every instance at given coefficients.
 
     ::
@@ -84,13 +94,14 @@ def primal_value(batch: Batch, coef: Coefficients) -> FloatArray:
     ----------
     batch : Batch
     coef : ndarray or csr_array of shape (B, n)
+    n_threads : int
 
     Returns
     -------
     ndarray of shape (B,)
     """
     return (
-        loss_value(batch, residual(batch, coef))
+        loss_value(batch, residual(batch, coef, n_threads))
         + ridge_value(batch, coef)
         + penalty_value(batch, coef)
     )

@@ -19,8 +19,8 @@ __all__ = [
     "static_rule",
 ]
 
-# Exact norms cost n k^2 per distinct root; beyond this many roots a bound is used.
-EXACT_ROOTS = 16
+# Exact norms cost n k^2 per distinct root; for several roots a bound is used.
+EXACT_ROOTS = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class RowNorms:
 
 
 def row_norms(batch: Batch) -> RowNorms:
-    """Norms of the rows of R, exact for a few distinct roots, bounded for many."""
+    """Norms of the rows of R: exact for one root, bounded by ||p_j|| ||L|| for several."""
     P = batch.P.astype(np.float64, copy=False)
     ones = np.ones(batch.n_instances)
     if batch.roots is None:

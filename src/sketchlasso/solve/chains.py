@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.kernels.sparse_rows import mix_rows
 from sketchlasso.solve.algorithms.protocol import Iterates
 from sketchlasso.types import FloatArray, IntArray
 
@@ -64,9 +65,16 @@ def chain_levels(chain: IntArray, alpha: FloatArray) -> list[Level]:
 
 
 def between(left: Iterates, right: Iterates, share: FloatArray) -> Iterates:
-    """Iterates at `share` (b,) of the way from left to right."""
-    weights = sparse.diags_array(1.0 - share), sparse.diags_array(share)
-    coef = sparse.csr_array(weights[0] @ left.coef + weights[1] @ right.coef)
-    coef.sort_indices()
+    """Iterates at `share` (b,) of the way from left to right; their indices are sorted."""
+    indptr, indices, values = mix_rows(
+        left.coef.indptr,
+        left.coef.indices,
+        left.coef.data,
+        right.coef.indptr,
+        right.coef.indices,
+        right.coef.data,
+        share,
+    )
+    coef = sparse.csr_array((values, indices, indptr), shape=left.coef.shape)
     dual = (1.0 - share)[:, None] * left.dual + share[:, None] * right.dual
     return Iterates(coef, dual, np.zeros(len(share), dtype=np.intp))

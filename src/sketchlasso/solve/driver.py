@@ -10,7 +10,7 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.kernels.working_set import count_removed
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.problem.batch import Batch
-from sketchlasso.problem.dual import certify, correlate
+from sketchlasso.problem.dual import TILE, certify, correlate
 from sketchlasso.problem.objective import null_value, relative_gap
 from sketchlasso.problem.penalty_max import null_model
 from sketchlasso.problem.screening import RowNorms, dual_reach, gap_safe_distance, row_norms
@@ -21,7 +21,7 @@ from sketchlasso.solve.clock import Stopwatch
 from sketchlasso.solve.settings import Progress, Settings
 from sketchlasso.solve.solution import Screened, Solution
 from sketchlasso.solve.status import Status
-from sketchlasso.types import FloatArray, IntArray
+from sketchlasso.types import FloatArray, IntArray, RealArray
 
 __all__ = ["solve"]
 
@@ -73,6 +73,9 @@ def solve(
             if chain is None
             else chain_levels(np.asarray(chain), batch.alpha)
         )
+        most = max(len(level.instances) for level in levels)
+        chunk_rows = len(_chunks(batch, settings, most)[0]) + TILE
+        buffer = np.empty((chunk_rows, batch.n_features), dtype=batch.P.dtype)
         try:
             for level in levels:
                 start = _starting_points(batch, level, warm, ledger)
@@ -85,6 +88,7 @@ def solve(
                         algorithm,
                         settings,
                         norms,
+                        buffer,
                         ledger,
                     )
         except KeyboardInterrupt:
@@ -121,6 +125,7 @@ def _solve_chunk(
     algorithm: Algorithm,
     settings: Settings,
     norms: RowNorms | None,
+    buffer: RealArray,
     ledger: _Ledger,
 ) -> None:
     """Rounds of certify and propose until every instance of the chunk is closed."""
@@ -129,8 +134,8 @@ def _solve_chunk(
     algorithm.start(whole, settings)
     part, open_ = whole, np.arange(len(chunk))
     for number in range(settings.max_rounds + 1):
-        correlation = correlate(part, iterates.dual)
-        certificate = certify(part, iterates.coef, iterates.dual, correlation)
+        correlation = correlate(part, iterates.dual, buffer)
+        certificate = certify(part, iterates.coef, iterates.dual, correlation, settings.n_threads)
         distance = gap_safe_distance(part, certificate.gap)
         if not settings.screening.gap_safe:
             distance = np.full_like(distance, np.inf)

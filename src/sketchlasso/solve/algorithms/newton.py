@@ -6,12 +6,12 @@ import numpy as np
 
 from sketchlasso.kernels.working_set import choose_rows, improve_instance
 from sketchlasso.linalg.rows import stack_rows
+from sketchlasso.linalg.threads import map_rows
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.screening import dual_reach
 from sketchlasso.problem.unpenalised import project_out
 from sketchlasso.solve.algorithms.protocol import Iterates, Round
 from sketchlasso.solve.settings import Settings
-from sketchlasso.solve.threads import map_instances
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Newton"]
@@ -41,7 +41,7 @@ class Newton:
 
     def advance(self, view: Round) -> Iterates:
         """Solve each open instance on its working rows, instances in parallel."""
-        results = map_instances(
+        results = map_rows(
             lambda row: self._improve(view, row),
             range(len(view.instances)),
             min(self._settings.n_threads, len(view.instances)),

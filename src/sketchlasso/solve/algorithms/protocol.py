@@ -8,12 +8,13 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
+from sketchlasso.kernels.sparse_rows import copy_rows
 from sketchlasso.linalg.rows import stack_rows
+from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.dual import Certificate
 from sketchlasso.problem.screening import RowNorms, gap_safe_rule, static_rule
 from sketchlasso.solve.settings import Settings
-from sketchlasso.solve.threads import single_blas_thread
 from sketchlasso.types import BoolArray, FloatArray, IntArray, Loss, RealArray
 
 __all__ = ["Algorithm", "Instance", "InstanceAlgorithm", "Iterates", "PerInstance", "Round"]
@@ -74,15 +75,16 @@ class Round:
     number: int
 
     def take(self, rows: IntArray) -> Round:
-        """The view of some of the instances."""
+        """The view of some of the instances; their correlations move to the front, in place."""
         if len(rows) == len(self.instances):
             return self
         found = self.certificate
+        copy_rows(self.correlation, rows)
         return Round(
             batch=self.batch.take(rows),
             instances=self.instances[rows],
             iterates=self.iterates.take(rows),
-            correlation=self.correlation[rows],
+            correlation=self.correlation[: len(rows)],
             certificate=Certificate(
                 found.primal[rows],
                 found.dual[rows],

@@ -1,0 +1,70 @@
+"""Sparse rows against a dense factor, and mixtures of sparse rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from sketchlasso.kernels.dense import FAST
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def rows_times_factor(
+    indptr: Any, indices: Any, data: Any, P: Any, start: Any, stop: Any, out: Any
+) -> None:
+    """Rows start to stop of a CSR matrix (b, n) times P (n, k), added up in double precision."""
+    k = P.shape[1]
+    for row in range(start, stop):
+        total = out[row]
+        total[:] = 0.0
+        for place in range(indptr[row], indptr[row + 1]):
+            factor_row = P[indices[place]]
+            value = data[place]
+            for a in range(k):
+                total[a] += value * factor_row[a]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def mix_rows(
+    left_ptr: Any,
+    left_idx: Any,
+    left_val: Any,
+    right_ptr: Any,
+    right_idx: Any,
+    right_val: Any,
+    share: Any,
+) -> Any:
+    """CSR parts of (1 - share_b) left_b + share_b right_b; all indices sorted."""
+    size = left_idx.shape[0] + right_idx.shape[0]
+    indptr = np.zeros(left_ptr.shape[0], dtype=np.int64)
+    indices = np.empty(size, dtype=np.int64)
+    values = np.empty(size)
+    count = 0
+    for row in range(share.shape[0]):
+        i, i_end = left_ptr[row], left_ptr[row + 1]
+        j, j_end = right_ptr[row], right_ptr[row + 1]
+        while i < i_end or j < j_end:
+            take_left = j >= j_end or (i < i_end and left_idx[i] <= right_idx[j])
+            take_right = i >= i_end or (j < j_end and right_idx[j] <= left_idx[i])
+            indices[count] = left_idx[i] if take_left else right_idx[j]
+            value = 0.0
+            if take_left:
+                value += (1.0 - share[row]) * left_val[i]
+                i += 1
+            if take_right:
+                value += share[row] * right_val[j]
+                j += 1
+            values[count] = value
+            count += 1
+        indptr[row + 1] = count
+    return indptr, indices[:count], values[:count]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def copy_rows(array: Any, keep: Any) -> None:
+    """Move the rows `keep` (increasing) of an array to its front, in place."""
+    for place in range(keep.shape[0]):
+        if keep[place] != place:
+            array[place] = array[keep[place]]
