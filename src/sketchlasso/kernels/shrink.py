@@ -94,3 +94,45 @@ def feasible_scale(
             return scale
         scale = max(scale - (norm - radius) / slope, 0.0)
     return scale
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def smallest_penalty(
+    correlation: Any, factor: Any, nonnegative: Any, room: Any, buffer: Any
+) -> Any:
+    """Smallest alpha >= 0 with sum over penalised j of (|correlation_j| - alpha f_j)_+^2 <= room.
+
+    The norm is convex and decreasing in alpha: Newton from the left never overshoots.
+    `buffer` is scratch of shape (2, n).
+    """
+    count = 0
+    size, weight = buffer[0], buffer[1]
+    largest = 0.0
+    for j in range(correlation.shape[0]):
+        x = float(correlation[j])
+        if not nonnegative:
+            x = abs(x)
+        if x > 0.0 and 0.0 < factor[j] < np.inf:
+            size[count] = x
+            weight[count] = factor[j]
+            largest = max(largest, x / factor[j])
+            count += 1
+    if room <= 0.0:
+        return largest
+    alpha, target = 0.0, np.sqrt(room)
+    for _ in range(200):
+        square = 0.0
+        slope = 0.0
+        for i in range(count):
+            over = size[i] - alpha * weight[i]
+            if over > 0.0:
+                square += over * over
+                slope += over * weight[i]
+        norm = np.sqrt(square)
+        if norm <= target * (1.0 + 1e-14):
+            break
+        step = (norm - target) * norm / slope
+        if alpha + step == alpha:
+            break
+        alpha = min(alpha + step, largest)
+    return alpha

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize, sparse
 
+from sketchlasso.kernels.shrink import smallest_penalty
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.dual import correlate
@@ -46,36 +47,15 @@ def alpha_max(batch: Batch) -> FloatArray:
 
 def _chunk_alpha_max(batch: Batch) -> FloatArray:
     null = null_model(batch)
-    correlation = correlate(batch, null.dual).astype(np.float64)
-    sizes = np.maximum(correlation, 0.0) if batch.nonnegative else np.abs(correlation)
+    correlation = correlate(batch, null.dual)
     largest = np.zeros(batch.n_instances)
+    buffer = np.empty((2, batch.n_features))
     for b in range(batch.n_instances):
-        factor = batch.factor_row(b)
-        penalised = (factor > 0) & np.isfinite(factor)
         room = max(batch.radius[b] ** 2 - null.spent[b], 0.0) if batch.loss == "sqrt" else 0.0
-        largest[b] = _root(sizes[b, penalised], factor[penalised], room)
+        factor = batch.penalty_factor if batch.penalty_factor.ndim == 1 else batch.penalty_factor[b]
+        # The correlation of an excluded feature is zero already.
+        largest[b] = smallest_penalty(correlation[b], factor, batch.nonnegative, room, buffer)
     return largest
-
-
-def _root(size: FloatArray, factor: FloatArray, room: float) -> float:
-    """Smallest alpha >= 0 with sum_j (size_j - alpha f_j)_+^2 <= room."""
-    if size.size == 0 or size @ size <= room:
-        return 0.0
-    high = float(np.max(size / factor))
-    if room == 0.0:
-        return high
-    # The norm is convex and decreasing in alpha: Newton from the left never overshoots.
-    alpha, target = 0.0, np.sqrt(room)
-    for _ in range(200):
-        over = np.maximum(size - alpha * factor, 0.0)
-        norm = float(np.linalg.norm(over))
-        if norm <= target * (1.0 + 1e-14):
-            break
-        step = (norm - target) * norm / float(over @ factor)
-        if alpha + step == alpha:
-            break
-        alpha = min(alpha + step, high)
-    return alpha
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.problem import Batch, alpha_max
 from sketchlasso.solve import Iterates, Progress, Screening, Settings, Status, driver, solve
 from sketchlasso.solve.algorithms.protocol import Round
+from sketchlasso.solve.ledger import STALL_ROUNDS
 
 
 def make_batch(size=6, n=80, k=12, radius=0.3, seed=0, **options):
@@ -50,7 +51,7 @@ def test_an_algorithm_that_makes_no_progress_is_stalled(monkeypatch):
     solution = solve(make_batch())
     assert (solution.status == Status.STALLED).all()
     assert "standardise" in solution.message()
-    assert (solution.rounds <= driver.STALL_ROUNDS + 1).all()
+    assert (solution.rounds <= STALL_ROUNDS + 1).all()
 
 
 def test_iterates_that_are_not_finite_end_in_a_status(monkeypatch):

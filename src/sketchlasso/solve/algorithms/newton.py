@@ -57,9 +57,10 @@ class Newton:
     def _improve(self, view: Round, row: int) -> tuple[IntArray, FloatArray, FloatArray, int]:
         batch = view.batch
         support, _ = _support(view, row)
-        chosen = self._choose(view, row, support)
+        factor = batch.factor_row(row)
+        chosen = self._choose(view, row, support, factor)
         u = view.iterates.dual[row].copy()
-        free = chosen[batch.factor_row(row)[chosen] * batch.alpha[row] == 0]
+        free = chosen[factor[chosen] * batch.alpha[row] == 0]
         if len(free) and batch.radius[row] == 0 and not batch.nonnegative:
             w, steps = self._solve_without(view, row, chosen, free, u)
         else:
@@ -119,13 +120,13 @@ class Newton:
         )
         return w, steps
 
-    def _choose(self, view: Round, row: int, support: IntArray) -> IntArray:
+    def _choose(self, view: Round, row: int, support: IntArray, factor: FloatArray) -> IntArray:
         batch, number = view.batch, view.instances[row]
         limit = max(self._limit[number], 2 * len(support))
         norms = view.norms
         chosen = choose_rows(
             view.correlation[row],
-            batch.factor_row(row),
+            factor,
             batch.alpha[row],
             batch.nonnegative,
             NO_NORMS if norms is None else norms.norms[norms.row_of[row]],
