@@ -12,7 +12,7 @@ from sketchlasso.types import FloatArray, RealArray
 __all__ = ["CHUNK", "Storage", "new_digest", "sum_of_squares"]
 
 # Entries handled at a time by walks over a matrix: temporaries of a few MiB.
-CHUNK = 1 << 19
+CHUNK = 1 << 18
 
 
 class Storage(Protocol):

@@ -56,15 +56,21 @@ def reduce_row_sets(Q: RealArray, Y: FloatArray, rows: RowSets, fit_intercept: b
     for row_set in rows:
         statistics, again = set_statistics(Q, Y, row_set, total, inverse)
         rebuilt += again
-        mean = statistics.y_sum / statistics.weight if fit_intercept else np.zeros(Y.shape[1])
-        seen = statistics.centred() if fit_intercept else statistics
-        parts.append((reduce_statistics(seen.K, seen.g, seen.yy), mean, seen.yy))
+        parts.append(statistics)
+    means = np.zeros((len(parts), Y.shape[1]))
+    if fit_intercept:
+        means = np.stack([part.y_sum / part.weight for part in parts])
+        parts = [part.centred() for part in parts]
+    energy = np.stack([part.yy for part in parts])
+    reduced = reduce_statistics(
+        np.stack([part.K for part in parts]), np.stack([part.g for part in parts]), energy
+    )
     return ReducedSets(
-        roots=np.stack([part.root for part, _, _ in parts]),
-        c=np.stack([part.c for part, _, _ in parts]),
-        s=np.stack([part.s for part, _, _ in parts]),
-        y_mean=np.stack([mean for _, mean, _ in parts]),
-        energy=np.stack([energy for _, _, energy in parts]),
+        roots=reduced.roots,
+        c=reduced.c,
+        s=reduced.s,
+        y_mean=means,
+        energy=energy,
         rebuilt=rebuilt,
     )
 

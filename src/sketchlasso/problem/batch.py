@@ -189,13 +189,13 @@ class Batch:
         """L_b u_b for every instance: u (B, k) -> (B, k), so that R_b u_b = P (L_b u_b)."""
         if self.roots is None:
             return u
-        return np.einsum("bij,bj->bi", self.roots[self.root_of], u)
+        return np.matmul(self.roots[self.root_of], u[:, :, None])[:, :, 0]
 
     def lower(self, z: FloatArray) -> FloatArray:
         """L_b' z_b for every instance: z = P'w (B, k) -> R_b'w (B, k)."""
         if self.roots is None:
             return z
-        return np.einsum("bij,bi->bj", self.roots[self.root_of], z)
+        return np.matmul(z[:, None, :], self.roots[self.root_of])[:, 0, :]
 
 
 def _real_matrix(P: ArrayLike) -> RealArray:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.linalg.factor import psd_root, solve_root
+from sketchlasso.linalg.factor import psd_roots
 from sketchlasso.types import FloatArray
 
 __all__ = ["Reduced", "reduce_statistics", "unreachable_part"]
@@ -23,40 +23,46 @@ ROUNDING_OF_REMAINDER = 64 * np.finfo(np.float64).eps
 
 @dataclass(frozen=True, eq=False)
 class Reduced:
-    """The reduced form (L, c, s) of one Gram matrix and t responses.
+    """The reduced forms (L, c, s) of G Gram matrices and t responses each.
 
     Attributes
     ----------
-    root : ndarray of shape (k, k)
+    roots : ndarray of shape (G, k, k)
         L with K = L L'.
-    c : ndarray of shape (t, k)
-    s : ndarray of shape (t,)
+    c : ndarray of shape (G, t, k)
+    s : ndarray of shape (G, t)
     """
 
-    root: FloatArray
+    roots: FloatArray
     c: FloatArray
     s: FloatArray
 
     def statistics(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The inverse of the reduction: K (k, k), g (k, t), yy (t,)."""
+        """The inverse of the reduction: K (G, k, k), g (G, k, t), yy (G, t)."""
         return (
-            self.root @ self.root.T,
-            self.root @ self.c.T,
-            np.sum(self.c**2, axis=1) + self.s**2,
+            self.roots @ self.roots.transpose(0, 2, 1),
+            self.roots @ self.c.transpose(0, 2, 1),
+            np.sum(self.c**2, axis=2) + self.s**2,
         )
 
 
-def reduce_statistics(K: FloatArray, g: FloatArray, yy: FloatArray | float) -> Reduced:
-    """Reduce K (k, k), g (k,) or (k, t), yy scalar or (t,); K may be singular."""
-    targets = g[:, None] if g.ndim == 1 else g
-    energies = np.atleast_1d(np.asarray(yy, dtype=np.float64))
-    if energies.shape != targets.shape[1:]:
+def reduce_statistics(K: FloatArray, g: FloatArray, yy: FloatArray) -> Reduced:
+    """Reduce a stack of statistics; a K may be singular.
+
+    Parameters
+    ----------
+    K : ndarray of shape (G, k, k)
+    g : ndarray of shape (G, k, t)
+    yy : ndarray of shape (G, t)
+    """
+    if g.shape[:2] != K.shape[:2] or yy.shape != (g.shape[0], g.shape[2]):
         raise InvalidInputError(
-            f"g holds {targets.shape[1]} responses but yy has shape {energies.shape}"
+            f"K, g, yy of shapes {K.shape}, {g.shape}, {yy.shape} do not fit; "
+            "pass (G, k, k), (G, k, t) and (G, t)"
         )
-    root, inverse = psd_root(K)
-    c = solve_root(inverse, targets).T
-    return Reduced(root=root, c=c, s=unreachable_part(energies, c))
+    roots, inverses = psd_roots(K)
+    c = np.matmul(inverses, g).transpose(0, 2, 1)
+    return Reduced(roots=roots, c=c, s=unreachable_part(yy, c))
 
 
 def unreachable_part(yy: FloatArray, c: FloatArray) -> FloatArray:

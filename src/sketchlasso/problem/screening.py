@@ -58,9 +58,11 @@ def row_norms(batch: Batch) -> RowNorms:
     if len(batch.roots) <= EXACT_ROOTS:
         norms = np.stack([np.linalg.norm(P @ root, axis=1) for root in batch.roots])
         return RowNorms(norms, batch.root_of, ones)
-    spectral = np.linalg.norm(batch.roots, ord=2, axis=(1, 2))
+    # ||L||_2^2 <= ||L||_1 ||L||_inf costs no decomposition.
+    sizes = np.abs(batch.roots)
+    bounds = np.sqrt(sizes.sum(axis=1).max(axis=1) * sizes.sum(axis=2).max(axis=1))
     shared = np.linalg.norm(P, axis=1)[None]
-    return RowNorms(shared, np.zeros_like(batch.root_of), spectral[batch.root_of])
+    return RowNorms(shared, np.zeros_like(batch.root_of), bounds[batch.root_of])
 
 
 def dual_reach(batch: Batch) -> FloatArray:

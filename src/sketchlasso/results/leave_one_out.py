@@ -105,11 +105,10 @@ def leave_one_out(
     row_sets = leave_one_out_rows(sketch.n_samples, rows)
     left_out = np.concatenate([row_set.test for row_set in row_sets])
     problems = build_problems(sketch, Y, rows=row_sets, **options)
-    count = len(left_out)
     start = Iterates(
-        sparse.csr_array(sparse.vstack([full.coef] * count, format="csr")),
-        np.repeat(full.dual_point, count, axis=0),
-        np.zeros(count, dtype=np.intp),
+        _repeat_row(full.coef, len(left_out)),
+        np.repeat(full.dual_point, len(left_out), axis=0),
+        np.zeros(len(left_out), dtype=np.intp),
     )
     solution = solve(problems.batch, solver, settings, warm=start)
     predictions = _predict_left_out(
@@ -146,21 +145,43 @@ def _predict_left_out(
     return y_mean + own - others
 
 
+def _repeat_row(row: Any, count: int) -> Any:
+    """A sparse row (1, n) as `count` equal rows."""
+    return sparse.csr_array(
+        (
+            np.tile(row.data, count),
+            np.tile(row.indices, count),
+            len(row.data) * np.arange(count + 1),
+        ),
+        shape=(count, row.shape[1]),
+    )
+
+
 def _row_products(A: Any, B: Any) -> FloatArray:
     """Inner products (r,) of matching rows of A and a sparse B."""
-    return np.asarray(B.multiply(A).sum(axis=1)).ravel()
+    if sparse.issparse(A):
+        return np.asarray(B.multiply(A).sum(axis=1)).ravel()
+    owner = np.repeat(np.arange(B.shape[0]), np.diff(B.indptr))
+    products = B.data * A[owner, B.indices]
+    return np.bincount(owner, weights=products, minlength=B.shape[0]).astype(np.float64)
 
 
 def _influence(full: Any, others: Any) -> tuple[FloatArray, IntArray, IntArray]:
     """How far coefficients and support move, per row of `others`."""
-    everywhere = sparse.csr_array(sparse.vstack([full] * others.shape[0], format="csr"))
-    moved = others - everywhere
-    length = float(np.sqrt(np.sum(full.data**2)))
-    shift = np.sqrt(np.asarray((moved * moved).sum(axis=1)).ravel())
-    here = others.astype(bool).astype(np.intp)
-    there = everywhere.astype(bool).astype(np.intp)
-    common = np.asarray(here.multiply(there).sum(axis=1)).ravel()
-    gained = np.asarray(here.sum(axis=1)).ravel() - common
-    lost = np.asarray(there.sum(axis=1)).ravel() - common
+    w = full.toarray().ravel()
+    owner = np.repeat(np.arange(others.shape[0]), np.diff(others.indptr))
+    there = w[others.indices]
+    square, length = float(w @ w), float(np.linalg.norm(w))
+
+    def per_row(values: Any) -> FloatArray:
+        sums = np.bincount(owner, weights=values, minlength=others.shape[0])
+        return sums.astype(np.float64)
+
+    # Differences on the common support, then what only one of the two has.
+    moved = per_row((others.data - there) ** 2) + square - per_row(there**2)
+    shift = np.sqrt(np.maximum(moved, 0.0))
+    common = per_row((there != 0) & (others.data != 0))
+    gained = per_row(others.data != 0) - common
+    lost = np.count_nonzero(w) - common
     relative = shift / length if length > 0 else np.where(shift > 0, np.inf, 0.0)
     return relative, gained.astype(np.intp), lost.astype(np.intp)

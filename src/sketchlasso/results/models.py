@@ -14,7 +14,7 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import ProblemSet
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["LinearModels", "held_out_predictions", "linear_models", "rows_of"]
+__all__ = ["LinearModels", "fitted_values", "held_out_predictions", "linear_models", "rows_of"]
 
 SparseRows = Any  # csr_array of shape (B, n)
 
@@ -36,7 +36,7 @@ class LinearModels:
         """Predictions (rows of X, instances)."""
         coef = self.coef if instances is None else self.coef[instances]
         intercept = self.intercept if instances is None else self.intercept[instances]
-        return _dense(X @ coef.T) + intercept
+        return fitted_values(X, coef) + intercept
 
 
 def rows_of(X: Any) -> Any:
@@ -88,7 +88,7 @@ def _training_means(problems: ProblemSet, coef: SparseRows, X: Any) -> FloatArra
             continue
         gone = 0.0
         if len(row_set.removed):
-            gone = _dense(X[row_set.removed] @ coef[instances].T).sum(axis=0)
+            gone = coef[instances] @ np.asarray(X[row_set.removed].sum(axis=0)).ravel()
         means[instances] = (total[instances] - gone) / (X.shape[0] - len(row_set.removed))
     return means
 
@@ -110,5 +110,8 @@ def held_out_predictions(
         yield test, predicted.reshape((len(test), *problems.shape[1:]))
 
 
-def _dense(product: Any) -> FloatArray:
-    return np.asarray(product) if isinstance(product, np.ndarray) else product.toarray()
+def fitted_values(X: Any, coef: SparseRows) -> FloatArray:
+    """X w (rows of X, instances); a dense X meets dense coefficients, which BLAS likes better."""
+    if isinstance(X, np.ndarray):
+        return np.asarray(X @ coef.toarray().T)
+    return np.asarray((X @ coef.T).toarray())

@@ -120,9 +120,10 @@ def sketch(
     random_state : int, Generator, RandomState or None
         The seed it stands for is recorded, and repeats the sketch.
     n_iter : int, optional
-        Iterations of ``power`` (8) and ``krylov`` (2), blocks of ``randomized`` (9).
+        Iterations of ``power`` (8) and ``krylov`` (2), blocks of ``randomized`` (10).
     oversampling : int, optional
-        Columns worked with beyond the rank.
+        Columns worked with beyond the rank (``randomized``: twice the rank and 40 more,
+        ``sampling``: half the rank and 10 more, ``power``: none, others: 10).
     axis : {"rows", "columns"}, optional
         What ``sampling`` samples (rows).
     weights : {"length", "leverage"}, optional

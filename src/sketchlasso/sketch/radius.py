@@ -143,7 +143,7 @@ def frobenius_radius(A: DataMatrix, factors: Factors, *, projected: bool = True)
 def _rounded_up(A: DataMatrix, factors: Factors, norm: float) -> float:
     """Return the norm plus what its computation from A and the factors may have lost."""
     size = norm + float(factors.singular_values[0]) + A.mean_shift()
-    return norm + float(ROUNDING * np.finfo(A.dtype).eps * np.sqrt(factors.rank) * size)
+    return norm + float(ROUNDING * np.finfo(A.dtype).eps * np.sqrt(max(A.shape)) * size)
 
 
 def _inner(A: RealArray, B: RealArray) -> float:

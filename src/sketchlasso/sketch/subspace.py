@@ -24,11 +24,10 @@ __all__ = ["krylov", "power", "randomized"]
 POWER_ITERATIONS = 8
 KRYLOV_ITERATIONS = 2
 KRYLOV_OVERSAMPLING = 10
-# Measured on text matrices of rank 50: no larger spectral error than sixteen passes of
-# subspace iteration with sixty columns, for 400 products in place of 960.
-RANDOMIZED_ITERATIONS = 9
-RANDOMIZED_OVERSAMPLING = 2.7
-SMALLEST_OVERSAMPLING = 20
+# Measured on text matrices at ranks 10 to 100: a smaller spectral error than sixteen passes of
+# subspace iteration with rank + 10 columns, for half the products.
+RANDOMIZED_ITERATIONS = 10
+RANDOMIZED_OVERSAMPLING = 40
 
 
 def power(A: DataMatrix, rank: int, options: SketchOptions, rng: np.random.Generator) -> Factors:
@@ -66,7 +65,7 @@ def randomized(
     n_iter = RANDOMIZED_ITERATIONS if options.n_iter is None else options.n_iter
     extra = options.oversampling
     if extra is None:
-        extra = max(int(RANDOMIZED_OVERSAMPLING * rank), SMALLEST_OVERSAMPLING)
+        extra = 2 * rank + RANDOMIZED_OVERSAMPLING
     dimension = min(rank + extra, *A.shape)
     return _from_krylov_space(A, rank, -(-dimension // n_iter), dimension, rng)
 

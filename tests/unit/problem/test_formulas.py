@@ -7,6 +7,7 @@ from scipy import sparse
 from tests import twins
 from tests.problems import Recipe, recipes
 
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.problem import (
     Batch,
     alpha_max,
@@ -116,24 +117,27 @@ def test_reduction_keeps_the_fit_of_every_coefficient_and_comes_back(rank):
     m, n, k = 30, 12, 4
     Q = rng.normal(size=(m, rank)) @ rng.normal(size=(rank, k))
     P, y = rng.normal(size=(n, k)), rng.normal(size=m)
-    reduced = reduce_statistics(Q.T @ Q, Q.T @ y, y @ y)
-    R = P @ reduced.root
+    reduced = reduce_statistics((Q.T @ Q)[None], (Q.T @ y)[None, :, None], np.array([[y @ y]]))
+    R = P @ reduced.roots[0]
     for _ in range(5):
         w = rng.normal(size=n)
         full = np.sum((Q @ (P.T @ w) - y) ** 2)
-        small = np.sum((reduced.c[0] - R.T @ w) ** 2) + reduced.s[0] ** 2
+        small = np.sum((reduced.c[0, 0] - R.T @ w) ** 2) + reduced.s[0, 0] ** 2
         assert small == pytest.approx(full, rel=1e-9)
     K, g, yy = reduced.statistics()
-    np.testing.assert_allclose(K, Q.T @ Q, atol=1e-9 * np.linalg.norm(K))
-    np.testing.assert_allclose(g[:, 0], Q.T @ y, atol=1e-8)
-    assert yy[0] == pytest.approx(y @ y)
+    np.testing.assert_allclose(K[0], Q.T @ Q, atol=1e-9 * np.linalg.norm(K))
+    np.testing.assert_allclose(g[0, :, 0], Q.T @ y, atol=1e-8)
+    assert yy[0, 0] == pytest.approx(y @ y)
 
 
 def test_a_response_inside_the_range_has_no_unreachable_part():
     rng = np.random.default_rng(3)
     Q = rng.normal(size=(20, 5))
     y = Q @ rng.normal(size=5)
-    assert reduce_statistics(Q.T @ Q, Q.T @ y, y @ y).s[0] == 0.0
+    K, g = (Q.T @ Q)[None], (Q.T @ y)[None, :, None]
+    assert reduce_statistics(K, g, np.array([[y @ y]])).s[0, 0] == 0.0
+    with pytest.raises(InvalidInputError, match="do not fit; pass"):
+        reduce_statistics(K, g, np.ones((1, 2)))
 
 
 def test_worst_case_perturbation_attains_the_robust_bound_and_nothing_exceeds_it():

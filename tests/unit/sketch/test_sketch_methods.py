@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -197,3 +199,15 @@ def test_exact_at_full_rank_has_radius_zero(rng):
         assert found.rank == 30
         assert found.radius == 0.0
         assert spectral_error(X, found) < 1e-13 * np.linalg.norm(X, 2)
+
+
+@pytest.mark.parametrize("method", ["randomized", "krylov", "power", "projection", "nystrom"])
+@pytest.mark.parametrize("shape", [(4000, 9000), (6500, 6500), (9000, 4000)])
+def test_peak_memory_beyond_the_data(method, shape, rng):
+    X = sparse_counts(*shape, rng, density=0.002)
+    rank = 50
+    tracemalloc.start()
+    sketch(X, rank=rank, method=method, random_state=0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 8 * 3 * sum(shape) * rank
