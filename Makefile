@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Real data sets, where they lie beside the repository; without them some tests skip.
+export SKETCHLASSO_DATA ?= $(abspath ../shared/data)
 
 .PHONY: run test lint format bench clean
 
