@@ -52,7 +52,7 @@ def test_radius_bounds_the_error_of_100_random_matrices(method):
         error = spectral_error(X, found)
         assert error <= found.radius, (trial, X.shape, rank, error, found.radius)
         assert found.radius_failure_probability <= 1e-6
-        if error > 1e-4 * found.singular_values[0]:
+        if error > 1e-3 * found.singular_values[0]:
             overestimates.append(found.radius / error)
     assert len(overestimates) > 50
     assert max(overestimates) < 1.15

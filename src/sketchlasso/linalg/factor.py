@@ -9,11 +9,12 @@ from sketchlasso.types import BoolArray, FloatArray, RealArray
 
 __all__ = [
     "column_lengths",
-    "divide_by_triangle",
+    "multiply_in_place",
     "orthonormal_basis",
     "psd_root",
     "psd_roots",
     "singular_form",
+    "subtract_product",
     "triangular_factor",
 ]
 
@@ -21,6 +22,8 @@ __all__ = [
 RELATIVE_EIGENVALUE_FLOOR = 1e-13
 # Squared Cholesky pivots of unit columns, in units of eps, below which Householder takes over.
 SMALLEST_PIVOT = 1e5
+# Rows handled at a time by products in place.
+ROWS = 4096
 
 
 def psd_root(K: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -106,23 +109,33 @@ def triangular_factor(A: RealArray) -> RealArray | None:
     return np.asarray(R * lengths)
 
 
-def divide_by_triangle(A: RealArray, R: RealArray) -> RealArray:
-    """Return A R^-1 for A (m, k) and upper triangular R (k, k) far from singular."""
-    return A @ np.linalg.inv(R)
+def multiply_in_place(A: RealArray, T: RealArray) -> None:
+    """Replace A (m, k) by A T for T (k, k), some rows at a time."""
+    for start in range(0, len(A), ROWS):
+        rows = slice(start, start + ROWS)
+        A[rows] = A[rows] @ T
 
 
-def orthonormal_basis(A: RealArray, rounds: int = 2) -> RealArray:
+def subtract_product(C: RealArray, A: RealArray, B: RealArray) -> None:
+    """Subtract A B from C in place, some rows at a time, for A (m, d) and B (d, k)."""
+    for start in range(0, len(C), ROWS):
+        rows = slice(start, start + ROWS)
+        C[rows] -= A[rows] @ B
+
+
+def orthonormal_basis(A: RealArray, rounds: int = 2, *, overwrite: bool = False) -> RealArray:
     """Return an orthonormal basis (m, k) of the columns of A (m, k), m >= k.
 
     Cholesky in two rounds (the second removes what the first lost), or Householder where A is
     close to singular. One round is enough for columns that are nearly orthonormal already.
+    With `overwrite` the basis may take A's place in memory.
     """
-    Q = A
+    Q = A if overwrite else A.copy()
     for _ in range(rounds):
         R = triangular_factor(Q)
         if R is None:
-            return linalg.qr(A, mode="economic", check_finite=False)[0]
-        Q = divide_by_triangle(Q, R)
+            return linalg.qr(Q, mode="economic", check_finite=False, overwrite_a=True)[0]
+        multiply_in_place(Q, np.linalg.inv(R))
     return Q
 
 
@@ -156,4 +169,5 @@ def singular_form(
     R = np.asarray(np.linalg.qr(P, mode="r")) if fast is None else fast
     _, values, Wt = linalg.svd(R, check_finite=False)
     W = np.ascontiguousarray(Wt[:rank].T)
-    return Q @ W, P @ W, values[:rank]
+    P = P @ W
+    return Q @ W, P, values[:rank]

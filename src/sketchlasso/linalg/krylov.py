@@ -9,8 +9,9 @@ from scipy import linalg
 
 from sketchlasso.linalg.factor import (
     column_lengths,
-    divide_by_triangle,
+    multiply_in_place,
     orthonormal_basis,
+    subtract_product,
     triangular_factor,
 )
 from sketchlasso.linalg.operator import LinearMap
@@ -66,6 +67,7 @@ def krylov_space(
     ----------
     A : LinearMap of shape (m, n)
     start : ndarray of shape (m, b)
+        Overwritten.
     dimension : int
         Number of basis vectors, at most m.
     rng : Generator
@@ -80,13 +82,18 @@ def krylov_space(
     basis = np.empty((m, dimension), dtype=A.dtype)
     gram = np.zeros((dimension, dimension), dtype=A.dtype)
     block = start
+    del start
     shares = np.zeros((0, block.shape[1]), dtype=A.dtype)
     done = 0
     while done < dimension:
         width = min(block.shape[1], dimension - done)
         new = _new_directions(basis[:, :done], block[:, :width], shares[:, :width], rng)
         basis[:, done : done + width] = new
-        block = A.matmat(A.rmatmat(new))
+        del block
+        image = A.rmatmat(new)
+        del new
+        block = A.matmat(image)
+        del image
         done += width
         # Column block of B'AA'B; the part above the diagonal is all that is needed.
         shares = basis[:, :done].T @ block
@@ -98,18 +105,20 @@ def krylov_space(
 def _new_directions(
     basis: RealArray, block: RealArray, shares: RealArray, rng: np.random.Generator
 ) -> RealArray:
-    """Return orthonormal columns spanning the block off the basis; shares = basis'block."""
-    rest = basis @ shares
-    np.subtract(block, rest, out=rest)
+    """Return orthonormal columns spanning the block off the basis; overwrites the block.
+
+    The shares (d, b) are basis'block.
+    """
     floor = LOST_DIRECTION * np.finfo(block.dtype).eps * column_lengths(block).max()
-    R = triangular_factor(rest)
+    subtract_product(block, basis, shares)
+    R = triangular_factor(block)
     if R is not None and np.diag(R).min() > floor:
-        Q = divide_by_triangle(rest, R)
+        multiply_in_place(block, np.linalg.inv(R))
     else:
-        Q, R = linalg.qr(rest, mode="economic", check_finite=False)
+        block, R = linalg.qr(block, mode="economic", check_finite=False)
         lost = np.abs(np.diag(R)) <= floor
-        Q[:, lost] = rng.standard_normal((len(Q), int(lost.sum()))) / np.sqrt(len(Q))
+        block[:, lost] = rng.standard_normal((len(block), int(lost.sum()))) / np.sqrt(len(block))
     # Columns that all but cancelled in the first round carry its rounding, enlarged; now that
     # all have length one, a second round leaves none.
-    Q -= basis @ (basis.T @ Q)
-    return np.ascontiguousarray(orthonormal_basis(Q, rounds=1))
+    subtract_product(block, basis, basis.T @ block)
+    return np.ascontiguousarray(orthonormal_basis(block, rounds=1, overwrite=True))

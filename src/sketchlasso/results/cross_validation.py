@@ -168,6 +168,7 @@ def cross_validate(
     )
     entries = rows_of(X)
     solution = solve(problems.batch, solver, settings, chain=problems.chain)
+    solution.warn_if_unsolved()
     models = linear_models(problems, solution.coef, sketch.transform, entries)
     scores, predictions = _judge(problems, models, entries, Y, metrics)
     grid = problems.fold_out(problems.batch.alpha)[0]

@@ -111,6 +111,7 @@ def leave_one_out(
         np.zeros(len(left_out), dtype=np.intp),
     )
     solution = solve(problems.batch, solver, settings, warm=start)
+    solution.warn_if_unsolved()
     predictions = _predict_left_out(
         solution.coef, problems.y_mean, sketch, entries, left_out, fit_intercept
     )

@@ -57,4 +57,7 @@ def factors_from_left(A: DataMatrix, Q: RealArray, rank: int) -> Factors:
 
 def factors_from_right(A: DataMatrix, V: RealArray, rank: int) -> Factors:
     """Sketch A from a basis V (n, d) of its row space: Q spans A V, then P = A'Q."""
-    return factors_from_left(A, orthonormal_basis(A.matmat(V)), rank)
+    Q = A.matmat(V)
+    # V is as large as the P to come.
+    del V
+    return factors_from_left(A, orthonormal_basis(Q, overwrite=True), rank)

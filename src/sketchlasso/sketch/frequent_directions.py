@@ -6,7 +6,7 @@ import numpy as np
 from scipy import linalg
 
 from sketchlasso.data import DataMatrix
-from sketchlasso.linalg.factor import orthonormal_basis, singular_form
+from sketchlasso.linalg.factor import orthonormal_basis, singular_form, subtract_product
 from sketchlasso.sketch.factors import Factors
 from sketchlasso.sketch.options import SketchOptions
 from sketchlasso.types import RealArray
@@ -59,7 +59,9 @@ def _absorb(B: RealArray, block: DataMatrix, count: int) -> RealArray:
     kept = (lowered > 0) & (values[:count] > np.finfo(B.dtype).eps * values[0])
     weights = np.sqrt(lowered[kept] / values[:count][kept])
     chosen = (vectors[:, :count][:, kept] * weights).astype(B.dtype)
-    return np.asarray(B @ chosen[:width] + block.rmatmat(chosen[width:]))
+    shrunk = block.rmatmat(chosen[width:])
+    subtract_product(shrunk, B, -chosen[:width])
+    return shrunk
 
 
 def _leading_directions(B: RealArray, rank: int) -> RealArray:

@@ -22,5 +22,5 @@ def nystrom(A: DataMatrix, rank: int, options: SketchOptions, rng: np.random.Gen
     """
     extra = OVERSAMPLING if options.oversampling is None else options.oversampling
     width = min(rank + extra, *A.shape)
-    omega = random_matrix(options.distribution, A.shape[0], width, A, rng)
-    return factors_from_right(A, orthonormal_basis(A.rmatmat(omega)), rank)
+    rows = A.rmatmat(random_matrix(options.distribution, A.shape[0], width, A, rng))
+    return factors_from_right(A, orthonormal_basis(rows, overwrite=True), rank)

@@ -23,8 +23,8 @@ def projection(
     """Sketch from Q = orth(A Omega), P = A'Q: two passes."""
     extra = OVERSAMPLING if options.oversampling is None else options.oversampling
     width = min(rank + extra, *A.shape)
-    omega = random_matrix(options.distribution, A.shape[1], width, A, rng)
-    return factors_from_left(A, orthonormal_basis(A.matmat(omega)), rank)
+    Q = A.matmat(random_matrix(options.distribution, A.shape[1], width, A, rng))
+    return factors_from_left(A, orthonormal_basis(Q, overwrite=True), rank)
 
 
 def random_matrix(

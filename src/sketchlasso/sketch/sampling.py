@@ -43,7 +43,7 @@ def _scores(
         return A.row_lengths() if axis == "rows" else A.column_lengths()
     side: LinearMap = A if axis == "rows" else Transposed(A)
     block = side.matmat(side.rmatmat(gaussian(rng, side.shape[0], rank, side)))
-    basis = orthonormal_basis(block)
+    basis = orthonormal_basis(block, overwrite=True)
     return np.asarray(np.einsum("ij,ij->i", basis, basis), dtype=np.float64)
 
 
@@ -61,4 +61,4 @@ def _span(A: LinearMap, chosen: IntArray) -> RealArray:
     """Return an orthonormal basis of the chosen columns of A."""
     picks = np.zeros((A.shape[1], len(chosen)), dtype=A.dtype)
     picks[chosen, np.arange(len(chosen))] = 1.0
-    return orthonormal_basis(A.matmat(picks))
+    return orthonormal_basis(A.matmat(picks), overwrite=True)

@@ -34,10 +34,10 @@ def power(A: DataMatrix, rank: int, options: SketchOptions, rng: np.random.Gener
     """Sketch by subspace iteration, orthonormalising after every product (paper, section 2)."""
     n_iter = POWER_ITERATIONS if options.n_iter is None else options.n_iter
     width = min(rank + (options.oversampling or 0), *A.shape)
-    Q = orthonormal_basis(A.matmat(gaussian(rng, A.shape[1], width, A)))
+    Q = orthonormal_basis(A.matmat(gaussian(rng, A.shape[1], width, A)), overwrite=True)
     for _ in range(n_iter):
-        V = orthonormal_basis(A.rmatmat(Q))
-        Q = orthonormal_basis(A.matmat(V))
+        V = orthonormal_basis(A.rmatmat(Q), overwrite=True)
+        Q = orthonormal_basis(A.matmat(V), overwrite=True)
     return factors_from_left(A, Q, rank)
 
 
@@ -75,7 +75,10 @@ def _from_krylov_space(
 ) -> Factors:
     # The basis is the largest array of the sketch: it lives on the smaller side of A.
     side = smaller_side_first(A)
-    start = side.matmat(gaussian(rng, side.shape[1], width, side))
-    vectors = krylov_space(side, start, dimension, rng).leading(rank)
+    space = krylov_space(
+        side, side.matmat(gaussian(rng, side.shape[1], width, side)), dimension, rng
+    )
+    vectors = space.leading(rank)
+    del space
     finish = factors_from_left if side is A else factors_from_right
     return finish(A, vectors, rank)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from sketchlasso.errors import InaccurateWarning
 from sketchlasso.problem.objective import relative_gap
 from sketchlasso.solve.status import Status
 from sketchlasso.types import BoolArray, FloatArray, IntArray
@@ -85,6 +87,11 @@ class Solution:
     def solved(self) -> BoolArray:
         """Whether each instance reached the tolerance (B,)."""
         return np.asarray(self.status == Status.SOLVED)
+
+    def warn_if_unsolved(self) -> None:
+        """Issue an :class:`InaccurateWarning` with the gaps where an instance fell short."""
+        if not self.solved.all():
+            warnings.warn(self.message(), InaccurateWarning, stacklevel=3)
 
     def message(self) -> str:
         """One line on how the batch ended, with a remedy where something fell short."""

@@ -7,6 +7,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit
 
 from sketchlasso import (
+    InaccurateWarning,
     InvalidInputError,
     Settings,
     build_problems,
@@ -190,3 +191,15 @@ def test_bad_input_is_one_sentence(digits):
         leave_one_out(found, X, np.column_stack([y, y]), alpha=1.0)
     with pytest.raises(InvalidInputError, match="a fold holds out no row"):
         cross_validate(found, X, y, cv=weighted_rows(np.ones(len(y))))
+
+
+def test_instances_that_fell_short_are_a_warning_with_the_gap(digits):
+    X, y = digits
+    found = sketch(X, rank=10, random_state=0, radius=0.0)
+    hurried = Settings(tol=1e-18, max_rounds=1)
+    with pytest.warns(InaccurateWarning, match="worst relative gap"):
+        cross_validate(found, X, y, alphas=3, solver="first_order", settings=hurried)
+    with pytest.warns(InaccurateWarning, match="worst relative gap"):
+        leave_one_out(
+            found, X, y, alpha=2.0, rows=np.arange(3), solver="first_order", settings=hurried
+        )

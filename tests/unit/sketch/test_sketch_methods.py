@@ -201,10 +201,12 @@ def test_exact_at_full_rank_has_radius_zero(rng):
         assert spectral_error(X, found) < 1e-13 * np.linalg.norm(X, 2)
 
 
-@pytest.mark.parametrize("method", ["randomized", "krylov", "power", "projection", "nystrom"])
+@pytest.mark.parametrize("method", ["randomized", "power", "projection", "nystrom", "sampling"])
 @pytest.mark.parametrize("shape", [(4000, 9000), (6500, 6500), (9000, 4000)])
 def test_peak_memory_beyond_the_data(method, shape, rng):
     X = sparse_counts(*shape, rng, density=0.002)
+    # Unsorted indices would be sorted in a copy.
+    X.sort_indices()
     rank = 50
     tracemalloc.start()
     sketch(X, rank=rank, method=method, random_state=0)
