@@ -193,13 +193,12 @@ def test_bad_input_is_one_sentence(digits):
         cross_validate(found, X, y, cv=weighted_rows(np.ones(len(y))))
 
 
-def test_instances_that_fell_short_are_a_warning_with_the_gap(digits):
-    X, y = digits
-    found = sketch(X, rank=10, random_state=0, radius=0.0)
-    hurried = Settings(tol=1e-18, max_rounds=1)
+def test_instances_that_fell_short_are_a_warning_with_the_gap():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 200)), rng.normal(size=40)
+    found = sketch(X, method="exact", radius=0.0)
+    hurried = {"solver": "first_order", "settings": Settings(tol=1e-13, max_rounds=1)}
     with pytest.warns(InaccurateWarning, match="worst relative gap"):
-        cross_validate(found, X, y, alphas=3, solver="first_order", settings=hurried)
+        cross_validate(found, X, y, alphas=[0.3], cv=3, **hurried)
     with pytest.warns(InaccurateWarning, match="worst relative gap"):
-        leave_one_out(
-            found, X, y, alpha=2.0, rows=np.arange(3), solver="first_order", settings=hurried
-        )
+        leave_one_out(found, X, y, alpha=0.3, rows=np.arange(3), **hurried)
