@@ -24,7 +24,6 @@ from sketchlasso.instances import (
 from sketchlasso.problem import (
     Batch,
     alpha_max,
-    certify,
     optimality_residual,
     primal_value,
     sparsify,
@@ -32,8 +31,10 @@ from sketchlasso.problem import (
 )
 from sketchlasso.results import (
     CrossValidation,
+    FullCertificate,
     LeaveOneOut,
     LinearModels,
+    certify,
     cross_validate,
     leave_one_out,
     linear_models,
@@ -51,6 +52,7 @@ except PackageNotFoundError:  # pragma: no cover - a source tree that is not ins
 __all__ = [
     "Batch",
     "CrossValidation",
+    "FullCertificate",
     "InaccurateWarning",
     "InvalidInputError",
     "Iterates",

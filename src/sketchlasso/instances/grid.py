@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray
 
-__all__ = ["alpha_grid", "check_alphas"]
+__all__ = ["alpha_grid", "check_alphas", "check_nonnegative"]
 
 
 def check_alphas(alphas: ArrayLike) -> FloatArray:
@@ -21,6 +21,16 @@ def check_alphas(alphas: ArrayLike) -> FloatArray:
             "alphas contains NaN, infinity or a negative value; give alphas >= 0"
         )
     return np.sort(values)[::-1]
+
+
+def check_nonnegative(name: str, values: ArrayLike) -> FloatArray:
+    """Numbers >= 0 (inf allowed), as an array of at least one dimension."""
+    array = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    if np.isnan(array).any() or (array < 0).any():
+        raise InvalidInputError(
+            f"{name} contains NaN or a negative value; every value must be >= 0"
+        )
+    return array
 
 
 def alpha_grid(largest: FloatArray, count: int, ratio: float) -> FloatArray:

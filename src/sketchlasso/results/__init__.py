@@ -1,6 +1,7 @@
 """From solved batches to what the user asked for: scores, choices, influence, tables."""
 
 from sketchlasso.results.cross_validation import Choice, CrossValidation, cross_validate
+from sketchlasso.results.full_data import FullCertificate, certify
 from sketchlasso.results.leave_one_out import LeaveOneOut, leave_one_out
 from sketchlasso.results.models import LinearModels, linear_models
 from sketchlasso.results.scores import Metric, score
@@ -9,9 +10,11 @@ from sketchlasso.results.table import tidy_table
 __all__ = [
     "Choice",
     "CrossValidation",
+    "FullCertificate",
     "LeaveOneOut",
     "LinearModels",
     "Metric",
+    "certify",
     "cross_validate",
     "leave_one_out",
     "linear_models",

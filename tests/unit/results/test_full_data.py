@@ -1,0 +1,92 @@
+"""The full-data certificate against an independent conic optimum."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from tests.oracles import full_problem_reference
+
+from sketchlasso import InvalidInputError, Settings, build_problems, certify, sketch, solve
+
+
+def make(seed, m=50, n=30):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(m, n)) + 0.5
+    return X, X[:, :3].sum(axis=1) + rng.normal(size=m)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("shape", [(50, 30), (25, 60)])
+def test_the_bounds_enclose_the_optimum_of_an_independent_solver(seed, shape):
+    X, y = make(seed, *shape)
+    rng = np.random.default_rng(seed)
+    factor = np.ones(shape[1])
+    factor[0], factor[1] = 0.0, 2.0
+    alpha = 0.5 + seed
+    best, value = full_problem_reference(X, y, alpha, penalty_factor=factor)
+    options = {"penalty_factor": factor, "fit_intercept": False}
+    tight = certify(X, y, best, alpha, **options)
+    assert tight.primal[0] == pytest.approx(value, rel=1e-6)
+    # A residual of zero points nowhere: an interpolating solution is bounded, not proved.
+    interpolates = np.linalg.norm(X @ best - y) <= 1e-5 * np.linalg.norm(y)
+    assert interpolates or tight.relative_gap[0] <= 1e-4
+    for _ in range(5):
+        loose = certify(X, y, best + 0.1 * rng.normal(size=shape[1]), alpha, **options)
+        assert loose.dual[0] <= value * (1 + 1e-7)
+        assert loose.primal[0] >= value * (1 - 1e-7)
+
+
+def test_an_exact_sketch_has_a_full_gap_of_its_own_gap_for_a_whole_path():
+    X, y = make(0)
+    problems = build_problems(sketch(X, method="exact", radius=0.0), y, alphas=8)
+    coef = solve(problems.batch, settings=Settings(tol=1e-9)).coef
+    for data in (X, sparse.csr_array(X)):
+        found = certify(data, y, coef, problems.batch.alpha)
+        assert (found.relative_gap <= 1e-6).all()
+        assert (found.gap >= 0).all()
+
+
+def test_the_gap_shrinks_with_the_rank_of_the_sketch():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(80, 40)) @ np.diag(0.8 ** np.arange(40))
+    y = X[:, 0] + 0.3 * rng.normal(size=80)
+    gaps = []
+    for rank in (2, 10, 25, 40):
+        problems = build_problems(sketch(X, rank=rank, random_state=0, radius=0.0), y, alphas=[0.5])
+        gaps.append(certify(X, y, solve(problems.batch).coef, 0.5).relative_gap[0])
+    assert gaps[-1] < 1e-5 < gaps[0]
+
+
+def test_weights_equal_repetition():
+    X, y = make(2)
+    counts = np.arange(50) % 3
+    w = np.random.default_rng(0).normal(size=30) * (np.arange(30) < 4)
+    again = np.repeat(np.arange(50), counts)
+    one = certify(X, y, w, 2.0, sample_weight=counts)
+    other = certify(X[again], y[again], w, 2.0)
+    assert one.primal[0] == pytest.approx(other.primal[0])
+    assert one.dual[0] == pytest.approx(other.dual[0])
+
+
+def test_a_full_objective_is_never_above_the_robust_one_of_the_sketch():
+    X, y = make(3)
+    found = sketch(X, rank=10, random_state=0)
+    problems = build_problems(found, y, alphas=5)
+    solution = solve(problems.batch)
+    full = certify(X, y, solution.coef, problems.batch.alpha)
+    assert (full.primal <= solution.primal * (1 + 1e-12)).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"coef": np.ones(4)}, "coef has 4 columns but X has 30"),
+        ({"alpha": -1.0}, "alpha contains NaN or a negative value"),
+        ({"sample_weight": np.ones(3)}, "do not fit X of shape"),
+        ({"y": np.ones(7)}, r"y has shape \(7,\)"),
+    ],
+)
+def test_bad_input_is_one_sentence(change, message):
+    X, y = make(0)
+    parts = {"X": X, "y": y, "coef": np.zeros(30), "alpha": 1.0} | change
+    with pytest.raises(InvalidInputError, match=message):
+        certify(**parts)
