@@ -3,6 +3,7 @@
 from importlib.metadata import PackageNotFoundError, version
 
 from sketchlasso.errors import (
+    EmptyGridWarning,
     InaccurateWarning,
     InvalidInputError,
     MissingExtraError,
@@ -52,6 +53,7 @@ except PackageNotFoundError:  # pragma: no cover - a source tree that is not ins
 __all__ = [
     "Batch",
     "CrossValidation",
+    "EmptyGridWarning",
     "FullCertificate",
     "InaccurateWarning",
     "InvalidInputError",

@@ -8,7 +8,8 @@
     +-- MissingExtraError (also ImportError)  an optional dependency is not installed
 
     UserWarning
-    +-- InaccurateWarning                     a result whose duality gap missed the tolerance
+    |-- InaccurateWarning                     a result whose duality gap missed the tolerance
+    +-- EmptyGridWarning                      a radius so large that w = 0 at every penalty
 
 Non-convergence is a status of the solution, never an exception.
 """
@@ -16,6 +17,7 @@ Non-convergence is a status of the solution, never an exception.
 from __future__ import annotations
 
 __all__ = [
+    "EmptyGridWarning",
     "InaccurateWarning",
     "InvalidInputError",
     "MissingExtraError",
@@ -48,3 +50,7 @@ class MissingExtraError(SketchlassoError, ImportError):
 
 class InaccurateWarning(UserWarning):
     """Some instances stopped with a duality gap above the requested tolerance."""
+
+
+class EmptyGridWarning(UserWarning):
+    """A radius makes w = 0 optimal at every penalty, so its part of the grid is empty."""

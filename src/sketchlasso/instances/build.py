@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import EmptyGridWarning, InvalidInputError
 from sketchlasso.instances.grid import alpha_grid, check_alphas
 from sketchlasso.instances.problem_set import ProblemSet
 from sketchlasso.instances.reduced_sets import ReducedSets, reduce_row_sets
@@ -82,6 +83,7 @@ def build_problems(
     if isinstance(alphas, int | np.integer):
         whole = reduce_row_sets(sketch.Q, Y, all_rows(sketch.n_samples), fit_intercept)
         largest = _largest_alphas(sketch.P, whole, levels, options)
+        _refuse_empty_grid(largest, levels)
         grids = alpha_grid(largest, int(alphas), _ratio(alpha_min_ratio, sketch))
     else:
         given = check_alphas(alphas)
@@ -146,6 +148,21 @@ def _largest_alphas(
         **options,
     )
     return alpha_max(batch).reshape(t, r)
+
+
+def _refuse_empty_grid(largest: FloatArray, levels: FloatArray) -> None:
+    """Where the radius exceeds ||R'u|| of the null model, no penalty leaves a non-zero."""
+    empty = largest <= 0
+    if not empty.any():
+        return
+    response, level = np.argwhere(empty)[0]
+    told = (
+        f"radius {levels[level]:g} makes w = 0 optimal for response {response} at every penalty, "
+        "so there is no grid to search; use a smaller radius (radii=...) or a larger rank"
+    )
+    if empty.all(axis=1).any():
+        raise InvalidInputError(told)
+    warnings.warn(told, EmptyGridWarning, stacklevel=3)
 
 
 def _product(

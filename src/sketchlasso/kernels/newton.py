@@ -51,8 +51,12 @@ RIDGE = 1e-14
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def allocate(rows: Any, u: Any, w: Any) -> Any:
-    """Scratch for one instance, with A u and the residual of w filled in."""
+def allocate(rows: Any, u: Any, w: Any, space: Any) -> Any:
+    """Scratch for one instance, with A u and the residual of w filled in.
+
+    `space` (n or more, k) serves for copies of rows: fresh memory of that size would cost as
+    much in page faults as the arithmetic on it.
+    """
     n, k = rows.A.shape
     work = Work(
         v=np.empty(n),
@@ -61,7 +65,7 @@ def allocate(rows: Any, u: Any, w: Any) -> Any:
         seen=np.empty(n),
         scaled=np.empty(n),
         member=np.zeros(n, dtype=np.bool_),
-        rows=np.empty((n, k)),
+        rows=space[:n],
         buffer=np.empty((2, n)),
         gram=np.zeros((k, k)),
         H=np.empty((k, k)),
@@ -260,13 +264,13 @@ def minimise_step(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def solve_instance(rows: Any, tol: Any, max_steps: Any, u: Any, w: Any) -> Any:
+def solve_instance(rows: Any, tol: Any, max_steps: Any, u: Any, w: Any, space: Any) -> Any:
     """Solve one instance on its working rows; u (k,) and w (n,) change in place.
 
     Stops at a restricted relative gap of `tol`, or after about `max_steps` Newton steps.
-    Returns the gap and the steps spent.
+    `space` is scratch of shape (n or more, k). Returns the gap and the steps spent.
     """
-    work = allocate(rows, u, w)
+    work = allocate(rows, u, w, space)
     sigma = first_step_length(rows, u)
     tau = FIRST_TAU * (1.0 if rows.squared else np.sqrt(dot(rows.c, rows.c) + rows.s * rows.s))
     updates, steps, patience, gap_before = GRAM_UPDATES + 1, 0, HARD_STEPS, np.inf

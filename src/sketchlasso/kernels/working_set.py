@@ -100,14 +100,11 @@ def choose_rows(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def gather(P: Any, chosen: Any) -> Any:
-    """Rows P[chosen] in double precision."""
-    k = P.shape[1]
-    A = np.empty((chosen.shape[0], k))
+def gather(P: Any, chosen: Any, A: Any) -> None:
+    """Write the rows P[chosen] into A, in double precision."""
     for i in range(chosen.shape[0]):
-        for a in range(k):
+        for a in range(P.shape[1]):
             A[i, a] = P[chosen[i], a]
-    return A
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -127,10 +124,12 @@ def improve_instance(
     tol: Any,
     max_steps: Any,
     u: Any,
+    space: Any,
 ) -> Any:
     """Solve one instance on its working rows, from coefficients `values` on `support`.
 
-    Returns the coefficients on the rows and the Newton steps; u changes in place.
+    `space` is scratch of shape (2, rows or more, k). Returns the coefficients on the rows and
+    the Newton steps; u changes in place.
     """
     w = np.zeros(chosen.shape[0])
     where = np.searchsorted(chosen, support)
@@ -140,6 +139,8 @@ def improve_instance(
     thresholds = np.empty(chosen.shape[0])
     for i in range(chosen.shape[0]):
         thresholds[i] = alpha * factor[chosen[i]]
-    rows = Rows(gather(P, chosen), root, c, s, thresholds, radius, nonnegative, squared)
-    _, steps = solve_instance(rows, tol, max_steps, u, w)
+    A = space[0, : chosen.shape[0]]
+    gather(P, chosen, A)
+    rows = Rows(A, root, c, s, thresholds, radius, nonnegative, squared)
+    _, steps = solve_instance(rows, tol, max_steps, u, w, space[1])
     return w, steps

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import cache
@@ -14,6 +14,8 @@ from threadpoolctl import ThreadpoolController
 __all__ = ["map_rows", "map_slices", "single_blas_thread"]
 
 Result = TypeVar("Result")
+# Rows go out in blocks: several per thread, so that uneven ones even out.
+BLOCKS_PER_THREAD = 8
 
 
 @cache
@@ -22,26 +24,42 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+@cache
+def _pool(n_threads: int, process: int) -> ThreadPoolExecutor:
+    """Threads that outlive a call; a forked process, where they would be dead, gets its own."""
+    return ThreadPoolExecutor(n_threads, thread_name_prefix=f"sketchlasso-{process}")
+
+
 def single_blas_thread() -> AbstractContextManager[object]:
-    """Keep BLAS to one thread: the products are small, and rows fill the cores."""
+    """Keep BLAS to one thread while our own threads fill the cores.
+
+    The products of an instance are small, and idle BLAS threads spin on a core for tens of
+    milliseconds after every product they helped with.
+    """
     return _controller().limit(limits=1)
 
 
-def map_rows(work: Callable[[int], Result], rows: Iterable[int], n_threads: int) -> list[Result]:
-    """Results of `work` on every row, in order, whatever the number of threads."""
-    with single_blas_thread():
-        if n_threads == 1:
-            return [work(row) for row in rows]
-        with ThreadPoolExecutor(n_threads) as pool:
-            return list(pool.map(work, rows))
+def map_rows(work: Callable[[int], Result], count: int, n_threads: int) -> list[Result]:
+    """Results of `work` on every row below `count`, in order, whatever the number of threads."""
+
+    def on_block(rows: slice) -> list[Result]:
+        return [work(row) for row in range(rows.start, rows.stop)]
+
+    blocks = _map(on_block, count, n_threads, BLOCKS_PER_THREAD)
+    return [result for block in blocks for result in block]
 
 
 def map_slices(work: Callable[[slice], None], count: int, n_threads: int) -> None:
-    """Run `work` on slices that cover range(count), one per thread; it writes into arrays."""
+    """Run `work` on slices that cover range(count); it writes its results into arrays."""
+    _map(work, count, n_threads, 1)
+
+
+def _map(
+    work: Callable[[slice], Result], count: int, n_threads: int, blocks_per_thread: int
+) -> list[Result]:
     if n_threads <= 1 or count < 2 * n_threads:
-        work(slice(0, count))
-        return
-    edges = [count * i // n_threads for i in range(n_threads + 1)]
-    slices = [slice(a, b) for a, b in itertools.pairwise(edges)]
-    with ThreadPoolExecutor(n_threads) as pool:
-        list(pool.map(work, slices))
+        return [work(slice(0, count))]
+    blocks = min(count, n_threads * blocks_per_thread)
+    edges = [count * i // blocks for i in range(blocks + 1)]
+    slices = [slice(edges[i], edges[i + 1]) for i in range(blocks)]
+    return list(_pool(n_threads, os.getpid()).map(work, slices))

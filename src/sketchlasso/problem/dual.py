@@ -27,6 +27,8 @@ from sketchlasso.types import BoolArray, Coefficients, FloatArray, RealArray
 __all__ = ["Certificate", "certify", "correlate", "dual_value", "feasible_dual", "soft_threshold"]
 
 TILE = 8
+# Threads share the features in multiples of this many.
+STRIP = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +73,9 @@ def soft_threshold(x: FloatArray, threshold: FloatArray, nonnegative: bool = Fal
     return np.sign(x) * np.maximum(np.abs(x) - threshold, 0.0)
 
 
-def correlate(batch: Batch, u: FloatArray, out: RealArray | None = None) -> RealArray:
+def correlate(
+    batch: Batch, u: FloatArray, out: RealArray | None = None, n_threads: int = 1
+) -> RealArray:
     """R_b u_b for every instance (B, n), in P's precision; zero where a feature is excluded.
 
     `out`, of at least (B rounded up to a multiple of TILE, n), saves the allocation.
@@ -81,8 +85,15 @@ def correlate(batch: Batch, u: FloatArray, out: RealArray | None = None) -> Real
     tiles = -(-len(lifted) // TILE) * TILE
     padded = np.zeros((tiles, batch.rank), dtype=lifted.dtype)
     padded[: len(lifted)] = lifted
-    target = None if out is None else out[:tiles]
-    correlation: RealArray = np.matmul(padded, batch.P.T, out=target)[: len(lifted)]
+    whole = np.empty((tiles, batch.n_features), dtype=lifted.dtype) if out is None else out[:tiles]
+
+    def multiply(strips: slice) -> None:
+        features = slice(strips.start * STRIP, strips.stop * STRIP)
+        np.matmul(padded, batch.P[features].T, out=whole[:, features])
+
+    # Our own threads, not those of BLAS, which keep spinning for milliseconds afterwards.
+    map_slices(multiply, -(-batch.n_features // STRIP), n_threads)
+    correlation: RealArray = whole[: len(lifted)]
     if batch.excluded is not None:
         owner = np.repeat(np.arange(batch.n_instances), np.diff(batch.excluded.indptr))
         correlation[owner, batch.excluded.indices] = 0.0

@@ -19,6 +19,9 @@ from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["LeaveOneOut", "leave_one_out"]
 
+# The gap of the undeleted solution in a deleted problem is about (1 / m)^2.
+FINE = 1e-10
+
 
 @dataclass(frozen=True, eq=False)
 class LeaveOneOut:
@@ -83,11 +86,14 @@ def leave_one_out(
     nonnegative : bool
     solver : str
     settings : Settings, optional
+        By default a gap of 1e-10: one row among many moves the solution so little that the
+        solution with all rows would pass for the answer at a coarser gap.
 
     Returns
     -------
     LeaveOneOut
     """
+    settings = settings or Settings(tol=FINE)
     Y = check_response(y, sketch.n_samples)
     if Y.shape[1] != 1:
         raise InvalidInputError(

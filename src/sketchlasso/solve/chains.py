@@ -1,6 +1,6 @@
 """Chains of instances that differ in alpha only: solved coarse to fine, each warm-started.
 
-Every 16th instance of a chain is solved first, then the midpoints, again and again. A
+Every 32nd instance of a chain is solved first, then the midpoints, again and again. A
 midpoint starts between its two solved neighbours, where the dual point of a path, which is
 nearly smooth in log(alpha), is nearly solved already; and whole levels go through the solver
 at once, which a walk along the path would not allow.
@@ -20,7 +20,7 @@ from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Level", "between", "chain_levels"]
 
-COARSEST = 16
+COARSEST = 32
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.dual import TILE, certify, correlate
 from sketchlasso.problem.penalty_max import null_model
@@ -71,7 +72,7 @@ def solve(
             f"({batch.n_instances}, {batch.n_features})"
         )
     ledger = Ledger(batch, settings)
-    with Stopwatch() as watch:
+    with Stopwatch() as watch, single_blas_thread():
         run = _Run(
             batch=batch,
             algorithm=algorithm,
@@ -138,7 +139,7 @@ def _solve_chunk(run: _Run, chunk: IntArray, start: Iterates | None) -> None:
     iterates = _null_start(part) if start is None else start
     run.algorithm.start(part, settings)
     for number in range(settings.max_rounds + 1):
-        correlation = correlate(part, iterates.dual, run.buffer)
+        correlation = correlate(part, iterates.dual, run.buffer, settings.n_threads)
         certificate = certify(part, iterates.coef, iterates.dual, correlation, settings.n_threads)
         distance = gap_safe_distance(part, certificate.gap)
         if not settings.screening.gap_safe:

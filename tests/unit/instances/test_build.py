@@ -12,6 +12,7 @@ from sklearn.model_selection import (
 )
 
 from sketchlasso import (
+    EmptyGridWarning,
     InvalidInputError,
     Settings,
     bootstrap_rows,
@@ -246,10 +247,20 @@ def test_bad_input_is_one_sentence_before_any_work(data, make, message):
         make(found, Y[:, 0])
 
 
+def test_a_radius_that_leaves_no_grid_is_refused_or_warned_of(data):
+    _, Y, found = data
+    with pytest.raises(InvalidInputError, match=r"radius 1e\+06 makes w = 0 optimal"):
+        build_problems(found, Y, alphas=5, radii=1e6)
+    with pytest.warns(EmptyGridWarning, match="use a smaller radius"):
+        build_problems(found, Y, alphas=5, radii=[0.1, 1e6])
+
+
 def test_sparse_data_make_the_same_problems():
     rng = np.random.default_rng(2)
     X = rng.normal(size=(M, N)) * (rng.random((M, N)) < 0.3)
     y = rng.normal(size=M)
-    dense = build_problems(sketch(X, rank=6, random_state=1), y, alphas=5)
-    thin = build_problems(sketch(sparse.csr_array(X), rank=6, random_state=1), y, alphas=5)
+    dense = build_problems(sketch(X, rank=6, random_state=1), y, alphas=5, radii=0.3)
+    thin = build_problems(
+        sketch(sparse.csr_array(X), rank=6, random_state=1), y, alphas=5, radii=0.3
+    )
     np.testing.assert_allclose(dense.batch.alpha, thin.batch.alpha, rtol=1e-8)

@@ -116,7 +116,7 @@ def test_newton_direction_is_the_jacobian_solve(squared, rooted):
     u, w0 = 0.3 * rng.normal(size=k), np.zeros(n)
 
     def gradient(point):
-        work = allocate(rows, point, w0)
+        work = allocate(rows, point, w0, np.empty((n, k)))
         work.v[:] = w0 + sigma * work.seen
         work.scaled[:] = sigma * rows.thresholds
         evaluate(rows, work, sigma, tau, point, w0)
@@ -125,7 +125,7 @@ def test_newton_direction_is_the_jacobian_solve(squared, rooted):
     jacobian = np.column_stack(
         [(gradient(u - 1e-6 * e) - gradient(u + 1e-6 * e)) / 2e-6 for e in np.eye(k)]
     )
-    work = allocate(rows, u, w0)
+    work = allocate(rows, u, w0, np.empty((n, k)))
     work.v[:] = w0 + sigma * work.seen
     work.scaled[:] = sigma * rows.thresholds
     at = evaluate(rows, work, sigma, tau, u, w0)
@@ -140,7 +140,7 @@ def test_solve_instance_reports_the_gap_it_reached():
     A, c = rng.normal(size=(80, 10)), rng.normal(size=10)
     rows = Rows(A, NO_ROOT, c, 0.5, np.full(80, 0.4), 0.1, False, False)
     u, w = c / np.sqrt(c @ c + 0.25), np.zeros(80)
-    gap, steps = solve_instance(rows, 1e-9, 1000, u, w)
+    gap, steps = solve_instance(rows, 1e-9, 1000, u, w, np.empty((80, 10)))
     primal = (
         np.sqrt(np.sum((c - A.T @ w) ** 2) + 0.25) + 0.1 * np.linalg.norm(w) + 0.4 * np.abs(w).sum()
     )
@@ -179,6 +179,6 @@ def test_choose_rows_takes_support_and_the_largest_excess():
 def test_gather_copies_rows_in_double_precision(dtype):
     P = np.random.default_rng(3).normal(size=(9, 4)).astype(dtype)
     chosen = np.array([1, 5, 8])
-    rows = gather(P, chosen)
-    assert rows.dtype == np.float64
+    rows = np.empty((3, 4))
+    gather(P, chosen, rows)
     np.testing.assert_array_equal(rows, P[chosen].astype(float))

@@ -47,6 +47,8 @@ def test_a_chain_gives_the_values_and_supports_of_single_solves(radius):
 
 def test_chain_numbers_must_fit_the_batch():
     X, digit = load_digits(return_X_y=True)
-    problems = build_problems(sketch(X, rank=5, random_state=0), digit.astype(float), alphas=4)
+    problems = build_problems(
+        sketch(X, rank=5, random_state=0, radius=0.1), digit.astype(float), alphas=4
+    )
     with pytest.raises(InvalidInputError, match=r"chain has shape \(2,\) but the batch has 4"):
         solve(problems.batch, chain=np.zeros(2, dtype=int))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 
 from sketchlasso.kernels.working_set import choose_rows, improve_instance
@@ -24,6 +26,19 @@ NO_NORMS = np.empty(0)
 NO_ROOT = np.empty((0, 0))
 
 
+# Scratch of each thread, kept between instances.
+_scratch = threading.local()
+
+
+def _space(rows: int, rank: int) -> FloatArray:
+    """Scratch (2, rows or more, rank) of this thread."""
+    kept: FloatArray | None = getattr(_scratch, "space", None)
+    if kept is None or kept.shape[1] < rows or kept.shape[2] != rank:
+        kept = np.empty((2, rows + rows // 2, rank))
+        _scratch.space = kept
+    return kept
+
+
 class Newton:
     """Proposes the solution of every open instance restricted to its working rows.
 
@@ -43,8 +58,8 @@ class Newton:
         """Solve each open instance on its working rows, instances in parallel."""
         results = map_rows(
             lambda row: self._improve(view, row),
-            range(len(view.instances)),
-            min(self._settings.n_threads, len(view.instances)),
+            len(view.instances),
+            self._settings.n_threads,
         )
         return Iterates(
             coef=stack_rows(
@@ -117,6 +132,7 @@ class Newton:
             self._target(view, row),
             MAX_STEPS_PER_ROUND,
             u,
+            _space(len(chosen), batch.rank),
         )
         return w, steps
 

@@ -10,7 +10,6 @@ from scipy import sparse
 
 from sketchlasso.kernels.sparse_rows import copy_rows
 from sketchlasso.linalg.rows import stack_rows
-from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.dual import Certificate
 from sketchlasso.problem.screening import RowNorms, gap_safe_rule, static_rule
@@ -174,8 +173,7 @@ class PerInstance:
             if number not in self._open:
                 self._open[number] = self._begin(view, row)
             features, instance, state = self._open[number]
-            with single_blas_thread():
-                w, dual[row], steps[row] = self.inner.improve(instance, state)
+            w, dual[row], steps[row] = self.inner.improve(instance, state)
             support = np.flatnonzero(w)
             pieces.append((features[support], w[support]))
         return Iterates(coef=stack_rows(pieces, batch.n_features), dual=dual, steps=steps)

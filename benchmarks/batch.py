@@ -1,0 +1,101 @@
+"""500 instances as one batch: seconds, as a multiple of one GEMM and of a loop of single solves.
+
+Claim under test: 5 folds x 100 penalties on rcv1 at rank 50 and gap 1e-6 take at most 25 times
+the one product (500 x k) by (k x n) that any method needs to look at every feature once.
+"""
+
+from __future__ import annotations
+
+import argparse
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from benchmarks.datasets import SEED, folds, load
+from benchmarks.harness import alternate, timed
+from benchmarks.report import Report
+from sketchlasso import ProblemSet, Settings, build_problems, sketch, solve, splitter_rows
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--data", default="rcv1")
+    parser.add_argument("--rank", type=int, default=50)
+    parser.add_argument("--alphas", type=int, help="penalties a fold (100; quick: 10)")
+    parser.add_argument("--ratio", type=float, default=1e-2, help="smallest / largest penalty")
+    parser.add_argument("--shares", type=float, nargs="+", default=[1.0, 0.3, 0.1])
+    parser.add_argument("--tol", type=float, default=1e-6)
+    parser.add_argument("--loop", type=int, help="single solves in the loop (all; quick: 20)")
+
+
+def run(options: argparse.Namespace) -> Report:
+    alphas = options.alphas or (10 if options.quick else 100)
+    split = load(options.data, options.quick)
+    made = sketch(split.X, rank=options.rank, random_state=SEED)
+    rows = splitter_rows(folds(len(split.y)), len(split.y))
+    report = options.report
+    report.note(
+        f"{split.name}: {made.n_samples} training rows x {made.n_features} features, rank "
+        f"{made.rank}, spectral radius {made.radius:.4g}, sketched in {made.cost.seconds:.2f} s"
+    )
+    report.note(
+        "gemm: (instances x k) by (k x n) into memory that exists already; the times of "
+        "batch and loop are those of solve() alone, the loop without warm starts"
+    )
+    for share in options.shares:
+        start = perf_counter()
+        problems = build_problems(
+            made,
+            split.y,
+            alphas=alphas,
+            alpha_min_ratio=options.ratio,
+            radii=[share * made.radius],
+            rows=rows,
+        )
+        build_seconds = perf_counter() - start
+        row = measure(problems, Settings(tol=options.tol), options)
+        report.add(**{"radius / spectral": share, "build s": build_seconds, **row})
+    return report
+
+
+def measure(
+    problems: ProblemSet, settings: Settings, options: argparse.Namespace
+) -> dict[str, Any]:
+    """Batch, GEMM and loop in turns."""
+    batch = problems.batch
+    size = batch.n_instances
+    P = np.asarray(batch.P, dtype=np.float64)
+    V = np.random.default_rng(SEED).standard_normal((size, batch.rank))
+    product = np.empty((size, batch.n_features))
+    asked = options.loop or (20 if options.quick else size)
+    chosen = np.unique(np.linspace(0, size - 1, min(asked, size)).astype(int))
+
+    def loop() -> float:
+        return max(solve(batch.take([i]), settings=settings).relative_gap[0] for i in chosen)
+
+    measured, slow = alternate(
+        {
+            "gemm": lambda: np.matmul(V, P.T, out=product),
+            "batch": lambda: solve(batch, settings=settings, chain=problems.chain),
+        },
+        {"loop": lambda: timed(loop)},
+        options.repeats,
+    )
+    gemm, ours, solution = measured["gemm"], measured["batch"], measured["batch"].value
+    loop_seconds = slow["loop"].seconds * size / len(chosen)
+    return {
+        "instances": size,
+        "batch s": ours.median,
+        "gemm s": gemm.median,
+        "batch / gemm": ours.median / gemm.median,
+        "loop s": loop_seconds,
+        "loop / batch": loop_seconds / ours.median,
+        "solves in loop": len(chosen),
+        "worst gap": float(solution.relative_gap.max()),
+        "unsolved": int((~solution.solved).sum()),
+        "worst gap of loop": slow["loop"].value,
+        "non-zeros, smallest penalty": int(solution.n_nonzero.max()),
+        "rounds": int(solution.rounds.max()),
+        "spread of batch": ours.spread,
+        "spread of gemm": gemm.spread,
+    }
