@@ -38,6 +38,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ratio", type=float, default=1e-3, help="smallest / largest penalty")
     parser.add_argument("--shares", type=float, nargs="+", default=[1.0, 0.3, 0.1])
     parser.add_argument("--tol", type=float, default=1e-6)
+    parser.add_argument("--loo-tol", type=float, help="gap of leave-one-out (its default)")
     parser.add_argument("--refits", type=int, default=50, help="rows checked by a refit")
 
 
@@ -70,7 +71,8 @@ def run(options: argparse.Namespace) -> Report:
 
 def one_radius(split: Split, share: float, options: argparse.Namespace) -> None:
     """Cross-validation and leave-one-out in turns, then the check."""
-    settings = Settings(tol=options.tol)
+    # None: leave_one_out's own, finer default.
+    settings = None if options.loo_tol is None else Settings(tol=options.loo_tol)
     fitted = cross_validated(split, share, options)
     loo = partial(
         leave_one_out,

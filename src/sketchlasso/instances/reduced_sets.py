@@ -12,7 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from sketchlasso.instances.rows import RowSet, RowSets
-from sketchlasso.instances.statistics import Statistics, row_statistics
+from sketchlasso.instances.statistics import (
+    Statistics,
+    StatisticsStack,
+    row_statistics,
+    without_each,
+)
 from sketchlasso.linalg.factor import psd_root
 from sketchlasso.problem.reduction import reduce_statistics
 from sketchlasso.types import FloatArray, RealArray
@@ -52,27 +57,37 @@ def reduce_row_sets(Q: RealArray, Y: FloatArray, rows: RowSets, fit_intercept: b
     """Reduce every row set of Q (m, k) with responses Y (m, t)."""
     total = row_statistics(Q, Y)
     _, inverse = psd_root(total.K)
-    parts, rebuilt = [], 0
-    for row_set in rows:
-        statistics, again = set_statistics(Q, Y, row_set, total, inverse)
-        rebuilt += again
-        parts.append(statistics)
-    means = np.zeros((len(parts), Y.shape[1]))
+    stack, rebuilt = _stacked(Q, Y, rows, total, inverse)
+    means = np.zeros_like(stack.y_sum)
     if fit_intercept:
-        means = np.stack([part.y_sum / part.weight for part in parts])
-        parts = [part.centred() for part in parts]
-    energy = np.stack([part.yy for part in parts])
-    reduced = reduce_statistics(
-        np.stack([part.K for part in parts]), np.stack([part.g for part in parts]), energy
-    )
+        means = stack.y_sum / stack.weight[:, None]
+        stack = stack.centred()
+    reduced = reduce_statistics(stack.K, stack.g, stack.yy)
     return ReducedSets(
         roots=reduced.roots,
         c=reduced.c,
         s=reduced.s,
         y_mean=means,
-        energy=energy,
+        energy=stack.yy,
         rebuilt=rebuilt,
     )
+
+
+def _stacked(
+    Q: RealArray, Y: FloatArray, rows: RowSets, total: Statistics, inverse: FloatArray
+) -> tuple[StatisticsStack, int]:
+    """Statistics of every row set, and how many unsafe downdates were rebuilt."""
+    if all(row_set.weights is None and len(row_set.removed) == 1 for row_set in rows):
+        gone = np.concatenate([row_set.removed for row_set in rows])
+        leverage = np.sum((Q[gone].astype(np.float64) @ inverse.T) ** 2, axis=1)
+        if (leverage <= 1.0 - SAFE_SHARE).all():
+            return without_each(total, Q, Y, gone), 0
+    parts, rebuilt = [], 0
+    for row_set in rows:
+        statistics, again = set_statistics(Q, Y, row_set, total, inverse)
+        rebuilt += again
+        parts.append(statistics)
+    return StatisticsStack.of(parts), rebuilt
 
 
 def set_statistics(

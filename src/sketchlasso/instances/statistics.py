@@ -5,13 +5,14 @@ They are sums over rows, so changing rows is adding or subtracting k x k numbers
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from sketchlasso.types import FloatArray, RealArray
+from sketchlasso.types import FloatArray, IntArray, RealArray
 
-__all__ = ["Statistics", "row_statistics"]
+__all__ = ["Statistics", "StatisticsStack", "row_statistics", "without_each"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,16 +58,54 @@ class Statistics:
             yy=self.yy + sign * other.yy,
         )
 
-    def centred(self) -> Statistics:
-        """The same rows with the weighted mean projected out: the instance has an intercept."""
-        return Statistics(
+
+@dataclass(frozen=True, eq=False)
+class StatisticsStack:
+    """Statistics of G row sets; the attributes of :class:`Statistics` with a leading axis G."""
+
+    weight: FloatArray
+    q_sum: FloatArray
+    y_sum: FloatArray
+    K: FloatArray
+    g: FloatArray
+    yy: FloatArray
+
+    @classmethod
+    def of(cls, parts: Sequence[Statistics]) -> StatisticsStack:
+        """Stack single statistics."""
+        return cls(
+            weight=np.array([part.weight for part in parts]),
+            q_sum=np.stack([part.q_sum for part in parts]),
+            y_sum=np.stack([part.y_sum for part in parts]),
+            K=np.stack([part.K for part in parts]),
+            g=np.stack([part.g for part in parts]),
+            yy=np.stack([part.yy for part in parts]),
+        )
+
+    def centred(self) -> StatisticsStack:
+        """The same rows with the weighted means projected out: the instances have intercepts."""
+        scaled = self.q_sum / self.weight[:, None]
+        return StatisticsStack(
             weight=self.weight,
             q_sum=np.zeros_like(self.q_sum),
             y_sum=np.zeros_like(self.y_sum),
-            K=self.K - np.outer(self.q_sum, self.q_sum) / self.weight,
-            g=self.g - np.outer(self.q_sum, self.y_sum) / self.weight,
-            yy=np.maximum(self.yy - self.y_sum**2 / self.weight, 0.0),
+            K=self.K - scaled[:, :, None] * self.q_sum[:, None, :],
+            g=self.g - scaled[:, :, None] * self.y_sum[:, None, :],
+            yy=np.maximum(self.yy - self.y_sum**2 / self.weight[:, None], 0.0),
         )
+
+
+def without_each(total: Statistics, Q: RealArray, Y: FloatArray, rows: IntArray) -> StatisticsStack:
+    """Statistics of all rows but one, for each of `rows` (G,): downdates by single rows."""
+    q, y = Q[rows].astype(np.float64), Y[rows]
+    return StatisticsStack(
+        weight=np.full(len(rows), total.weight - 1.0),
+        q_sum=total.q_sum - q,
+        y_sum=total.y_sum - y,
+        K=total.K - q[:, :, None] * q[:, None, :],
+        g=total.g - q[:, :, None] * y[:, None, :],
+        yy=total.yy - y**2,
+    )
 
 
 def row_statistics(Q: RealArray, Y: FloatArray, weights: FloatArray | None = None) -> Statistics:

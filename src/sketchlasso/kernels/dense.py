@@ -59,3 +59,28 @@ def cholesky_solve(factor: Any, b: Any, x: Any) -> None:
         value = x[i]
         for j in range(i):
             x[j] -= factor[i, j] * value
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def reduce_stack(K: Any, g: Any, c: Any, floor: Any) -> Any:
+    """Overwrite a stack K (G, k, k) by Cholesky factors and solve L c = g.
+
+    g is (G, k, t) and c (G, t, k). Returns which factors (G,) have all squared pivots above
+    `floor` times the largest diagonal entry; the others are not to be trusted.
+    """
+    count, k = K.shape[0], K.shape[1]
+    safe = np.ones(count, dtype=np.bool_)
+    for b in range(count):
+        largest = 0.0
+        for i in range(k):
+            largest = max(largest, K[b, i, i])
+        lifted = cholesky_in_place(K[b])
+        smallest = np.inf
+        for i in range(k):
+            smallest = min(smallest, K[b, i, i])
+            K[b, i, i + 1 :] = 0.0
+        safe[b] = lifted == 0 and smallest * smallest > floor * largest
+        for j in range(c.shape[1]):
+            for i in range(k):
+                c[b, j, i] = (g[b, i, j] - dot(K[b, i, :i], c[b, j, :i])) / K[b, i, i]
+    return safe

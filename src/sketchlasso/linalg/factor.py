@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from sketchlasso.types import BoolArray, FloatArray, RealArray
+from sketchlasso.types import FloatArray, RealArray
 
 __all__ = [
     "column_lengths",
     "multiply_in_place",
     "orthonormal_basis",
     "psd_root",
-    "psd_roots",
     "singular_form",
     "subtract_product",
     "triangular_factor",
@@ -27,55 +26,22 @@ ROWS = 4096
 
 
 def psd_root(K: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return L and its pseudo-inverse L+ of one matrix K = L L'; see :func:`psd_roots`."""
-    L, inverse = psd_roots(K[None])
-    return L[0], inverse[0]
+    """Return L and its pseudo-inverse L+, with K = L L'.
 
-
-def psd_roots(K: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return L and its pseudo-inverse L+, with K = L L', for a stack of matrices.
-
-    Cholesky where K is safely positive definite; otherwise eigenvectors with the tiny
-    eigenvalues set to zero, so that directions without data carry no weight.
+    Eigenvectors with the tiny eigenvalues set to zero, so that directions without data carry
+    no weight.
 
     Parameters
     ----------
-    K : ndarray of shape (G, k, k)
+    K : ndarray of shape (k, k)
         Symmetric positive semidefinite up to rounding.
 
     Returns
     -------
-    L : ndarray of shape (G, k, k)
-    L_inverse : ndarray of shape (G, k, k)
+    L : ndarray of shape (k, k)
+    L_inverse : ndarray of shape (k, k)
     """
-    K = 0.5 * (K + K.transpose(0, 2, 1))
-    L, safe = _cholesky_stack(K)
-    inverse = np.zeros_like(L)
-    inverse[safe] = np.linalg.inv(L[safe])
-    for g in np.flatnonzero(~safe):
-        L[g], inverse[g] = _eigen_root(K[g])
-    return L, inverse
-
-
-def _cholesky_stack(K: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """Cholesky factors (G, k, k), and which of them are far enough from singular to trust."""
-    try:
-        L: FloatArray = np.linalg.cholesky(K).astype(np.float64)
-    except np.linalg.LinAlgError:
-        if len(K) == 1:
-            return np.zeros_like(K), np.zeros(1, dtype=bool)
-        halves = [_cholesky_stack(part) for part in np.array_split(K, 2)]
-        return (
-            np.concatenate([factors for factors, _ in halves]),
-            np.concatenate([safe for _, safe in halves]),
-        )
-    pivots = np.diagonal(L, axis1=1, axis2=2).min(axis=1) ** 2
-    largest = np.diagonal(K, axis1=1, axis2=2).max(axis=1)
-    return L, pivots > 100 * RELATIVE_EIGENVALUE_FLOOR * largest
-
-
-def _eigen_root(K: FloatArray) -> tuple[FloatArray, FloatArray]:
-    values, vectors = np.linalg.eigh(K)
+    values, vectors = np.linalg.eigh(0.5 * (K + K.T))
     keep = values > RELATIVE_EIGENVALUE_FLOOR * max(values.max(initial=0.0), 0.0)
     roots = np.sqrt(np.where(keep, values, 0.0))
     inverses = np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0)

@@ -12,13 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.linalg.factor import psd_roots
+from sketchlasso.kernels.dense import reduce_stack
+from sketchlasso.linalg.factor import psd_root
 from sketchlasso.types import FloatArray
 
 __all__ = ["Reduced", "reduce_statistics", "unreachable_part"]
 
 # yy - c'c carries this relative rounding error; a smaller remainder is taken as zero.
 ROUNDING_OF_REMAINDER = 64 * np.finfo(np.float64).eps
+# Squared Cholesky pivots below this share of the largest diagonal entry mean a singular K.
+SMALLEST_PIVOT = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +63,12 @@ def reduce_statistics(K: FloatArray, g: FloatArray, yy: FloatArray) -> Reduced:
             f"K, g, yy of shapes {K.shape}, {g.shape}, {yy.shape} do not fit; "
             "pass (G, k, k), (G, k, t) and (G, t)"
         )
-    roots, inverses = psd_roots(K)
-    c = np.matmul(inverses, g).transpose(0, 2, 1)
+    roots = 0.5 * (K + K.transpose(0, 2, 1))
+    c = np.empty((g.shape[0], g.shape[2], g.shape[1]))
+    safe = reduce_stack(roots, np.ascontiguousarray(g), c, SMALLEST_PIVOT)
+    for b in np.flatnonzero(~safe):
+        roots[b], inverse = psd_root(K[b])
+        c[b] = (inverse @ g[b]).T
     return Reduced(roots=roots, c=c, s=unreachable_part(yy, c))
 
 
