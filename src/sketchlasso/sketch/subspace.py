@@ -59,8 +59,8 @@ def randomized(
     """Sketch from the Krylov space of a narrow random start, by Rayleigh-Ritz.
 
     With n_iter=1 this is the randomized range finder of Halko, Martinsson and Tropp (SIAM
-    Review 53, 2011) with one power iteration; more and narrower blocks of the same total width
-    cost the same products and gain accuracy.
+    Review 53, 2011); more and narrower blocks of the same total width cost the same products
+    and gain accuracy.
     """
     n_iter = RANDOMIZED_ITERATIONS if options.n_iter is None else options.n_iter
     extra = options.oversampling
