@@ -20,7 +20,7 @@ from sketchlasso.types import FloatArray, IntArray
 __all__ = ["LeaveOneOut", "leave_one_out"]
 
 # The gap of the undeleted solution in a deleted problem is about (1 / m)^2.
-FINE = 1e-10
+FINE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ def leave_one_out(
     nonnegative : bool
     solver : str
     settings : Settings, optional
-        By default a gap of 1e-10: one row among many moves the solution so little that the
+        By default a gap of 1e-9: one row among many moves the solution so little that the
         solution with all rows would pass for the answer at a coarser gap.
 
     Returns
