@@ -117,18 +117,34 @@ def feasible_dual(
     """
     if correlation is None:
         correlation = correlate(batch, u)
+    correlation = _refined(batch, u, correlation)
     scale = _scales(batch, u, correlation, n_threads)
     point = u * scale[:, None]
     freed, moved = _free_unpenalised(batch, u, correlation)
     if moved.any():
         part = batch.take(np.flatnonzero(moved))
         other = freed[moved]
-        other *= _scales(part, other, correlate(part, other))[:, None]
+        seen = _refined(part, other, correlate(part, other))
+        other *= _scales(part, other, seen)[:, None]
         # Scaling alone is a valid answer too where the radius leaves unpenalised features room.
         better = (part.radius == 0) | (dual_value(part, other) > dual_value(part, point[moved]))
         chosen = np.flatnonzero(moved)[better]
         point[chosen], scale[chosen] = other[better], np.nan
     return point, scale
+
+
+def _refined(batch: Batch, u: FloatArray, correlation: RealArray) -> RealArray:
+    """Correlations with those of unpenalised features in double precision.
+
+    Their constraint is as tight as the radius, which single precision may not resolve.
+    """
+    if correlation.dtype == np.float64 or not (batch.penalty_factor == 0).any():
+        return correlation
+    refined: RealArray = correlation.astype(np.float64)
+    for b in range(batch.n_instances):
+        free = np.flatnonzero(batch.factor_row(b) == 0)
+        refined[b, free] = batch.rows(b, free) @ u[b]
+    return refined
 
 
 def _scales(batch: Batch, u: FloatArray, correlation: RealArray, n_threads: int = 1) -> FloatArray:

@@ -143,7 +143,7 @@ def _predict_left_out(
     """
     if sketch.column_scales is not None:
         coef = sparse.csr_array(coef @ sparse.diags_array(1.0 / sketch.column_scales))
-    own = _row_products(X[left_out], coef)
+    own = _row_products(X, left_out, coef)
     if not fit_intercept:
         means = sketch.column_means
         return own if means is None else own - coef @ means
@@ -164,12 +164,12 @@ def _repeat_row(row: Any, count: int) -> Any:
     )
 
 
-def _row_products(A: Any, B: Any) -> FloatArray:
-    """Inner products (r,) of matching rows of A and a sparse B."""
-    if sparse.issparse(A):
-        return np.asarray(B.multiply(A).sum(axis=1)).ravel()
+def _row_products(X: Any, rows: IntArray, B: Any) -> FloatArray:
+    """Inner products (r,) of the given rows of X with the rows of a sparse B (r, n)."""
+    if not isinstance(X, np.ndarray):
+        return np.asarray(B.multiply(X[rows]).sum(axis=1)).ravel()
     owner = np.repeat(np.arange(B.shape[0]), np.diff(B.indptr))
-    products = B.data * A[owner, B.indices]
+    products = B.data * X[rows[owner], B.indices]
     return np.bincount(owner, weights=products, minlength=B.shape[0]).astype(np.float64)
 
 

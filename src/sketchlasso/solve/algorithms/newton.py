@@ -22,6 +22,7 @@ FIRST_ROWS_PER_RANK = 10
 FEWEST_ROWS = 500
 SPARE_ROWS = 1.3
 MAX_STEPS_PER_ROUND = 2000
+CLOSE = 1e-5
 NO_NORMS = np.empty(0)
 NO_ROOT = np.empty((0, 0))
 
@@ -166,7 +167,9 @@ class Newton:
         """
         number = view.instances[row]
         reached = float(view.certificate.relative_gap[row])
-        target = max(self._finest[number], min(1e-4, 0.01 * reached))
+        # Close to the end Newton's method gets the last digits for a step or two.
+        coarse = min(1e-4, 0.01 * reached) if reached > CLOSE else 0.0
+        target = max(self._finest[number], coarse)
         if target == self._finest[number]:
             self._finest[number] *= 0.1
         return target
