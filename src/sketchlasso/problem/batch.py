@@ -189,13 +189,14 @@ class Batch:
         """L_b u_b for every instance: u (B, k) -> (B, k), so that R_b u_b = P (L_b u_b)."""
         if self.roots is None:
             return u
-        return np.matmul(self.roots[self.root_of], u[:, :, None])[:, :, 0]
+        # einsum, not BLAS: the sums of an instance do not depend on the size of the batch.
+        return np.einsum("bij,bj->bi", self.roots[self.root_of], u)
 
     def lower(self, z: FloatArray) -> FloatArray:
         """L_b' z_b for every instance: z = P'w (B, k) -> R_b'w (B, k)."""
         if self.roots is None:
             return z
-        return np.matmul(z[:, None, :], self.roots[self.root_of])[:, 0, :]
+        return np.einsum("bij,bi->bj", self.roots[self.root_of], z)
 
 
 def _real_matrix(P: ArrayLike) -> RealArray:

@@ -81,7 +81,7 @@ def correlate(
     `out`, of at least (B rounded up to a multiple of TILE, n), saves the allocation.
     """
     lifted = batch.lift(u).astype(batch.P.dtype, copy=False)
-    # Whole tiles of rows: BLAS then gives an instance the same bits alone and in a batch.
+    # Whole tiles of rows: BLAS then sums an instance alike alone and in a batch.
     tiles = -(-len(lifted) // TILE) * TILE
     padded = np.zeros((tiles, batch.rank), dtype=lifted.dtype)
     padded[: len(lifted)] = lifted

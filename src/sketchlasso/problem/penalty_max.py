@@ -130,7 +130,11 @@ def _fit_unpenalised(batch: Batch, b: int, R: FloatArray) -> FloatArray:
     if np.linalg.norm(seen) <= radius * np.sqrt(c @ c + s**2):
         return np.zeros(len(R))
     scale = np.log(np.sum(R**2) + 1e-300)
-    low, high = scale - 60.0, scale + 60.0
+    low = scale - 60.0
     if imbalance(low) >= 0:
         return ridge(float(np.exp(low)))
-    return ridge(float(np.exp(optimize.brentq(imbalance, low, high, xtol=1e-14))))
+    # Very large ridges lose w to rounding: take the largest that still shows the sign change.
+    for high in scale + np.array([30.0, 20.0, 10.0, 5.0, 0.0, -10.0, -20.0]):
+        if imbalance(float(high)) > 0:
+            return ridge(float(np.exp(optimize.brentq(imbalance, low, float(high), xtol=1e-14))))
+    return np.zeros(len(R))
