@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.oracles import full_problem_reference
 
-from sketchlasso import Settings, build_problems, sketch, solve
+from sketchlasso import Settings, build_problems, linear_models, sketch, solve
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -54,12 +54,13 @@ def test_a_sketch_whose_rank_is_the_rank_of_the_data_is_exact():
 def test_the_intercept_of_an_instance_equals_centring_the_data():
     rng = np.random.default_rng(6)
     X, y = rng.normal(size=(40, 12)) + 3.0, rng.normal(size=40) + 5.0
-    inside = build_problems(sketch(X, method="exact"), y, alphas=4)
+    found = sketch(X, method="exact")
+    inside = build_problems(found, y, alphas=4)
     centred = sketch(X - X.mean(axis=0), method="exact")
     outside = build_problems(centred, y - y.mean(), alphas=inside.batch.alpha, fit_intercept=False)
     one = solve(inside.batch, settings=Settings(tol=1e-9))
     other = solve(outside.batch, settings=Settings(tol=1e-9))
     np.testing.assert_allclose(one.primal, other.primal, rtol=1e-7)
     np.testing.assert_allclose(one.coef.toarray(), other.coef.toarray(), atol=1e-4)
-    intercepts = inside.intercepts(one.coef, X.mean(axis=0)[None])
-    np.testing.assert_allclose(intercepts, y.mean() - one.coef @ X.mean(axis=0))
+    models = linear_models(inside, one.coef, found.transform, X)
+    np.testing.assert_allclose(models.intercept, y.mean() - one.coef @ X.mean(axis=0))

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from sketchlasso.instances.rows import RowSets
 from sketchlasso.problem.batch import Batch
@@ -54,16 +53,3 @@ class ProblemSet:
         """Per-instance values (B, ...) as an array (row sets, responses, radii, alphas, ...)."""
         array = np.asarray(values)
         return array.reshape(self.shape + array.shape[1:])
-
-    def intercepts(
-        self, coef: sparse.csr_array[Any, tuple[int, int]], feature_means: FloatArray
-    ) -> FloatArray:
-        """Intercepts (B,) from the real feature means (G, n) of every row set.
-
-        intercept = mean(y) - mean(x)'w    over the training rows, with their weights
-        """
-        if not self.fit_intercept:
-            return np.zeros(self.batch.n_instances)
-        rows = np.repeat(np.arange(coef.shape[0]), np.diff(coef.indptr))
-        products = coef.data * feature_means[self.row_set[rows], coef.indices]
-        return self.y_mean - np.bincount(rows, weights=products, minlength=coef.shape[0])

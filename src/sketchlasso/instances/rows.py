@@ -209,10 +209,7 @@ def complementary_pairs(n_samples: int, n_pairs: int, random_state: int | None =
     for _ in range(n_pairs):
         order = rng.permutation(n_samples)
         half = n_samples // 2
-        first, second = np.sort(order[:half]), np.sort(order[half : 2 * half])
-        spare = np.sort(order[2 * half :])
-        for train, other in ((first, second), (second, first)):
-            removed = np.sort(np.concatenate([other, spare]))
+        for train in (slice(0, half), slice(half, 2 * half)):
+            removed = np.sort(np.delete(order, train))
             sets.append(RowSet(removed, removed))
-            assert len(train) + len(removed) == n_samples
     return RowSets(n_samples, tuple(sets))

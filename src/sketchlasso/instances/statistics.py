@@ -42,20 +42,14 @@ class Statistics:
     g: FloatArray
     yy: FloatArray
 
-    def __add__(self, other: Statistics) -> Statistics:
-        return self._combined(other, 1.0)
-
     def __sub__(self, other: Statistics) -> Statistics:
-        return self._combined(other, -1.0)
-
-    def _combined(self, other: Statistics, sign: float) -> Statistics:
         return Statistics(
-            weight=self.weight + sign * other.weight,
-            q_sum=self.q_sum + sign * other.q_sum,
-            y_sum=self.y_sum + sign * other.y_sum,
-            K=self.K + sign * other.K,
-            g=self.g + sign * other.g,
-            yy=self.yy + sign * other.yy,
+            weight=self.weight - other.weight,
+            q_sum=self.q_sum - other.q_sum,
+            y_sum=self.y_sum - other.y_sum,
+            K=self.K - other.K,
+            g=self.g - other.g,
+            yy=self.yy - other.yy,
         )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from sketchlasso.kernels.instance import NEGLIGIBLE
 from sketchlasso.kernels.sparse_rows import rows_times_factor
 from sketchlasso.linalg.threads import map_slices
 from sketchlasso.problem.batch import Batch
@@ -21,9 +22,6 @@ __all__ = [
     "residual",
     "ridge_value",
 ]
-
-# An optimum below this share of the objective at w = 0 is zero up to rounding.
-NEGLIGIBLE = 1e-6
 
 
 def residual(batch: Batch, coef: Coefficients, n_threads: int = 1) -> FloatArray:

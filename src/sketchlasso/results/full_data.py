@@ -22,6 +22,7 @@ from scipy import sparse
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances.build import check_response
 from sketchlasso.instances.grid import check_nonnegative
+from sketchlasso.problem.objective import relative_gap
 from sketchlasso.results.models import fitted_values, rows_of
 from sketchlasso.types import FloatArray
 
@@ -51,9 +52,7 @@ class FullCertificate:
     @property
     def relative_gap(self) -> FloatArray:
         """Gap / primal (p,); zero where the objective is zero."""
-        return np.divide(
-            self.gap, self.primal, out=np.zeros_like(self.primal), where=self.primal > 0
-        )
+        return relative_gap(self.primal, self.dual, np.zeros_like(self.primal))
 
 
 def certify(
@@ -89,14 +88,8 @@ def certify(
     target = check_response(y, m)
     rows = _coefficients(coef, n)
     alphas = np.broadcast_to(check_nonnegative("alpha", alpha), (rows.shape[0],))
-    factor = (
-        np.ones(n)
-        if penalty_factor is None
-        else check_nonnegative("penalty_factor", penalty_factor)
-    )
-    weights = (
-        np.ones(m) if sample_weight is None else check_nonnegative("sample_weight", sample_weight)
-    )
+    factor = _or_ones("penalty_factor", penalty_factor, n)
+    weights = _or_ones("sample_weight", sample_weight, m)
     if target.shape[1] != 1 or factor.shape != (n,) or weights.shape != (m,):
         raise InvalidInputError(
             f"y, penalty_factor, sample_weight of shapes {target.shape}, {factor.shape}, "
@@ -106,14 +99,11 @@ def certify(
     if fit_intercept:
         residual = residual - weights @ residual / weights.sum()
     length = np.sqrt(weights @ residual**2)
-    used = sparse.csr_array(rows)
-    with np.errstate(invalid="ignore"):
-        costs = np.abs(used.data) * np.where(used.data == 0, 0.0, factor[used.indices])
-    owner = np.repeat(np.arange(used.shape[0]), np.diff(used.indptr))
-    l1 = np.bincount(owner, weights=costs, minlength=used.shape[0])
-    primal = length + alphas * l1
+    costs = np.abs(rows.data) * np.where(rows.data == 0, 0.0, factor[rows.indices])
+    owner = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    l1 = np.bincount(owner, weights=costs, minlength=rows.shape[0])
     return FullCertificate(
-        primal=primal,
+        primal=length + alphas * l1,
         dual=_dual(entries, target[:, 0], residual, weights, factor, alphas, fit_intercept),
     )
 
