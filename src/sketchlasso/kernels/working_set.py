@@ -13,10 +13,11 @@ from sketchlasso.kernels.newton import solve_instance
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def removable(
-    correlation: Any, threshold: Any, norm: Any, reach: Any, scale: Any, distance: Any
+    correlation: Any, threshold: Any, norm: Any, reach: Any, margin: Any, scale: Any, distance: Any
 ) -> Any:
-    """Whether a safe rule proves a coefficient zero: static, or gap-safe at the point scale u."""
-    return norm * reach <= threshold or abs(correlation) * scale + norm * distance < threshold
+    """Whether a safe rule proves a coefficient zero: by its norm, or gap-safe at scale u."""
+    by_norm = norm * reach <= threshold - margin
+    return by_norm or abs(correlation) * scale + norm * distance < threshold
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -54,6 +55,7 @@ def choose_rows(
     norms: Any,
     norm_scale: Any,
     reach: Any,
+    margin: Any,
     scale: Any,
     distance: Any,
     support: Any,
@@ -77,7 +79,8 @@ def choose_rows(
         if not np.isfinite(threshold):
             continue
         x = float(correlation[j])
-        if screening and removable(x, threshold, norms[j] * norm_scale, reach, scale, distance):
+        norm = norms[j] * norm_scale if screening else 0.0
+        if screening and removable(x, threshold, norm, reach, margin, scale, distance):
             continue
         excess[j] = (x if nonnegative else abs(x)) - threshold
         candidates += 1

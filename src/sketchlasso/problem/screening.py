@@ -14,8 +14,10 @@ __all__ = [
     "dual_reach",
     "gap_safe_distance",
     "gap_safe_rule",
+    "norm_rule",
     "paper_rule",
     "row_norms",
+    "static_margin",
     "static_rule",
 ]
 
@@ -74,8 +76,7 @@ def dual_reach(batch: Batch) -> FloatArray:
 
 def paper_rule(batch: Batch, norms: RowNorms, instance: int) -> BoolArray:
     """Features (n,) with ||a_j|| <= alpha f_j - radius (paper, section 3)."""
-    reach = norms.of(instance) * dual_reach(batch)[instance]
-    return np.asarray(reach <= batch.thresholds(instance) - batch.radius[instance])
+    return norm_rule(batch, norms, instance, batch.radius[instance])
 
 
 def static_rule(batch: Batch, norms: RowNorms, instance: int) -> BoolArray:
@@ -83,8 +84,23 @@ def static_rule(batch: Batch, norms: RowNorms, instance: int) -> BoolArray:
 
     It removes all that the paper's rule removes, and more.
     """
+    return norm_rule(batch, norms, instance, 0.0)
+
+
+def norm_rule(batch: Batch, norms: RowNorms, instance: int, margin: float) -> BoolArray:
+    """Features (n,) with ||a_j|| <= alpha f_j - margin; none for an infinite margin."""
     reach = norms.of(instance) * dual_reach(batch)[instance]
-    return np.asarray(reach <= batch.thresholds(instance))
+    thresholds = batch.thresholds(instance)
+    if np.isinf(margin):
+        return np.isinf(thresholds)
+    return np.asarray(reach <= thresholds - margin)
+
+
+def static_margin(batch: Batch, paper: bool, static: bool) -> FloatArray:
+    """What ||a_j|| must leave of alpha f_j (B,) for a static removal under the rules in force."""
+    if static:
+        return np.zeros(batch.n_instances)
+    return batch.radius if paper else np.full(batch.n_instances, np.inf)
 
 
 def gap_safe_distance(batch: Batch, gap: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.dual import TILE, certify, correlate
 from sketchlasso.problem.penalty_max import null_model
-from sketchlasso.problem.screening import RowNorms, gap_safe_distance, row_norms
+from sketchlasso.problem.screening import RowNorms, gap_safe_distance, row_norms, static_margin
 from sketchlasso.solve.algorithms import Solver, make_algorithm
 from sketchlasso.solve.algorithms.protocol import Algorithm, Iterates, Round
 from sketchlasso.solve.chains import Level, between, chain_levels
@@ -145,7 +145,10 @@ def _solve_chunk(run: _Run, chunk: IntArray, start: Iterates | None) -> None:
         if not settings.screening.gap_safe:
             distance = np.full_like(distance, np.inf)
         norms = None if run.norms is None else run.norms.take(chunk[open_])
-        view = Round(part, open_, iterates, correlation, certificate, norms, distance, number)
+        margin = static_margin(part, settings.screening.paper, settings.screening.static)
+        view = Round(
+            part, open_, iterates, correlation, certificate, norms, margin, distance, number
+        )
         closed = ledger.record(chunk[open_], view)
         if settings.callback is not None:
             settings.callback(ledger.progress(number))

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests import twins
+from tests.problems import Recipe
 
 from sketchlasso.kernels.dense import cholesky_in_place, cholesky_solve
 from sketchlasso.kernels.gram import GRAM_UPDATES, update_gram
@@ -17,7 +18,16 @@ from sketchlasso.kernels.newton import (
 )
 from sketchlasso.kernels.prox import group_shrinkage, loss_prox_length
 from sketchlasso.kernels.shrink import best_on_ray, feasible_scale, shrink
-from sketchlasso.kernels.working_set import choose_rows, gather
+from sketchlasso.kernels.working_set import choose_rows, count_removed, gather
+from sketchlasso.problem.dual import certify, correlate
+from sketchlasso.problem.screening import (
+    dual_reach,
+    gap_safe_distance,
+    gap_safe_rule,
+    paper_rule,
+    row_norms,
+    static_rule,
+)
 
 NO_ROOT = np.empty((0, 0))
 
@@ -151,28 +161,42 @@ def test_solve_instance_reports_the_gap_it_reached():
 def test_choose_rows_takes_support_and_the_largest_excess():
     correlation = np.array([0.1, -2.0, 0.5, 3.0, -0.2, 0.9])
     factor = np.array([1.0, 1.0, 1.0, np.inf, 1.0, 1.0])
-    nothing = np.empty(0)
-    chosen = choose_rows(
-        correlation,
-        factor,
-        1.0,
-        False,
-        nothing,
-        1.0,
-        1.0,
-        1.0,
-        np.inf,
-        np.array([0]),
-        3,
-        False,
-        1.0,
-    )
-    assert chosen.tolist() == [0, 1, 5]
+
+    def chosen(norms, margin, limit, trusted):
+        return choose_rows(
+            correlation, factor, 1.0, False, norms, 1.0, 1.0, margin, 1.0, np.inf,
+            np.array([0]), limit, trusted, 1.3,
+        ).tolist()  # fmt: skip
+
+    assert chosen(np.empty(0), 0.0, 3, False) == [0, 1, 5]
     norms = np.array([9.0, 9.0, 9.0, 9.0, 9.0, 0.5])
-    screened = choose_rows(
-        correlation, factor, 1.0, False, norms, 1.0, 1.0, 1.0, np.inf, np.array([0]), 10, True, 1.3
+    assert chosen(norms, 0.0, 10, True) == [0, 1, 2, 4]
+    assert chosen(norms, 0.7, 10, True) == [0, 1, 2, 4, 5], "the margin keeps row 5"
+    assert chosen(norms, np.inf, 10, True) == [0, 1, 2, 4, 5], "no static rule at all"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_count_removed_counts_what_the_rules_remove(seed):
+    recipe = Recipe(
+        seed=seed, n=80, k=6, radius=0.3, s=0.5, shares=(0.8, 0.3), factors=seed % 2 == 0
     )
-    assert screened.tolist() == [0, 1, 2, 4]
+    batch = recipe.batch()
+    norms = row_norms(batch)
+    u = 0.1 * np.random.default_rng(seed).normal(size=batch.c.shape)
+    found = certify(batch, np.zeros((2, 80)), u)
+    distance = gap_safe_distance(batch, found.gap) * 1e-3
+    seen = correlate(batch, found.point)
+    for b in range(2):
+        counts = count_removed(
+            seen[b], batch.factor_row(b), batch.alpha[b], batch.radius[b], norms.of(b), 1.0,
+            dual_reach(batch)[b], 1.0, distance[b],
+        )  # fmt: skip
+        rules = (
+            paper_rule(batch, norms, b),
+            static_rule(batch, norms, b),
+            gap_safe_rule(batch, norms, b, seen[b], distance[b]),
+        )
+        assert counts == tuple(int(rule.sum()) for rule in rules)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

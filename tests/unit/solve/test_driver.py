@@ -6,8 +6,9 @@ from scipy import sparse
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.problem import Batch, alpha_max
+from sketchlasso.problem.screening import paper_rule, row_norms, static_rule
 from sketchlasso.solve import Iterates, Progress, Screening, Settings, Status, driver, solve
-from sketchlasso.solve.algorithms.protocol import Round
+from sketchlasso.solve.algorithms.protocol import Round, removed_features
 from sketchlasso.solve.ledger import STALL_ROUNDS
 
 
@@ -133,6 +134,33 @@ def test_screening_reports_what_each_rule_removed_and_can_be_switched_off():
     ).screened
     assert part.static.any()
     assert not part.gap_safe.any()
+
+
+@pytest.mark.parametrize("paper", [False, True])
+@pytest.mark.parametrize("static", [False, True])
+def test_a_rule_that_is_switched_off_removes_nothing(paper, static, monkeypatch):
+    batch = make_batch(n=200, seed=3, radius=0.05)
+    small = Batch.build(
+        np.vstack([batch.P, 0.05 * batch.P]), batch.c, batch.s, alpha=batch.alpha, radius=0.05
+    )
+    seen: list[np.ndarray] = []
+
+    class Watching(Stubborn):
+        def advance(self, view: Round) -> Iterates:
+            seen.append(removed_features(view, 0))
+            return super().advance(view)
+
+    monkeypatch.setattr(driver, "make_algorithm", lambda name: Watching())
+    rules = Screening(paper=paper, static=static, gap_safe=False)
+    solve(small, settings=Settings(screening=rules, max_rounds=1))
+    norms = row_norms(small)
+    expected = np.zeros(400, dtype=bool)
+    if paper:
+        expected = paper_rule(small, norms, 0)
+    if static:
+        expected = static_rule(small, norms, 0)
+    assert (seen[0] == expected).all()
+    assert expected.any() == (paper or static)
 
 
 def test_y_zero_has_the_zero_solution():

@@ -149,6 +149,7 @@ class Newton:
             NO_NORMS if norms is None else norms.norms[norms.row_of[row]],
             1.0 if norms is None else norms.scale[row],
             dual_reach(batch)[row],
+            view.margin[row],
             view.certificate.scale[row],
             view.distance[row],
             support,

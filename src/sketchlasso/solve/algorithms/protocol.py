@@ -12,7 +12,7 @@ from sketchlasso.kernels.sparse_rows import copy_rows
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.dual import Certificate
-from sketchlasso.problem.screening import RowNorms, gap_safe_rule, static_rule
+from sketchlasso.problem.screening import RowNorms, gap_safe_rule, norm_rule
 from sketchlasso.solve.settings import Settings
 from sketchlasso.types import BoolArray, FloatArray, IntArray, Loss, RealArray
 
@@ -58,6 +58,8 @@ class Round:
     certificate : Certificate
     norms : RowNorms or None
         Row norms where a safe rule is in force.
+    margin : ndarray of shape (b,)
+        Of the static rule in force; infinite where none is.
     distance : ndarray of shape (b,)
         Gap-safe distance; infinite where that rule is off.
     number : int
@@ -70,6 +72,7 @@ class Round:
     correlation: RealArray
     certificate: Certificate
     norms: RowNorms | None
+    margin: FloatArray
     distance: FloatArray
     number: int
 
@@ -92,6 +95,7 @@ class Round:
                 found.scale[rows],
             ),
             norms=None if self.norms is None else self.norms.take(rows),
+            margin=self.margin[rows],
             distance=self.distance[rows],
             number=self.number,
         )
@@ -200,7 +204,7 @@ def removed_features(view: Round, row: int) -> BoolArray:
     """Features (n,) that the safe rules in force prove zero for one open instance."""
     if view.norms is None:
         return np.zeros(view.batch.n_features, dtype=bool)
-    removed = static_rule(view.batch, view.norms, row)
+    removed = norm_rule(view.batch, view.norms, row, float(view.margin[row]))
     scale = view.certificate.scale[row]
     if np.isfinite(view.distance[row]) and np.isfinite(scale):
         seen = view.correlation[row] * scale
