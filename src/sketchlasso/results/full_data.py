@@ -1,13 +1,8 @@
 """How far coefficients found on a sketch are from the optimum of the full problem.
 
-The full problem is the square-root LASSO on the data themselves,
-
-    minimise over w, b    || y - X w - b ||_W  +  alpha * sum_j f_j |w_j|
-
-and its dual is  maximise y'W t  subject to  ||t||_W <= 1,  |x_j'W t| <= alpha f_j,  1'W t = 0.
-Any residual r = y - X w - b, cleared of what unpenalised columns explain, points to a feasible
-t = a r: two products with X, one for r and one for X'W r, prove a gap for any w. Where w
-interpolates, r is zero and points nowhere: the bound still holds there but is loose.
+The full problem, its dual and how any coefficients point to a feasible dual point stand in
+:mod:`sketchlasso.problem.full_problem`. Two products with X, one for the residual and one for
+its correlations, prove a gap for any coefficients, for whole paths at once.
 """
 
 from __future__ import annotations
@@ -22,7 +17,16 @@ from scipy import sparse
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances.build import check_response
 from sketchlasso.instances.grid import check_nonnegative
-from sketchlasso.problem.objective import relative_gap
+from sketchlasso.linalg.threads import single_blas_thread
+from sketchlasso.problem.full_problem import (
+    MOST_SIGN_ENTRIES,
+    SMALL_RESIDUAL,
+    full_dual,
+    full_gap,
+    full_primal,
+    sign_directions,
+    unpenalised_columns,
+)
 from sketchlasso.results.models import fitted_values, rows_of
 from sketchlasso.types import FloatArray
 
@@ -39,10 +43,13 @@ class FullCertificate:
         Full objective at the coefficients, with the best intercept for them.
     dual : ndarray of shape (p,)
         No coefficients whatever have a smaller full objective.
+    null : ndarray of shape (p,), optional
+        Full objective at w = 0, the scale of what counts as zero.
     """
 
     primal: FloatArray
     dual: FloatArray
+    null: FloatArray | None = None
 
     @property
     def gap(self) -> FloatArray:
@@ -51,8 +58,9 @@ class FullCertificate:
 
     @property
     def relative_gap(self) -> FloatArray:
-        """Gap / primal (p,); zero where the objective is zero."""
-        return relative_gap(self.primal, self.dual, np.zeros_like(self.primal))
+        """Gap / primal (p,), see :func:`~sketchlasso.problem.full_problem.full_gap`."""
+        null = np.zeros_like(self.primal) if self.null is None else self.null
+        return full_gap(self.primal, self.dual, null)
 
 
 def certify(
@@ -64,13 +72,19 @@ def certify(
     penalty_factor: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     fit_intercept: bool = True,
+    nonnegative: bool = False,
 ) -> FullCertificate:
     """Primal value, feasible dual value and gap of the full square-root LASSO.
+
+    ::
+
+        minimise over w, b    || y - X w - b ||_W  +  alpha * sum_j f_j |w_j|
 
     Parameters
     ----------
     X : array or sparse matrix of shape (m, n)
-    y : array-like of shape (m,)
+    y : array-like of shape (m,) or (m, p)
+        One response for all coefficients, or one for each row of them.
     coef : array or sparse matrix of shape (n,) or (p, n)
         Coefficients on the scale of X, one row for each alpha.
     alpha : float or array-like of shape (p,)
@@ -78,6 +92,8 @@ def certify(
     sample_weight : array-like of shape (m,), optional
     fit_intercept : bool
         The intercept is taken as the best one for the coefficients.
+    nonnegative : bool
+        Whether the problem asks for w >= 0; the bound is higher then.
 
     Returns
     -------
@@ -86,25 +102,29 @@ def certify(
     entries = rows_of(X)
     m, n = entries.shape
     target = check_response(y, m)
-    rows = _coefficients(coef, n)
-    alphas = np.broadcast_to(check_nonnegative("alpha", alpha), (rows.shape[0],))
+    rows = _coefficients(coef, n, nonnegative)
+    count = rows.shape[0]
+    alphas = np.broadcast_to(check_nonnegative("alpha", alpha), (count,))
     factor = _or_ones("penalty_factor", penalty_factor, n)
     weights = _or_ones("sample_weight", sample_weight, m)
-    if target.shape[1] != 1 or factor.shape != (n,) or weights.shape != (m,):
+    if target.shape[1] not in (1, count) or factor.shape != (n,) or weights.shape != (m,):
         raise InvalidInputError(
             f"y, penalty_factor, sample_weight of shapes {target.shape}, {factor.shape}, "
-            f"{weights.shape} do not fit X of shape {(m, n)}; pass one response, ({n},) and ({m},)"
+            f"{weights.shape} do not fit X of shape {(m, n)} and {count} rows of coefficients; "
+            f"pass one response or {count}, ({n},) and ({m},)"
         )
-    residual = target - fitted_values(entries, rows)
-    if fit_intercept:
-        residual = residual - weights @ residual / weights.sum()
-    length = np.sqrt(weights @ residual**2)
+    # Rows scaled by the roots of their weights: what is left is free of weights.
+    view = _Scaled(entries, np.sqrt(weights), fit_intercept)
+    response = view.scale(target)
+    residual = view.scale(target - fitted_values(entries, rows))
     costs = np.abs(rows.data) * np.where(rows.data == 0, 0.0, factor[rows.indices])
-    owner = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    l1 = np.bincount(owner, weights=costs, minlength=rows.shape[0])
+    owner = np.repeat(np.arange(count), np.diff(rows.indptr))
+    l1 = np.bincount(owner, weights=costs, minlength=count).astype(np.float64)
+    length = np.linalg.norm(residual, axis=0)
     return FullCertificate(
-        primal=length + alphas * l1,
-        dual=_dual(entries, target[:, 0], residual, weights, factor, alphas, fit_intercept),
+        primal=full_primal(length, alphas, l1),
+        dual=_dual(view, response, residual, rows, factor, alphas, nonnegative),
+        null=np.broadcast_to(np.linalg.norm(response, axis=0), (count,)).copy(),
     )
 
 
@@ -112,50 +132,84 @@ def _or_ones(name: str, values: ArrayLike | None, size: int) -> FloatArray:
     return np.ones(size) if values is None else check_nonnegative(name, values)
 
 
-def _coefficients(coef: Any, n: int) -> Any:
+def _coefficients(coef: Any, n: int, nonnegative: bool) -> Any:
     given: Any = coef if sparse.issparse(coef) else np.atleast_2d(np.asarray(coef))
     rows = sparse.csr_array(given)
     if rows.shape[1] != n:
         raise InvalidInputError(f"coef has {rows.shape[1]} columns but X has {n}; pass (p, {n})")
+    if nonnegative and (rows.data < 0).any():
+        raise InvalidInputError(
+            f"coef contains {rows.data.min():g} but nonnegative=True; pass coefficients >= 0"
+        )
     return rows
 
 
+@dataclass(frozen=True, eq=False)
+class _Scaled:
+    """X and responses with rows scaled by `root` (m,), centred where there is an intercept."""
+
+    X: Any
+    root: FloatArray
+    fit_intercept: bool
+
+    def scale(self, values: FloatArray) -> FloatArray:
+        """Values (m, p) on the rows, less their weighted mean, scaled."""
+        if self.fit_intercept:
+            weights = self.root**2
+            values = values - weights @ values / weights.sum()
+        return self.root[:, None] * values
+
+    def columns(self, chosen: Any) -> FloatArray:
+        """The chosen columns (m, c), centred and scaled."""
+        part = self.X[:, chosen]
+        return self.scale(np.asarray(part if isinstance(part, np.ndarray) else part.toarray()))
+
+    def correlate(self, directions: FloatArray) -> FloatArray:
+        """What the columns see (n, p) of centred directions (m, p) on scaled rows."""
+        return np.asarray(self.X.T @ (self.root[:, None] * directions))
+
+    def centre(self, directions: FloatArray) -> FloatArray:
+        """Directions on scaled rows less what an intercept sees of them."""
+        if not self.fit_intercept:
+            return directions
+        return directions - np.outer(self.root, self.root @ directions / (self.root @ self.root))
+
+
 def _dual(
-    X: Any,
-    y: FloatArray,
+    view: _Scaled,
+    response: FloatArray,
     residual: FloatArray,
-    weights: FloatArray,
+    rows: Any,
     factor: FloatArray,
     alphas: FloatArray,
-    fit_intercept: bool,
+    nonnegative: bool,
 ) -> FloatArray:
-    """Dual values (p,) at the best scaling of the residuals (m, p)."""
-    cleared = _clear_unpenalised(X, residual, weights, factor, fit_intercept)
-    length = np.sqrt(weights @ cleared**2)
-    seen = np.abs(np.asarray(X.T @ (weights[:, None] * cleared)))
-    penalised = (factor > 0) & np.isfinite(factor)
-    # The largest a with a ||r|| <= 1 and a |x_j'W r| <= alpha f_j for every penalised column.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        worst = np.max(seen[penalised] / factor[penalised, None], axis=0, initial=0.0)
-        limit = np.minimum(1.0 / length, np.where(worst > 0, alphas / worst, np.inf))
-    scale = np.where(np.isfinite(limit), limit, 0.0)
-    return np.maximum(scale * ((weights * y) @ cleared), 0.0)
-
-
-def _clear_unpenalised(
-    X: Any, residual: FloatArray, weights: FloatArray, factor: FloatArray, fit_intercept: bool
-) -> FloatArray:
-    """Project the span of the unpenalised columns (and of 1) out of the residuals, twice."""
+    """Dual values (p,): along the residuals (m, p), and along the signs where those are small."""
     free = np.flatnonzero(factor == 0)
-    if free.size == 0:
-        return residual
-    columns = np.asarray(X[:, free] if isinstance(X, np.ndarray) else X[:, free].toarray())
-    if fit_intercept:
-        columns = np.column_stack([columns, np.ones(len(columns))])
-    root = np.sqrt(weights)[:, None]
-    basis, values, _ = np.linalg.svd(root * columns, full_matrices=False)
-    basis = basis[:, values > 1e-12 * values.max(initial=0.0)]
-    lifted = root * residual
-    for _ in range(2):
-        lifted = lifted - basis @ (basis.T @ lifted)
-    return np.divide(lifted, root, out=np.zeros_like(lifted), where=root > 0)
+    unpenalised = unpenalised_columns(view.columns(free), nonnegative) if len(free) else None
+
+    def along(directions: FloatArray, chosen: Any) -> FloatArray:
+        directions = view.centre(directions)
+        if unpenalised is not None:
+            directions = unpenalised.clear(directions)
+        return full_dual(
+            view.correlate(directions),
+            np.linalg.norm(directions, axis=0),
+            np.sum((response if response.shape[1] == 1 else response[:, chosen]) * directions, 0),
+            factor,
+            alphas[chosen],
+            nonnegative,
+        )
+
+    everyone = np.arange(len(alphas))
+    dual = along(residual, everyone)
+    small = np.linalg.norm(residual, axis=0) <= SMALL_RESIDUAL * np.linalg.norm(response, axis=0)
+    support = np.diff(rows.indptr)
+    solvable = (support > 0) & (support * len(residual) <= MOST_SIGN_ENTRIES)
+    for b in np.flatnonzero(small & solvable):
+        used = rows.indices[rows.indptr[b] : rows.indptr[b + 1]]
+        signs = alphas[b] * factor[used] * np.sign(rows.data[rows.indptr[b] : rows.indptr[b + 1]])
+        with single_blas_thread():
+            directions = sign_directions(view.columns(used), signs, residual[:, b])
+        dual[b] = max(dual[b], *along(directions, everyone[[b, b]]))
+    return dual

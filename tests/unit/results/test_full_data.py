@@ -26,7 +26,8 @@ def test_the_bounds_enclose_the_optimum_of_an_independent_solver(seed, shape):
     options = {"penalty_factor": factor, "fit_intercept": False}
     tight = certify(X, y, best, alpha, **options)
     assert tight.primal[0] == pytest.approx(value, rel=1e-6)
-    # A residual of zero points nowhere: an interpolating solution is bounded, not proved.
+    # A residual of zero points nowhere, and the conic solver's zeros are not exact, so that
+    # its signs do not help: such a solution is bounded, not proved.
     interpolates = np.linalg.norm(X @ best - y) <= 1e-5 * np.linalg.norm(y)
     assert interpolates or tight.relative_gap[0] <= 1e-4
     for _ in range(5):
@@ -78,6 +79,54 @@ def test_a_full_objective_is_never_above_the_robust_one_of_the_sketch():
     assert (full.primal <= solution.primal * (1 + 1e-12)).all()
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("free", [False, True])
+def test_the_bound_knows_of_nonnegative_coefficients(seed, free):
+    X, y = make(seed)
+    factor = np.ones(30)
+    factor[:3] = 0.0 if free else 1.0
+    options = {"penalty_factor": factor, "fit_intercept": False}
+    best, value = full_problem_reference(X, y, 1.0, penalty_factor=factor, nonnegative=True)
+    best[best < 1e-8] = 0.0
+    found = certify(X, y, best, 1.0, nonnegative=True, **options)
+    assert found.primal[0] == pytest.approx(value, rel=1e-6)
+    assert found.relative_gap[0] <= 1e-4
+    assert certify(X, y, best, 1.0, **options).dual[0] <= found.dual[0]
+
+
+def test_each_row_may_have_its_own_response():
+    X, y = make(5)
+    Y = np.column_stack([y, -2 * y, y**2])
+    coef = np.random.default_rng(0).normal(size=(3, 30)) * 0.1
+    together = certify(X, Y, coef, [1.0, 2.0, 3.0])
+    for b in range(3):
+        alone = certify(X, Y[:, b], coef[b], b + 1.0)
+        assert together.primal[b] == pytest.approx(alone.primal[0])
+        assert together.dual[b] == pytest.approx(alone.dual[0])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_an_interpolating_solution_is_proved_by_its_signs(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(20, 60)), rng.normal(size=20)
+    best, value = full_problem_reference(X, y, 0.1)
+    best[np.abs(best) < 1e-7] = 0.0
+    found = certify(X, y, best, 0.1, fit_intercept=False)
+    assert found.primal[0] == pytest.approx(value, rel=1e-5)
+    assert found.relative_gap[0] <= 1e-5
+
+
+def test_a_response_that_unpenalised_features_explain_has_no_gap():
+    X, _ = make(0)
+    factor = np.ones(30)
+    factor[:2] = 0.0
+    w = np.zeros(30)
+    w[:2] = 3.0, -1.0
+    found = certify(X, X @ w + 2.0, w, 1.0, penalty_factor=factor)
+    assert found.dual[0] <= found.primal[0] + 1e-12
+    assert found.relative_gap[0] <= 1e-6
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -85,6 +134,8 @@ def test_a_full_objective_is_never_above_the_robust_one_of_the_sketch():
         ({"alpha": -1.0}, "alpha contains NaN or a negative value"),
         ({"sample_weight": np.ones(3)}, "do not fit X of shape"),
         ({"y": np.ones(7)}, r"y has shape \(7,\)"),
+        ({"y": np.ones((50, 2))}, "pass one response or 1"),
+        ({"coef": -np.ones(30), "nonnegative": True}, "coef contains -1 but nonnegative=True"),
     ],
 )
 def test_bad_input_is_one_sentence(change, message):

@@ -1,0 +1,245 @@
+"""Access to X by columns: products, Gram entries, dense blocks of a few columns."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import sparse
+
+from sketchlasso.data.compressed import SparseStorage
+from sketchlasso.data.dense import DenseStorage
+from sketchlasso.data.validate import as_storage
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.kernels.columns import (
+    add_columns,
+    add_dense_columns,
+    columns_dot_block,
+    gram_rows,
+)
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = ["Columns", "as_columns"]
+
+NO_WEIGHTS = np.empty(0)
+# New columns are spread out so many at a time, which the cache still holds.
+BLOCK = 64
+# A pair of entries that meet costs as much as this many products in a dense line.
+PAIR_COST = 20.0
+# How much faster an operation of a Gram matrix is than one of a product X'v.
+DENSE_SPEED = 10.0
+SPARSE_SPEED = 6.0
+
+
+class Columns(Protocol):
+    """A matrix X of shape (m, n) whose columns are cheap to reach.
+
+    Gram entries belong to the shifted columns x_j - shift_j 1: a shift near the mean keeps
+    digits that subtracting the mean from finished sums would lose.
+    """
+
+    shape: tuple[int, int]
+    shift: FloatArray
+
+    def correlate(self, vector: FloatArray) -> FloatArray:
+        """X'v (n,)."""
+
+    def combine(self, chosen: IntArray, values: FloatArray) -> FloatArray:
+        """Sum (m,) of values_j x_j over the chosen columns."""
+
+    def dense(self, chosen: IntArray) -> FloatArray:
+        """The chosen columns as an array (m, c)."""
+
+    def gram(
+        self, new: IntArray, chosen: IntArray, weights: FloatArray | None = None
+    ) -> FloatArray:
+        """(x_i - shift_i)'W(x_j - shift_j) of new and chosen columns (new, chosen)."""
+
+    def gram_cost(self, chosen: IntArray) -> float:
+        """Time that the Gram matrix of some columns takes, in products X'v; a rough guess."""
+
+    def rows(self, chosen: IntArray) -> Columns:
+        """The same columns on some rows only."""
+
+
+def as_columns(X: Any, centred: bool) -> Columns:
+    """X, checked, in the form that reaches its columns best.
+
+    It is copied only to change its type or format. `centred` says that means will be taken
+    off, so that Gram entries may be shifted.
+    """
+    if _plainly_fine(X):
+        return _dense_columns(X, centred)
+    storage = as_storage(X)
+    if isinstance(storage, DenseStorage):
+        return _dense_columns(np.asarray(X, dtype=np.float64), centred)
+    if isinstance(storage, SparseStorage):
+        kind = sparse.csc_array if X.format == "csc" else sparse.csr_array
+        return SparseColumns(kind(X, dtype=np.float64))
+    raise InvalidInputError(
+        "X is a LinearOperator, but the exact problem needs its columns; pass an array or a "
+        "sparse matrix"
+    )
+
+
+def _plainly_fine(X: Any) -> bool:
+    """Whether X is an array of finite doubles; a finite sum says so faster than a search."""
+    if not (isinstance(X, np.ndarray) and X.dtype == np.float64 and X.ndim == 2 and X.size):
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(X.sum()))
+
+
+def _dense_columns(entries: FloatArray, centred: bool) -> DenseColumns:
+    shift = entries.mean(axis=0) if centred else np.zeros(entries.shape[1])
+    return DenseColumns(entries, shift)
+
+
+class DenseColumns:
+    """Columns of an array; those at work are copied side by side, the others stay in place."""
+
+    def __init__(self, entries: FloatArray, shift: FloatArray) -> None:
+        self.entries = entries
+        self.shape = (entries.shape[0], entries.shape[1])
+        self.shift = shift
+        # Columns used so far, shifted, side by side in the order of their first use.
+        self._place = np.full(self.shape[1], -1, dtype=np.intp)
+        self._used = np.empty((self.shape[0], 0), order="F")
+        self._count = 0
+
+    def correlate(self, vector: FloatArray) -> FloatArray:
+        """X'v (n,)."""
+        return np.asarray(self.entries.T @ vector)
+
+    def combine(self, chosen: IntArray, values: FloatArray) -> FloatArray:
+        """Sum (m,) of values_j x_j over the chosen columns."""
+        where = self._place[chosen]
+        if (where < 0).any():
+            return np.asarray(self.entries[:, chosen] @ values)
+        total = np.full(self.shape[0], float(self.shift[chosen] @ values))
+        add_dense_columns(self._used, where, values, total)
+        return total
+
+    def dense(self, chosen: IntArray) -> FloatArray:
+        """The chosen columns as an array (m, c)."""
+        return self.entries[:, chosen]
+
+    def gram(
+        self, new: IntArray, chosen: IntArray, weights: FloatArray | None = None
+    ) -> FloatArray:
+        """(x_i - shift_i)'W(x_j - shift_j) of new and chosen columns (new, chosen)."""
+        where = self._keep(chosen)
+        in_order = len(where) == self._count and bool((where == np.arange(len(where))).all())
+        left = self._used[:, self._keep(new)]
+        if weights is not None:
+            left = left * weights[:, None]
+        right = self._used[:, : self._count]
+        return np.asarray(left.T @ (right if in_order else self._used[:, where]))
+
+    def gram_cost(self, chosen: IntArray) -> float:
+        """Half of c^2 m operations against m n: cached ones are DENSE_SPEED times as fast."""
+        return len(chosen) ** 2 / (2 * DENSE_SPEED * self.shape[1])
+
+    def rows(self, chosen: IntArray) -> DenseColumns:
+        """The same columns on some rows only."""
+        return DenseColumns(self.entries[chosen], self.shift)
+
+    def _keep(self, chosen: IntArray) -> IntArray:
+        """Where the chosen columns stand among the used ones, new ones appended."""
+        missing = chosen[self._place[chosen] < 0]
+        if len(missing):
+            needed = self._count + len(missing)
+            if needed > self._used.shape[1]:
+                room = min(max(needed, 2 * self._used.shape[1]), self.shape[1])
+                grown = np.empty((self.shape[0], room), order="F")
+                grown[:, : self._count] = self._used[:, : self._count]
+                self._used = grown
+            self._used[:, self._count : needed] = self.entries[:, missing] - self.shift[missing]
+            self._place[missing] = np.arange(self._count, needed)
+            self._count = needed
+        return self._place[chosen]
+
+
+class SparseColumns:
+    """Columns of a sparse matrix, kept by columns and by rows; never made dense."""
+
+    def __init__(self, matrix: Any) -> None:
+        self._given = matrix
+        self.by_columns = matrix.tocsc()
+        self._transposed = self.by_columns.T
+        self.shape: tuple[int, int] = (int(matrix.shape[0]), int(matrix.shape[1]))
+        self.shift = np.zeros(self.shape[1])
+        self._place = np.full(self.shape[1], -1, dtype=np.int32)
+
+    @cached_property
+    def by_rows(self) -> Any:
+        """The matrix in compressed rows."""
+        return self._given.tocsr()
+
+    def correlate(self, vector: FloatArray) -> FloatArray:
+        """X'v (n,)."""
+        return np.asarray(self._transposed @ vector)
+
+    def combine(self, chosen: IntArray, values: FloatArray) -> FloatArray:
+        """Sum (m,) of values_j x_j over the chosen columns."""
+        out = np.zeros(self.shape[0])
+        X = self.by_columns
+        add_columns(X.data, X.indices, X.indptr, chosen, values, out)
+        return out
+
+    def dense(self, chosen: IntArray) -> FloatArray:
+        """The chosen columns as an array (m, c)."""
+        return np.asarray(self.by_columns[:, chosen].toarray())
+
+    def gram(
+        self, new: IntArray, chosen: IntArray, weights: FloatArray | None = None
+    ) -> FloatArray:
+        """x_i'W x_j of new and chosen columns (new, chosen)."""
+        lengths = np.diff(self.by_columns.indptr)
+        per_row = len(self.by_columns.data) / self.shape[0]
+        by_pairs = PAIR_COST * float(lengths[new].sum()) * per_row
+        if by_pairs < float(lengths[chosen].sum()) * len(new):
+            return self._gram_by_pairs(new, chosen, weights)
+        out = np.empty((len(chosen), len(new)))
+        X = self.by_columns
+        for first in range(0, len(new), BLOCK):
+            part = slice(first, min(first + BLOCK, len(new)))
+            block = X[:, new[part]].toarray(order="C")
+            if weights is not None:
+                block *= weights[:, None]
+            lines = np.empty((len(chosen), part.stop - part.start))
+            columns_dot_block(X.data, X.indices, X.indptr, chosen, block, lines)
+            out[:, part] = lines
+        return out.T
+
+    def _gram_by_pairs(
+        self, new: IntArray, chosen: IntArray, weights: FloatArray | None
+    ) -> FloatArray:
+        """The same, touching only pairs of entries that meet in a row."""
+        out = np.empty((len(new), len(chosen)))
+        self._place[chosen] = np.arange(len(chosen), dtype=np.int32)
+        X, rows = self.by_columns, self.by_rows
+        gram_rows(
+            X.data,
+            X.indices,
+            X.indptr,
+            rows.data,
+            rows.indices,
+            rows.indptr,
+            new,
+            self._place,
+            NO_WEIGHTS if weights is None else weights,
+            out,
+        )
+        self._place[chosen] = -1
+        return out
+
+    def gram_cost(self, chosen: IntArray) -> float:
+        """Half of c products of the chosen columns, SPARSE_SPEED times as fast as others."""
+        entries = float(np.diff(self.by_columns.indptr)[chosen].sum())
+        return entries * len(chosen) / (2 * SPARSE_SPEED * max(len(self.by_columns.data), 1))
+
+    def rows(self, chosen: IntArray) -> SparseColumns:
+        """The same columns on some rows only."""
+        return SparseColumns(self.by_rows[chosen])

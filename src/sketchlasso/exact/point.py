@@ -1,0 +1,156 @@
+"""Coefficients with what the data say of them, and the full-data certificate of a direction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sketchlasso.exact.training import TrainingRows
+from sketchlasso.problem.full_problem import (
+    MOST_SIGN_ENTRIES,
+    SMALL_RESIDUAL,
+    FullValues,
+    UnpenalisedColumns,
+    full_dual,
+    sign_directions,
+    unpenalised_columns,
+)
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = ["Point", "Target"]
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Coefficients and their residual.
+
+    Attributes
+    ----------
+    support : ndarray of shape (s,)
+    values : ndarray of shape (s,)
+        The coefficients that are not zero.
+    residual : ndarray of shape (m,)
+        y - X w with the best intercept.
+    square : float
+        ||r||_W^2.
+    seen : ndarray of shape (n,)
+        Centred x_j'W r.
+    """
+
+    support: IntArray
+    values: FloatArray
+    residual: FloatArray
+    square: float
+    seen: FloatArray
+
+    @property
+    def length(self) -> float:
+        """||r||_W."""
+        return float(np.sqrt(self.square))
+
+
+class Target:
+    """One response on one row set: points and their certificates.
+
+    Parameters
+    ----------
+    training : TrainingRows
+    y : ndarray of shape (m,)
+    factor : ndarray of shape (n,)
+        Penalty factors f.
+    nonnegative : bool
+    """
+
+    def __init__(
+        self, training: TrainingRows, y: FloatArray, factor: FloatArray, nonnegative: bool
+    ) -> None:
+        self.training = training
+        self.y, self.y_mean = training.centre_response(y)
+        self.factor = factor
+        self.nonnegative = nonnegative
+        self.null = float(np.sqrt(training.square(self.y)))
+        self.free = np.flatnonzero(factor == 0)
+        self.unpenalised: UnpenalisedColumns | None = None
+        if len(self.free):
+            self.unpenalised = unpenalised_columns(training.scaled(self.free), nonnegative)
+
+    def point(self, support: IntArray, values: FloatArray) -> Point:
+        """The point of given coefficients: the two products with X."""
+        kept = values != 0
+        support, values = support[kept], values[kept]
+        residual = self.training.residual(self.y, support, values)
+        square = self.training.square(residual)
+        return Point(support, values, residual, square, self.training.correlate(residual))
+
+    def primal(self, point: Point, alpha: float) -> float:
+        """||r||_W + alpha sum_j f_j |w_j|."""
+        return point.length + alpha * float(self.factor[point.support] @ np.abs(point.values))
+
+    def alpha_max(self) -> float:
+        """Smallest penalty at which the fit of the unpenalised columns alone is optimal."""
+        left = self.root * self.y
+        if self.unpenalised is not None:
+            left = self.unpenalised.clear(left[:, None])[:, 0]
+        length = float(np.linalg.norm(left))
+        if length <= 1e-12 * self.null or length == 0.0:
+            return 0.0
+        seen = self.seen_by_columns(left) / length
+        penalised = (self.factor > 0) & np.isfinite(self.factor)
+        size = seen if self.nonnegative else np.abs(seen)
+        return float(np.max(size[penalised] / self.factor[penalised], initial=0.0))
+
+    def certificate(self, point: Point, alpha: float) -> FullValues:
+        """Objective and the best dual value that the point itself points to."""
+        dual = self.dual_along_residual(point, alpha)
+        small = point.length <= SMALL_RESIDUAL * self.null
+        entries = len(point.support) * len(point.residual)
+        if small and 0 < entries <= MOST_SIGN_ENTRIES:
+            for direction in self._sign_directions(point, alpha).T:
+                dual = max(dual, self.dual_along(direction, alpha))
+        return FullValues(self.primal(point, alpha), dual, self.null)
+
+    def dual_along_residual(self, point: Point, alpha: float) -> float:
+        """Dual value along the residual, whose correlations are known."""
+        if self.unpenalised is not None:
+            return self.dual_along(self.root * point.residual, alpha)
+        weighted = self.training.weights * point.residual
+        return self._dual(point.seen, point.length, float(weighted @ self.y), alpha)
+
+    @property
+    def root(self) -> FloatArray:
+        """Square roots (m,) of the weights."""
+        return np.sqrt(self.training.weights)
+
+    def dual_along(self, scaled: FloatArray, alpha: float) -> float:
+        """Dual value along any direction (m,) given on rows scaled by the root of the weights."""
+        root = self.root
+        if self.training.fit_intercept:
+            scaled = scaled - root * float(root @ scaled) / self.training.weight
+        if self.unpenalised is not None:
+            scaled = self.unpenalised.clear(scaled[:, None])[:, 0]
+        seen = self.seen_by_columns(scaled)
+        inner = float(scaled @ (root * self.y))
+        return self._dual(seen, float(np.linalg.norm(scaled)), inner, alpha)
+
+    def seen_by_columns(self, scaled: FloatArray) -> FloatArray:
+        """Centred x_j'W d (n,) of a direction given on scaled rows."""
+        root = self.root
+        direction = np.divide(scaled, root, out=np.zeros_like(scaled), where=root > 0)
+        return self.training.correlate(direction)
+
+    def _dual(self, seen: FloatArray, length: float, inner: float, alpha: float) -> float:
+        value = full_dual(
+            seen[:, None],
+            np.array([length]),
+            np.array([inner]),
+            self.factor,
+            np.array([alpha]),
+            self.nonnegative,
+        )
+        return float(value[0])
+
+    def _sign_directions(self, point: Point, alpha: float) -> FloatArray:
+        signs = alpha * self.factor[point.support] * np.sign(point.values)
+        columns = self.training.scaled(point.support)
+        return sign_directions(columns, signs, self.root * point.residual)

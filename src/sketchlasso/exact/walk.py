@@ -1,0 +1,228 @@
+"""One response on one row set: walk down the penalties, each problem started from the last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sketchlasso.exact.engine import solve_on_columns
+from sketchlasso.exact.gram_cache import TrainingGram
+from sketchlasso.exact.point import Point, Target
+from sketchlasso.exact.restricted import Restricted, improve
+from sketchlasso.problem.full_problem import SMALL_RESIDUAL, FullValues
+from sketchlasso.solve.status import Status
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = ["Found", "Walk"]
+
+# Columns that enter at a time: at least this many, at most as many as the support has.
+FEWEST_ENTERING = 64
+# The Gram matrix of so many columns takes 2 GiB; more than these never enter.
+MOST_COLUMNS = 16_000
+# Columns this near to entering (share of the threshold) enter with those that do.
+NEAR = 0.9
+# Gap of the restricted problem, relative to the tolerance and to the full gap.
+INNER_SHARE = 0.3
+INNER_OF_GAP = 0.1
+# Below this share of ||y||^2 the residual is as good as gone: coordinate descent stalls there.
+INTERPOLATES = 1e-8
+STALL_ROUNDS = 3
+# A penalty below this share of the last one is approached in strides of the other share, each
+# solved to this gap.
+LONGEST_STRIDE = 0.4
+STRIDE = 0.5
+LOOSE = 1e-2
+# Products with X that a good start saves for each stride.
+WORTH = 0.5
+ALMOST = 100.0
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """End of one problem: the best point, its certificate, how it ended, steps spent."""
+
+    point: Point
+    values: FullValues
+    status: Status
+    steps: int
+
+
+class Walk:
+    """Solves the problems of one response on one row set, best with decreasing penalties.
+
+    Parameters
+    ----------
+    target : Target
+    gram : TrainingGram
+        Grows with the columns that come into play.
+    tol : float
+        Relative full-data gap.
+    max_rounds : int
+        Rounds of certificate and restricted solve per problem.
+    """
+
+    def __init__(self, target: Target, gram: TrainingGram, tol: float, max_rounds: int) -> None:
+        self.target, self.gram = target, gram
+        self.tol, self.max_rounds = tol, max_rounds
+        none = np.empty(0, dtype=np.intp)
+        gram.include(target.free)
+        self.point = target.point(none, np.empty(0))
+        # Penalty at which the present point is about optimal.
+        self.alpha = target.alpha_max()
+        # Dual direction of the last interpolating problem: it serves its smaller penalties too.
+        self._direction: FloatArray | None = None
+
+    def offer(self, support: IntArray, values: FloatArray, alpha: float) -> None:
+        """Start from other coefficients, less those far from the support, if that pays.
+
+        It pays where the penalty is far below the last one and where the Gram matrix of the
+        columns offered costs less than the products with X that approaching it would.
+        """
+        strides = np.log(max(self.alpha / alpha, 1.0)) / -np.log(STRIDE)
+        if alpha >= LONGEST_STRIDE * self.alpha or len(support) == 0:
+            return
+        target = self.target
+        usable = np.isfinite(target.factor[support])
+        support, values = support[usable], values[usable]
+        if target.nonnegative:
+            values = np.maximum(values, 0.0)
+        offered = target.point(support, values)
+        if self._certificate(offered, alpha).relative_gap <= LOOSE:
+            self.point, self.alpha = offered, alpha
+            return
+        near = self._scores(offered)[offered.support] >= NEAR * alpha * offered.length
+        near |= target.factor[offered.support] == 0
+        if target.training.columns.gram_cost(offered.support[near]) > WORTH * strides:
+            return
+        if not near.all():
+            offered = target.point(offered.support[near], offered.values[near])
+        if target.primal(offered, alpha) < target.primal(self.point, alpha):
+            self.point, self.alpha = offered, alpha
+
+    def solve(self, alpha: float) -> Found:
+        """Solve the problem of one penalty from the present point, which moves.
+
+        A penalty far below the last one is approached by way of others, solved loosely: the
+        columns then enter about in the order in which they matter.
+        """
+        while alpha < LONGEST_STRIDE * self.alpha:
+            self.alpha *= STRIDE
+            self._rounds(max(self.alpha, alpha), max(self.tol, LOOSE))
+        self.alpha = alpha
+        found = self._rounds(alpha, self.tol)
+        return found if found.status == Status.SOLVED else self._last_resort(found, alpha)
+
+    def _certificate(self, point: Point, alpha: float) -> FullValues:
+        """The certificate of a point, with the help of the last interpolating problem's."""
+        values = self.target.certificate(point, alpha)
+        small = point.length <= SMALL_RESIDUAL * self.target.null
+        if self._direction is not None and small and values.relative_gap > self.tol:
+            dual = max(values.dual, self.target.dual_along(self._direction, alpha))
+            values = FullValues(values.primal, dual, values.null)
+        return values
+
+    def _rounds(self, alpha: float, tol: float) -> Found:
+        """Rounds of certificate and restricted solve until the gap is proved."""
+        best, steps, stalled = self.point, 0, 0
+        values = self._certificate(best, alpha)
+        for number in range(self.max_rounds + 1):
+            gap = values.relative_gap
+            if gap <= tol:
+                return self._end(best, values, Status.SOLVED, steps)
+            interpolates = best.square <= INTERPOLATES * self.target.null**2
+            if stalled >= STALL_ROUNDS or interpolates or number == self.max_rounds:
+                break
+            entered = self.gram.include(self._entering(best, alpha))
+            # A problem that may still lack columns is not worth solving to the last digit.
+            share = INNER_OF_GAP * gap if entered else 0.0
+            point, spent = self._advance(best, alpha, max(INNER_SHARE * tol, share))
+            steps += spent
+            found = self._certificate(point, alpha)
+            dual = max(found.dual, values.dual)
+            if found.primal <= values.primal:
+                best, values = point, FullValues(found.primal, dual, values.null)
+            else:
+                values = FullValues(values.primal, dual, values.null)
+            # New columns make the dual point worse before they make it better.
+            stuck = entered == 0 and values.relative_gap > 0.9 * gap
+            stalled = stalled + 1 if stuck else 0
+        limit = number == self.max_rounds
+        return self._end(best, values, Status.ITERATION_LIMIT if limit else Status.STALLED, steps)
+
+    def _end(self, point: Point, values: FullValues, status: Status, steps: int) -> Found:
+        self.point = point
+        return Found(point, values, status, steps)
+
+    def _advance(self, point: Point, alpha: float, tol: float) -> tuple[Point, int]:
+        """Solve the problem of the columns held, look at the data."""
+        columns = self.gram.columns
+        w = np.zeros(len(columns))
+        w[self.gram.place[point.support]] = point.values
+        problem = Restricted(
+            G=self.gram.buffer,
+            q=point.seen[columns],
+            w=w,
+            thresholds=alpha * self.target.factor[columns],
+            square=point.square,
+            nonnegative=self.target.nonnegative,
+        )
+        steps = improve(problem, tol)
+        return self.target.point(columns, problem.w), steps
+
+    def _scores(self, point: Point) -> FloatArray:
+        """|x_j'W r| / f_j (n,), which must not exceed alpha ||r||; -inf for excluded columns."""
+        factor = self.target.factor
+        size = point.seen if self.target.nonnegative else np.abs(point.seen)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(np.isfinite(factor) & (factor > 0), size / factor, -np.inf)
+
+    def _entering(self, point: Point, alpha: float) -> IntArray:
+        """Columns to work with: the support, and the worst of those outside."""
+        score = self._scores(point)
+        score[self.gram.columns] = -np.inf
+        score[point.support] = -np.inf
+        near = np.flatnonzero(score > NEAR * alpha * point.length)
+        limit = max(FEWEST_ENTERING, len(point.support))
+        limit = min(limit, max(MOST_COLUMNS - len(self.gram.columns), 0))
+        if limit == 0:
+            near = near[:0]
+        elif len(near) > limit:
+            near = near[np.argpartition(score[near], -limit)[-limit:]]
+        return np.concatenate([point.support, near])
+
+    def _last_resort(self, found: Found, alpha: float) -> Found:
+        """Hand the columns to the sketch's Newton solver, which survives a residual of zero."""
+        point, values, steps = found.point, found.values, found.steps
+        columns = np.union1d(self._entering(point, alpha), self.gram.columns)
+        for _ in range(self.max_rounds):
+            answer = solve_on_columns(self.target, columns, alpha, INNER_SHARE * self.tol)
+            if answer is None:
+                break
+            self._direction = answer.direction
+            steps += answer.steps
+            new = self._certificate(answer.point, alpha)
+            if new.primal < values.primal:
+                point = answer.point
+            dual = max(new.dual, self.target.dual_along(answer.direction, alpha), values.dual)
+            values = FullValues(min(new.primal, values.primal), dual, values.null)
+            outside = self._violating(answer.direction, alpha, columns)
+            if values.relative_gap <= self.tol or len(outside) == 0:
+                break
+            columns = np.union1d(columns, outside)
+        gap, status = values.relative_gap, found.status
+        if gap <= self.tol:
+            status = Status.SOLVED
+        elif gap <= ALMOST * self.tol:
+            status = Status.INACCURATE
+        return self._end(point, values, status, steps)
+
+    def _violating(self, direction: FloatArray, alpha: float, columns: IntArray) -> IntArray:
+        """The worst columns outside that a dual point of the columns inside violates."""
+        seen = self.target.seen_by_columns(direction)
+        point = Point(columns[:0], np.empty(0), direction, 1.0, seen)
+        score = self._scores(point)
+        score[columns] = -np.inf
+        outside = np.flatnonzero(score > alpha)
+        limit = max(FEWEST_ENTERING, len(columns))
+        return outside[np.argsort(-score[outside])[:limit]]

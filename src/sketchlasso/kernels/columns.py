@@ -1,0 +1,79 @@
+"""Loops over the columns of a compressed sparse matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit
+
+from sketchlasso.kernels.dense import FAST
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def add_columns(data: Any, indices: Any, indptr: Any, chosen: Any, values: Any, out: Any) -> None:
+    """Add the sum of values_j x_j over the chosen columns to `out` (m,)."""
+    for c in range(chosen.shape[0]):
+        value = values[c]
+        if value != 0.0:
+            for i in range(indptr[chosen[c]], indptr[chosen[c] + 1]):
+                out[indices[i]] += value * data[i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def add_dense_columns(X: Any, chosen: Any, values: Any, out: Any) -> None:
+    """Add the sum of values_j x_j over the chosen columns of an array to `out` (m,)."""
+    for c in range(chosen.shape[0]):
+        value = values[c]
+        column = X[:, chosen[c]]
+        for i in range(out.shape[0]):
+            out[i] += value * column[i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def columns_dot_block(
+    data: Any, indices: Any, indptr: Any, chosen: Any, block: Any, out: Any
+) -> None:
+    """Write x_j'D of the chosen columns and a dense block D (m, b) into `out` (chosen, b)."""
+    width = block.shape[1]
+    for c in range(chosen.shape[0]):
+        line = out[c]
+        line[:] = 0.0
+        for i in range(indptr[chosen[c]], indptr[chosen[c] + 1]):
+            value = data[i]
+            row = block[indices[i]]
+            for e in range(width):
+                line[e] += value * row[e]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def gram_rows(
+    data: Any,
+    indices: Any,
+    indptr: Any,
+    row_data: Any,
+    row_indices: Any,
+    row_indptr: Any,
+    new: Any,
+    place: Any,
+    weights: Any,
+    out: Any,
+) -> None:
+    """Write x_i'W x_j of the new columns i and the placed columns j into `out` (new, placed).
+
+    The matrix comes by columns and by rows. place (n,) says where in `out` a column stands, or
+    is negative; weights (m,) may be empty for all one. A row of `out` stays in cache while the
+    rows of the matrix that hold the column pass by.
+    """
+    weighted = weights.shape[0] > 0
+    for c in range(new.shape[0]):
+        line = out[c]
+        line[:] = 0.0
+        for i in range(indptr[new[c]], indptr[new[c] + 1]):
+            row = indices[i]
+            value = data[i] * weights[row] if weighted else data[i]
+            if value == 0.0:
+                continue
+            for e in range(row_indptr[row], row_indptr[row + 1]):
+                where = place[row_indices[e]]
+                if where >= 0:
+                    line[where] += value * row_data[e]

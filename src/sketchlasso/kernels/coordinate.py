@@ -1,0 +1,120 @@
+"""Coordinate descent for the square-root LASSO, in terms of the Gram matrix of its columns.
+
+With r = y - X w the problem  minimise ||r|| + sum_j t_j |w_j|  is known to these loops by
+G = X'X, q = X'r and ||r||^2 alone. For one coefficient, with the others fixed, let
+
+    rest = ||r + x_j w_j||^2,   rho = x_j'(r + x_j w_j),   N = ||x_j||^2
+
+Zero is best if |rho| <= t sqrt(rest); N <= t^2 implies it, since |rho| <= sqrt(N rest). Else
+the slope vanishes at z = |rho| - N |w| > 0 with  z = t ||r||,  ||r||^2 = e + z^2 / N,
+e = rest - rho^2 / N, which solves to
+
+    z = t sqrt( (rest N - rho^2) / (N - t^2) ),      w = sign(rho) (|rho| - z) / N
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from sketchlasso.kernels.dense import FAST
+
+# Below this share of its value at the start ||r||^2 has lost its digits to cancellation.
+LOST_DIGITS = 1e-9
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def best_coefficient(rest: Any, rho: Any, norm: Any, threshold: Any, nonnegative: Any) -> Any:
+    """Minimiser over w of  sqrt(rest - 2 rho w + norm w^2) + threshold |w|."""
+    size = rho if nonnegative else abs(rho)
+    if norm <= threshold * threshold or size <= threshold * np.sqrt(rest):
+        return 0.0
+    beyond = max(rest * norm - rho * rho, 0.0)
+    kept = (size - threshold * np.sqrt(beyond / (norm - threshold * threshold))) / norm
+    return max(kept, 0.0) if rho > 0.0 else min(-kept, 0.0)
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def subtract_multiple(q: Any, row: Any, factor: Any, count: Any) -> None:
+    """Subtract factor * row from q, on the first `count` entries."""
+    for i in range(count):
+        q[i] -= factor * row[i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def gram_gap(G: Any, q: Any, w: Any, thresholds: Any, square: Any, nonnegative: Any) -> Any:
+    """Objective and duality gap of the problem of these columns alone.
+
+    The dual point is a r with the largest a that keeps a ||r|| <= 1 and a |q_j| <= t_j; its
+    value is a y'r = a (||r||^2 + w'q). A column of threshold zero that sees something of r
+    counts with what its own best move would gain.
+    """
+    length = np.sqrt(max(square, 0.0))
+    l1 = 0.0
+    inner = square
+    worst = length
+    to_gain = 0.0
+    for j in range(w.shape[0]):
+        l1 += thresholds[j] * abs(w[j])
+        inner += w[j] * q[j]
+        size = q[j] if nonnegative and w[j] == 0.0 else abs(q[j])
+        if thresholds[j] > 0.0:
+            size = q[j] if nonnegative else abs(q[j])
+            if size > worst * thresholds[j]:
+                worst = size / thresholds[j]
+        elif size > 0.0 and G[j, j] > 0.0:
+            to_gain += length - np.sqrt(max(square - size * size / G[j, j], 0.0))
+    primal = length + l1
+    dual = inner / worst if worst > 0.0 else 0.0
+    return primal, primal - max(dual, 0.0) + to_gain
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def gram_sweeps(
+    G: Any,
+    q: Any,
+    w: Any,
+    thresholds: Any,
+    square: Any,
+    nonnegative: Any,
+    tol: Any,
+    max_sweeps: Any,
+) -> Any:
+    """Cycle over the coefficients until the gap of these columns is small.
+
+    G is (c, c) with c >= p of which the leading (p, p) part counts; q = X'r and w (p,) change
+    in place. Stops at a relative gap of `tol`, when ||r||^2 has lost its digits, or after
+    `max_sweeps`. Returns ||r||^2, the relative gap and the sweeps made.
+    """
+    p = w.shape[0]
+    start = square
+    primal, gap = gram_gap(G, q, w, thresholds, square, nonnegative)
+    sweeps = 0
+    while gap > tol * primal and sweeps < max_sweeps and square > LOST_DIGITS * start:
+        for j in range(p):
+            norm = G[j, j]
+            if norm <= 0.0:  # an empty column: it can only cost
+                w[j] = 0.0
+                continue
+            rho = q[j] + norm * w[j]
+            rest = max(square + 2.0 * w[j] * q[j] + norm * w[j] * w[j], 0.0)
+            new = best_coefficient(rest, rho, norm, thresholds[j], nonnegative)
+            moved = new - w[j]
+            if moved != 0.0:
+                square = max(square - 2.0 * moved * q[j] + moved * moved * norm, 0.0)
+                subtract_multiple(q, G[j], moved, p)
+                w[j] = new
+        sweeps += 1
+        primal, gap = gram_gap(G, q, w, thresholds, square, nonnegative)
+    return square, gap / primal if primal > 0.0 else 0.0, sweeps
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def gram_move(G: Any, q: Any, chosen: Any, moves: Any, out: Any) -> None:
+    """Write q - G[:, chosen] moves into `out` (p,); G is (c, c) with c >= p."""
+    out[:] = q
+    for c in range(chosen.shape[0]):
+        if moves[c] != 0.0:
+            subtract_multiple(out, G[chosen[c]], moves[c], out.shape[0])

@@ -1,0 +1,207 @@
+"""The square-root LASSO on the data themselves: objective, feasible dual, gap.
+
+    minimise over w, b    || y - X w - b ||_W  +  alpha * sum_j f_j |w_j|                      (P)
+
+    maximise over t       y'W t     subject to   ||t||_W <= 1,  |x_j'W t| <= alpha f_j,         (D)
+                                                 1'W t = 0 (with an intercept)
+
+(x_j'W t <= alpha f_j alone where w >= 0). Every direction d that unpenalised columns do not
+see gives the feasible point a d with the largest a the constraints allow. At the optimum d is
+the residual r; where w interpolates r is zero and points nowhere, and d comes from what the
+optimum demands of the support A instead,
+
+    x_j'W t = alpha f_j sign(w_j)   for j in A                                                  (S)
+
+of which the shortest solution and the one nearest to r / ||r|| are tried.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg, optimize
+
+from sketchlasso.kernels.instance import NEGLIGIBLE
+from sketchlasso.types import FloatArray
+
+__all__ = [
+    "CONSTANT_SHARE",
+    "MOST_SIGN_ENTRIES",
+    "SMALL_RESIDUAL",
+    "FullValues",
+    "UnpenalisedColumns",
+    "feasible_scale",
+    "full_dual",
+    "full_gap",
+    "full_primal",
+    "sign_directions",
+    "unpenalised_columns",
+]
+
+# Below this share of ||y|| the residual's direction is not trusted alone.
+SMALL_RESIDUAL = 1e-3
+# Entries of the support's columns up to which the equations of its signs are solved.
+MOST_SIGN_ENTRIES = 4_000_000
+# Singular values below this share of the largest belong to no direction.
+RANK_SHARE = 1e-12
+# A direction that keeps no more than this share of its length keeps rounding only.
+LOST_SHARE = 1e-10
+# A response whose centred energy is below this share of its energy is constant up to rounding.
+CONSTANT_SHARE = 1e-24
+
+
+@dataclass(frozen=True)
+class FullValues:
+    """Objective of (P) at some coefficients and of (D) at a feasible point.
+
+    Attributes
+    ----------
+    primal, dual : float
+    null : float
+        Objective at w = 0, the scale of what counts as zero.
+    """
+
+    primal: float
+    dual: float
+    null: float
+
+    @property
+    def relative_gap(self) -> float:
+        """See :func:`full_gap`."""
+        arrays = (np.array([value]) for value in (self.primal, self.dual, self.null))
+        return float(full_gap(*arrays)[0])
+
+
+def full_primal(length: FloatArray, alpha: FloatArray, l1: FloatArray) -> FloatArray:
+    """||r||_W + alpha sum_j f_j |w_j| from its parts, shapes alike."""
+    return length + alpha * l1
+
+
+def full_gap(primal: FloatArray, dual: FloatArray, null: FloatArray) -> FloatArray:
+    """(primal - dual) / primal, never negative.
+
+    Where the optimum is zero up to rounding the gap is measured against a negligible share
+    of the objective at w = 0.
+    """
+    scale = np.maximum(primal, NEGLIGIBLE * null)
+    gap = np.maximum(primal - dual, 0.0)
+    return np.divide(gap, scale, out=np.zeros_like(gap), where=scale > 0)
+
+
+def feasible_scale(
+    seen: FloatArray,
+    length: FloatArray,
+    factor: FloatArray,
+    alpha: FloatArray,
+    nonnegative: bool = False,
+) -> FloatArray:
+    """Largest a (p,) for which a d is feasible in (D).
+
+    Parameters
+    ----------
+    seen : ndarray of shape (n, p)
+        x_j'W d of every column and direction.
+    length : ndarray of shape (p,)
+        ||d||_W.
+    factor : ndarray of shape (n,)
+        f; what columns of factor 0 see must have been cleared already.
+    alpha : ndarray of shape (p,)
+    nonnegative : bool
+    """
+    penalised = (factor > 0) & np.isfinite(factor)
+    if not penalised.all():
+        seen, factor = seen[penalised], factor[penalised]
+    size = seen if nonnegative else np.abs(seen)
+    worst = np.max(size / factor[:, None], axis=0, initial=0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        limit = np.minimum(1.0 / length, np.where(worst > 0, alpha / worst, np.inf))
+    return np.where(np.isfinite(limit), limit, 0.0)
+
+
+def full_dual(
+    seen: FloatArray,
+    length: FloatArray,
+    inner: FloatArray,
+    factor: FloatArray,
+    alpha: FloatArray,
+    nonnegative: bool = False,
+) -> FloatArray:
+    """Dual values (p,) at the best feasible points along directions; `inner` is y'W d (p,)."""
+    scale = feasible_scale(seen, length, factor, alpha, nonnegative)
+    return np.maximum(scale * inner, 0.0)
+
+
+def sign_directions(columns: FloatArray, target: FloatArray, residual: FloatArray) -> FloatArray:
+    """Solutions of (S): the shortest, and the one nearest to the residual's direction.
+
+    The second is the better one near an interpolation, the first where the residual is
+    rounding and points anywhere.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (m, s)
+        Columns of the support, rows scaled by the root of their weights, centred where the
+        problem has an intercept.
+    target : ndarray of shape (s,)
+        alpha f_j sign(w_j).
+    residual : ndarray of shape (m,)
+        On the scale of the columns.
+
+    Returns
+    -------
+    ndarray of shape (m, 2)
+        Directions on the same scale, exact up to rounding where (S) has a solution.
+    """
+    length = float(np.linalg.norm(residual))
+    near = residual / length if length > 0 else np.zeros_like(residual)
+    missing = np.column_stack([target, target - columns.T @ near])
+    # Pivoted QR: many times faster than singular values, and the rank is seldom in doubt.
+    moves = linalg.lstsq(
+        columns.T, missing, cond=RANK_SHARE, check_finite=False, lapack_driver="gelsy"
+    )[0]
+    return np.asarray(np.column_stack([moves[:, 0], near + moves[:, 1]]))
+
+
+@dataclass(frozen=True, eq=False)
+class UnpenalisedColumns:
+    """Columns of penalty zero, which a dual point must not correlate with.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (m, q)
+        On the scale of :func:`sign_directions`.
+    basis : ndarray of shape (m, r)
+        Orthonormal basis of their span.
+    nonnegative : bool
+        Their coefficients are >= 0: only a positive correlation is forbidden.
+    """
+
+    columns: FloatArray
+    basis: FloatArray
+    nonnegative: bool
+
+    def clear(self, directions: FloatArray) -> FloatArray:
+        """Directions (m, p) less what these columns see of them.
+
+        Twice: the first pass leaves the rounding of the removed part behind, which scaling
+        to the boundary would amplify. Where nothing else is left the direction becomes zero.
+        """
+        size = np.linalg.norm(directions, axis=0)
+        for _ in range(2):
+            directions = directions - self._projection(directions)
+        lost = np.linalg.norm(directions, axis=0) <= LOST_SHARE * size
+        return np.where(lost, 0.0, directions)
+
+    def _projection(self, directions: FloatArray) -> FloatArray:
+        if not self.nonnegative:
+            return np.asarray(self.basis @ (self.basis.T @ directions))
+        fits = [optimize.nnls(self.columns, d)[0] for d in directions.T]
+        return np.asarray(self.columns @ np.column_stack(fits))
+
+
+def unpenalised_columns(columns: FloatArray, nonnegative: bool) -> UnpenalisedColumns:
+    """Prepare the clearing of columns (m, q)."""
+    basis, values, _ = np.linalg.svd(columns, full_matrices=False)
+    kept = values > RANK_SHARE * values.max(initial=0.0)
+    return UnpenalisedColumns(columns, basis[:, kept], nonnegative)

@@ -1,0 +1,100 @@
+"""Properties of the exact solver over random problems of every regime."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from sketchlasso import certify, weighted_rows
+from sketchlasso.exact import exact_alpha_max, solve_exact
+
+
+@dataclass(frozen=True)
+class Recipe:
+    seed: int
+    m: int
+    n: int
+    density: float
+    noise: float
+    weighted: bool
+    factors: bool
+    duplicated: bool
+    fit_intercept: bool
+    nonnegative: bool
+
+    def data(self):
+        rng = np.random.default_rng(self.seed)
+        X = rng.normal(size=(self.m, self.n)) * np.exp(rng.normal(size=self.n))
+        X *= rng.random(X.shape) < self.density
+        if self.duplicated:
+            X[:, rng.integers(0, self.n, self.n // 3 + 1)] = X[:, [0]]
+        truth = rng.normal(size=self.n) * (rng.random(self.n) < 0.2)
+        y = X @ truth + self.noise * rng.normal(size=self.m)
+        options = {"fit_intercept": self.fit_intercept, "nonnegative": self.nonnegative}
+        weights = None
+        if self.weighted:
+            weights = rng.integers(0, 3, self.m) * 1.5
+            weights[:2] = 1.0
+        if self.factors:
+            factor = np.ones(self.n)
+            for value in (3.0, 0.5, np.inf, 0.0):
+                factor[rng.integers(0, self.n)] = value
+            options["penalty_factor"] = factor
+        stored = X if self.seed % 2 else sparse.csr_array(X)
+        return stored, y, weights, options
+
+
+@st.composite
+def recipes(draw):
+    return Recipe(
+        seed=draw(st.integers(0, 2**31)),
+        m=draw(st.integers(3, 60)),
+        n=draw(st.integers(1, 120)),
+        density=draw(st.sampled_from([0.1, 1.0])),
+        noise=draw(st.sampled_from([0.0, 0.1, 3.0])),
+        weighted=draw(st.booleans()),
+        factors=draw(st.booleans()),
+        duplicated=draw(st.booleans()),
+        fit_intercept=draw(st.booleans()),
+        nonnegative=draw(st.booleans()),
+    )
+
+
+def solved(recipe, shares, **more):
+    X, y, weights, options = recipe.data()
+    rows = None if weights is None else weighted_rows(weights)
+    largest = exact_alpha_max(X, y, rows=rows, **options)[0]
+    alphas = max(largest, 1e-3) * np.array(shares)
+    found = solve_exact(X, y, alphas, rows=rows, **options, **more)
+    return found, certify(X, y, found.coef, alphas, sample_weight=weights, **options)
+
+
+@given(recipes())
+@settings(max_examples=120)
+def test_every_problem_is_solved_and_certify_agrees(recipe):
+    found, again = solved(recipe, (1.1, 0.5, 0.1, 0.01), tol=1e-6)
+    assert found.solved.all(), found.message()
+    np.testing.assert_allclose(found.primal, again.primal, rtol=1e-9, atol=1e-9 * found.null[0])
+    assert (found.dual <= found.primal * (1 + 1e-9) + 1e-12).all()
+    assert (again.dual <= found.primal * (1 + 1e-9) + 1e-12).all()
+    assert (found.gap >= 0).all()
+    # Where the residual vanishes the solver knows a better dual point than its coefficients
+    # alone may point to.
+    tight = 1e-4 if recipe.noise >= 3.0 and recipe.n < recipe.m // 2 else 1.0
+    assert (again.relative_gap <= tight).all()
+
+
+@given(recipes(), st.integers(0, 2**31), st.sampled_from([0.01, 1.0, 100.0]))
+@settings(max_examples=60)
+def test_any_start_leads_to_the_same_optimum(recipe, seed, size):
+    shares = (0.3, 0.05)
+    cold, _ = solved(recipe, shares, tol=1e-6)
+    rng = np.random.default_rng(seed)
+    start = sparse.csr_array(
+        size * rng.normal(size=(2, recipe.n)) * (rng.random((2, recipe.n)) < 0.3)
+    )
+    warm, _ = solved(recipe, shares, tol=1e-6, start=start)
+    assert warm.solved.all(), warm.message()
+    np.testing.assert_allclose(cold.primal, warm.primal, rtol=1.1e-6, atol=2e-12 * cold.null[0])

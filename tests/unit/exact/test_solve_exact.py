@@ -1,0 +1,226 @@
+"""solve_exact as a user meets it: order, shapes, statuses, interruption, messages."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sketchlasso import InaccurateWarning, InvalidInputError, Status, certify, weighted_rows
+from sketchlasso.exact import exact_alpha_max, solve_exact
+from sketchlasso.instances.rows import splitter_rows
+
+
+def make(seed=0, m=60, n=90, t=1):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(m, n)) + 0.3
+    Y = X[:, :3] @ rng.normal(size=(3, t)) + rng.normal(size=(m, t)) + 1.0
+    return X, Y[:, 0] if t == 1 else Y
+
+
+def test_alphas_may_come_in_any_order():
+    X, y = make()
+    alphas = exact_alpha_max(X, y)[0] * np.array([0.3, 0.9, 0.1, 0.5])
+    found = solve_exact(X, y, alphas, tol=1e-8)
+    order = np.argsort(-alphas)
+    sorted_ = solve_exact(X, y, alphas[order], tol=1e-8)
+    np.testing.assert_allclose(found.primal[order], sorted_.primal, rtol=1e-7)
+    assert "all 4 instances solved" in found.message()
+
+
+def test_instances_are_row_sets_by_responses_by_alphas():
+    X, Y = make(t=2)
+    rows = splitter_rows(3, X)
+    alphas = exact_alpha_max(X, Y)[:, None] * np.array([0.5, 0.2])
+    found = solve_exact(X, Y, alphas, rows=rows, tol=1e-8)
+    assert found.coef.shape == (12, 90) and found.solved.all()
+    assert found.n_iter.shape == found.intercept.shape == (12,)
+    instance = 0
+    for row_set in rows:
+        train = row_set.train(60)
+        for response in range(2):
+            alone = solve_exact(X[train], Y[train, response], alphas[response], tol=1e-8)
+            part = slice(instance, instance + 2)
+            np.testing.assert_allclose(found.primal[part], alone.primal, rtol=1e-7)
+            np.testing.assert_allclose(found.coef[part].toarray(), alone.coef.toarray(), atol=1e-5)
+            np.testing.assert_allclose(found.intercept[part], alone.intercept, atol=1e-5)
+            instance += 2
+
+
+def test_weights_equal_repetition():
+    X, y = make(2)
+    counts = np.arange(60) % 3
+    again = np.repeat(np.arange(60), counts)
+    one = solve_exact(X, y, [3.0, 1.0], rows=weighted_rows(counts), tol=1e-9)
+    other = solve_exact(X[again], y[again], [3.0, 1.0], tol=1e-9)
+    np.testing.assert_allclose(one.primal, other.primal, rtol=1e-8)
+    np.testing.assert_allclose(one.intercept, other.intercept, atol=1e-6)
+    assert (certify(X, y, one.coef, [3.0, 1.0], sample_weight=counts).relative_gap <= 1e-8).all()
+
+
+def test_a_held_out_row_never_matters():
+    X, y = make(3)
+    rows = splitter_rows(4, X)
+    found = solve_exact(X, y, [2.0], rows=rows)
+    changed = y.copy()
+    changed[rows[0].test] += 100.0
+    again = solve_exact(X, changed, [2.0], rows=rows)
+    np.testing.assert_array_equal(found.coef[[0]].toarray(), again.coef[[0]].toarray())
+
+
+def test_alpha_max_is_where_the_first_feature_enters():
+    X, y = make(4)
+    factor = np.ones(90)
+    factor[0], factor[1], factor[2] = 0.0, np.inf, 3.0
+    for options in (
+        {},
+        {"penalty_factor": factor},
+        {"nonnegative": True},
+        {"fit_intercept": False},
+    ):
+        largest = exact_alpha_max(X, y, **options)[0]
+        found = solve_exact(X, y, largest * np.array([1.0001, 0.98]), tol=1e-9, **options)
+        free = 1 if "penalty_factor" in options else 0
+        assert found.n_nonzero[0] == free < found.n_nonzero[1]
+
+
+def test_the_largest_alpha_max_of_the_row_sets_counts():
+    X, y = make(5)
+    rows = splitter_rows(3, X)
+    each = [exact_alpha_max(X[r.train(60)], y[r.train(60)])[0] for r in rows]
+    assert exact_alpha_max(X, y, rows=rows)[0] == pytest.approx(max(each))
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_response_without_anything_to_explain(fit_intercept):
+    X, _ = make()
+    y = np.full(60, 2.0 if fit_intercept else 0.0)
+    found = solve_exact(X, y, [1.0, 0.1], fit_intercept=fit_intercept)
+    assert found.solved.all() and found.coef.nnz == 0
+    np.testing.assert_allclose(found.intercept, y[0])
+    assert exact_alpha_max(X, y, fit_intercept=fit_intercept)[0] == 0.0
+
+
+def test_unpenalised_features_that_fit_exactly():
+    X, _ = make()
+    factor = np.ones(90)
+    factor[:2] = 0.0
+    found = solve_exact(X, 3 * X[:, 0] - X[:, 1] + 1.0, [1.0], penalty_factor=factor)
+    assert found.solved.all()
+    np.testing.assert_allclose(found.coef.toarray()[0, :2], [3.0, -1.0], atol=1e-6)
+
+
+def test_sparse_and_dense_and_types_agree():
+    X, y = make(6)
+    X *= np.random.default_rng(0).random(X.shape) < 0.3
+    kinds = (
+        X,
+        np.asfortranarray(X),
+        sparse.csr_array(X),
+        sparse.csc_matrix(X),
+        sparse.coo_array(X),
+    )
+    primal = [solve_exact(kind, y, [2.0, 0.7], tol=1e-9).primal for kind in kinds]
+    for other in primal[1:]:
+        np.testing.assert_allclose(other, primal[0], rtol=1e-8)
+    single = solve_exact(X.astype(np.float32), y, [2.0, 0.7], tol=1e-6)
+    np.testing.assert_allclose(single.primal, primal[0], rtol=1e-5)
+
+
+def test_interruption_keeps_what_is_solved():
+    X, y = make()
+    told = []
+
+    def stop(progress):
+        told.append(progress)
+        if progress.solved == 2:
+            raise KeyboardInterrupt
+
+    found = solve_exact(X, y, [4.0, 2.0, 1.0], rows=splitter_rows(2, X), callback=stop)
+    assert [p.total for p in told] == [6, 6] and told[-1].worst_gap <= 1e-4
+    interrupted = [Status.INTERRUPTED] * 4
+    assert found.status.tolist() == [Status.SOLVED, Status.SOLVED, *interrupted]
+    assert found.primal[2] == pytest.approx(np.linalg.norm(y[30:] - y[30:].mean()))
+    assert found.primal[5] == pytest.approx(np.linalg.norm(y[:30] - y[:30].mean()))
+    assert (found.relative_gap[2:] == 1.0).all()
+    with pytest.warns(InaccurateWarning, match="4 of 6 interrupted"):
+        found.warn_if_unsolved()
+
+
+def test_a_limit_of_rounds_is_a_status_not_an_error(monkeypatch):
+    monkeypatch.setattr("sketchlasso.exact.engine.LARGEST_SIDE", 0)
+    X, y = make(n=300)
+    found = solve_exact(X, y, [0.5], tol=1e-12, max_rounds=1)
+    assert found.status[0] in (Status.INACCURATE, Status.ITERATION_LIMIT, Status.STALLED)
+    assert found.relative_gap[0] > 0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"alphas": [1.0, 0.0]}, "alphas contains NaN, infinity or a value <= 0"),
+        ({"alphas": np.ones((2, 3))}, r"alphas has shape \(2, 3\); pass \(a,\) or \(1, a\)"),
+        ({"alphas": []}, "alphas has shape"),
+        ({"penalty_factor": np.ones(3)}, r"penalty_factor has shape \(3,\); pass \(90,\)"),
+        ({"penalty_factor": -np.ones(90)}, "penalty_factor contains NaN or a negative"),
+        ({"tol": 0.0}, "tol=0.0 must be a positive number"),
+        ({"max_rounds": 0}, "max_rounds=0 must be at least 1"),
+        ({"start": sparse.csr_array((2, 90))}, r"start has shape \(2, 90\); pass \(1, 90\)"),
+        ({"rows": splitter_rows(2, 10)}, "the row sets are for 10 rows but X has 60"),
+        ({"y": np.ones(7)}, r"y has shape \(7,\)"),
+        ({"X": np.full((60, 90), np.nan)}, "every entry must be finite"),
+        ({"X": sparse.linalg.aslinearoperator(np.ones((60, 90)))}, "X is a LinearOperator"),
+    ],
+)
+def test_bad_input_is_one_sentence(change, message):
+    X, y = make()
+    parts = {"X": X, "y": y, "alphas": [1.0]} | change
+    with pytest.raises(InvalidInputError, match=message):
+        solve_exact(parts.pop("X"), parts.pop("y"), parts.pop("alphas"), **parts)
+
+
+def test_folds_that_hold_out_all_of_a_column_equal_refits():
+    X, y = make(7)
+    rows = splitter_rows(3, X)
+    for fold, row_set in enumerate(rows):
+        column = np.zeros(60)
+        column[row_set.test] = 1e6
+        X[:, fold] = column + 1e-6 * X[:, fold]
+    for data in (X, sparse.csr_array(X)):
+        found = solve_exact(data, y, [3.0, 1.0], rows=rows, tol=1e-8)
+        assert found.solved.all(), found.message()
+        for fold, row_set in enumerate(rows):
+            train = row_set.train(60)
+            alone = solve_exact(X[train], y[train], [3.0, 1.0], tol=1e-8)
+            np.testing.assert_allclose(
+                found.primal[2 * fold : 2 * fold + 2], alone.primal, rtol=1e-7
+            )
+
+
+def test_a_start_belongs_to_its_own_problem():
+    X, Y = make(8, t=2)
+    rows = splitter_rows(2, X)
+    cold = solve_exact(X, Y, [0.5], rows=rows, tol=1e-9)
+    warm = solve_exact(X, Y, [0.5], rows=rows, tol=1e-9, start=cold.coef)
+    assert (warm.n_iter <= cold.n_iter).all()
+    assert warm.n_iter.sum() < cold.n_iter.sum()
+    np.testing.assert_allclose(warm.primal, cold.primal, rtol=1e-8)
+
+
+def test_a_start_with_excluded_or_negative_coefficients_is_mended():
+    X, y = make(9)
+    factor = np.ones(90)
+    factor[0] = np.inf
+    start = sparse.csr_array(-np.ones((1, 90)))
+    options = {"penalty_factor": factor, "nonnegative": True, "tol": 1e-7}
+    cold, warm = (solve_exact(X, y, [0.3], start=s, **options) for s in (None, start))
+    np.testing.assert_allclose(warm.primal, cold.primal, rtol=1e-6)
+    assert (warm.coef.data > 0).all() and warm.coef.toarray()[0, 0] == 0
+
+
+def test_a_problem_of_too_many_columns_says_so(monkeypatch):
+    monkeypatch.setattr("sketchlasso.exact.walk.MOST_COLUMNS", 5)
+    monkeypatch.setattr("sketchlasso.exact.api.FEW_COLUMNS", 0)
+    monkeypatch.setattr("sketchlasso.exact.engine.LARGEST_SIDE", 0)
+    X, y = make()
+    found = solve_exact(X, y, [1.0], tol=1e-8)
+    assert found.status[0] == Status.STALLED
+    assert 0 < found.relative_gap[0] < 1
