@@ -35,14 +35,17 @@ from sketchlasso.results import (
     FullCertificate,
     LeaveOneOut,
     LinearModels,
+    Path,
+    RadiusPolicy,
     certify,
     cross_validate,
     leave_one_out,
     linear_models,
     score,
+    sqrt_lasso_path,
     tidy_table,
 )
-from sketchlasso.sketch import Sketch, load_sketch, sketch, sketch_from_factors
+from sketchlasso.sketch import Sketch, extend_sketch, load_sketch, sketch, sketch_from_factors
 from sketchlasso.solve import Iterates, Progress, Screening, Settings, Solution, Status, solve
 
 try:
@@ -61,8 +64,10 @@ __all__ = [
     "LeaveOneOut",
     "LinearModels",
     "MissingExtraError",
+    "Path",
     "ProblemSet",
     "Progress",
+    "RadiusPolicy",
     "RowSets",
     "Screening",
     "Settings",
@@ -78,6 +83,7 @@ __all__ = [
     "certify",
     "complementary_pairs",
     "cross_validate",
+    "extend_sketch",
     "feature_problems",
     "leave_one_out",
     "leave_one_out_rows",
@@ -92,6 +98,7 @@ __all__ = [
     "solve",
     "sparsify",
     "splitter_rows",
+    "sqrt_lasso_path",
     "tidy_table",
     "weighted_rows",
     "worst_case_perturbation",

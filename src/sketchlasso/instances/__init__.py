@@ -1,12 +1,13 @@
 """Builders of problem sets: Sketch -> Batch, each with the way back to the user's terms."""
 
-from sketchlasso.instances.build import build_problems, feature_problems
+from sketchlasso.instances.build import build_problems, feature_problems, penalty_grid
 from sketchlasso.instances.problem_set import ProblemSet
 from sketchlasso.instances.rows import (
     RowSet,
     RowSets,
     all_rows,
     bootstrap_rows,
+    check_weights,
     complementary_pairs,
     leave_one_out_rows,
     leave_p_out_rows,
@@ -21,10 +22,12 @@ __all__ = [
     "all_rows",
     "bootstrap_rows",
     "build_problems",
+    "check_weights",
     "complementary_pairs",
     "feature_problems",
     "leave_one_out_rows",
     "leave_p_out_rows",
+    "penalty_grid",
     "splitter_rows",
     "weighted_rows",
 ]

@@ -20,7 +20,7 @@ from sketchlasso.problem.reduction import unreachable_part
 from sketchlasso.sketch import Sketch
 from sketchlasso.types import FloatArray, IntArray, Loss
 
-__all__ = ["build_problems", "feature_problems"]
+__all__ = ["build_problems", "check_response", "feature_problems", "penalty_grid"]
 
 # A response whose spread is below this share of its size is constant up to rounding.
 CONSTANT = 1e-24
@@ -47,7 +47,7 @@ def build_problems(
         X ~ Q P', shared by all problems.
     y : array-like of shape (m,) or (m, t)
         One or several responses.
-    alphas : int or array-like
+    alphas : int or array-like of shape (a,) or (t, radii, a)
         Penalties, or how many to space evenly in log scale from alpha_max down. The
         automatic grid of a response is that of all rows, shared by its row sets.
     alpha_min_ratio : float, optional
@@ -72,6 +72,7 @@ def build_problems(
         raise InvalidInputError(
             f"the row sets are for {rows.n_samples} rows but the sketch has {sketch.n_samples}"
         )
+    _refuse_leakage(sketch, rows)
     levels = _check_radii(radii, sketch)
     reduced = reduce_row_sets(sketch.Q, Y, rows, fit_intercept)
     _refuse_constant(reduced, Y, fit_intercept)
@@ -81,20 +82,64 @@ def build_problems(
         "loss": loss,
     }
     if isinstance(alphas, int | np.integer):
-        whole = reduce_row_sets(sketch.Q, Y, all_rows(sketch.n_samples), fit_intercept)
-        largest = _largest_alphas(sketch.P, whole, levels, options)
-        _refuse_empty_grid(largest, levels)
-        grids = alpha_grid(largest, int(alphas), _ratio(alpha_min_ratio, sketch))
+        grids = penalty_grid(
+            sketch,
+            Y,
+            int(alphas),
+            alpha_min_ratio,
+            radii=levels,
+            fit_intercept=fit_intercept,
+            **options,
+        )
+    elif np.ndim(alphas) == 3:
+        grids = _checked_grids(alphas, (Y.shape[1], len(levels)))
     else:
         given = check_alphas(alphas)
         grids = np.broadcast_to(given, (Y.shape[1], len(levels), len(given)))
     return _product(sketch.P, reduced, rows, levels, grids, fit_intercept, options)
 
 
-def _ratio(given: float | None, sketch: Sketch) -> float:
-    if given is not None:
-        return given
-    return 1e-2 if sketch.n_samples < sketch.n_features else 1e-3
+def penalty_grid(
+    sketch: Sketch,
+    Y: FloatArray,
+    count: int,
+    alpha_min_ratio: ArrayLike | None = None,
+    *,
+    radii: FloatArray,
+    fit_intercept: bool = True,
+    **options: Any,
+) -> FloatArray:
+    """Automatic penalties (t, radii, count) of responses Y (m, t), from alpha_max down.
+
+    Largest penalties are those of the problem on all rows; `alpha_min_ratio` may be one number
+    or one for each radius. See :func:`build_problems` for the rest.
+    """
+    if alpha_min_ratio is None:
+        alpha_min_ratio = 1e-2 if sketch.n_samples < sketch.n_features else 1e-3
+    whole = reduce_row_sets(sketch.Q, Y, all_rows(sketch.n_samples), fit_intercept)
+    largest = _largest_alphas(sketch.P, whole, radii, options)
+    _refuse_empty_grid(largest, radii)
+    return alpha_grid(largest, count, alpha_min_ratio)
+
+
+def _checked_grids(alphas: ArrayLike, leading: tuple[int, int]) -> FloatArray:
+    grids = np.asarray(alphas, dtype=np.float64)
+    if grids.shape[:2] != leading or grids.shape[2] == 0:
+        raise InvalidInputError(
+            f"alphas has shape {grids.shape} but there are {leading[0]} responses and "
+            f"{leading[1]} radii; pass (responses, radii, penalties)"
+        )
+    return np.stack([[check_alphas(line) for line in part] for part in grids])
+
+
+def _refuse_leakage(sketch: Sketch, rows: RowSets) -> None:
+    """A sketch that has seen y must not judge rows whose y it has seen."""
+    if sketch.response_rank and any(len(rs.removed) or len(rs.test) for rs in rows):
+        raise InvalidInputError(
+            "this sketch was made with the response of every row, so rows held out of it would "
+            "leak; use cross_validate or leave_one_out, which remake it without them, or a sketch "
+            "made without y"
+        )
 
 
 def check_response(y: ArrayLike, n_samples: int) -> FloatArray:

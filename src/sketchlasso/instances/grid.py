@@ -33,10 +33,12 @@ def check_nonnegative(name: str, values: ArrayLike) -> FloatArray:
     return array
 
 
-def alpha_grid(largest: FloatArray, count: int, ratio: float) -> FloatArray:
+def alpha_grid(largest: FloatArray, count: int, ratio: ArrayLike) -> FloatArray:
     """Log-spaced grids (., count) from each largest penalty (.,) down to `ratio` times it."""
     if count < 1:
         raise InvalidInputError(f"alphas={count} must be at least 1, or a list of penalties")
-    if not 0 < ratio < 1:
-        raise InvalidInputError(f"alpha_min_ratio={ratio} must lie strictly between 0 and 1")
-    return np.maximum(largest, 1e-300)[..., None] * np.geomspace(1.0, ratio, count)
+    ratios = np.asarray(ratio, dtype=np.float64)
+    if not ((ratios > 0) & (ratios < 1)).all():
+        raise InvalidInputError(f"alpha_min_ratio={ratio!r} must lie strictly between 0 and 1")
+    steps = ratios[..., None] ** np.linspace(0.0, 1.0, count)
+    return np.maximum(largest, 1e-300)[..., None] * steps

@@ -18,6 +18,7 @@ __all__ = [
     "RowSets",
     "all_rows",
     "bootstrap_rows",
+    "check_weights",
     "complementary_pairs",
     "leave_one_out_rows",
     "leave_p_out_rows",
@@ -69,10 +70,39 @@ class RowSets:
     def __getitem__(self, index: int) -> RowSet:
         return self.sets[index]
 
+    def weighted(self, weights: FloatArray) -> RowSets:
+        """The same choices with every row's weight (m,) multiplied; those of weight 0 go."""
+        sets = []
+        for row_set in self.sets:
+            own = np.ones(self.n_samples) if row_set.weights is None else row_set.weights.copy()
+            own[row_set.removed] = 0.0
+            own = own * weights
+            if not (own > 0).any():
+                raise InvalidInputError(
+                    "sample_weight is zero on every training row of a fold; give weight to some"
+                )
+            sets.append(RowSet(np.flatnonzero(own == 0), row_set.test, own))
+        return RowSets(self.n_samples, tuple(sets))
+
 
 def all_rows(n_samples: int) -> RowSets:
     """Every row trains, none is held out."""
     return RowSets(n_samples, (RowSet(NO_ROWS, NO_ROWS),))
+
+
+def check_weights(sample_weight: Any, n_samples: int) -> FloatArray:
+    """Sample weights (m,), finite and >= 0."""
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_samples, float(weights))
+    if weights.shape != (n_samples,):
+        raise InvalidInputError(
+            f"sample_weight has shape {weights.shape} but X has {n_samples} rows; "
+            f"pass ({n_samples},)"
+        )
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise InvalidInputError("sample_weight must hold finite numbers >= 0")
+    return weights
 
 
 def weighted_rows(weights: Any) -> RowSets:

@@ -14,6 +14,7 @@ __all__ = [
     "psd_root",
     "singular_form",
     "subtract_product",
+    "thin_singular_values",
     "triangular_factor",
 ]
 
@@ -131,9 +132,21 @@ def singular_form(
     singular_values : ndarray of shape (k,)
         Largest first.
     """
-    fast = triangular_factor(P)
-    R = np.asarray(np.linalg.qr(P, mode="r")) if fast is None else fast
-    _, values, Wt = linalg.svd(R, check_finite=False)
+    _, values, Wt = linalg.svd(_square_factor(P), check_finite=False)
     W = np.ascontiguousarray(Wt[:rank].T)
     P = P @ W
     return Q @ W, P, values[:rank]
+
+
+def thin_singular_values(P: RealArray) -> RealArray:
+    """Return the singular values (k,) of P (n, k), largest first; zeros where n < k."""
+    values = np.zeros(P.shape[1], dtype=P.dtype)
+    found = linalg.svdvals(_square_factor(P), check_finite=False)
+    values[: len(found)] = found
+    return values
+
+
+def _square_factor(P: RealArray) -> RealArray:
+    """Return R of P = V R with orthonormal V."""
+    fast = triangular_factor(P)
+    return np.asarray(np.linalg.qr(P, mode="r")) if fast is None else fast

@@ -4,6 +4,8 @@ from sketchlasso.results.cross_validation import Choice, CrossValidation, cross_
 from sketchlasso.results.full_data import FullCertificate, certify
 from sketchlasso.results.leave_one_out import LeaveOneOut, leave_one_out
 from sketchlasso.results.models import LinearModels, linear_models
+from sketchlasso.results.path import Path, sqrt_lasso_path
+from sketchlasso.results.radius_policy import RadiusPolicy
 from sketchlasso.results.scores import Metric, score
 from sketchlasso.results.table import tidy_table
 
@@ -14,10 +16,13 @@ __all__ = [
     "LeaveOneOut",
     "LinearModels",
     "Metric",
+    "Path",
+    "RadiusPolicy",
     "certify",
     "cross_validate",
     "leave_one_out",
     "linear_models",
     "score",
+    "sqrt_lasso_path",
     "tidy_table",
 ]

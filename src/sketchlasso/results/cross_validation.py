@@ -1,31 +1,34 @@
-"""Cross-validation over one sketch: every fold, penalty and radius as one batch."""
+"""Cross-validation: every fold, response, penalty and radius, judged on held-out rows."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.instances import ProblemSet, RowSets, build_problems, splitter_rows
+from sketchlasso.instances import RowSets, check_weights, splitter_rows
 from sketchlasso.instances.build import check_response
-from sketchlasso.results.models import LinearModels, held_out_predictions, linear_models, rows_of
+from sketchlasso.results.fitting import Fitted, Task, fit_all
+from sketchlasso.results.models import LinearModels, held_out_predictions, rows_of
+from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy
 from sketchlasso.results.scores import Metric, check_metric, greater_is_better, score
 from sketchlasso.sketch import Sketch
-from sketchlasso.solve import Settings, Solution, Solver, solve
-from sketchlasso.types import FloatArray
+from sketchlasso.solve import Settings, Solver
+from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Choice", "CrossValidation", "cross_validate"]
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A point of the grid: its penalty and radius, and where they stand."""
+    """A point of the grid: its penalty and radius policy, and where they stand."""
 
     alpha: float
-    radius: float
+    radius: RadiusPolicy
     alpha_index: int
     radius_index: int
 
@@ -39,22 +42,31 @@ class CrossValidation:
     scores : dict of ndarray of shape (folds, responses, radii, alphas)
         One entry per metric, in the order they were asked for.
     alphas : ndarray of shape (responses, radii, alphas)
-    radii : ndarray of shape (radii,)
+    radii : tuple of RadiusPolicy
+    radius : ndarray of shape (folds, responses, radii, alphas)
+        The radius every instance was solved with; zero for the full model.
     predictions : ndarray of shape (m, responses, radii, alphas)
         Out-of-fold predictions, averaged where a row was held out more than once, NaN where
         never.
-    problems : ProblemSet
-    solution : Solution
     models : LinearModels
+        Of all instances, alphas fastest, folds slowest.
+    relative_gap, status, n_nonzero : ndarray of shape (folds, responses, radii, alphas)
+    rows : RowSets
+    seconds : float
+        Spent in the solver.
     """
 
     scores: dict[Metric, FloatArray]
     alphas: FloatArray
-    radii: FloatArray
+    radii: tuple[RadiusPolicy, ...]
+    radius: FloatArray
     predictions: FloatArray
-    problems: ProblemSet
-    solution: Solution
     models: LinearModels
+    relative_gap: FloatArray
+    status: IntArray
+    n_nonzero: IntArray
+    rows: RowSets
+    seconds: float
 
     @property
     def first_metric(self) -> Metric:
@@ -98,7 +110,7 @@ class CrossValidation:
             alpha_index = np.flatnonzero(line <= line[alpha_index] + error)[0]
         return Choice(
             alpha=float(self.alphas[response, radius_index, alpha_index]),
-            radius=float(self.radii[radius_index]),
+            radius=self.radii[radius_index],
             alpha_index=int(alpha_index),
             radius_index=int(radius_index),
         )
@@ -108,7 +120,7 @@ class CrossValidation:
 
 
 def cross_validate(
-    sketch: Sketch,
+    sketch: Sketch | None,
     X: Any,
     y: ArrayLike,
     *,
@@ -117,21 +129,26 @@ def cross_validate(
     metrics: tuple[Metric, ...] = ("mse",),
     alphas: int | ArrayLike = 100,
     alpha_min_ratio: float | None = None,
-    radii: ArrayLike | None = None,
+    radii: RadiusLike | Sequence[RadiusLike] | None = None,
+    refine: Literal["exact"] | None = None,
+    sample_weight: ArrayLike | None = None,
     fit_intercept: bool = True,
     penalty_factor: ArrayLike | None = None,
     nonnegative: bool = False,
     solver: Solver = "newton",
     settings: Settings | None = None,
 ) -> CrossValidation:
-    """Score every penalty and radius on held-out rows, all folds in one batch.
+    """Score every penalty and radius on held-out rows.
 
-    The training problems use the sketch, the scores the real rows of X.
+    The training problems use the sketch, the scores the real rows of X. No response of a
+    held-out row shapes the model that is judged on it: a sketch that has seen y is remade for
+    every fold, from its training rows and their responses (only automatic penalties, which
+    depend on the responses of all rows, are shared).
 
     Parameters
     ----------
-    sketch : Sketch
-        Of X, without looking at y.
+    sketch : Sketch or None
+        Of X. None solves the full problems, without any approximation.
     X : array or sparse matrix of shape (m, n)
         The data that were sketched.
     y : array-like of shape (m,) or (m, t)
@@ -139,7 +156,19 @@ def cross_validate(
     groups : array-like of shape (m,), optional
     metrics : tuple of {"mse", "mae", "r2", "accuracy", "f1", "auc"}
         What to score; the first decides by default.
-    alphas, alpha_min_ratio, radii, fit_intercept, penalty_factor, nonnegative
+    alphas : int or array-like of shape (a,)
+        Penalties, or how many to space evenly in log scale from alpha_max down.
+    alpha_min_ratio : float, optional
+        Smallest over largest automatic penalty; 1e-3 with a realised radius and where m >= n,
+        else 1e-2.
+    radii : float, str, RadiusPolicy or a sequence of them, optional
+        What to try: numbers, ``"spectral"``, ``"realised"``, multiples as ``"0.3*spectral"``.
+        By default the number the sketch was given, else ``"realised"``.
+    refine : {"exact"}, optional
+        Take the sketched solutions as starting points and solve the full problems.
+    sample_weight : array-like of shape (m,), optional
+        Weights of the rows, in training and in the scores.
+    fit_intercept, penalty_factor, nonnegative
         See :func:`build_problems`.
     solver : str
     settings : Settings, optional
@@ -148,59 +177,67 @@ def cross_validate(
     -------
     CrossValidation
     """
-    Y = check_response(y, sketch.n_samples)
+    entries = rows_of(X)
+    Y = check_response(y, entries.shape[0])
     for metric in metrics:
         check_metric(metric, Y)
     target = Y[:, 0] if Y.shape[1] == 1 else None
-    rows = cv if isinstance(cv, RowSets) else splitter_rows(cv, sketch.n_samples, target, groups)
+    rows = cv if isinstance(cv, RowSets) else splitter_rows(cv, len(Y), target, groups)
     if any(len(row_set.test) == 0 for row_set in rows):
         raise InvalidInputError("a fold holds out no row; every fold needs rows to be judged on")
-    problems = build_problems(
-        sketch,
+    weights = None
+    if sample_weight is not None:
+        weights = check_weights(sample_weight, len(Y))
+        rows = rows.weighted(weights)
+    task = Task(
+        entries,
         Y,
         alphas=alphas,
         alpha_min_ratio=alpha_min_ratio,
-        radii=radii,
-        rows=rows,
         fit_intercept=fit_intercept,
         penalty_factor=penalty_factor,
         nonnegative=nonnegative,
+        solver=solver,
+        settings=settings,
     )
-    entries = rows_of(X)
-    solution = solve(problems.batch, solver, settings, chain=problems.chain)
-    solution.warn_if_unsolved()
-    models = linear_models(problems, solution.coef, sketch.transform, entries)
-    scores, predictions = _judge(problems, models, entries, Y, metrics)
-    grid = problems.fold_out(problems.batch.alpha)[0]
+    fitted = fit_all(task, sketch, radii, rows, refine)
+    scores, predictions = _judge(fitted, rows, entries, Y, weights, metrics)
     return CrossValidation(
         scores=scores,
-        alphas=grid,
-        radii=problems.fold_out(problems.batch.radius)[0, 0, :, 0],
+        alphas=fitted.alphas,
+        radii=fitted.policies,
+        radius=fitted.fits.radius.reshape(fitted.shape),
         predictions=predictions,
-        problems=problems,
-        solution=solution,
-        models=models,
+        models=fitted.fits.models,
+        relative_gap=fitted.fits.relative_gap.reshape(fitted.shape),
+        status=fitted.fits.status.reshape(fitted.shape),
+        n_nonzero=fitted.fits.models.n_nonzero.reshape(fitted.shape),
+        rows=rows,
+        seconds=fitted.fits.seconds,
     )
 
 
 def _judge(
-    problems: ProblemSet,
-    models: LinearModels,
+    fitted: Fitted,
+    rows: RowSets,
     X: Any,
     Y: FloatArray,
+    weights: FloatArray | None,
     metrics: tuple[Metric, ...],
 ) -> tuple[dict[Metric, FloatArray], FloatArray]:
     """Scores of every fold, and the out-of-fold predictions."""
-    scores = {metric: np.empty(problems.shape) for metric in metrics}
-    total = np.zeros((len(Y), *problems.shape[1:]))
+    shape, models = fitted.shape, fitted.fits.models
+    scores = {metric: np.empty(shape) for metric in metrics}
+    total = np.zeros((len(Y), *shape[1:]))
     times = np.zeros(len(Y))
-    for fold, (test, predicted) in enumerate(held_out_predictions(problems, models, X)):
+    for fold, (test, predicted) in enumerate(held_out_predictions(rows, shape, models, X)):
         np.add.at(total, test, predicted)
         np.add.at(times, test, 1.0)
+        share = None if weights is None else weights[test]
         for metric in metrics:
             for response in range(Y.shape[1]):
                 scores[metric][fold, response] = score(
-                    metric, Y[test, response], predicted[:, response]
+                    metric, Y[test, response], predicted[:, response], share
                 )
     times[times == 0] = np.nan
     return scores, total / times.reshape((-1,) + (1,) * (total.ndim - 1))

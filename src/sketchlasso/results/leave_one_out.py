@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,12 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.instances import build_problems, leave_one_out_rows
+from sketchlasso.instances import all_rows, build_problems, leave_one_out_rows
 from sketchlasso.instances.build import check_response
 from sketchlasso.results.models import rows_of
-from sketchlasso.sketch import Sketch
+from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy, radius_policies
+from sketchlasso.results.sketched import SketchedRows, solve_sketched
+from sketchlasso.sketch import Sketch, sketch_rows
 from sketchlasso.solve import Iterates, Settings, Solution, Solver, solve
 from sketchlasso.types import FloatArray, IntArray
 
@@ -21,6 +24,7 @@ __all__ = ["LeaveOneOut", "leave_one_out"]
 
 # The gap of the undeleted solution in a deleted problem is about (1 / m)^2.
 FINE = 1e-9
+CROSS_FIT_GROUPS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,10 +41,11 @@ class LeaveOneOut:
         ||w without the row - w|| / ||w||, on the sketch's scale.
     features_gained, features_lost : ndarray of shape (r,)
         Features that enter and leave the support without the row.
-    full : Solution
-        The problem with all rows.
-    solution : Solution
-        The r problems.
+    radius : ndarray of shape (r,)
+        Radius of every problem.
+    relative_gap, status : ndarray of shape (r,)
+    seconds : float
+        Spent in the solver.
     """
 
     rows: IntArray
@@ -49,8 +54,10 @@ class LeaveOneOut:
     coefficient_shift: FloatArray
     features_gained: IntArray
     features_lost: IntArray
-    full: Solution
-    solution: Solution
+    radius: FloatArray
+    relative_gap: FloatArray
+    status: IntArray
+    seconds: float
 
 
 def leave_one_out(
@@ -59,7 +66,7 @@ def leave_one_out(
     y: ArrayLike,
     *,
     alpha: float,
-    radius: float | None = None,
+    radius: RadiusLike | None = None,
     rows: IntArray | None = None,
     fit_intercept: bool = True,
     penalty_factor: ArrayLike | None = None,
@@ -69,16 +76,23 @@ def leave_one_out(
 ) -> LeaveOneOut:
     """Solve the problem without each row in turn, each started from the problem with all rows.
 
+    A sketch made without y serves every row. One that has seen y would let a row's response
+    shape the model that predicts it, so it is remade for ten groups of rows: the directions for
+    the rows of a group start from the responses outside the group, and the group's own rows are
+    expressed in them by least squares. The prediction of a row then never depends on its own
+    response, while all other rows train.
+
     Parameters
     ----------
     sketch : Sketch
-        Of X, without looking at y.
+        Of X.
     X : array or sparse matrix of shape (m, n)
         The data that were sketched.
     y : array-like of shape (m,)
     alpha : float
-    radius : float, optional
-        The sketch's own by default.
+    radius : float, str or RadiusPolicy, optional
+        See `radii` of :func:`cross_validate`. A rule is settled once, on all rows (on the rows
+        outside the group where the sketch is remade), and the radius then kept.
     rows : ndarray, optional
         Leave out these rows only.
     fit_intercept : bool
@@ -93,44 +107,137 @@ def leave_one_out(
     -------
     LeaveOneOut
     """
-    settings = settings or Settings(tol=FINE)
     Y = check_response(y, sketch.n_samples)
     if Y.shape[1] != 1:
         raise InvalidInputError(
             f"y has {Y.shape[1]} columns; leave-one-out takes one response, so call it per column"
         )
-    options: dict[str, Any] = {
-        "alphas": [alpha],
-        "radii": radius,
-        "fit_intercept": fit_intercept,
-        "penalty_factor": penalty_factor,
-        "nonnegative": nonnegative,
-    }
-    entries = rows_of(X)
-    full = solve(build_problems(sketch, Y, **options).batch, solver, settings)
-    row_sets = leave_one_out_rows(sketch.n_samples, rows)
-    left_out = np.concatenate([row_set.test for row_set in row_sets])
-    problems = build_problems(sketch, Y, rows=row_sets, **options)
-    start = Iterates(
-        _repeat_row(full.coef, len(left_out)),
-        np.repeat(full.dual_point, len(left_out), axis=0),
-        np.zeros(len(left_out), dtype=np.intp),
+    policies = radius_policies(radius, sketch)
+    if len(policies) != 1:
+        raise InvalidInputError(f"{len(policies)} radii were given; leave-one-out takes one")
+    work = _Work(
+        X=rows_of(X),
+        Y=Y,
+        policy=policies[0],
+        options={
+            "alphas": [alpha],
+            "fit_intercept": fit_intercept,
+            "penalty_factor": penalty_factor,
+            "nonnegative": nonnegative,
+        },
+        solver=solver,
+        settings=settings or Settings(tol=FINE),
     )
-    solution = solve(problems.batch, solver, settings, warm=start)
+    wanted = leave_one_out_rows(sketch.n_samples, rows)
+    left_out = np.concatenate([row_set.test for row_set in wanted])
+    parts = [
+        _leave_out(work, own, level, left_out[members])
+        for own, level, members in _sketches(work, sketch, left_out)
+        if members.size
+    ]
+    return _in_order(parts, left_out)
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """What all deletions share."""
+
+    X: Any
+    Y: FloatArray
+    policy: RadiusPolicy
+    options: dict[str, Any]
+    solver: Solver
+    settings: Settings
+
+    def settled_radius(self, part: SketchedRows) -> float:
+        """The radius that the policy leads to on the rows of a sketch."""
+        _, fits = solve_sketched(
+            part, self.X, self.Y, [self.policy], solver=self.solver, **self.options
+        )
+        return float(fits.radius[0])
+
+
+def _sketches(
+    work: _Work, sketch: Sketch, left_out: IntArray
+) -> Iterator[tuple[Sketch, float, IntArray]]:
+    """Sketches of all rows, their radii, and which of the left-out rows each may judge."""
+    if work.policy.kind == "spectral":
+        sketch = sketch.with_spectral_radius(work.X)
+    if not sketch.response_rank:
+        everything = SketchedRows(sketch, None, all_rows(sketch.n_samples))
+        yield sketch, work.settled_radius(everything), np.arange(len(left_out))
+        return
+    group = np.random.default_rng(sketch.seed).permutation(sketch.n_samples) % CROSS_FIT_GROUPS
+    for number in range(CROSS_FIT_GROUPS):
+        members = np.flatnonzero(group[left_out] == number)
+        if members.size == 0:
+            continue
+        outside, inside = np.flatnonzero(group != number), np.flatnonzero(group == number)
+        own = sketch_rows(
+            sketch,
+            work.X[outside],
+            work.Y[outside],
+            outside,
+            radius="spectral" if work.policy.kind == "spectral" else "realised",
+            random_state=sketch.seed,
+        )
+        level = work.settled_radius(SketchedRows(own, outside, all_rows(len(outside))))
+        Q = np.empty((sketch.n_samples, own.rank), dtype=own.dtype)
+        Q[outside], Q[inside] = own.Q, own.embed(work.X[inside])
+        # It has not seen the responses of the group, and no others are left out of it.
+        yield replace(own, Q=Q, response_rank=0), level, members
+
+
+def _leave_out(work: _Work, sketch: Sketch, radius: float, left_out: IntArray) -> LeaveOneOut:
+    """Delete each of some rows from problems over one sketch."""
+    options = {**work.options, "radii": radius}
+    full = solve(build_problems(sketch, work.Y, **options).batch, work.solver, work.settings)
+    row_sets = leave_one_out_rows(sketch.n_samples, left_out)
+    problems = build_problems(sketch, work.Y, rows=row_sets, **options)
+    solution = solve(problems.batch, work.solver, work.settings, warm=_repeated(full, left_out))
     solution.warn_if_unsolved()
     predictions = _predict_left_out(
-        solution.coef, problems.y_mean, sketch, entries, left_out, fit_intercept
+        solution.coef, problems.y_mean, sketch, work.X, left_out, problems.fit_intercept
     )
     shift, gained, lost = _influence(full.coef, solution.coef)
     return LeaveOneOut(
         rows=left_out,
         predictions=predictions,
-        residuals=Y[left_out, 0] - predictions,
+        residuals=work.Y[left_out, 0] - predictions,
         coefficient_shift=shift,
         features_gained=gained,
         features_lost=lost,
-        full=full,
-        solution=solution,
+        radius=problems.batch.radius,
+        relative_gap=solution.relative_gap,
+        status=solution.status,
+        seconds=full.seconds + solution.seconds,
+    )
+
+
+def _repeated(full: Solution, left_out: IntArray) -> Iterates:
+    """The solution with all rows, as a start for every deletion."""
+    count = len(left_out)
+    return Iterates(
+        _repeat_row(full.coef, count),
+        np.repeat(full.dual_point, count, axis=0),
+        np.zeros(count, dtype=np.intp),
+    )
+
+
+def _in_order(parts: list[LeaveOneOut], left_out: IntArray) -> LeaveOneOut:
+    """Join the groups and put their rows back into the order that was asked for."""
+    if len(parts) == 1:
+        return parts[0]
+    place = {int(row): number for number, row in enumerate(left_out)}
+    joined = {
+        field.name: np.concatenate([getattr(part, field.name) for part in parts])
+        for field in fields(LeaveOneOut)
+        if field.name != "seconds"
+    }
+    order = np.argsort([place[int(row)] for row in joined["rows"]], kind="stable")
+    return LeaveOneOut(
+        **{name: values[order] for name, values in joined.items()},
+        seconds=sum(part.seconds for part in parts),
     )
 
 

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from sketchlasso.data import ColumnTransform
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.instances import ProblemSet
+from sketchlasso.instances import ProblemSet, RowSets
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["LinearModels", "fitted_values", "held_out_predictions", "linear_models", "rows_of"]
@@ -31,6 +31,11 @@ class LinearModels:
 
     coef: SparseRows
     intercept: FloatArray
+
+    @property
+    def n_nonzero(self) -> IntArray:
+        """Non-zero coefficients (B,) of each instance."""
+        return np.diff(self.coef.indptr).astype(np.intp)
 
     def predict(self, X: Any, instances: IntArray | None = None) -> FloatArray:
         """Predictions (rows of X, instances)."""
@@ -80,7 +85,7 @@ def _training_means(problems: ProblemSet, coef: SparseRows, X: Any) -> FloatArra
     """Mean (B,) of X v over the training rows of every instance."""
     total = coef @ np.asarray(X.sum(axis=0)).ravel()
     means = np.empty(coef.shape[0])
-    for number, instances in _by_row_set(problems):
+    for number, instances in _by_row_set(problems.shape):
         row_set = problems.rows[number]
         if row_set.weights is not None:
             mean = (X.T @ row_set.weights) / row_set.weights.sum()
@@ -93,21 +98,21 @@ def _training_means(problems: ProblemSet, coef: SparseRows, X: Any) -> FloatArra
     return means
 
 
-def _by_row_set(problems: ProblemSet) -> Iterator[tuple[int, IntArray]]:
+def _by_row_set(shape: tuple[int, int, int, int]) -> Iterator[tuple[int, IntArray]]:
     """Instances of every row set; they are contiguous."""
-    size = int(np.prod(problems.shape[1:]))
-    for number in range(problems.shape[0]):
+    size = int(np.prod(shape[1:]))
+    for number in range(shape[0]):
         yield number, np.arange(number * size, (number + 1) * size)
 
 
 def held_out_predictions(
-    problems: ProblemSet, models: LinearModels, X: Any
+    rows: RowSets, shape: tuple[int, int, int, int], models: LinearModels, X: Any
 ) -> Iterator[tuple[IntArray, FloatArray]]:
     """Test rows and their predictions (rows, responses, radii, alphas), per row set."""
-    for number, instances in _by_row_set(problems):
-        test = problems.rows[number].test
+    for number, instances in _by_row_set(shape):
+        test = rows[number].test
         predicted = models.predict(X[test], instances)
-        yield test, predicted.reshape((len(test), *problems.shape[1:]))
+        yield test, predicted.reshape((len(test), *shape[1:]))
 
 
 def fitted_values(X: Any, coef: SparseRows) -> FloatArray:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
-from scipy.stats import rankdata
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray
@@ -32,61 +31,74 @@ def greater_is_better(metric: Metric) -> bool:
     return metric not in ("mse", "mae")
 
 
-def score(metric: Metric, y: FloatArray, predicted: FloatArray) -> FloatArray:
+def score(
+    metric: Metric, y: FloatArray, predicted: FloatArray, weights: FloatArray | None = None
+) -> FloatArray:
     """Score of every predictor.
 
     Parameters
     ----------
     metric : {"mse", "mae", "r2", "accuracy", "f1", "auc"}
         The last three take y as +1/-1; f1 is that of the class +1. A score that the rows do
-        not define (r2 of a constant y, auc of one class) is NaN.
+        not define (r2 of a constant y, auc of one class, anything of no weight) is NaN.
     y : ndarray of shape (rows,)
     predicted : ndarray of shape (rows, ...)
+    weights : ndarray of shape (rows,), optional
+        Rows that count twice have weight 2.
 
     Returns
     -------
     ndarray of shape (...)
     """
-    target = y.reshape((-1,) + (1,) * (predicted.ndim - 1))
-    return _SCORES[metric](target, predicted)
-
-
-def _mse(y: FloatArray, predicted: FloatArray) -> FloatArray:
-    return np.mean((predicted - y) ** 2, axis=0)
-
-
-def _mae(y: FloatArray, predicted: FloatArray) -> FloatArray:
-    return np.mean(np.abs(predicted - y), axis=0)
-
-
-def _r2(y: FloatArray, predicted: FloatArray) -> FloatArray:
-    spread = np.mean((y - y.mean()) ** 2)
-    return 1.0 - _mse(y, predicted) / (spread if spread > 0 else np.nan)
-
-
-def _accuracy(y: FloatArray, predicted: FloatArray) -> FloatArray:
-    return np.mean((predicted > 0) == (y > 0), axis=0)
-
-
-def _f1(y: FloatArray, predicted: FloatArray) -> FloatArray:
-    said, true = predicted > 0, y > 0
-    hits = np.sum(said & true, axis=0)
-    # 2 TP / (2 TP + FP + FN); zero where nothing is positive, as in scikit-learn
-    total = np.sum(said, axis=0) + np.sum(true, axis=0)
-    return 2.0 * hits / np.maximum(total, 1)
-
-
-def _auc(y: FloatArray, predicted: FloatArray) -> FloatArray:
-    """Share of (positive, negative) pairs in the right order, ties counted half."""
-    positive = (y > 0).ravel()
-    n_pos, n_neg = int(positive.sum()), int((~positive).sum())
-    if n_pos == 0 or n_neg == 0:
+    share = np.ones(len(y)) if weights is None else weights
+    if not (share > 0).any():
         return np.full(predicted.shape[1:], np.nan)
-    ranks = rankdata(predicted, axis=0)[positive].sum(axis=0)
-    return (ranks - n_pos * (n_pos + 1) / 2) / (n_pos * n_neg)
+    flat = predicted.reshape(len(y), -1)
+    return _SCORES[metric](y, flat, share).reshape(predicted.shape[1:])
 
 
-_SCORES: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
+def _mse(y: FloatArray, predicted: FloatArray, weights: FloatArray) -> FloatArray:
+    return weights @ (predicted - y[:, None]) ** 2 / weights.sum()
+
+
+def _mae(y: FloatArray, predicted: FloatArray, weights: FloatArray) -> FloatArray:
+    return weights @ np.abs(predicted - y[:, None]) / weights.sum()
+
+
+def _r2(y: FloatArray, predicted: FloatArray, weights: FloatArray) -> FloatArray:
+    mean = weights @ y / weights.sum()
+    spread = float(weights @ (y - mean) ** 2 / weights.sum())
+    return 1.0 - _mse(y, predicted, weights) / (spread if spread > 0 else np.nan)
+
+
+def _accuracy(y: FloatArray, predicted: FloatArray, weights: FloatArray) -> FloatArray:
+    return weights @ ((predicted > 0) == (y > 0)[:, None]) / weights.sum()
+
+
+def _f1(y: FloatArray, predicted: FloatArray, weights: FloatArray) -> FloatArray:
+    said, true = predicted > 0, y > 0
+    hits = (weights * true) @ said
+    # 2 TP / (2 TP + FP + FN); zero where nothing is positive, as in scikit-learn
+    total = weights @ said + weights @ true
+    return 2.0 * hits / np.where(total > 0, total, 1.0)
+
+
+def _auc(y: FloatArray, predicted: FloatArray, weights: FloatArray) -> FloatArray:
+    """Share of (positive, negative) pairs in the right order, ties counted half."""
+    positive, negative = weights * (y > 0), weights * (y <= 0)
+    pairs = positive.sum() * negative.sum()
+    if pairs == 0:
+        return np.full(predicted.shape[1], np.nan)
+    ordered = np.empty(predicted.shape[1])
+    for column, values in enumerate(predicted.T):
+        _, level = np.unique(values, return_inverse=True)
+        below = np.bincount(level, weights=negative)
+        at = np.bincount(level, weights=positive)
+        ordered[column] = at @ (np.cumsum(below) - 0.5 * below)
+    return ordered / pairs
+
+
+_SCORES: dict[str, Callable[[FloatArray, FloatArray, FloatArray], FloatArray]] = {
     "mse": _mse,
     "mae": _mae,
     "r2": _r2,

@@ -20,6 +20,7 @@ from sketchlasso.sketch.options import (
     DEFAULT_RANK,
     Axis,
     Distribution,
+    RadiusName,
     RandomState,
     SketchOptions,
     Weights,
@@ -32,6 +33,7 @@ from sketchlasso.sketch.options import (
 from sketchlasso.sketch.projection import projection
 from sketchlasso.sketch.radius import find_radius
 from sketchlasso.sketch.rank import sketch_to_tolerance
+from sketchlasso.sketch.response import checked_responses, response
 from sketchlasso.sketch.sampling import sampling
 from sketchlasso.sketch.sketch import Sketch, SketchCost
 from sketchlasso.sketch.subspace import krylov, power, randomized
@@ -47,6 +49,7 @@ SketchMethod: TypeAlias = Literal[
     "nystrom",
     "frequent_directions",
     "exact",
+    "response",
 ]
 
 
@@ -54,9 +57,10 @@ SketchMethod: TypeAlias = Literal[
 class _Method:
     """How to make factors, and which options that reads."""
 
-    build: Callable[[DataMatrix, int, SketchOptions, np.random.Generator], Factors]
+    build: Callable[..., Factors]
     options: tuple[str, ...] = ()
     needs_entries: bool = False
+    needs_response: bool = False
 
 
 METHODS: dict[str, _Method] = {
@@ -68,6 +72,7 @@ METHODS: dict[str, _Method] = {
     "nystrom": _Method(nystrom, ("distribution", "oversampling")),
     "frequent_directions": _Method(frequent_directions, ("oversampling",), needs_entries=True),
     "exact": _Method(exact),
+    "response": _Method(response, ("response_rank", "n_iter", "oversampling"), needs_response=True),
 }
 
 
@@ -80,13 +85,14 @@ def sketch(
     method: SketchMethod = "randomized",
     center: bool = False,
     scale: bool = False,
-    radius: float | Literal["spectral", "frobenius"] = "spectral",
+    radius: float | RadiusName | None = None,
     random_state: RandomState = None,
     n_iter: int | None = None,
     oversampling: int | None = None,
     axis: Axis | None = None,
     weights: Weights | None = None,
     distribution: Distribution | None = None,
+    response_rank: int | None = None,
 ) -> Sketch:
     """Approximate a data matrix by two thin factors, X ~ Q P', with a bound on the error.
 
@@ -95,8 +101,8 @@ def sketch(
     X : array-like, memory map, CSR or CSC matrix, or LinearOperator, shape (m, n)
         Samples in rows, features in columns. float32 stays float32. Never made dense, never
         copied whole where its type allows products in place.
-    y : None
-        Reserved: no method uses the response yet, and one that is given is refused.
+    y : array-like of shape (m,) or (m, t), optional
+        One or several responses, for ``method="response"`` only.
     rank : int, default 50
         Number of columns of P and Q, at most min(m, n); with `tol`, the most that may be used.
         When left out it is min(50, m, n), and min(m, n) for ``method="exact"``.
@@ -112,11 +118,16 @@ def sketch(
         ``"sampling"``: span of sampled rows or columns.
         ``"frequent_directions"``: one pass over row blocks and a second for Q; deterministic.
         ``"exact"``: the singular value decomposition; radius 0 at full rank.
+        ``"response"``: ``randomized`` for a part of the rank, Krylov directions that start at y
+        for the rest; the most accurate regressions for the rank. It has seen y:
+        :func:`cross_validate` and :func:`leave_one_out` remake it without the rows held out.
     center, scale : bool
         Whether the sketch is of X with columns of mean zero, and of standard deviation one.
-    radius : "spectral", "frobenius" or float
-        Norm of X - QP' to bound from above, see :mod:`sketchlasso.sketch.radius`; or the
-        number to record instead (0: the non-robust model).
+    radius : "spectral", "frobenius", "realised" or float, optional
+        Norm of X - QP' to bound from above; or ``"realised"``, an estimate that is made exact
+        when problems are solved, see :mod:`sketchlasso.sketch.radius`; or the number to record
+        (0: the non-robust model). ``"realised"`` by default for ``method="response"``,
+        ``"spectral"`` for the others.
     random_state : int, Generator, RandomState or None
         The seed it stands for is recorded, and repeats the sketch.
     n_iter : int, optional
@@ -130,6 +141,9 @@ def sketch(
         Probabilities of ``sampling``: squared lengths (default) or leverage scores.
     distribution : {"gaussian", "sparse"}, optional
         Random matrix of ``projection`` and ``nystrom`` (gaussian).
+    response_rank : int, optional
+        How much of the rank ``response`` gives to directions from y: two fifths by default, at
+        least 20 where that is no more than four fifths.
 
     Returns
     -------
@@ -150,10 +164,11 @@ def sketch(
     True
     """
     start = perf_counter()
-    options = SketchOptions(n_iter, oversampling, axis, weights, distribution)
+    options = SketchOptions(n_iter, oversampling, axis, weights, distribution, response_rank)
     chosen = _chosen_method(method, y, options)
-    bound = checked_radius(radius)
-    tolerance = checked_tolerance(tol, bound)
+    default = "realised" if chosen.needs_response else "spectral"
+    bound = checked_radius(default if radius is None else radius)
+    tolerance = checked_tolerance(tol, bound, method)
     seed = seed_of(random_state)
     A = DataMatrix.of(X, center=center, scale=scale)
     if chosen.needs_entries and not A.storage.has_entries:
@@ -165,8 +180,10 @@ def sketch(
     largest = checked_rank(rank, A.shape, full=method == "exact")
     factor_rng, radius_rng = np.random.default_rng(seed).spawn(2)
 
+    extra = {"Y": checked_responses(y, A.shape[0])} if y is not None else {}
+
     def build(size: int) -> Factors:
-        return chosen.build(A, size, options, factor_rng)
+        return chosen.build(A, size, options, factor_rng, **extra)
 
     if tolerance is None:
         factors = build(largest)
@@ -186,6 +203,7 @@ def sketch(
         column_scales=A.transform.scales,
         fingerprint=A.fingerprint(),
         cost=SketchCost(A.meter.passes, A.meter.products, perf_counter() - start),
+        response_rank=factors.response_rank,
     )
 
 
@@ -195,9 +213,15 @@ def _chosen_method(method: str, y: ArrayLike | None, options: SketchOptions) -> 
             f"method={method!r} was given, but one of {', '.join(map(repr, METHODS))} is "
             "accepted; pass one of them, or bring factors to sketch_from_factors."
         )
-    if y is not None:
+    if METHODS[method].needs_response and y is None:
         raise InvalidInputError(
-            f"y was given, but method={method!r} does not use the response; leave y out."
+            f"method={method!r} was given without y, but it makes directions from the response; "
+            "pass y, or use method='randomized'."
+        )
+    if not METHODS[method].needs_response and y is not None:
+        raise InvalidInputError(
+            f"y was given, but method={method!r} does not use the response; leave y out, or use "
+            "method='response'."
         )
     checked_options(options, method, METHODS[method].options)
     return METHODS[method]

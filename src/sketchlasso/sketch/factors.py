@@ -25,12 +25,16 @@ class Factors:
         Of Q P', largest first.
     residual_norm : float or None
         ||A - QP'||_2 where the method knows it exactly.
+    response_rank : int
+        Number of trailing columns that were made from responses. The pair is in singular form
+        only where it is 0.
     """
 
     Q: RealArray
     P: RealArray
     singular_values: RealArray
     residual_norm: float | None = None
+    response_rank: int = 0
 
     @property
     def rank(self) -> int:

@@ -14,8 +14,11 @@ __all__ = [
     "DEFAULT_RANK",
     "Axis",
     "Distribution",
+    "RadiusName",
+    "RandomState",
     "SketchOptions",
     "Weights",
+    "checked_directions",
     "checked_options",
     "checked_radius",
     "checked_rank",
@@ -28,7 +31,9 @@ Weights: TypeAlias = Literal["length", "leverage"]
 Distribution: TypeAlias = Literal["gaussian", "sparse"]
 RandomState: TypeAlias = "int | np.random.Generator | np.random.RandomState | None"
 
-RADIUS_NAMES = ("spectral", "frobenius")
+RadiusName: TypeAlias = Literal["spectral", "frobenius", "realised"]
+
+RADIUS_NAMES = get_args(RadiusName)
 
 
 class _DefaultRank(int):
@@ -49,6 +54,7 @@ class SketchOptions:
     axis : {"rows", "columns"} or None
     weights : {"length", "leverage"} or None
     distribution : {"gaussian", "sparse"} or None
+    response_rank : int or None
     """
 
     n_iter: int | None = None
@@ -56,6 +62,7 @@ class SketchOptions:
     axis: Axis | None = None
     weights: Weights | None = None
     distribution: Distribution | None = None
+    response_rank: int | None = None
 
     def given(self) -> list[str]:
         """Return the names of the options that were set."""
@@ -73,6 +80,7 @@ def checked_options(options: SketchOptions, method: str, accepted: Collection[st
             )
     _check_integer("n_iter", options.n_iter, 1)
     _check_integer("oversampling", options.oversampling, 0)
+    _check_integer("response_rank", options.response_rank, 1)
     _check_name("axis", options.axis, get_args(Axis))
     _check_name("weights", options.weights, get_args(Weights))
     _check_name("distribution", options.distribution, get_args(Distribution))
@@ -91,10 +99,15 @@ def checked_rank(rank: object, shape: tuple[int, int], *, full: bool) -> int:
     return int(rank)
 
 
-def checked_tolerance(tol: object, radius: object) -> float | None:
+def checked_tolerance(tol: object, radius: object, method: str) -> float | None:
     """Return the relative tolerance on the radius, or None."""
     if tol is None:
         return None
+    if method == "response":
+        raise InvalidInputError(
+            f"tol={tol!r} was given with method='response', whose directions are not ordered by "
+            "their singular values; choose the rank by number, or another method."
+        )
     if not _is_real(tol) or not 0 < float(tol) < 1:
         raise InvalidInputError(
             f"tol={tol!r} was given, but a number above 0 and below 1, the share of ||X|| that "
@@ -106,6 +119,16 @@ def checked_tolerance(tol: object, radius: object) -> float | None:
             "spectral radius only; pass radius='spectral' or leave tol out."
         )
     return float(tol)
+
+
+def checked_directions(count: object) -> int:
+    """Return how many response directions to add."""
+    if not _is_integer(count) or count < 1:
+        raise InvalidInputError(
+            f"directions={count!r} was given, but an integer >= 1 is accepted; pass one or leave "
+            "directions out."
+        )
+    return int(count)
 
 
 def checked_radius(radius: object) -> float | str:

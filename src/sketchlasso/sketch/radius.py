@@ -7,8 +7,13 @@
     above ``frobenius`` where that is known.
 ``frobenius``
     ||A - QP'||_F, from sums of squares; no probability is involved.
+``realised``
+    No bound but an estimate: ||A - QP'||_F / sqrt(n), the root mean square length of a column
+    of the error, which is what coefficients drawn at random would realise. Where problems are
+    solved it is the start of a search for the radius that equals ||(A - QP')w|| / ||w|| at the
+    solution w.
 
-Both have an allowance for rounding added, so that the statement holds for the stored factors.
+The bounds have an allowance for rounding added, so that the statement holds for the stored factors.
 """
 
 from __future__ import annotations
@@ -30,16 +35,19 @@ __all__ = [
     "RadiusKind",
     "find_radius",
     "frobenius_radius",
+    "realised_estimate",
     "spectral_radius",
 ]
 
-RadiusKind: TypeAlias = Literal["spectral", "frobenius", "given"]
+RadiusKind: TypeAlias = Literal["spectral", "frobenius", "realised", "given"]
 
 FAILURE_PROBABILITY = 1e-6
 # Below this smaller side all entries of the residual are as cheap as its Krylov space.
 SMALL_SIDE = 64
 # Units in the last place, times the root of the length of the sums, that products may lose.
 ROUNDING = 8.0
+# Random vectors that estimate a Frobenius norm where entries cannot be read.
+PROBES = 8
 
 
 @dataclass(frozen=True)
@@ -49,9 +57,9 @@ class Radius:
     Attributes
     ----------
     value : float
-    kind : {"spectral", "frobenius", "given"}
+    kind : {"spectral", "frobenius", "realised", "given"}
     failure_probability : float or None
-        Probability that `value` falls short of the norm it bounds; None when it was given.
+        Probability that `value` falls short of the norm it bounds; None where it bounds none.
     """
 
     value: float
@@ -72,6 +80,8 @@ def find_radius(
         return spectral_radius(A, factors, rng, projected=projected)
     if wanted == "frobenius":
         return frobenius_radius(A, factors, projected=projected)
+    if wanted == "realised":
+        return realised_estimate(A, factors, rng, projected=projected)
     return Radius(float(wanted), "given", None)
 
 
@@ -138,6 +148,23 @@ def frobenius_radius(A: DataMatrix, factors: Factors, *, projected: bool = True)
     # Cancellation: each sum of squares carries a relative error of its own.
     lost = np.finfo(A.dtype).eps * (ROUNDING + np.sqrt(max(A.shape))) * size
     return Radius(float(np.sqrt(max(total - explained, 0.0) + lost)), "frobenius", 0.0)
+
+
+def realised_estimate(
+    A: DataMatrix, factors: Factors, rng: np.random.Generator, *, projected: bool = True
+) -> Radius:
+    """Estimate the error per unit of coefficients: ||A - QP'||_F / sqrt(n)."""
+    if factors.residual_norm == 0.0:
+        return Radius(0.0, "realised", None)
+    if not A.storage.has_entries:
+        # Products with random signs have the squared Frobenius norm as their mean.
+        signs = rng.choice([-1.0, 1.0], (A.shape[1], PROBES)).astype(A.dtype)
+        errors = LowRankResidual(A, factors.Q, factors.P).matmat(signs)
+        return Radius(
+            float(np.linalg.norm(errors) / np.sqrt(PROBES * A.shape[1])), "realised", None
+        )
+    total = frobenius_radius(A, factors, projected=projected).value
+    return Radius(total / float(np.sqrt(A.shape[1])), "realised", None)
 
 
 def _rounded_up(A: DataMatrix, factors: Factors, norm: float) -> float:

@@ -11,14 +11,24 @@ from numpy.typing import NDArray
 
 from sketchlasso.data import ColumnTransform, DataMatrix, MatrixLike
 from sketchlasso.errors import StoredFileError
+from sketchlasso.linalg.factor import psd_root
+from sketchlasso.sketch.factors import Factors
 from sketchlasso.sketch.options import checked_radius
-from sketchlasso.sketch.radius import RadiusKind
+from sketchlasso.sketch.radius import RadiusKind, realised_estimate, spectral_radius
 from sketchlasso.sketch.store import read_container, write_container
 from sketchlasso.types import FloatArray, RealArray
 
 __all__ = ["Sketch", "SketchCost", "load_sketch"]
 
-SCALARS = ("radius", "radius_kind", "radius_failure_probability", "method", "seed", "fingerprint")
+SCALARS = (
+    "radius",
+    "radius_kind",
+    "radius_failure_probability",
+    "method",
+    "seed",
+    "fingerprint",
+    "response_rank",
+)
 ARRAYS = ("P", "Q", "singular_values", "column_means", "column_scales")
 
 
@@ -52,9 +62,11 @@ class Sketch:
     Q : ndarray of shape (n_samples, rank)
         Orthonormal columns, except in a pair the user brought.
     radius : float
-        Upper bound on ||A - QP'||, or the number that was given; the epsilon of the paper.
-    radius_kind : {"spectral", "frobenius", "given"}
-        Norm that the radius bounds.
+        Upper bound on ||A - QP'||, or the number that was given, or an estimate to start from;
+        the epsilon of the paper.
+    radius_kind : {"spectral", "frobenius", "realised", "given"}
+        Norm that the radius bounds; or ``"realised"``, an estimate of ||(A - QP')w|| / ||w||
+        that is made exact, instance by instance, when problems are solved.
     radius_failure_probability : float or None
         Probability that the radius falls short of the norm; 0 for certain, None when given.
     singular_values : ndarray of shape (rank,)
@@ -67,6 +79,9 @@ class Sketch:
     cost : SketchCost
     fingerprint : str or None
         Digest of X; None when the pair was brought without X.
+    response_rank : int
+        Trailing columns of P and Q that were made from the response. Where it is not 0 the
+        sketch has seen y, and functions that hold out rows remake those columns without them.
     """
 
     P: RealArray
@@ -81,6 +96,7 @@ class Sketch:
     column_scales: FloatArray | None = None
     cost: SketchCost = field(default_factory=SketchCost)
     fingerprint: str | None = None
+    response_rank: int = 0
 
     def __post_init__(self) -> None:
         for name in ARRAYS:
@@ -131,6 +147,41 @@ class Sketch:
             radius_failure_probability=None,
         )
 
+    def with_spectral_radius(self, X: MatrixLike) -> Sketch:
+        """Return the same factors with a bound on ||A - QP'||_2, for X that was sketched."""
+        if self.radius_kind == "spectral":
+            return self
+        A = DataMatrix(DataMatrix.of(X).storage, self.transform)
+        rng = np.random.default_rng(self.seed)
+        factors = Factors(self.Q, self.P, self.singular_values)
+        found = spectral_radius(A, factors, rng, projected=False)
+        return replace(
+            self,
+            radius=found.value,
+            radius_kind=found.kind,
+            radius_failure_probability=found.failure_probability,
+        )
+
+    def embed(self, X: MatrixLike) -> FloatArray:
+        """Return the rows of Q (r, rank) that fit rows X (r, n) of the same features best.
+
+        q minimises ||x - P q||, x centred and scaled as the sketch is.
+        """
+        A = DataMatrix(DataMatrix.of(X).storage, self.transform)
+        P = self.P.astype(np.float64)
+        _, inverse = psd_root(P.T @ P)
+        return np.asarray(A.matmat(self.P).astype(np.float64) @ (inverse.T @ inverse))
+
+    def typical_error(self, A: DataMatrix) -> float:
+        """Estimate ||(A - QP')w|| / ||w|| for w drawn at random; A as it was sketched."""
+        if self.radius_kind == "realised":
+            return self.radius
+        if self.radius == 0 and self.radius_kind != "given":
+            return 0.0
+        factors = Factors(self.Q, self.P, self.singular_values)
+        rng = np.random.default_rng(self.seed)
+        return realised_estimate(A, factors, rng, projected=False).value
+
     def matches(self, X: MatrixLike) -> bool:
         """Return whether X is, entry for entry and in the same storage, what was sketched."""
         return self.fingerprint is not None and DataMatrix.of(X).fingerprint() == self.fingerprint
@@ -147,7 +198,7 @@ class Sketch:
         return "\n".join(
             (
                 f"Sketch of {m} samples x {n} features{columns}",
-                f"  rank      {self.rank} ({self.method}, {self.dtype}, seed {self.seed})",
+                f"  rank      {self._rank_words()} ({self.method}, {self.dtype}, seed {self.seed})",
                 f"  radius    {self.radius:.4g} ({self._radius_words()})",
                 f"  largest   {self.singular_values[0]:.4g} (singular value of QP')",
                 f"  cost      {self.cost.passes} passes over X, {self.cost.products} products, "
@@ -182,7 +233,14 @@ class Sketch:
             f"Sketch({m} x {n}, rank={self.rank}, method={self.method!r}, radius={self.radius:.4g})"
         )
 
+    def _rank_words(self) -> str:
+        if not self.response_rank:
+            return str(self.rank)
+        return f"{self.rank - self.response_rank} + {self.response_rank} from the response"
+
     def _radius_words(self) -> str:
+        if self.radius_kind == "realised":
+            return "estimate of the error that coefficients realise"
         if self.radius_failure_probability is None:
             return "given"
         odds = self.radius_failure_probability
@@ -211,6 +269,8 @@ def load_sketch(path: str | os.PathLike[str]) -> Sketch:
         if header["content"] != "sketch":
             raise KeyError("content")
         _check_shapes(arrays)
+        # Files of before there were response directions have none.
+        header.setdefault("response_rank", 0)
         everything: dict[str, Any] = {name: header[name] for name in SCALARS} | arrays
         loaded = Sketch(**everything, cost=SketchCost(**header["cost"]))
     except (KeyError, TypeError, ValueError, IndexError) as problem:

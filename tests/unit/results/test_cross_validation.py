@@ -10,6 +10,7 @@ from sketchlasso import (
     InaccurateWarning,
     InvalidInputError,
     Settings,
+    Status,
     build_problems,
     cross_validate,
     leave_one_out,
@@ -57,8 +58,10 @@ def test_every_fold_predicts_as_a_refit_does(digits, fit_intercept, scale, as_sp
     result = cross_validate(
         found, data, y, cv=KFold(4, shuffle=True, random_state=1), alphas=6, alpha_min_ratio=0.05,
         fit_intercept=fit_intercept, metrics=("mse", "f1", "auc"), settings=TIGHT,
+        radii="spectral",
     )  # fmt: skip
-    assert result.solution.solved.all()
+    assert (result.status == Status.SOLVED).all()
+    assert (result.radius == found.radius).all()
     splits = KFold(4, shuffle=True, random_state=1).split(X)
     for fold, (train, test) in enumerate(splits):
         for a in (1, 5):
@@ -137,10 +140,13 @@ def test_leave_one_out_equals_refits(digits, fit_intercept, as_sparse):
     found = sketch(data, rank=15, center=True, scale=not as_sparse, random_state=0)
     rows = np.random.default_rng(0).choice(len(y), 50, replace=False)
     result = leave_one_out(
-        found, data, y, alpha=2.0, rows=rows, fit_intercept=fit_intercept, settings=TIGHT
-    )
-    assert result.solution.solved.all()
-    full = result.full.coef.toarray()[0]
+        found, data, y, alpha=2.0, rows=rows, fit_intercept=fit_intercept, settings=TIGHT,
+        radius="spectral",
+    )  # fmt: skip
+    assert (result.status == Status.SOLVED).all()
+    full, _ = refit(found, X, y, np.arange(len(y)), 2.0, fit_intercept)
+    if found.column_scales is not None:
+        full = full * found.column_scales
     for place, row in enumerate(rows):
         train = np.delete(np.arange(len(y)), row)
         w, intercept = refit(found, X, y, train, 2.0, fit_intercept)

@@ -26,7 +26,7 @@ def test_signature_is_the_documented_one():
     assert defaults["rank"] == 50
     assert repr(defaults["rank"]) == "50"
     assert defaults["method"] == "randomized"
-    assert defaults["radius"] == "spectral"
+    assert defaults["radius"] is None
 
 
 def test_a_sketch_is_immutable(X):
@@ -112,5 +112,6 @@ def test_a_sketch_built_by_hand_leaves_the_arrays_writeable():
 
 def test_exports():
     assert set(import_module("sketchlasso.sketch").__all__) == {
-        "Sketch", "SketchCost", "SketchMethod", "load_sketch", "sketch", "sketch_from_factors"
+        "Sketch", "SketchCost", "SketchMethod", "extend_sketch", "load_sketch", "sketch",
+        "sketch_from_factors", "sketch_rows",
     }  # fmt: skip

@@ -111,8 +111,8 @@ def test_rank(rank):
 def test_unknown_method(method):
     refused(
         f"method={method!r} was given, but one of 'power', 'randomized', 'krylov', 'projection', "
-        "'sampling', 'nystrom', 'frequent_directions', 'exact' is accepted; pass one of them, or "
-        "bring factors to sketch_from_factors.",
+        "'sampling', 'nystrom', 'frequent_directions', 'exact', 'response' is accepted; pass one "
+        "of them, or bring factors to sketch_from_factors.",
         X,
         method=method,
     )
@@ -139,11 +139,11 @@ def test_tolerance_on_another_radius(radius):
     )
 
 
-@pytest.mark.parametrize("radius", [-1, -1e-9, np.nan, np.inf, "realised", None, True, [1.0]])
+@pytest.mark.parametrize("radius", [-1, -1e-9, np.nan, np.inf, "tight", True, [1.0]])
 def test_radius(radius):
     refused(
-        f"radius={radius!r} was given, but 'spectral', 'frobenius' or a finite number >= 0 is "
-        "accepted; pass one of them.",
+        f"radius={radius!r} was given, but 'spectral', 'frobenius', 'realised' or a finite number "
+        ">= 0 is accepted; pass one of them.",
         X,
         radius=radius,
     )
@@ -151,7 +151,8 @@ def test_radius(radius):
 
 def test_response_is_not_ignored_silently():
     refused(
-        "y was given, but method='power' does not use the response; leave y out.",
+        "y was given, but method='power' does not use the response; leave y out, or use "
+        "method='response'.",
         X,
         np.ones(9),
         method="power",

@@ -88,8 +88,8 @@ def test_it_can_be_saved(pair, tmp_path):
         ),
         (
             {"radius": None},
-            "radius=None was given, but 'spectral', 'frobenius' or a finite number >= 0 is "
-            "accepted; pass one of them.",
+            "radius=None was given, but 'spectral', 'frobenius', 'realised' or a finite number "
+            ">= 0 is accepted; pass one of them.",
         ),
     ],
 )

@@ -1,0 +1,220 @@
+"""One way from data, penalties and radii to fitted models: sketched, refined or exact."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.exact import ExactSolution, exact_alpha_max, solve_exact
+from sketchlasso.instances import RowSets
+from sketchlasso.instances.grid import alpha_grid, check_alphas
+from sketchlasso.results.models import LinearModels
+from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy, radius_policies
+from sketchlasso.results.sketched import Fits, grids_of, join_fits, sketched_rows, solve_sketched
+from sketchlasso.sketch import Sketch
+from sketchlasso.solve import Settings, Solver
+from sketchlasso.types import FloatArray
+
+__all__ = ["Fitted", "Task", "fit_all", "full_penalty_factor"]
+
+# A gap of the full problem costs products with X; statistics does not ask for more digits.
+FULL_TOL = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is to be fitted, apart from who trains on what.
+
+    Attributes
+    ----------
+    X : ndarray or csr_array of shape (m, n)
+    Y : ndarray of shape (m, t)
+    alphas : int or array-like of shape (a,)
+    alpha_min_ratio : float or None
+    fit_intercept : bool
+    penalty_factor : array-like of shape (n,) or None
+    nonnegative : bool
+    solver : str
+    settings : Settings or None
+    """
+
+    X: Any
+    Y: FloatArray
+    alphas: int | ArrayLike
+    alpha_min_ratio: float | None = None
+    fit_intercept: bool = True
+    penalty_factor: ArrayLike | None = None
+    nonnegative: bool = False
+    solver: Solver = "newton"
+    settings: Settings | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Keyword arguments of :func:`build_problems` that do not depend on rows or radii."""
+        return {
+            "fit_intercept": self.fit_intercept,
+            "penalty_factor": self.penalty_factor,
+            "nonnegative": self.nonnegative,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """Fits of row sets x responses x radii x alphas.
+
+    Attributes
+    ----------
+    fits : Fits
+    shape : tuple of int
+        (row sets, responses, radii, alphas).
+    alphas : ndarray of shape (responses, radii, alphas)
+    policies : tuple of RadiusPolicy
+    """
+
+    fits: Fits
+    shape: tuple[int, int, int, int]
+    alphas: FloatArray
+    policies: tuple[RadiusPolicy, ...]
+
+
+def fit_all(
+    task: Task,
+    sketch: Sketch | None,
+    radii: RadiusLike | Sequence[RadiusLike] | None,
+    rows: RowSets,
+    refine: Literal["exact"] | None = None,
+) -> Fitted:
+    """Fit a task on every row set.
+
+    Parameters
+    ----------
+    task : Task
+    sketch : Sketch or None
+        None fits the full problems.
+    radii : float, str, RadiusPolicy or a sequence of them, optional
+    rows : RowSets
+    refine : {"exact"}, optional
+        Solve the full problems from the sketched solutions.
+    """
+    if refine not in (None, "exact"):
+        raise InvalidInputError(
+            f"refine={refine!r} was given, but None or 'exact' is accepted; pass one of them."
+        )
+    if sketch is None:
+        if radii is not None:
+            raise InvalidInputError(
+                f"a radius ({radii!r}) was given with sketch=None, but the full problem has no "
+                "sketch error to guard against; leave the radius out, or give a sketch."
+            )
+        return _fit_exact(task, _exact_grid(task), rows)
+    policies = radius_policies(radii, sketch)
+    if refine and len(policies) > 1:
+        raise InvalidInputError(
+            f"{len(policies)} radii were given with refine='exact', but the full problem has "
+            "none, so they would all end alike; give one radius to start from."
+        )
+    found = _fit_sketched(task, sketch, policies, rows)
+    if refine is None:
+        return found
+    return _fit_exact(task, found.alphas[:, 0], rows, sketch, found)
+
+
+def _fit_sketched(
+    task: Task, sketch: Sketch, policies: tuple[RadiusPolicy, ...], rows: RowSets
+) -> Fitted:
+    if task.X.shape != sketch.shape:
+        raise InvalidInputError(
+            f"X has shape {task.X.shape} but the sketch is of a matrix of shape {sketch.shape}; "
+            "pass the X that was sketched"
+        )
+    grids = grids_of(
+        sketch, task.X, task.Y, policies, task.alphas, task.alpha_min_ratio, **task.options
+    )
+    parts, grid = [], None
+    for part in sketched_rows(sketch, task.X, task.Y, rows, policies):
+        problems, fits = solve_sketched(
+            part,
+            task.X,
+            task.Y,
+            policies,
+            solver=task.solver,
+            settings=task.settings,
+            alphas=grids,
+            **task.options,
+        )
+        parts.append(fits)
+        grid = problems.fold_out(problems.batch.alpha)[0]
+    assert grid is not None
+    return Fitted(join_fits(parts), (len(rows), *grid.shape), grid, policies)
+
+
+def _exact_grid(task: Task) -> FloatArray:
+    """Penalties (t, a) of the full problem."""
+    t = task.Y.shape[1]
+    if not isinstance(task.alphas, int | np.integer):
+        given = check_alphas(task.alphas)
+        return np.broadcast_to(given, (t, len(given)))
+    m, n = task.X.shape
+    ratio = task.alpha_min_ratio
+    if ratio is None:
+        ratio = 1e-2 if m < n else 1e-3
+    return alpha_grid(exact_alpha_max(task.X, task.Y, **task.options), int(task.alphas), ratio)
+
+
+def full_penalty_factor(
+    sketch: Sketch | None, penalty_factor: ArrayLike | None, n: int
+) -> FloatArray | None:
+    """Factors (n,) that make the full problem on X that of the scaled matrix.
+
+    alpha f_j |w_j| with w_j = scale_j v_j is alpha (f_j scale_j) |v_j| on X's own scale.
+    """
+    factor = None if penalty_factor is None else np.asarray(penalty_factor, dtype=np.float64)
+    if sketch is None or sketch.column_scales is None:
+        return factor
+    return sketch.column_scales * (np.ones(n) if factor is None else factor)
+
+
+def _fit_exact(
+    task: Task,
+    alphas: FloatArray,
+    rows: RowSets,
+    sketch: Sketch | None = None,
+    start: Fitted | None = None,
+) -> Fitted:
+    """Solve the full problems for penalties (t, a), from sketched solutions where given."""
+    settings = task.settings or Settings(tol=FULL_TOL)
+    found = solve_exact(
+        task.X,
+        task.Y,
+        alphas,
+        rows=rows,
+        fit_intercept=task.fit_intercept,
+        penalty_factor=full_penalty_factor(sketch, task.penalty_factor, task.X.shape[1]),
+        nonnegative=task.nonnegative,
+        tol=settings.tol,
+        start=None if start is None else start.fits.models.coef,
+        callback=settings.callback,
+    )
+    found.warn_if_unsolved()
+    spent = 0.0 if start is None else start.fits.seconds
+    policies = (RadiusPolicy("given", 0.0),) if start is None else start.policies
+    shape = (len(rows), alphas.shape[0], 1, alphas.shape[1])
+    return Fitted(_as_fits(found, spent), shape, alphas[:, None], policies)
+
+
+def _as_fits(found: ExactSolution, spent: float) -> Fits:
+    return Fits(
+        models=LinearModels(found.coef, found.intercept),
+        primal=found.primal,
+        dual=found.dual,
+        relative_gap=found.relative_gap,
+        n_iter=found.n_iter,
+        status=found.status,
+        radius=np.zeros(len(found.primal)),
+        seconds=found.seconds + spent,
+    )

@@ -1,0 +1,170 @@
+"""Solutions for one or many penalties on all rows, with the certificate of the full problem."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sketchlasso.instances import all_rows, check_weights
+from sketchlasso.instances.build import check_response
+from sketchlasso.results.fitting import Task, fit_all, full_penalty_factor
+from sketchlasso.results.full_data import FullCertificate, certify
+from sketchlasso.results.models import LinearModels, rows_of
+from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy
+from sketchlasso.sketch import Sketch
+from sketchlasso.solve import Settings, Solver
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = ["Path", "sqrt_lasso_path"]
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """Linear models for responses x radii x alphas, alphas fastest.
+
+    Attributes
+    ----------
+    models : LinearModels
+        Coefficients (B, n) on the scale of X, and intercepts (B,).
+    alphas : ndarray of shape (responses, radii, alphas)
+    radii : tuple of RadiusPolicy
+    radius : ndarray of shape (B,)
+        The radius every instance was solved with; zero for the full model.
+    primal, dual, relative_gap : ndarray of shape (B,)
+        Of the problem that was solved: the sketched one, or the full one.
+    n_iter : ndarray of shape (B,)
+        Inner iterations spent.
+    status : ndarray of shape (B,)
+    seconds : float
+        Spent in the solver.
+    """
+
+    models: LinearModels
+    alphas: FloatArray
+    radii: tuple[RadiusPolicy, ...]
+    radius: FloatArray
+    primal: FloatArray
+    dual: FloatArray
+    relative_gap: FloatArray
+    n_iter: IntArray
+    status: IntArray
+    seconds: float
+    _full: dict[str, Any]
+
+    @cached_property
+    def certificate(self) -> FullCertificate:
+        """How far the models are from the optimum of the full problem; two products with X."""
+        full = dict(self._full)
+        X, Y = full.pop("X"), full.pop("Y")
+        each = self.alphas.size // Y.shape[1]
+        responses = np.repeat(Y, each, axis=1) if Y.shape[1] > 1 else Y
+        return certify(X, responses, self.models.coef, self.alphas.ravel(), **full)
+
+    @property
+    def full_gap(self) -> FloatArray:
+        """Relative duality gap (B,) of the models in the problem without a sketch."""
+        return self.certificate.relative_gap
+
+
+def sqrt_lasso_path(
+    X: Any,
+    y: ArrayLike,
+    sketch: Sketch | None,
+    *,
+    alphas: int | ArrayLike = 100,
+    alpha_min_ratio: float | None = None,
+    radius: RadiusLike | Sequence[RadiusLike] | None = None,
+    refine: Literal["exact"] | None = None,
+    sample_weight: ArrayLike | None = None,
+    fit_intercept: bool = True,
+    penalty_factor: ArrayLike | None = None,
+    nonnegative: bool = False,
+    solver: Solver = "newton",
+    settings: Settings | None = None,
+) -> Path:
+    """Solve the robust square-root LASSO for many penalties on all rows.
+
+    minimise over w, b   ||Q P'w + b - y||_2 + radius ||w||_2 + alpha * sum_j f_j |w_j|
+
+    with X ~ Q P' the sketch; or, with ``sketch=None`` or ``refine="exact"``, the full problem
+
+    minimise over w, b   ||X w + b - y||_2 + alpha * sum_j f_j |w_j|
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (m, n)
+    y : array-like of shape (m,) or (m, t)
+    sketch : Sketch or None
+        Of X. None solves the full problem, without any approximation.
+    alphas, alpha_min_ratio
+        See :func:`cross_validate`.
+    radius : float, str, RadiusPolicy or a sequence of them, optional
+        See `radii` of :func:`cross_validate`.
+    refine : {"exact"}, optional
+        Solve the full problem, from the sketched solution.
+    sample_weight : array-like of shape (m,), optional
+    fit_intercept, penalty_factor, nonnegative
+        See :func:`build_problems`.
+    solver : str
+    settings : Settings, optional
+        Its tolerance is that of the sketched gap (1e-6), or of the full one (1e-4).
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sketchlasso as sl
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((60, 40))
+    >>> y = X[:, 0] - 2 * X[:, 1] + 0.1 * rng.standard_normal(60)
+    >>> path = sl.sqrt_lasso_path(X, y, None, alphas=[2.0])
+    >>> path.models.coef.indices
+    array([0, 1])
+    >>> bool(path.full_gap[0] <= 1e-4)
+    True
+    """
+    entries = rows_of(X)
+    Y = check_response(y, entries.shape[0])
+    rows = all_rows(len(Y))
+    if sample_weight is not None:
+        rows = rows.weighted(check_weights(sample_weight, len(Y)))
+    task = Task(
+        entries,
+        Y,
+        alphas=alphas,
+        alpha_min_ratio=alpha_min_ratio,
+        fit_intercept=fit_intercept,
+        penalty_factor=penalty_factor,
+        nonnegative=nonnegative,
+        solver=solver,
+        settings=settings,
+    )
+    fitted = fit_all(task, sketch, radius, rows, refine)
+    return Path(
+        models=fitted.fits.models,
+        alphas=fitted.alphas,
+        radii=fitted.policies,
+        radius=fitted.fits.radius,
+        primal=fitted.fits.primal,
+        dual=fitted.fits.dual,
+        relative_gap=fitted.fits.relative_gap,
+        n_iter=fitted.fits.n_iter,
+        status=fitted.fits.status,
+        seconds=fitted.fits.seconds,
+        _full={
+            "X": entries,
+            "Y": Y,
+            "sample_weight": sample_weight,
+            "fit_intercept": fit_intercept,
+            "penalty_factor": full_penalty_factor(sketch, penalty_factor, entries.shape[1]),
+            "nonnegative": nonnegative,
+        },
+    )

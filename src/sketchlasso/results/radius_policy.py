@@ -1,0 +1,86 @@
+"""What the radius of an instance shall be: a number, or a rule that finds one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, cast
+
+import numpy as np
+
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.sketch import Sketch
+
+__all__ = ["RadiusLike", "RadiusPolicy", "radius_policies"]
+
+RadiusLike: TypeAlias = "float | str | RadiusPolicy"
+
+
+@dataclass(frozen=True)
+class RadiusPolicy:
+    """A rule for the radius.
+
+    ``given``
+        The number `factor`; 0 is the non-robust model.
+    ``spectral``
+        `factor` times a bound on ||X - QP'||_2. With a factor of 1 the objective is never below
+        the full one: the paper's guarantee.
+    ``realised``
+        `factor` times ||(X - QP')w|| / ||w|| at the instance's own solution w, a fixed point.
+
+    Attributes
+    ----------
+    kind : {"given", "spectral", "realised"}
+    factor : float
+    """
+
+    kind: Literal["given", "spectral", "realised"]
+    factor: float = 1.0
+
+    def __str__(self) -> str:
+        if self.kind == "given":
+            return f"{self.factor:g}"
+        return self.kind if self.factor == 1.0 else f"{self.factor:g}*{self.kind}"
+
+    @classmethod
+    def parse(cls, value: RadiusLike) -> RadiusPolicy:
+        """Read ``0.5``, ``"spectral"``, ``"realised"``, ``"0.3*spectral"``, ``"2*realised"``."""
+        if isinstance(value, RadiusPolicy):
+            return value
+        try:
+            if not isinstance(value, str):
+                return cls._checked("given", float(value))
+            factor, star, name = value.replace(" ", "").rpartition("*")
+            if name == "spectral":
+                return cls._checked("spectral", float(factor) if star else 1.0)
+            if name == "realised":
+                return cls._checked("realised", float(factor) if star else 1.0)
+            return cls._checked("given", float(value))
+        except (TypeError, ValueError):
+            raise InvalidInputError(
+                f"radius={value!r} was given, but a number >= 0, 'spectral', 'realised' or a "
+                "multiple such as '0.3*spectral' is accepted; pass one of them."
+            ) from None
+
+    @classmethod
+    def _checked(
+        cls, kind: Literal["given", "spectral", "realised"], factor: float
+    ) -> RadiusPolicy:
+        if not 0 <= factor < np.inf:
+            raise ValueError(factor)
+        return cls(kind, factor)
+
+
+def radius_policies(
+    radii: RadiusLike | Sequence[RadiusLike] | None, sketch: Sketch | None
+) -> tuple[RadiusPolicy, ...]:
+    """Return the policies asked for; by default the number the sketch was given, or realised."""
+    if radii is None:
+        if sketch is not None and sketch.radius_kind == "given":
+            return (RadiusPolicy("given", sketch.radius),)
+        return (RadiusPolicy("realised"),)
+    one = isinstance(radii, str | RadiusPolicy) or not isinstance(radii, Sequence | np.ndarray)
+    wanted: list[Any] = [radii] if one else list(cast(Sequence[RadiusLike], radii))
+    if not wanted:
+        raise InvalidInputError("radii is empty; give at least one radius, or leave it out.")
+    return tuple(RadiusPolicy.parse(value) for value in wanted)

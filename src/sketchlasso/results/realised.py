@@ -1,0 +1,181 @@
+"""The radius that equals the sketch's error at the solution it leads to.
+
+    radius = factor * ||(A - QP')w(radius)|| / ||w(radius)||
+
+over the training rows of the instance, less their mean where there is an intercept. The spectral
+norm bounds the right-hand side for every w and is several times too large for the w at hand; a
+radius that size shrinks the coefficients for errors they do not make. The right-hand side falls
+as the radius grows, so there is one fixed point; a secant in log(radius) finds it in a few
+warm-started solves. It moves slowly with the penalty: every chain of penalties is searched at a
+few of them only, and interpolated between.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sketchlasso.data import DataMatrix
+from sketchlasso.instances import ProblemSet
+from sketchlasso.linalg.operator import LowRankResidual
+from sketchlasso.sketch import Sketch
+from sketchlasso.solve import Iterates, Settings, Solver, solve
+from sketchlasso.types import BoolArray, FloatArray, IntArray
+
+__all__ = ["RealisedError", "settle_radii"]
+
+# Penalties of a chain at which the fixed point is searched, about.
+ANCHORS = 8
+EVALUATIONS = 4
+SETTLED = 0.02
+# The search needs the error at the solution to a few digits only.
+SEARCH_TOL = 1e-4
+# Coefficients multiplied with X at a time.
+COLUMNS = 64
+FIRST_STEP = 0.7
+STEEPEST, FLATTEST = -3.0, -0.5
+
+
+@dataclass(frozen=True, eq=False)
+class RealisedError:
+    """Measures ||(A - QP')w|| / ||w|| of instances on their own training rows.
+
+    Attributes
+    ----------
+    residual : LowRankResidual
+        A - QP' for all rows of the sketch.
+    problems : ProblemSet
+    """
+
+    residual: LowRankResidual
+    problems: ProblemSet
+
+    @classmethod
+    def of(cls, sketch: Sketch, A: DataMatrix, problems: ProblemSet) -> RealisedError:
+        """The error of a sketch of A, seen by a set of problems."""
+        return cls(LowRankResidual(A, np.asarray(sketch.Q), np.asarray(sketch.P)), problems)
+
+    def __call__(self, coef: Any, instances: IntArray) -> FloatArray:
+        """Error (b,) of coefficients (b, n) of so many instances; NaN where they are zero."""
+        errors = np.full(len(instances), np.nan)
+        lengths = np.sqrt(np.asarray(coef.multiply(coef).sum(axis=1)).ravel())
+        for block in np.array_split(np.flatnonzero(lengths), -(-len(instances) // COLUMNS)):
+            if block.size == 0:
+                continue
+            W = np.ascontiguousarray(coef[block].toarray().T, dtype=self.residual.dtype)
+            missed = self.residual.matmat(W).astype(np.float64, copy=False)
+            for column, number in zip(missed.T, block, strict=True):
+                errors[number] = self._length(column, instances[number]) / lengths[number]
+        return errors
+
+    def _length(self, column: FloatArray, instance: int) -> float:
+        """Length of a column (m,) over the training rows, its mean taken out as the fit does."""
+        row_set = self.problems.rows[self.problems.row_set[instance]]
+        weights = row_set.weights
+        if weights is None:
+            weights = np.ones(len(column))
+            weights[row_set.removed] = 0.0
+        if self.problems.fit_intercept:
+            column = column - weights @ column / weights.sum()
+        return float(np.sqrt(weights @ column**2))
+
+
+def settle_radii(
+    problems: ProblemSet,
+    error: RealisedError,
+    factor: FloatArray,
+    chosen: BoolArray,
+    solver: Solver,
+    settings: Settings,
+) -> tuple[FloatArray, float]:
+    """Radii (B,) at their fixed points where chosen, as they are elsewhere, and the seconds.
+
+    Parameters
+    ----------
+    problems : ProblemSet
+        With radii to start from.
+    error : RealisedError
+    factor : ndarray of shape (B,)
+        Multiple of the realised error that is wanted.
+    chosen : ndarray of shape (B,)
+        Which instances follow the rule.
+    solver : str
+    settings : Settings
+        Of the solve to come; the search is content with less.
+    """
+    batch = problems.batch
+    radius = batch.radius.copy()
+    searched = np.flatnonzero(chosen & (radius > 0) & _anchored(problems))
+    seconds = 0.0
+    if searched.size == 0:
+        return radius, seconds
+    loose = replace(settings, tol=max(settings.tol, SEARCH_TOL), callback=None)
+    search = _Search(np.log(radius[searched]))
+    part, warm = batch.take(searched), None
+    for number in range(EVALUATIONS):
+        found = solve(replace(part, radius=search.radius), solver, loose, warm)
+        warm = Iterates(found.coef, found.dual_point, np.zeros_like(found.steps))
+        seconds += found.seconds
+        search.update(
+            factor[searched] * error(found.coef, searched), last=number + 1 == EVALUATIONS
+        )
+        if search.settled:
+            break
+    _spread(problems, searched, search, chosen, radius)
+    return radius, seconds
+
+
+def _anchored(problems: ProblemSet) -> BoolArray:
+    """Every few penalties of a chain, the last one included."""
+    count = problems.shape[3]
+    step = max(1, -(-count // ANCHORS))
+    return (problems.alpha_index % step == 0) | (problems.alpha_index == count - 1)
+
+
+class _Search:
+    """A secant in x = log(radius) for h(x) = log(error at x) - x = 0, instance by instance."""
+
+    def __init__(self, start: FloatArray) -> None:
+        self.x = start
+        self.before: tuple[FloatArray, FloatArray] | None = None
+        self.live = np.zeros(len(start), dtype=bool)
+        self.settled = False
+
+    @property
+    def radius(self) -> FloatArray:
+        return np.exp(self.x)
+
+    def update(self, error: FloatArray, last: bool) -> None:
+        """Take the errors at the present radii (NaN: the coefficients were zero), and move."""
+        self.live = np.isfinite(error) & (error > 0)
+        h = np.where(self.live, np.log(np.where(self.live, error, 1.0)) - self.x, np.nan)
+        self.settled = bool((np.abs(h[self.live]) < SETTLED).all() and self.live.any())
+        step = FIRST_STEP * h
+        if self.before is not None:
+            moved, change = self.x - self.before[0], h - self.before[1]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                slope = np.clip(change / moved, STEEPEST, FLATTEST)
+            step = np.where(np.isfinite(slope), -h / slope, step)
+        self.before = self.x, h
+        # Where even w = 0 was optimal the radius is too large to tell.
+        self.x = self.x + np.where(self.live, step, 0.0 if last else -np.log(4.0))
+
+
+def _spread(
+    problems: ProblemSet,
+    searched: IntArray,
+    search: _Search,
+    chosen: BoolArray,
+    radius: FloatArray,
+) -> None:
+    """Write the radii found into their chains, interpolated in log(alpha)."""
+    chain, level = problems.chain, np.log(np.maximum(problems.batch.alpha, 1e-300))
+    for number in np.unique(chain[searched]):
+        here = np.flatnonzero((chain == number) & chosen)
+        known = np.flatnonzero((chain[searched] == number) & search.live)
+        if known.size == 0:
+            known = np.flatnonzero(chain[searched] == number)
+        order = known[np.argsort(level[searched[known]])]
+        radius[here] = np.exp(np.interp(level[here], level[searched[order]], search.x[order]))

@@ -1,0 +1,218 @@
+"""Problems over a sketch solved and told in the terms of X, whoever has to be held out.
+
+A sketch that has not seen y serves all row sets, in one batch. One that has is made anew for
+every row set, from its training rows and their responses alone; the unsupervised part is shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sketchlasso.data import DataMatrix
+from sketchlasso.instances import (
+    ProblemSet,
+    RowSet,
+    RowSets,
+    all_rows,
+    build_problems,
+    penalty_grid,
+    weighted_rows,
+)
+from sketchlasso.results.models import LinearModels, linear_models
+from sketchlasso.results.radius_policy import RadiusPolicy
+from sketchlasso.results.realised import RealisedError, settle_radii
+from sketchlasso.sketch import Sketch, sketch_rows
+from sketchlasso.solve import Settings, Solver, solve
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = ["Fits", "SketchedRows", "grids_of", "join_fits", "sketched_rows", "solve_sketched"]
+
+# With a realised radius the l2 term shrinks with the penalty, and good penalties are small.
+REALISED_RATIO = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Fits:
+    """Solved instances as models of X, one row an instance.
+
+    Attributes
+    ----------
+    models : LinearModels
+    primal, dual, relative_gap : ndarray of shape (B,)
+        Of the problem that was solved: the sketched one, or the full one after refinement.
+    n_iter : ndarray of shape (B,)
+        Inner iterations spent.
+    status : ndarray of shape (B,)
+        Values of :class:`Status`.
+    radius : ndarray of shape (B,)
+        Radius that every instance was solved with.
+    seconds : float
+        Spent in the solver, the search for radii included.
+    """
+
+    models: LinearModels
+    primal: FloatArray
+    dual: FloatArray
+    relative_gap: FloatArray
+    n_iter: IntArray
+    status: IntArray
+    radius: FloatArray
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class SketchedRows:
+    """A sketch of some rows of the data, and the row sets to be solved on it.
+
+    Attributes
+    ----------
+    sketch : Sketch
+    rows : ndarray of shape (r,) or None
+        Rows of the data that the sketch's rows are; None for all.
+    row_sets : RowSets
+        In the numbering of the sketch's rows.
+    """
+
+    sketch: Sketch
+    rows: IntArray | None
+    row_sets: RowSets
+
+    def select(self, values: Any) -> Any:
+        """Rows of X or Y that belong to the sketch."""
+        return values if self.rows is None else values[self.rows]
+
+
+def sketched_rows(
+    sketch: Sketch, X: Any, Y: FloatArray, rows: RowSets, policies: Sequence[RadiusPolicy]
+) -> Iterator[SketchedRows]:
+    """The sketches on which the row sets are solved, none of which has seen what it must not."""
+    bound = any(policy.kind == "spectral" for policy in policies)
+    if not sketch.response_rank:
+        yield SketchedRows(sketch.with_spectral_radius(X) if bound else sketch, None, rows)
+        return
+    for row_set in rows:
+        train, weights = _training(row_set, len(Y))
+        own = sketch_rows(
+            sketch,
+            X[train],
+            Y[train],
+            train,
+            weights=weights,
+            radius="spectral" if bound else "realised",
+            random_state=sketch.seed,
+        )
+        local = all_rows(len(train)) if weights is None else weighted_rows(weights)
+        yield SketchedRows(own, train, local)
+
+
+def _training(row_set: RowSet, n_samples: int) -> tuple[IntArray, FloatArray | None]:
+    """Rows that train, and their weights."""
+    if row_set.weights is None:
+        return row_set.train(n_samples), None
+    train = np.flatnonzero(row_set.weights)
+    return train, row_set.weights[train]
+
+
+def grids_of(
+    sketch: Sketch,
+    X: Any,
+    Y: FloatArray,
+    policies: Sequence[RadiusPolicy],
+    alphas: Any,
+    ratio: float | None,
+    **options: Any,
+) -> FloatArray | Any:
+    """Penalties (t, policies, a): those given, or automatic ones of the problem on all rows."""
+    if not isinstance(alphas, int | np.integer):
+        return alphas
+    if any(policy.kind == "spectral" for policy in policies):
+        sketch = sketch.with_spectral_radius(X)
+    # At a realised radius the first features enter where they would without any radius.
+    levels = np.array(
+        [0.0 if policy.kind == "realised" else _level(policy, sketch) for policy in policies]
+    )
+    usual = 1e-2 if sketch.n_samples < sketch.n_features else 1e-3
+    ratios = [REALISED_RATIO if policy.kind == "realised" else usual for policy in policies]
+    return penalty_grid(
+        sketch, Y, int(alphas), ratios if ratio is None else ratio, radii=levels, **options
+    )
+
+
+def _level(policy: RadiusPolicy, sketch: Sketch) -> float:
+    return policy.factor if policy.kind == "given" else policy.factor * sketch.radius
+
+
+def solve_sketched(
+    part: SketchedRows,
+    X: Any,
+    Y: FloatArray,
+    policies: Sequence[RadiusPolicy],
+    *,
+    solver: Solver = "newton",
+    settings: Settings | None = None,
+    **options: Any,
+) -> tuple[ProblemSet, Fits]:
+    """Solve the row sets of one sketch, radii settled as the policies ask.
+
+    Parameters
+    ----------
+    part : SketchedRows
+    X : array or sparse matrix of shape (m, n)
+        All rows of the data.
+    Y : ndarray of shape (m, t)
+    policies : sequence of RadiusPolicy
+    solver : str
+    settings : Settings, optional
+    options
+        Of :func:`build_problems`, `alphas` among them.
+    """
+    settings = settings or Settings()
+    own, target = part.select(X), part.select(Y)
+    A = DataMatrix(DataMatrix.of(own).storage, part.sketch.transform)
+    realised = np.array([policy.kind == "realised" for policy in policies])
+    start = part.sketch.typical_error(A) if realised.any() else 0.0
+    levels = [
+        policy.factor * start if policy.kind == "realised" else _level(policy, part.sketch)
+        for policy in policies
+    ]
+    problems = build_problems(part.sketch, target, radii=levels, rows=part.row_sets, **options)
+    chosen = realised[problems.radius_index]
+    spent = 0.0
+    if chosen.any() and start > 0:
+        factor = np.array([policy.factor for policy in policies])[problems.radius_index]
+        error = RealisedError.of(part.sketch, A, problems)
+        radius, spent = settle_radii(problems, error, factor, chosen, solver, settings)
+        problems = replace(problems, batch=replace(problems.batch, radius=radius))
+    solution = solve(problems.batch, solver, settings, chain=problems.chain)
+    solution.warn_if_unsolved()
+    models = linear_models(problems, solution.coef, part.sketch.transform, own)
+    return problems, Fits(
+        models=models,
+        primal=solution.primal,
+        dual=solution.dual,
+        relative_gap=solution.relative_gap,
+        n_iter=solution.steps,
+        status=solution.status,
+        radius=problems.batch.radius,
+        seconds=solution.seconds + spent,
+    )
+
+
+def join_fits(parts: Sequence[Fits]) -> Fits:
+    """Fits of several parts one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    numbers = ("primal", "dual", "relative_gap", "n_iter", "status", "radius")
+    return Fits(
+        models=LinearModels(
+            coef=sparse.csr_array(sparse.vstack([part.models.coef for part in parts])),
+            intercept=np.concatenate([part.models.intercept for part in parts]),
+        ),
+        seconds=sum(part.seconds for part in parts),
+        **{name: np.concatenate([getattr(part, name) for part in parts]) for name in numbers},
+    )
