@@ -24,6 +24,11 @@ BENCHMARKS = {
     "iteration_cost": "iteration_cost",
     "rank_one": "rank_one",
     "screening": "screening",
+    "exact": "exact",
+    "sparse_lowrank": "sparse_lowrank",
+    "accuracy": "accuracy",
+    "certificate": "certificate",
+    "leakage": "leakage",
 }
 
 

@@ -65,7 +65,8 @@ def folds(n_samples: int, count: int = 5) -> list[tuple[np.ndarray, np.ndarray]]
     return list(KFold(count, shuffle=True, random_state=SEED).split(np.zeros(n_samples)))
 
 
-def _sparse(*parts: str) -> Any:
+def sparse_file(*parts: str) -> Any:
+    """A stored sparse matrix as CSR of doubles."""
     return sparse.csr_matrix(sparse.load_npz(data_file(*parts)), dtype=np.float64)
 
 
@@ -83,21 +84,25 @@ def _held_out(name: str, X: Any, y: np.ndarray) -> Split:
 
 
 def _rcv1() -> Split:
-    X, labels = _sparse("rcv1", "rcv1_X.npz"), np.load(data_file("rcv1", "rcv1_labels.npz"))
+    X, labels = sparse_file("rcv1", "rcv1_X.npz"), np.load(data_file("rcv1", "rcv1_labels.npz"))
     keep = np.flatnonzero(labels["y_binary"])
     return _held_out("rcv1", X[keep], labels["y_binary"][keep].astype(np.float64))
 
 
-def _weighted_text(name: str, counts: Any, y: np.ndarray, test: Any, y_test: np.ndarray) -> Split:
-    """Counts as tf-idf, the weights learnt on the training rows."""
+def weighted_counts(counts: Any, test: Any) -> tuple[Any, Any]:
+    """Counts as tf-idf, rows of unit length, the weights learnt on the training rows."""
     weigh = TfidfTransformer(sublinear_tf=True).fit(counts)
-    X, X_test = (sparse.csr_matrix(weigh.transform(part)) for part in (counts, test))
+    return sparse.csr_matrix(weigh.transform(counts)), sparse.csr_matrix(weigh.transform(test))
+
+
+def _weighted_text(name: str, counts: Any, y: np.ndarray, test: Any, y_test: np.ndarray) -> Split:
+    X, X_test = weighted_counts(counts, test)
     return _shuffled(name, X, y, X_test, y_test)
 
 
 def _news() -> Split:
     folder = "20news_bydate"
-    X, X_test = (_sparse(folder, f"{part}_counts.npz") for part in ("train", "test"))
+    X, X_test = (sparse_file(folder, f"{part}_counts.npz") for part in ("train", "test"))
     labels = np.load(data_file(folder, "labels.npz"))
     names = data_file(folder, "group_names.txt").read_text(encoding="utf-8").split()
     computers = [number for number, group in enumerate(names) if group.startswith("comp.")]
@@ -108,7 +113,7 @@ def _news() -> Split:
 
 
 def _imdb() -> Split:
-    X, X_test = (_sparse("imdb", f"{part}_counts.npz") for part in ("train", "test"))
+    X, X_test = (sparse_file("imdb", f"{part}_counts.npz") for part in ("train", "test"))
     labels = np.load(data_file("imdb", "ratings.npz"))
     y, y_test = (labels[part].astype(np.float64) for part in ("y_train", "y_test"))
     return _weighted_text("imdb", X, y, X_test, y_test)
@@ -116,7 +121,7 @@ def _imdb() -> Split:
 
 def _gisette_like() -> Split:
     X, X_test = (
-        _sparse("gisette", f"gisette_like_{part}_X.npz").toarray() / 999.0
+        sparse_file("gisette", f"gisette_like_{part}_X.npz").toarray() / 999.0
         for part in ("train", "valid")
     )
     labels = np.load(data_file("gisette", "gisette_like_labels.npz"))

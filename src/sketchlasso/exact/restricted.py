@@ -22,7 +22,7 @@ from sketchlasso.types import FloatArray, IntArray
 __all__ = ["Restricted", "improve"]
 
 # A Cholesky factor of size a costs about as much as a / SIZE_OF_A_SWEEP sweeps.
-SIZE_OF_A_SWEEP = 40
+SIZE_OF_A_SWEEP = 200
 FEWEST_SWEEPS = 5
 MOST_NEWTON_STEPS = 30
 

@@ -163,7 +163,8 @@ def cross_validate(
         else 1e-2.
     radii : float, str, RadiusPolicy or a sequence of them, optional
         What to try: numbers, ``"spectral"``, ``"realised"``, multiples as ``"0.3*spectral"``.
-        By default the number the sketch was given, else ``"realised"``.
+        By default the number the sketch was given, else 0.1, 0.3, 1 and 3 times the realised
+        radius; ``"realised"`` alone takes a quarter of the time.
     refine : {"exact"}, optional
         Take the sketched solutions as starting points and solve the full problems.
     sample_weight : array-like of shape (m,), optional

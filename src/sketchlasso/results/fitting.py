@@ -112,7 +112,8 @@ def fit_all(
                 "sketch error to guard against; leave the radius out, or give a sketch."
             )
         return _fit_exact(task, _exact_grid(task), rows)
-    policies = radius_policies(radii, sketch)
+    judged = any(len(row_set.test) for row_set in rows)
+    policies = radius_policies(radii, sketch, search=judged and refine is None)
     if refine and len(policies) > 1:
         raise InvalidInputError(
             f"{len(policies)} radii were given with refine='exact', but the full problem has "

@@ -71,13 +71,23 @@ class RadiusPolicy:
         return cls(kind, factor)
 
 
+# Multiples of the realised radius that cross-validation chooses from: text likes more of the
+# ridge that the robust term is, tall data less; docs/accuracy.md has the table.
+SEARCHED = (0.1, 0.3, 1.0, 3.0)
+
+
 def radius_policies(
-    radii: RadiusLike | Sequence[RadiusLike] | None, sketch: Sketch | None
+    radii: RadiusLike | Sequence[RadiusLike] | None, sketch: Sketch | None, *, search: bool = False
 ) -> tuple[RadiusPolicy, ...]:
-    """Return the policies asked for; by default the number the sketch was given, or realised."""
+    """Return the policies asked for.
+
+    By default the number the sketch was given, or realised; multiples of it to `search` from.
+    """
     if radii is None:
         if sketch is not None and sketch.radius_kind == "given":
             return (RadiusPolicy("given", sketch.radius),)
+        if search and (sketch is None or sketch.radius > 0):
+            return tuple(RadiusPolicy("realised", factor) for factor in SEARCHED)
         return (RadiusPolicy("realised"),)
     one = isinstance(radii, str | RadiusPolicy) or not isinstance(radii, Sequence | np.ndarray)
     wanted: list[Any] = [radii] if one else list(cast(Sequence[RadiusLike], radii))

@@ -29,7 +29,7 @@ __all__ = ["RealisedError", "settle_radii"]
 # Penalties of a chain at which the fixed point is searched, about.
 ANCHORS = 8
 EVALUATIONS = 4
-SETTLED = 0.02
+SETTLED = 0.05
 # The search needs the error at the solution to a few digits only.
 SEARCH_TOL = 1e-4
 # Coefficients multiplied with X at a time.
@@ -115,7 +115,9 @@ def settle_radii(
     search = _Search(np.log(radius[searched]))
     part, warm = batch.take(searched), None
     for number in range(EVALUATIONS):
-        found = solve(replace(part, radius=search.radius), solver, loose, warm)
+        # The first solves start from their neighbours, the others from themselves.
+        chain = problems.chain[searched] if warm is None else None
+        found = solve(replace(part, radius=search.radius), solver, loose, warm, chain)
         warm = Iterates(found.coef, found.dual_point, np.zeros_like(found.steps))
         seconds += found.seconds
         search.update(

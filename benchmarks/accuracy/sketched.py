@@ -1,0 +1,175 @@
+"""Our contenders: the full square-root LASSO, the paper's sketch, and the response-aware one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+import sketchlasso as sl
+from benchmarks.accuracy.fitted import Fitted, Path, Stopwatch, stack
+from benchmarks.accuracy.scoring import choose
+from benchmarks.accuracy.splits import Training
+from sketchlasso.sketch.response import response_share
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a sketched column works: its rank, whether it looks at y, and the radii it tries."""
+
+    rank: int
+    sees_response: bool
+    radii: tuple[str, ...]
+
+    @property
+    def spectral_shares(self) -> list[float | None]:
+        """Each radius as a share of the spectral one, None where it is not one."""
+        return [_spectral_share(policy) for policy in self.radii]
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """Cross-validation of one label: predictions (m, radii, alphas), penalties, the sketch."""
+
+    y: np.ndarray
+    sketch: sl.Sketch | None
+    predictions: np.ndarray
+    alphas: np.ndarray
+    radii: tuple[sl.RadiusPolicy, ...]
+
+    @property
+    def empty(self) -> bool:
+        """Whether the radius leaves no feature at any penalty."""
+        return not self.radii
+
+
+def full(training: Training) -> Fitted:
+    """The square-root LASSO on all of the data, solved exactly."""
+    return _fit(training, None, [None] * training.Y.shape[1], Stopwatch())
+
+
+def sketched(recipe: Recipe, training: Training) -> Fitted:
+    """A sketch of the training rows, and everything else on the sketch."""
+    watch = Stopwatch()
+    with watch.time("sketch"):
+        sketches = _sketches(recipe, training)
+    return _fit(training, recipe, sketches, watch)
+
+
+def _sketches(recipe: Recipe, training: Training) -> list[sl.Sketch]:
+    """One sketch a label; the labels share it, or its common part, where there are several."""
+    X, labels, seed = training.X, training.Y.T, training.seed
+    rank = min(recipe.rank, *X.shape)
+    if not recipe.sees_response:
+        return [sl.sketch(X, rank=rank, random_state=seed)] * len(labels)
+    radius: Any = "realised" if None in recipe.spectral_shares else "spectral"
+    options: dict[str, Any] = {"radius": radius, "random_state": seed}
+    if len(labels) == 1:
+        return [sl.sketch(X, labels[0], method="response", rank=rank, **options)]
+    directions = response_share(rank)
+    base = sl.sketch(X, rank=max(rank - directions, 1), radius=0, random_state=seed)
+    return [sl.extend_sketch(base, X, y, directions=directions, **options) for y in labels]
+
+
+def _fit(
+    training: Training,
+    recipe: Recipe | None,
+    sketches: list[sl.Sketch] | list[None],
+    watch: Stopwatch,
+) -> Fitted:
+    with watch.time("choose"):
+        searches = [
+            _search(training, recipe, y, made)
+            for y, made in zip(training.Y.T, sketches, strict=True)
+        ]
+        points = choose(training, np.stack([search.predictions for search in searches], axis=1))
+    chosen = list(zip(searches, points, strict=True))
+    with watch.time("refit"):
+        paths = [_path(training, search, point, [search.alphas[point]]) for search, point in chosen]
+    gaps = [path.full_gap[0] for path in paths if path is not None]
+    return Fitted(
+        stack([_models(path, search) for path, search in zip(paths, searches, strict=True)]),
+        [float(search.alphas[point]) for search, point in chosen],
+        [point[1] == training.grid.count - 1 for point in points],
+        watch.seconds,
+        radii=[float(path.radius[0]) for path in paths if path is not None],
+        policies=[str(search.radii[point[0]]) for search, point in chosen if not search.empty],
+        gap=float(np.max(gaps)) if gaps else np.nan,
+        note=_note(searches),
+        paths=partial(_whole_paths, training, chosen),
+    )
+
+
+def _search(
+    training: Training, recipe: Recipe | None, y: np.ndarray, made: sl.Sketch | None
+) -> Search:
+    options: dict[str, Any] = {"alpha_min_ratio": training.grid.ratio}
+    if recipe is not None and made is not None:
+        shape = len(recipe.radii), training.grid.count
+        if _leaves_nothing(recipe, made, y):
+            return Search(y, made, np.full((len(y), *shape), y.mean()), np.zeros(shape), ())
+        options = {"alpha_min_ratio": training.grid.sketch_ratio, "radii": list(recipe.radii)}
+    metric: Any = training.metric
+    found = sl.cross_validate(
+        made,
+        training.X,
+        y,
+        cv=training.folds,
+        metrics=(metric,),
+        alphas=training.grid.count,
+        **options,
+    )
+    return Search(y, made, found.predictions[:, 0], found.alphas[0], found.radii)
+
+
+def _leaves_nothing(recipe: Recipe, made: sl.Sketch, y: np.ndarray) -> bool:
+    """Whether zero is optimal at every penalty for the smallest of the spectral radii."""
+    shares = [share for share in recipe.spectral_shares if share is not None]
+    if len(shares) < len(recipe.radii):
+        return False
+    smallest = made.radius * min(shares)
+    problem = sl.build_problems(made, y, alphas=[1.0], radii=[smallest])
+    return bool(sl.alpha_max(problem.batch)[0] <= 0)
+
+
+def _spectral_share(policy: str) -> float | None:
+    """0.3 for "0.3*spectral", None for what is not a share of the spectral radius."""
+    factor, _, name = policy.rpartition("*")
+    return float(factor or 1.0) if name == "spectral" else None
+
+
+def _path(training: Training, search: Search, point: tuple[int, ...], alphas: Any) -> Any:
+    """Fits on all training rows at the chosen radius, or None where no feature can enter."""
+    if search.empty:
+        return None
+    options: dict[str, Any] = {}
+    if search.sketch is not None:
+        options["radius"] = search.radii[point[0]]
+    return sl.sqrt_lasso_path(training.X, search.y, search.sketch, alphas=alphas, **options)
+
+
+def _models(path: Any, search: Search) -> sl.LinearModels:
+    if path is not None:
+        return path.models
+    assert search.sketch is not None
+    empty = sparse.csr_array((1, search.sketch.n_features))
+    return sl.LinearModels(empty, np.array([search.y.mean()]))
+
+
+def _whole_paths(training: Training, chosen: list[tuple[Search, tuple[int, ...]]]) -> list[Path]:
+    """Every penalty at the chosen radius; an empty model repeats itself."""
+    paths = []
+    for search, point in chosen:
+        alphas = search.alphas[point[0]]
+        path = _path(training, search, point, alphas)
+        models = _models(path, search)
+        paths.append(Path(alphas, stack([models] * len(alphas)) if path is None else models))
+    return paths
+
+
+def _note(searches: list[Search]) -> str:
+    count = sum(search.empty for search in searches)
+    return f"the radius leaves no feature for {count} of {len(searches)} labels" if count else ""
