@@ -9,7 +9,8 @@
 
     UserWarning
     |-- InaccurateWarning                     a result whose duality gap missed the tolerance
-    +-- EmptyGridWarning                      a radius so large that w = 0 at every penalty
+    |-- EmptyGridWarning                      a radius so large that w = 0 at every penalty
+    +-- GridEdgeWarning                       the best penalty lies at an end of the grid
 
 Non-convergence is a status of the solution, never an exception.
 """
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 __all__ = [
     "EmptyGridWarning",
+    "GridEdgeWarning",
     "InaccurateWarning",
     "InvalidInputError",
     "MissingExtraError",
@@ -54,3 +56,7 @@ class InaccurateWarning(UserWarning):
 
 class EmptyGridWarning(UserWarning):
     """A radius makes w = 0 optimal at every penalty, so its part of the grid is empty."""
+
+
+class GridEdgeWarning(UserWarning):
+    """The best penalty lies at an end of the grid, so a better one may lie beyond."""

@@ -106,17 +106,18 @@ def penalty_grid(
     alpha_min_ratio: ArrayLike | None = None,
     *,
     radii: FloatArray,
+    rows: RowSets | None = None,
     fit_intercept: bool = True,
     **options: Any,
 ) -> FloatArray:
     """Automatic penalties (t, radii, count) of responses Y (m, t), from alpha_max down.
 
-    Largest penalties are those of the problem on all rows; `alpha_min_ratio` may be one number
-    or one for each radius. See :func:`build_problems` for the rest.
+    Largest penalties are those of the problem on all rows (on the first row set, where given,
+    for weights); `alpha_min_ratio` may be one number or one for each radius.
     """
     if alpha_min_ratio is None:
         alpha_min_ratio = 1e-2 if sketch.n_samples < sketch.n_features else 1e-3
-    whole = reduce_row_sets(sketch.Q, Y, all_rows(sketch.n_samples), fit_intercept)
+    whole = reduce_row_sets(sketch.Q, Y, rows or all_rows(sketch.n_samples), fit_intercept)
     largest = _largest_alphas(sketch.P, whole, radii, options)
     _refuse_empty_grid(largest, radii)
     return alpha_grid(largest, count, alpha_min_ratio)

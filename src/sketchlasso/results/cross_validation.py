@@ -22,6 +22,8 @@ from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Choice", "CrossValidation", "cross_validate"]
 
+TIE = 1e-10
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -103,7 +105,10 @@ class CrossValidation:
         name = metric or self.first_metric
         sign = -1.0 if greater_is_better(name) else 1.0
         cost = sign * self.mean(name)[response]
-        radius_index, alpha_index = np.unravel_index(np.nanargmin(cost), cost.shape)
+        # Scores that differ by rounding only are a tie, and the larger penalty wins it.
+        lowest = np.nanmin(cost)
+        tied = cost <= lowest + TIE * max(1.0, abs(lowest))
+        radius_index, alpha_index = np.unravel_index(np.argmax(tied), cost.shape)
         if rule == "1se":
             error = self.standard_error(name)[response, radius_index, alpha_index]
             line = cost[radius_index]
@@ -193,6 +198,7 @@ def cross_validate(
     task = Task(
         entries,
         Y,
+        weights=weights,
         alphas=alphas,
         alpha_min_ratio=alpha_min_ratio,
         fit_intercept=fit_intercept,

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.exact import ExactSolution, exact_alpha_max, solve_exact
-from sketchlasso.instances import RowSets
+from sketchlasso.instances import RowSets, all_rows
 from sketchlasso.instances.grid import alpha_grid, check_alphas
 from sketchlasso.results.models import LinearModels
 from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy, radius_policies
@@ -34,6 +34,8 @@ class Task:
     ----------
     X : ndarray or csr_array of shape (m, n)
     Y : ndarray of shape (m, t)
+    weights : ndarray of shape (m,) or None
+        Of all rows; row sets carry them too.
     alphas : int or array-like of shape (a,)
     alpha_min_ratio : float or None
     fit_intercept : bool
@@ -45,6 +47,7 @@ class Task:
 
     X: Any
     Y: FloatArray
+    weights: FloatArray | None
     alphas: int | ArrayLike
     alpha_min_ratio: float | None = None
     fit_intercept: bool = True
@@ -52,6 +55,12 @@ class Task:
     nonnegative: bool = False
     solver: Solver = "newton"
     settings: Settings | None = None
+
+    @property
+    def all_rows(self) -> RowSets:
+        """Every row, with its weight."""
+        rows = all_rows(len(self.Y))
+        return rows if self.weights is None else rows.weighted(self.weights)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -134,7 +143,14 @@ def _fit_sketched(
             "pass the X that was sketched"
         )
     grids = grids_of(
-        sketch, task.X, task.Y, policies, task.alphas, task.alpha_min_ratio, **task.options
+        sketch,
+        task.X,
+        task.Y,
+        policies,
+        task.alphas,
+        task.alpha_min_ratio,
+        rows=task.all_rows,
+        **task.options,
     )
     parts, grid = [], None
     for part in sketched_rows(sketch, task.X, task.Y, rows, policies):
@@ -164,7 +180,8 @@ def _exact_grid(task: Task) -> FloatArray:
     ratio = task.alpha_min_ratio
     if ratio is None:
         ratio = 1e-2 if m < n else 1e-3
-    return alpha_grid(exact_alpha_max(task.X, task.Y, **task.options), int(task.alphas), ratio)
+    largest = exact_alpha_max(task.X, task.Y, rows=task.all_rows, **task.options)
+    return alpha_grid(largest, int(task.alphas), ratio)
 
 
 def full_penalty_factor(

@@ -133,12 +133,12 @@ def sqrt_lasso_path(
     """
     entries = rows_of(X)
     Y = check_response(y, entries.shape[0])
-    rows = all_rows(len(Y))
-    if sample_weight is not None:
-        rows = rows.weighted(check_weights(sample_weight, len(Y)))
+    weights = None if sample_weight is None else check_weights(sample_weight, len(Y))
+    rows = all_rows(len(Y)) if weights is None else all_rows(len(Y)).weighted(weights)
     task = Task(
         entries,
         Y,
+        weights=weights,
         alphas=alphas,
         alpha_min_ratio=alpha_min_ratio,
         fit_intercept=fit_intercept,

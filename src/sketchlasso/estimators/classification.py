@@ -1,0 +1,284 @@
+"""Classification by square-root LASSO regression on targets of +1 and -1."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.estimators.base import (
+    ACCEPTED,
+    LinearModelMixin,
+    ResponseFit,
+    check_penalty_factor,
+    fit_response,
+    keep_fits,
+)
+from sketchlasso.estimators.callbacks import CallbackSupport, reported
+from sketchlasso.estimators.regression import penalties
+from sketchlasso.estimators.selection import choose, keep_choices
+from sketchlasso.estimators.task import prepare, sketches
+from sketchlasso.types import FloatArray
+
+__all__ = ["SqrtLassoClassifier", "SqrtLassoClassifierCV"]
+
+
+class _SignClassifier(CallbackSupport, ClassifierMixin, LinearModelMixin):
+    """Decisions by the sign, or by the largest, of linear functions."""
+
+    classes_: Any
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Signed scores, positive for ``classes_[1]`` where there are two classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        scores = self._linear(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> Any:
+        """Predict class labels.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        scores = self.decision_function(X)
+        chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)
+        return self.classes_[chosen]
+
+    def _targets(self, y: Any) -> FloatArray:
+        """Y (m, 1) of +1 for the second of two classes, else (m, classes) one against the rest."""
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise InvalidInputError(
+                f"y holds one class only, {self.classes_[0]!r}, but a classifier needs samples of "
+                "at least 2 classes; give rows of another class as well."
+            )
+        if len(self.classes_) == 2:
+            return np.where(codes == 1, 1.0, -1.0)[:, None]
+        return np.where(codes[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
+
+
+class SqrtLassoClassifier(_SignClassifier):
+    """Square-root LASSO on +1/-1 targets, one against the rest where there are several classes.
+
+    All classes share the directions of the sketch that do not know y.
+
+    Parameters
+    ----------
+    alpha : float, array-like of shape (n_classes,) or "pivotal"
+    fit_intercept, standardize, penalty_factor, positive, rank, sketch, radius, refine, relaxed
+        See :class:`SqrtLasso`.
+    solver, tol, n_jobs, random_state, verbose
+        See :class:`SqrtLasso`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+    alpha_, radius_, dual_gap_, full_gap_ : ndarray of shape (1,) or (n_classes,)
+    sketch_, n_iter_, sparse_coef_, n_features_in_, feature_names_in_
+        See :class:`SqrtLasso`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sketchlasso import SqrtLassoClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> bool(SqrtLassoClassifier(alpha=1.0).fit(X, y).score(X, y) > 0.75)
+    True
+    """
+
+    def __init__(
+        self,
+        alpha: float | ArrayLike | Literal["pivotal"] = "pivotal",
+        *,
+        fit_intercept: bool = True,
+        standardize: bool = False,
+        penalty_factor: ArrayLike | None = None,
+        positive: bool = False,
+        rank: int = 50,
+        sketch: Any = "auto",
+        radius: Any = None,
+        refine: Literal["exact"] | None = None,
+        relaxed: bool = False,
+        solver: Any = "newton",
+        tol: float = 1e-6,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.penalty_factor = penalty_factor
+        self.positive = positive
+        self.rank = rank
+        self.sketch = sketch
+        self.radius = radius
+        self.refine = refine
+        self.relaxed = relaxed
+        self.solver = solver
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @reported
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> SqrtLassoClassifier:
+        """Fit one model, or one a class.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Class labels of any kind.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        SqrtLassoClassifier
+        """
+        X, y = validate_data(self, X, y, **ACCEPTED)
+        check_penalty_factor(self, X.shape[1])
+        Y = self._targets(y)
+        data = prepare(X, Y, sample_weight, self.standardize)
+        alphas = penalties(self.alpha, data, self.fit_intercept)
+        fits: list[ResponseFit] = []
+        self.sketch_ = None
+        for columns, own in sketches(self, data):
+            self.sketch_ = own if not fits else self.sketch_
+            for column in np.split(columns, len(columns)):
+                fits.append(fit_response(self, data, column, own, alphas[column], self.radius))
+        keep_fits(self, fits, single=False, dtype=X.dtype)
+        return self
+
+
+class SqrtLassoClassifierCV(_SignClassifier):
+    """Square-root LASSO classifier with penalty and radius chosen by cross-validation.
+
+    Every class has its own penalty; folds are stratified by class unless `cv` says otherwise.
+
+    Parameters
+    ----------
+    alphas, alpha_min_ratio, cv, selection
+        See :class:`SqrtLassoCV`.
+    scoring : {"accuracy", "f1", "auc", "mse"}
+        What decides, for each class against the rest.
+    fit_intercept, standardize, penalty_factor, positive, rank, sketch, radius, refine, relaxed
+        See :class:`SqrtLassoCV`.
+    solver, tol, n_jobs, random_state, verbose
+        See :class:`SqrtLasso`.
+
+    Attributes
+    ----------
+    classes_, coef_, intercept_, radius_, dual_gap_, full_gap_
+        See :class:`SqrtLassoClassifier`.
+    alpha_, alpha_min_, alpha_1se_ : ndarray of shape (1,) or (n_classes,)
+    alphas_ : ndarray of shape (1 or n_classes, n_alphas)
+    mse_path_, score_path_ : ndarray of shape (1 or n_classes, n_alphas, n_folds)
+    oof_decision_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        Out-of-fold decision values.
+    sketch_, n_iter_, sparse_coef_, n_features_in_, feature_names_in_
+        See :class:`SqrtLasso`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sketchlasso import SqrtLassoClassifierCV
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = SqrtLassoClassifierCV(standardize=True, alphas=30).fit(X, y)
+    >>> bool(model.score(X, y) > 0.95)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        alphas: int | ArrayLike = 100,
+        alpha_min_ratio: float | None = None,
+        cv: Any = None,
+        scoring: Literal["accuracy", "f1", "auc", "mse"] = "accuracy",
+        selection: Literal["min", "1se"] = "min",
+        fit_intercept: bool = True,
+        standardize: bool = False,
+        penalty_factor: ArrayLike | None = None,
+        positive: bool = False,
+        rank: int = 50,
+        sketch: Any = "auto",
+        radius: Any = None,
+        refine: Literal["exact"] | None = None,
+        relaxed: bool = False,
+        solver: Any = "newton",
+        tol: float = 1e-6,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.alphas = alphas
+        self.alpha_min_ratio = alpha_min_ratio
+        self.cv = cv
+        self.scoring = scoring
+        self.selection = selection
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.penalty_factor = penalty_factor
+        self.positive = positive
+        self.rank = rank
+        self.sketch = sketch
+        self.radius = radius
+        self.refine = refine
+        self.relaxed = relaxed
+        self.solver = solver
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @reported
+    def fit(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: Any = None
+    ) -> SqrtLassoClassifierCV:
+        """Choose penalties and radii by cross-validation, then fit on all rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Class labels of any kind.
+        sample_weight : array-like of shape (n_samples,), optional
+        groups : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        SqrtLassoClassifierCV
+        """
+        X, y = validate_data(self, X, y, ensure_min_samples=2, **ACCEPTED)
+        check_penalty_factor(self, X.shape[1])
+        Y = self._targets(y)
+        data = prepare(X, Y, sample_weight, self.standardize, drop=False)
+        fits, choices = choose(self, data, y, groups)
+        keep_fits(self, fits, single=False, dtype=X.dtype)
+        keep_choices(self, choices, single=False)
+        self.oof_decision_ = self.__dict__.pop("oof_prediction_")
+        if len(self.classes_) == 2:
+            self.oof_decision_ = self.oof_decision_[:, 0]
+        return self

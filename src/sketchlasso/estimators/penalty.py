@@ -1,0 +1,157 @@
+"""Penalties in other people's units, and the one that needs no data to be chosen."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import norm
+
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.types import FloatArray
+
+__all__ = ["PenaltyScale", "convert_alpha", "pivotal_alpha"]
+
+PenaltyScale: TypeAlias = Literal[
+    "sketchlasso", "skglm", "pycasso", "statsmodels", "scikit-learn", "celer", "glmnet"
+]
+# Belloni, Chernozhukov and Wang recommend these for the square-root LASSO.
+SLACK = 1.1
+FAILURE = 0.05
+
+
+def pivotal_alpha(
+    X: Any,
+    *,
+    slack: float = SLACK,
+    failure: float = FAILURE,
+    sample_weight: ArrayLike | None = None,
+    fit_intercept: bool = True,
+) -> float:
+    """Penalty that outweighs the noise with probability 1 - failure, whatever its level.
+
+        alpha = slack * Phi^-1(1 - failure / (2 n)) * max_j sqrt( mean_i x_ij^2 )
+
+    At the true coefficients the residual is the noise e, and x_j'e / ||e|| does not depend on
+    the noise level: for normal noise it is close to normal with the root mean square of x_j as
+    its standard deviation. The penalty exceeds the largest of n such numbers, by `slack`.
+
+    A. Belloni, V. Chernozhukov and L. Wang, "Square-root lasso: pivotal recovery of sparse
+    signals via conic programming", Biometrika 98 (2011), whose lambda is sqrt(m) times this
+    for columns of mean square one.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (m, n)
+    slack : float
+        Their c.
+    failure : float
+        Their alpha, the probability of falling short.
+    sample_weight : array-like of shape (m,), optional
+    fit_intercept : bool
+        Whether columns are taken about their means.
+
+    Returns
+    -------
+    float
+    """
+    if not (slack > 0 and 0 < failure < 1):
+        raise InvalidInputError(
+            f"slack={slack!r} and failure={failure!r} were given, but slack > 0 and a probability "
+            "strictly between 0 and 1 are accepted."
+        )
+    m, n = X.shape
+    weights = np.ones(m) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    size = float(column_scales(X, weights, fit_intercept).max(initial=0.0))
+    return slack * float(norm.ppf(1.0 - failure / (2 * n))) * size
+
+
+def column_scales(X: Any, weights: FloatArray, centred: bool = True) -> FloatArray:
+    """Root mean squares (n,) of the columns of X, about their means where `centred`."""
+    total = weights.sum()
+    dense = isinstance(X, np.ndarray)
+    squares = (np.square(X) if dense else X.multiply(X)).T @ weights / total
+    if not centred:
+        return np.sqrt(squares)
+    means = X.T @ weights / total
+    if not dense:
+        # Few entries differ from zero: cancellation is harmless for them.
+        return np.sqrt(np.maximum(squares - means**2, 0.0))
+    return np.sqrt(weights @ (X - means) ** 2 / total)
+
+
+def convert_alpha(
+    alpha: ArrayLike,
+    *,
+    n_samples: int,
+    source: PenaltyScale = "sketchlasso",
+    target: PenaltyScale = "scikit-learn",
+    residual_norm: ArrayLike | None = None,
+) -> Any:
+    """Rewrite a penalty from one package's objective in another's.
+
+    With r = y - X w, m samples and the same w as the solution:
+
+    ============================  =================================  =================
+    package                       objective                          our alpha is
+    ============================  =================================  =================
+    sketchlasso, skglm SqrtLasso  ||r|| + a ||w||_1                  a
+    pycasso, flare                ||r|| / sqrt(m) + a ||w||_1        a sqrt(m)
+    statsmodels sqrt_lasso        ||r|| / sqrt(m) + (a / m) ||w||_1  a / sqrt(m)
+    scikit-learn, celer, glmnet   ||r||^2 / (2 m) + a ||w||_1        a m / ||r||
+    ============================  =================================  =================
+
+    The last row is the LASSO, not the square-root LASSO: the two share their solutions along
+    the path, and the penalties correspond through ||r|| at the solution. glmnet also divides
+    by the standard deviation of y internally and standardises X unless told otherwise.
+
+    Parameters
+    ----------
+    alpha : float or array-like
+        In the units of `source`.
+    n_samples : int
+        Number m of samples; with sample weights, their sum.
+    source, target : str
+        Packages, as in the table.
+    residual_norm : float or array-like, optional
+        ||y - X w|| at the solution; needed from and to the LASSO's scale.
+
+    Returns
+    -------
+    float or ndarray
+
+    Examples
+    --------
+    >>> from sketchlasso import convert_alpha
+    >>> convert_alpha(2.0, n_samples=100, target="pycasso")
+    0.2
+    >>> convert_alpha(2.0, n_samples=100, target="scikit-learn", residual_norm=5.0)
+    0.1
+    """
+    for name, value in (("source", source), ("target", target)):
+        if value not in get_args(PenaltyScale):
+            known = ", ".join(map(repr, get_args(PenaltyScale)))
+            raise InvalidInputError(f"{name}={value!r} was given, but one of {known} is accepted.")
+    if n_samples <= 0:
+        raise InvalidInputError(f"n_samples={n_samples!r} was given, but it must be positive.")
+    values = np.asarray(alpha, dtype=np.float64)
+    result = values * _unit(source, n_samples, residual_norm)
+    result = result / _unit(target, n_samples, residual_norm)
+    return float(result) if result.ndim == 0 else result
+
+
+def _unit(package: PenaltyScale, m: float, residual_norm: ArrayLike | None) -> Any:
+    """What a penalty of one in the package is in ours."""
+    if package in ("sketchlasso", "skglm"):
+        return 1.0
+    if package == "pycasso":
+        return np.sqrt(m)
+    if package == "statsmodels":
+        return 1.0 / np.sqrt(m)
+    if residual_norm is None:
+        raise InvalidInputError(
+            f"{package!r} solves the LASSO, whose penalty corresponds to ours through the "
+            "residual at the solution; pass residual_norm=||y - X w||."
+        )
+    return m / np.asarray(residual_norm, dtype=np.float64)

@@ -1,0 +1,60 @@
+"""The refit after selection: least squares on the chosen features, without any penalty."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy import optimize, sparse
+
+from sketchlasso.errors import InaccurateWarning
+from sketchlasso.types import FloatArray
+
+__all__ = ["refit_on_support"]
+
+
+def refit_on_support(
+    data: Any, y: FloatArray, coef: FloatArray, fit_intercept: bool, positive: bool
+) -> tuple[FloatArray, float]:
+    """Coefficients (n,) and intercept of the least-squares fit on the support of `coef`.
+
+    Parameters
+    ----------
+    data : Prepared
+    y : ndarray of shape (r,)
+    coef : ndarray of shape (n,)
+        On the scale of ``data.X``.
+    fit_intercept : bool
+    positive : bool
+        Whether coefficients must stay >= 0.
+    """
+    support = np.flatnonzero(coef)
+    weights = np.ones(len(y)) if data.weights is None else data.weights
+    mean = float(weights @ y / weights.sum()) if fit_intercept else 0.0
+    if support.size == 0:
+        return np.zeros_like(coef), mean
+    if support.size >= len(y):
+        warnings.warn(
+            f"{support.size} features were selected from {len(y)} rows, so the relaxed fit would "
+            "interpolate; the penalised coefficients are kept. Use a larger penalty.",
+            InaccurateWarning,
+            stacklevel=4,
+        )
+        support_coef = coef[support]
+        columns = _columns(data.X, support)
+        shift = float(weights @ (y - columns @ support_coef) / weights.sum())
+        return coef, shift if fit_intercept else 0.0
+    columns = _columns(data.X, support)
+    means = weights @ columns / weights.sum() if fit_intercept else np.zeros(len(support))
+    root = np.sqrt(weights)
+    A, b = root[:, None] * (columns - means), root * (y - mean)
+    values = optimize.nnls(A, b)[0] if positive else np.linalg.lstsq(A, b, rcond=None)[0]
+    relaxed = np.zeros_like(coef)
+    relaxed[support] = values
+    return relaxed, mean - float(means @ values)
+
+
+def _columns(X: Any, support: Any) -> FloatArray:
+    chosen = X[:, support]
+    return np.asarray(chosen.toarray() if sparse.issparse(X) else chosen, dtype=np.float64)

@@ -1,0 +1,139 @@
+"""The sketch as a transformer: rows as their coordinates in k dimensions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sketchlasso.estimators.base import ACCEPTED
+from sketchlasso.sketch import Sketch, sketch
+from sketchlasso.types import FloatArray
+
+__all__ = ["SketchTransformer"]
+
+
+class SketchTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Rows of X by their coordinates in a sketch, X ~ Q P'.
+
+    Parameters
+    ----------
+    rank : int
+        Number of coordinates, at most min(n_samples, n_features); lowered to it silently.
+    method : str
+        See :func:`sketch`; ``"response"`` uses y of fit.
+    center, scale : bool
+        Whether columns are centred and divided by their standard deviations first.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    sketch_ : Sketch
+    components_ : ndarray of shape (rank, n_features)
+        P', so that X is about ``transform(X) @ components_``, centred and scaled as asked.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sketchlasso import SketchTransformer
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> SketchTransformer(rank=8, random_state=0).fit_transform(X).shape
+    (1797, 8)
+    """
+
+    def __init__(
+        self,
+        rank: int = 50,
+        *,
+        method: Any = "randomized",
+        center: bool = True,
+        scale: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.rank = rank
+        self.method = method
+        self.center = center
+        self.scale = scale
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = self.method == "response"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> SketchTransformer:
+        """Sketch X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), optional
+            Read by ``method="response"`` only.
+
+        Returns
+        -------
+        SketchTransformer
+        """
+        if self.method == "response":
+            X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, **ACCEPTED)
+        else:
+            X = validate_data(self, X, **ACCEPTED)
+            y = None
+        rank = self.rank
+        if isinstance(rank, int | np.integer) and rank > 0:
+            rank = min(int(rank), *X.shape)
+        self.sketch_: Sketch = sketch(
+            X,
+            y,
+            method=self.method,
+            rank=rank,
+            center=self.center,
+            scale=self.scale,
+            random_state=check_random_state(self.random_state),
+        )
+        self.components_ = np.asarray(self.sketch_.P).T
+        return self
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.sketch_.rank
+
+    def transform(self, X: Any) -> FloatArray:
+        """Return the coordinates of rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, rank)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **ACCEPTED)
+        return self.sketch_.embed(X).astype(X.dtype, copy=False)
+
+    def inverse_transform(self, X: Any) -> FloatArray:
+        """Return the rows that coordinates stand for.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, rank)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        rows: FloatArray = np.asarray(X) @ self.components_
+        transform = self.sketch_.transform
+        if transform.scales is not None:
+            rows = rows * transform.scales
+        return rows if transform.means is None else rows + transform.means
