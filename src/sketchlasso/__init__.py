@@ -10,6 +10,7 @@ from sketchlasso.errors import (
     SketchlassoError,
     StoredFileError,
 )
+from sketchlasso.files import Table, read_table, write_table
 from sketchlasso.instances import (
     ProblemSet,
     RowSets,
@@ -71,6 +72,7 @@ __all__ = [
     "Solution",
     "Status",
     "StoredFileError",
+    "Table",
     "__version__",
     "alpha_max",
     "bootstrap_rows",
@@ -86,6 +88,7 @@ __all__ = [
     "load_sketch",
     "optimality_residual",
     "primal_value",
+    "read_table",
     "score",
     "sketch",
     "sketch_from_factors",
@@ -95,4 +98,5 @@ __all__ = [
     "tidy_table",
     "weighted_rows",
     "worst_case_perturbation",
+    "write_table",
 ]
