@@ -10,7 +10,7 @@ from sketchlasso.errors import (
     SketchlassoError,
     StoredFileError,
 )
-from sketchlasso.files import Table, read_table, write_table
+from sketchlasso.files import Table, fetch_dataset, read_table, write_table
 from sketchlasso.instances import (
     ProblemSet,
     RowSets,
@@ -81,6 +81,7 @@ __all__ = [
     "complementary_pairs",
     "cross_validate",
     "feature_problems",
+    "fetch_dataset",
     "leave_one_out",
     "leave_one_out_rows",
     "leave_p_out_rows",
