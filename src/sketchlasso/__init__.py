@@ -20,6 +20,7 @@ from sketchlasso.estimators import (
     convert_alpha,
     pivotal_alpha,
 )
+from sketchlasso.files import Table, fetch_dataset, read_table, write_table
 from sketchlasso.instances import (
     ProblemSet,
     RowSets,
@@ -92,6 +93,7 @@ __all__ = [
     "SqrtLassoClassifierCV",
     "Status",
     "StoredFileError",
+    "Table",
     "__version__",
     "alpha_max",
     "bootstrap_rows",
@@ -102,6 +104,7 @@ __all__ = [
     "cross_validate",
     "extend_sketch",
     "feature_problems",
+    "fetch_dataset",
     "leave_one_out",
     "leave_one_out_rows",
     "leave_p_out_rows",
@@ -110,6 +113,7 @@ __all__ = [
     "optimality_residual",
     "pivotal_alpha",
     "primal_value",
+    "read_table",
     "score",
     "sketch",
     "sketch_from_factors",
@@ -120,4 +124,5 @@ __all__ = [
     "tidy_table",
     "weighted_rows",
     "worst_case_perturbation",
+    "write_table",
 ]

@@ -1,0 +1,156 @@
+"""Parquet and Arrow (Feather) tables, read batch by batch; needs pyarrow from the extra `files`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.files.columns import Columns, choose_columns
+from sketchlasso.files.growing import GrowingArray
+from sketchlasso.files.options import ReadOptions
+from sketchlasso.files.source import Source, require
+from sketchlasso.files.table import Table, finite_or_refuse
+
+__all__ = ["read_arrow", "read_parquet"]
+
+CELLS = 1 << 20
+
+
+def read_parquet(source: Source, options: ReadOptions) -> Table:
+    """Read a Parquet file into a dense table; columns left out are not even read.
+
+    Parameters
+    ----------
+    source : Source
+    options : ReadOptions
+        target, drop and dtype count.
+
+    Returns
+    -------
+    Table
+    """
+    parquet = require("pyarrow.parquet", "reading Parquet files")
+    with _guarded(source), parquet.ParquetFile(source.path) as file:
+        names = file.schema_arrow.names
+        columns = choose_columns(source, names, len(names), options.target, options.drop)
+        used = [names[i] for i in _used(columns)]
+        rows = max(1, CELLS // len(used))
+        return _table(source, columns, file.iter_batches(rows, columns=used), options)
+
+
+def read_arrow(source: Source, options: ReadOptions) -> Table:
+    """Read an Arrow file, Feather file or Arrow stream into a dense table.
+
+    Parameters
+    ----------
+    source : Source
+    options : ReadOptions
+        target, drop and dtype count.
+
+    Returns
+    -------
+    Table
+    """
+    pyarrow = require("pyarrow", "reading Arrow files")
+    ipc = require("pyarrow.ipc", "reading Arrow files")
+    with _guarded(source), pyarrow.memory_map(str(source.path)) as mapped:
+        stream = mapped.read(6) != b"ARROW1"
+        mapped.seek(0)
+        reader = ipc.open_stream(mapped) if stream else ipc.open_file(mapped)
+        names = reader.schema.names
+        columns = choose_columns(source, names, len(names), options.target, options.drop)
+        number = 0 if stream else reader.num_record_batches
+        batches = reader if stream else (reader.get_batch(i) for i in range(number))
+        return _table(source, columns, batches, options)
+
+
+@contextmanager
+def _guarded(source: Source) -> Iterator[None]:
+    pyarrow = require("pyarrow", "reading these files")
+    try:
+        with source.guarded():
+            yield
+    except pyarrow.ArrowException as broken:
+        raise source.misread(broken) from broken
+
+
+def _used(columns: Columns) -> tuple[int, ...]:
+    chosen = columns.features if columns.target is None else (*columns.features, columns.target)
+    return tuple(sorted(chosen))
+
+
+def _table(source: Source, columns: Columns, batches: Any, options: ReadOptions) -> Table:
+    assert columns.names is not None
+    body: GrowingArray | None = None
+    labels: list[NDArray[Any]] = []
+    for batch in batches:
+        done = 0 if body is None else len(body)
+        places = {name: i for i, name in enumerate(batch.schema.names)}
+        if body is None:
+            dtype = options.real_type() or _common_type(columns, batch, places)
+            body = GrowingArray(dtype, len(columns.features))
+        block = np.empty((batch.num_rows, len(columns.features)))
+        for j, position in enumerate(columns.features):
+            name = columns.names[position]
+            block[:, j] = _numbers(source, columns, position, batch.column(places[name]), done)
+        body.append(block)
+        if columns.target is not None:
+            column = batch.column(places[columns.names[columns.target]])
+            labels.append(_labels(source, columns, columns.target, column, done))
+    if body is None or not len(body):
+        raise InvalidInputError(f"{source} holds no rows; give a file with data.")
+    y = np.concatenate(labels) if labels else None
+    X = body.take()
+    finite_or_refuse(str(source), X, y, columns.feature_names)
+    return Table(X, y, columns.feature_names, columns.target_name, str(source))
+
+
+def _common_type(columns: Columns, batch: Any, places: dict[str, int]) -> np.dtype[Any]:
+    assert columns.names is not None
+    kinds = {str(batch.column(places[columns.names[i]]).type) for i in columns.features}
+    return np.dtype(np.float32 if kinds == {"float"} else np.float64)
+
+
+def _labels(
+    source: Source, columns: Columns, position: int, column: Any, done: int
+) -> NDArray[Any]:
+    types = require("pyarrow", "reading these files").types
+    if types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if types.is_string(column.type) or types.is_large_string(column.type):
+        _no_nulls(source, columns, position, column, done)
+        return np.array(column.to_pylist(), dtype=np.str_)
+    return _numbers(source, columns, position, column, done)
+
+
+def _numbers(
+    source: Source, columns: Columns, position: int, column: Any, done: int
+) -> NDArray[Any]:
+    types = require("pyarrow", "reading these files").types
+    _no_nulls(source, columns, position, column, done)
+    kind = column.type
+    if types.is_decimal(kind):
+        column = column.cast("float64")
+    elif not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+        shown = f" such as {column[0].as_py()!r}" if len(column) else ""
+        raise InvalidInputError(
+            f"{source} holds {kind} values{shown} in column {columns.label(position)}, but numbers "
+            "are needed; convert it, make it the target if it is text, or leave it out with "
+            f"drop=[{columns.reference(position)}]."
+        )
+    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _no_nulls(source: Source, columns: Columns, position: int, column: Any, done: int) -> None:
+    if column.null_count:
+        row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+        raise InvalidInputError(
+            f"{source} has no value in row {done + row + 1}, column {columns.label(position)}, but "
+            "every cell is needed; fill it in, delete the row or leave the column out with "
+            f"drop=[{columns.reference(position)}]."
+        )

@@ -1,0 +1,227 @@
+"""UCI bag-of-words: three counts (documents D, words W, entries N), then N triples.
+
+::
+
+    D
+    W
+    N
+    document word count
+    ...
+
+Documents and words are numbered from 1. The words themselves are the lines of a file
+``vocab.NAME.txt`` beside ``docword.NAME.txt``.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from sketchlasso.errors import InvalidInputError, StoredFileError
+from sketchlasso.files.atomic import replacing
+from sketchlasso.files.growing import GrowingArray
+from sketchlasso.files.options import ReadOptions
+from sketchlasso.files.source import COMPRESSIONS, Source
+from sketchlasso.files.table import Table, as_csr
+
+__all__ = ["read_bag_of_words", "write_bag_of_words"]
+
+# Bytes of text parsed at a time.
+BLOCK = 1 << 23
+HEADER = 3
+
+
+def read_bag_of_words(source: Source, options: ReadOptions) -> Table:
+    """Read word counts into a sparse table without a target.
+
+    Parameters
+    ----------
+    source : Source
+    options : ReadOptions
+        vocabulary and dtype count.
+
+    Returns
+    -------
+    Table
+        Documents in rows, words in columns.
+    """
+    with source.open() as file:
+        shape, entries = _header(source, file)
+        rows, columns, counts = _triples(source, file, shape, entries, options)
+    X: Any
+    if np.all(rows[1:] >= rows[:-1]):
+        # In order of documents, as always in practice: the rows need only be counted.
+        indptr = np.searchsorted(rows, np.arange(shape[0] + 1, dtype=rows.dtype))
+        del rows
+        X = sparse.csr_array((counts, columns, indptr), shape=shape)
+    else:
+        X = sparse.coo_array((counts, (rows, columns)), shape=shape)
+    words = _vocabulary(source, options.vocabulary, shape[1])
+    return Table(as_csr(X), None, words, None, str(source))
+
+
+def write_bag_of_words(path: Path, table: Table) -> None:
+    """Write word counts, and the words beside them where they are known."""
+    X = sparse.csr_array(table.X)
+    X.eliminate_zeros()
+    if table.y is not None:
+        raise InvalidInputError(
+            f"{path} cannot be written: bag-of-words files hold no target but the table has one; "
+            "leave y out or write an npz file."
+        )
+    wrong = X.data[(X.data < 1) | (X.data != np.rint(X.data))]
+    if len(wrong):
+        raise InvalidInputError(
+            f"{path} cannot be written: bag-of-words files hold counts but the table holds "
+            f"{wrong[0]}; round it or write an npz file."
+        )
+    if table.feature_names is not None:
+        _write_words(path, table.feature_names)
+    with replacing(path, compress=True) as file:
+        file.write("{}\n{}\n{}\n".format(*X.shape, X.nnz).encode())
+        for row in range(X.shape[0]):
+            chosen = slice(X.indptr[row], X.indptr[row + 1])
+            triple = f"{row + 1} {{}} {{}}\n".format
+            words = (X.indices[chosen] + 1).tolist()
+            file.write("".join(map(triple, words, X.data[chosen].astype(int).tolist())).encode())
+
+
+def _header(source: Source, file: BinaryIO) -> tuple[tuple[int, int], int]:
+    lines = [file.readline(80).strip() for _ in range(HEADER)]
+    if not all(line.isdigit() for line in lines):
+        raise StoredFileError(
+            f"{source} does not begin with three lines of one number each (documents, words, "
+            "entries), as bag-of-words files do; check its format or pass format=."
+        )
+    documents, words, entries = map(int, lines)
+    if 0 in (documents, words):
+        raise StoredFileError(f"{source} holds no documents or no words; give a file with data.")
+    return (documents, words), entries
+
+
+def _triples(
+    source: Source, file: BinaryIO, shape: tuple[int, int], entries: int, options: ReadOptions
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return rows, columns (both from 0) and counts, each of shape (entries,)."""
+    kept = (
+        GrowingArray(_index_type(shape[0])),
+        GrowingArray(_index_type(shape[1])),
+        GrowingArray(options.real_type() or np.float64),
+    )
+    for block in _line_blocks(file):
+        done = len(kept[0])
+        triples = _parsed(source, block, done)
+        _check(source, triples, shape, done)
+        for part, values, first in zip(kept, triples.T, (1, 1, 0), strict=True):
+            part.append(values - first)
+        if len(kept[0]) > entries:
+            break
+    if len(kept[0]) != entries:
+        more = "more than" if len(kept[0]) > entries else f"{len(kept[0])} of"
+        raise source.damaged(f"holds {more} the {entries} entries its third line promises")
+    rows, columns, counts = (part.take() for part in kept)
+    return rows, columns, counts
+
+
+def _line_blocks(file: BinaryIO) -> Iterator[bytes]:
+    """Yield the file in large blocks that end where lines end, without blank lines at the end."""
+    rest = b""
+    while block := file.read(BLOCK):
+        block = rest + block
+        end = block.rfind(b"\n") + 1
+        rest = block[end:]
+        if lines := block[:end].strip():
+            yield lines
+    if lines := rest.strip():
+        yield lines
+
+
+def _parsed(source: Source, block: bytes, done: int) -> NDArray[np.int64]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", DeprecationWarning)  # NumPy before 2.3 only warns
+            values = np.fromstring(block, dtype=np.int64, sep=" ")
+    except (ValueError, DeprecationWarning):
+        values = np.empty(0, dtype=np.int64)
+    if len(values) != 3 * (block.count(b"\n") + 1):
+        raise _explained(source, block, done)
+    return values.reshape(-1, 3)
+
+
+def _explained(source: Source, block: bytes, done: int) -> StoredFileError:
+    for number, line in enumerate(block.split(b"\n"), start=done + HEADER + 1):
+        words = line.split()
+        if len(words) != 3 or not all(word.isdigit() for word in words):
+            shown = line.strip()[:60].decode("utf-8", "replace")
+            return StoredFileError(
+                f"{source} holds {shown!r} in line {number}, but three whole numbers (document, "
+                "word, count) are needed; correct it or fetch the file again."
+            )
+    return source.damaged("could not be read as bag-of-words")  # pragma: no cover
+
+
+def _check(source: Source, triples: NDArray[np.int64], shape: tuple[int, int], done: int) -> None:
+    limits = np.array([*shape, np.iinfo(np.int64).max])
+    wrong = (triples < (1, 1, 0)) | (triples > limits)
+    if not wrong.any():
+        return
+    row, column = np.argwhere(wrong)[0]
+    what = ("document", "word", "count")[column]
+    allowed = "0 or more" if column == 2 else f"1 to {limits[column]}"
+    raise StoredFileError(
+        f"{source} holds the {what} {triples[row, column]} in line {done + row + HEADER + 1}, but "
+        f"{allowed} is possible; correct the header or that line."
+    )
+
+
+def _vocabulary(
+    source: Source, given: str | os.PathLike[str] | None, words: int
+) -> tuple[str, ...] | None:
+    place = _beside(source.path) if given is None else Path(given)
+    if place is None or (given is None and not place.is_file()):
+        return None
+    listed = Source.of(place, "csv")
+    with listed.open_text() as file:
+        names = tuple(line.rstrip("\r\n") for line in file)
+    if len(names) != words:
+        raise InvalidInputError(
+            f"{place} holds {len(names)} words but {source} has {words} columns; give the "
+            "vocabulary that belongs to it."
+        )
+    return names
+
+
+def _beside(path: Path) -> Path | None:
+    """Return the vocabulary's place for docword.NAME.txt: vocab.NAME.txt, never compressed."""
+    name = path.name.removesuffix(path.suffix) if path.suffix in COMPRESSIONS else path.name
+    if not name.startswith("docword."):
+        return None
+    return path.with_name("vocab." + name.removeprefix("docword."))
+
+
+def _write_words(path: Path, words: tuple[str, ...]) -> None:
+    place = _beside(path)
+    if place is None:
+        raise InvalidInputError(
+            f"{path} cannot be written: its words belong in a vocab file beside it, which only "
+            "files called docword.NAME.txt have; rename it or leave out the feature names."
+        )
+    broken = next((word for word in words if word.splitlines() != [word]), None)
+    if broken is not None:
+        raise InvalidInputError(
+            f"{place} cannot be written: it holds one word a line but {broken!r} is not one "
+            "line; rename it."
+        )
+    with replacing(place) as file:
+        file.write("".join(f"{word}\n" for word in words).encode())
+
+
+def _index_type(size: int) -> type[np.signedinteger[Any]]:
+    return np.int32 if size <= np.iinfo(np.int32).max else np.int64

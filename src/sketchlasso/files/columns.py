@@ -1,0 +1,161 @@
+"""Which column is the target, which ones are left out, and what the others are called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+import numpy as np
+
+from sketchlasso.errors import InvalidInputError
+
+__all__ = ["Column", "Columns", "choose_columns", "nearest"]
+
+Column = str | int
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The roles of a file's columns, by position.
+
+    Attributes
+    ----------
+    features : tuple of int
+    target : int or None
+    names : tuple of str, or None
+        Names of all columns of the file.
+    """
+
+    features: tuple[int, ...]
+    target: int | None
+    names: tuple[str, ...] | None
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of the features alone."""
+        return None if self.names is None else tuple(self.names[i] for i in self.features)
+
+    @property
+    def target_name(self) -> str | None:
+        """Name of the target, where it has one."""
+        return None if self.names is None or self.target is None else self.names[self.target]
+
+    def label(self, position: int) -> str:
+        """How a column is called in a sentence: by name, else by number from 1."""
+        return str(position + 1) if self.names is None else repr(self.names[position])
+
+    def reference(self, position: int) -> str:
+        """How a user would name a column in an argument."""
+        return str(position) if self.names is None else repr(self.names[position])
+
+
+def choose_columns(
+    title: object,
+    names: Sequence[str] | None,
+    width: int,
+    target: Column | None,
+    drop: Sequence[Column],
+) -> Columns:
+    """Find the target and the features among a file's columns.
+
+    Parameters
+    ----------
+    title : object
+        What the file is called in a sentence.
+    names : sequence of str, or None
+        Names of the columns, where the file has them.
+    width : int
+        Number of columns.
+    target : str, int or None
+        Name or position (from 0; negative from the end) of the target.
+    drop : sequence of str or int
+        Names or positions of columns to leave out.
+
+    Returns
+    -------
+    Columns
+    """
+    known = None if names is None else tuple(names)
+    if known is not None and len(known) != width:
+        raise InvalidInputError(
+            f"{title} has {width} features but {len(known)} feature names; give one name a feature."
+        )
+    dropped = {_find(title, known, width, column, "drop") for column in drop}
+    chosen = None if target is None else _find(title, known, width, target, "target")
+    features = tuple(i for i in range(width) if i not in dropped and i != chosen)
+    if not features:
+        raise InvalidInputError(
+            f"{title} has no feature left: of its {width} columns all are the target or dropped; "
+            "leave at least one."
+        )
+    if known is not None:
+        used = features if chosen is None else (*features, chosen)
+        _check_names(title, known, tuple(sorted(used)))
+    return Columns(features, chosen, known)
+
+
+def nearest(word: str, known: Sequence[str]) -> str:
+    """Return a remark with the names nearest to a mistyped one, or nothing."""
+    lowered = {name.lower(): name for name in reversed(known)}
+    close = get_close_matches(word.lower(), list(lowered), n=3, cutoff=0.6)
+    if not close:
+        return ""
+    return " (nearest: " + ", ".join(repr(lowered[name]) for name in close) + ")"
+
+
+def _find(
+    title: object, names: tuple[str, ...] | None, width: int, column: Column, role: str
+) -> int:
+    if names is None and isinstance(column, str) and column.lstrip("-").isdecimal():
+        column = int(column)  # a command line has no other way to write a number
+    if isinstance(column, int | np.integer) and not isinstance(column, bool):
+        if not -width <= column < width:
+            raise InvalidInputError(
+                f"{role}={column} was given, but {title} has {width} columns; give a position "
+                f"from 0 to {width - 1}."
+            )
+        return int(column) % width
+    if not isinstance(column, str):
+        raise InvalidInputError(
+            f"{role}={column!r} was given, but a column's name or position is needed; pass a "
+            "string or an integer."
+        )
+    if names is None:
+        raise InvalidInputError(
+            f"{role}={column!r} was given, but the columns of {title} have no names; give a "
+            f"position from 0 to {width - 1}."
+        )
+    if column not in names:
+        raise InvalidInputError(
+            f"{role}={column!r} is not a column of {title}{nearest(column, names)}; give one of "
+            f"its {width} columns: {_some(names)}."
+        )
+    if names.count(column) > 1:
+        raise InvalidInputError(
+            f"{role}={column!r} names {names.count(column)} columns of {title}; give the position "
+            f"of one, such as {names.index(column)}."
+        )
+    return names.index(column)
+
+
+def _check_names(title: object, names: tuple[str, ...], used: tuple[int, ...]) -> None:
+    seen: dict[str, int] = {}
+    for position in used:
+        name = names[position]
+        if not name.strip():
+            raise InvalidInputError(
+                f"column {position + 1} of {title} has no name (row numbers, perhaps); name it or "
+                f"leave it out with drop=[{position}]."
+            )
+        if name in seen:
+            raise InvalidInputError(
+                f"columns {seen[name] + 1} and {position + 1} of {title} are both called "
+                f"{name!r}; rename one or leave it out with drop=[{position}]."
+            )
+        seen[name] = position
+
+
+def _some(names: Sequence[str], most: int = 8) -> str:
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown}, ..."

@@ -1,0 +1,248 @@
+"""Comma-, tab- and otherwise separated text, read in blocks of rows.
+
+Nothing but the table's own numbers and one block of text is held in memory, however long or
+wide the file is.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from itertools import chain, islice
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, NoReturn, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.files.atomic import replacing
+from sketchlasso.files.columns import Columns, choose_columns
+from sketchlasso.files.growing import GrowingArray
+from sketchlasso.files.options import ReadOptions
+from sketchlasso.files.sniff import MISSING, find_separator, has_header, is_number
+from sketchlasso.files.source import Source
+from sketchlasso.files.table import Table
+
+__all__ = ["read_delimited", "write_delimited"]
+
+# Cells parsed at a time, and lines looked at to guess the separator.
+CELLS = 1 << 18
+SAMPLE = 20
+
+Records = list[list[str]]
+
+
+def read_delimited(source: Source, options: ReadOptions) -> Table:
+    """Read a text table into a dense one.
+
+    Parameters
+    ----------
+    source : Source
+    options : ReadOptions
+        target, drop, separator, header and dtype count.
+
+    Returns
+    -------
+    Table
+        y is text if no cell of the target column is a number.
+    """
+    with source.open_text() as file:
+        sample = list(islice(file, SAMPLE))
+        given = options.separator or ("\t" if source.format == "tsv" else None)
+        reader = _Reader(source, chain(sample, file), given or find_separator(sample))
+        names = reader.names(options.header)
+        columns = choose_columns(source, names, reader.width, options.target, options.drop)
+        body = _Body(source, columns, options.real_type() or np.dtype(np.float64))
+        for lines, records in reader.blocks():
+            body.append(lines, records)
+    return body.table()
+
+
+def write_delimited(path: Path, table: Table, separator: str = ",") -> None:
+    """Write names, features and last the target, with every number in full."""
+    rows, width = table.shape
+    y = table.y
+    names = list(table.feature_names or (f"x{i}" for i in range(1, width + 1)))
+    if y is not None and y.ndim != 1:
+        raise InvalidInputError(
+            f"{path} cannot be written: a text table has one target but y has shape {y.shape}; "
+            "give one column or write an npz file."
+        )
+    if y is not None:
+        names.append(table.target_name if isinstance(table.target_name, str) else "y")
+        if names[-1] in names[:-1]:
+            raise InvalidInputError(
+                f"{path} cannot be written: its target and a feature are both called "
+                f"{names[-1]!r}; give another target_name."
+            )
+        _check_labels(path, y)
+    size, dense = max(1, CELLS // width), isinstance(table.X, np.ndarray)
+    with replacing(path, compress=True) as file:
+        # All text in quotation marks: no character of a name then looks like a separator.
+        writer = csv.writer(
+            _Encoded(file),
+            delimiter=separator,
+            lineterminator="\n",
+            quoting=csv.QUOTE_NONNUMERIC,
+        )
+        writer.writerow(names)
+        for start in range(0, rows, size):
+            chosen: Any = table.X[start : start + size]
+            block = (np.asarray(chosen) if dense else chosen.toarray()).tolist()
+            if y is not None:
+                for record, label in zip(block, y[start : start + size].tolist(), strict=True):
+                    record.append(label)
+            writer.writerows(block)
+
+
+def _check_labels(path: Path, y: NDArray[Any]) -> None:
+    if y.dtype.kind != "U":
+        return
+    for label in np.unique(y).tolist():
+        if is_number(label) or label.strip().lower() in MISSING or label != label.strip():
+            raise InvalidInputError(
+                f"{path} cannot be written: the text label {label!r} would not be read back as "
+                "it is; choose other labels or write an npz file."
+            )
+
+
+class _Encoded:
+    """A text file, as far as csv needs one, over a binary file."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def write(self, text: str) -> int:
+        return int(self._file.write(text.encode()))
+
+
+class _Reader:
+    """Records of a text table in blocks, with the lines they end in."""
+
+    def __init__(self, source: Source, lines: Iterator[str] | TextIO, separator: str) -> None:
+        self._source = source
+        self._csv = csv.reader(lines, delimiter=separator, strict=True)
+        self._separator = separator
+        self._waiting = list(islice(self._records(), 2))
+        if not self._waiting:
+            raise InvalidInputError(f"{source} holds no rows; give a file with data.")
+        self.width = len(self._waiting[0][1])
+
+    def names(self, header: bool | None) -> list[str] | None:
+        """Take the names off the top, if they are there."""
+        first = self._waiting[0][1]
+        second = self._waiting[1][1] if len(self._waiting) > 1 else None
+        if header is False or (header is None and not has_header(first, second)):
+            return None
+        del self._waiting[0]
+        if second is None:
+            raise InvalidInputError(f"{self._source} holds names but no rows; give one with data.")
+        return [name.strip() for name in first]
+
+    def blocks(self) -> Iterator[tuple[list[int], Records]]:
+        """Yield lists of line numbers and of records, all of the first record's width."""
+        records = chain(self._waiting, self._records())
+        size = max(1, CELLS // self.width)
+        while block := list(islice(records, size)):
+            for line, record in block:
+                if len(record) != self.width:
+                    raise InvalidInputError(
+                        f"{self._source} has {len(record)} cells in line {line} but "
+                        f"{self.width} in its first, separated by {self._separator!r}; make them "
+                        "equal or pass separator=."
+                    )
+            yield [line for line, _ in block], [record for _, record in block]
+
+    def _records(self) -> Iterator[tuple[int, list[str]]]:
+        try:
+            for record in self._csv:
+                if record and (len(record) > 1 or record[0].strip()):
+                    yield self._csv.line_num, record
+        except csv.Error as problem:
+            raise InvalidInputError(
+                f"{self._source} could not be taken apart near line {self._csv.line_num} "
+                f"({problem}); look for a quotation mark that is not closed."
+            ) from problem
+
+
+class _Body:
+    """The numbers of a text table as they come in, block by block."""
+
+    def __init__(self, source: Source, columns: Columns, dtype: np.dtype[Any]) -> None:
+        self._source = source
+        self._columns = columns
+        self._features = GrowingArray(dtype, len(columns.features))
+        self._labels: list[NDArray[Any]] = []
+        self._first_kind: tuple[str, int, str] | None = None
+
+    def append(self, lines: list[int], records: Records) -> None:
+        """Convert one block of records."""
+        features = self._columns.features
+        if self._columns.target is not None:
+            cells = [record[self._columns.target] for record in records]
+            self._labels.append(self._response(lines, cells))
+        if len(features) < len(records[0]):
+            pick = itemgetter(*features)
+            many = len(features) > 1
+            records = [list(pick(r)) if many else [r[features[0]]] for r in records]
+        try:
+            values = np.array(records, dtype=np.float64)
+        except ValueError:
+            self._refuse(lines, records)
+        if not np.isfinite(values).all():
+            self._refuse(lines, records)
+        self._features.append(values)
+
+    def table(self) -> Table:
+        """Return what was read."""
+        columns = self._columns
+        y = np.concatenate(self._labels) if self._labels else None
+        X = self._features.take()
+        return Table(X, y, columns.feature_names, columns.target_name, str(self._source))
+
+    def _response(self, lines: list[int], cells: list[str]) -> NDArray[Any]:
+        assert self._columns.target is not None
+        for line, cell in zip(lines, cells, strict=True):
+            kind = "a number" if is_number(cell) else "text"
+            if cell.strip().lower() in MISSING:
+                self._refuse_cell(line, self._columns.target, cell)
+            if self._first_kind is None:
+                self._first_kind = (kind, line, cell)
+            elif kind != self._first_kind[0]:
+                raise InvalidInputError(
+                    f"{self._source} mixes numbers and text in its target, column "
+                    f"{self._columns.label(self._columns.target)}: {self._first_kind[2]!r} in line "
+                    f"{self._first_kind[1]} but {cell!r} in line {line}; make them all numbers or "
+                    "all text."
+                )
+        if self._first_kind is not None and self._first_kind[0] == "text":
+            return np.array([cell.strip() for cell in cells], dtype=np.str_)
+        values = np.array(cells, dtype=np.float64)
+        if not np.isfinite(values).all():
+            place = int(np.argmax(~np.isfinite(values)))
+            self._refuse_cell(lines[place], self._columns.target, cells[place])
+        return values
+
+    def _refuse(self, lines: list[int], records: Records) -> NoReturn:
+        for line, record in zip(lines, records, strict=True):
+            for position, cell in zip(self._columns.features, record, strict=True):
+                if not is_number(cell) or not np.isfinite(float(cell)):
+                    self._refuse_cell(line, position, cell)
+        raise AssertionError("a block without a wrong cell was refused")  # pragma: no cover
+
+    def _refuse_cell(self, line: int, position: int, cell: str) -> NoReturn:
+        label = self._columns.label(position)
+        leave = f"leave the column out with drop=[{self._columns.reference(position)}]"
+        shown = repr(cell.strip() if len(cell) <= 40 else cell[:37] + "...")
+        if cell.strip().lower() in MISSING:
+            raise InvalidInputError(
+                f"{self._source} has no value ({shown}) in line {line}, column {label}, but every "
+                f"cell is needed; fill it in, delete the line or {leave}."
+            )
+        hint = " with a decimal point" if "," in cell else ""
+        raise InvalidInputError(
+            f"{self._source} holds {shown} in line {line}, column {label}, but a finite number"
+            f"{hint} is needed; correct it, make the column the target or {leave}."
+        )

@@ -1,0 +1,132 @@
+"""The way in: one function that reads a table from any file the library understands."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from numpy.typing import DTypeLike
+
+from sketchlasso.files.arrays import read_matrix_market, read_npy, read_npz
+from sketchlasso.files.arrow import read_arrow, read_parquet
+from sketchlasso.files.bag_of_words import read_bag_of_words
+from sketchlasso.files.delimited import read_delimited
+from sketchlasso.files.options import ReadOptions
+from sketchlasso.files.source import Source
+from sketchlasso.files.svmlight import read_svmlight
+from sketchlasso.files.table import Table
+
+__all__ = ["Format", "read_table"]
+
+Format = Literal[
+    "svmlight",
+    "bag-of-words",
+    "csv",
+    "tsv",
+    "parquet",
+    "arrow",
+    "npz",
+    "npy",
+    "matrix-market",
+]
+
+READERS: dict[str, Callable[[Source, ReadOptions], Table]] = {
+    "svmlight": read_svmlight,
+    "bag-of-words": read_bag_of_words,
+    "csv": read_delimited,
+    "tsv": read_delimited,
+    "parquet": read_parquet,
+    "arrow": read_arrow,
+    "npz": read_npz,
+    "npy": read_npy,
+    "matrix-market": read_matrix_market,
+}
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    target: str | int | None = None,
+    drop: str | int | Sequence[str | int] = (),
+    format: Format | None = None,
+    separator: str | None = None,
+    header: bool | None = None,
+    n_features: int | None = None,
+    zero_based: bool | None = None,
+    multilabel: bool = False,
+    vocabulary: str | os.PathLike[str] | None = None,
+    dtype: DTypeLike | None = None,
+) -> Table:
+    """Read a data matrix, its responses and their names from a file.
+
+    The format follows from the name: ``.svm``, ``.svmlight``, ``.libsvm`` (svmlight / LIBSVM),
+    ``docword.NAME.txt`` (UCI bag-of-words, with ``vocab.NAME.txt`` beside it), ``.csv``,
+    ``.tsv``, ``.mtx`` (Matrix Market), each also with ``.gz``, ``.bz2`` or ``.xz`` after it;
+    ``.npz``, ``.npy`` (memory-mapped), ``.parquet``, ``.feather`` and ``.arrow`` (these three
+    need the extra `files`).
+
+    Parameters
+    ----------
+    path : path-like
+    target : str, int or None
+        The response: a column's name or position (from 0, negative from the end); of an npz
+        file, the name of an array (y if it is there) or a column of X. svmlight files have their
+        own, bag-of-words files have none.
+    drop : str, int or sequence of them
+        Columns to leave out, by name or position.
+    format : {'svmlight', 'bag-of-words', 'csv', 'tsv', 'parquet', 'arrow', 'npz', 'npy', \
+'matrix-market'}, optional
+        What the file is, where its name does not tell.
+    separator : str, optional
+        What stands between the cells of a text table; found out by default.
+    header : bool, optional
+        Whether a text table begins with names; found out by default.
+    n_features : int, optional
+        Number of columns of an svmlight file; the largest index by default.
+    zero_based : bool, optional
+        Whether indices of an svmlight file count from 0; by default if the index 0 occurs.
+    multilabel : bool
+        Whether lines of an svmlight file begin with several labels, separated by commas; y then
+        has one column a label, 1 where a sample has it and 0 elsewhere.
+    vocabulary : path-like, optional
+        The words of a bag-of-words file, one a line.
+    dtype : {float32, float64}, optional
+        By default float32 where the file holds it, else float64.
+
+    Returns
+    -------
+    Table
+        X of shape (n_samples, n_features), y of shape (n_samples,), (n_samples, n_labels) or
+        None.
+
+    Raises
+    ------
+    StoredFileError
+        The file is missing, truncated, damaged, or not of its format.
+    InvalidInputError
+        What it holds cannot be used: text or nothing where numbers belong, rows of different
+        lengths, names twice, no such target.
+    MissingExtraError
+        Parquet or Arrow, and pyarrow is not installed.
+
+    Examples
+    --------
+    >>> import sketchlasso as sl
+    >>> table = sl.read_table("houses.csv", target="price")  # doctest: +SKIP
+    >>> table.X.shape, table.feature_names  # doctest: +SKIP
+    """
+    source = Source.of(path, format)
+    options = ReadOptions(
+        target=target,
+        drop=(drop,) if isinstance(drop, str | int) else tuple(drop),
+        separator=separator,
+        header=header,
+        n_features=n_features,
+        zero_based=zero_based,
+        multilabel=multilabel,
+        vocabulary=vocabulary,
+        dtype=dtype,
+    )
+    options.check(source, source.format)
+    return READERS[source.format](source, options)

@@ -1,0 +1,219 @@
+"""Finding out what a file is and opening it, with every failure said in one sentence."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import importlib
+import io
+import lzma
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO
+
+from sketchlasso.errors import InvalidInputError, MissingExtraError, StoredFileError
+
+__all__ = ["FORMATS", "Source", "format_of", "require"]
+
+# Formats and the endings that mean them; bag-of-words files are known by their beginning.
+FORMATS: dict[str, tuple[str, ...]] = {
+    "svmlight": (".svm", ".svmlight", ".libsvm"),
+    "bag-of-words": ("docword.*.txt",),
+    "csv": (".csv",),
+    "tsv": (".tsv", ".tab"),
+    "parquet": (".parquet", ".pq"),
+    "arrow": (".feather", ".arrow", ".ipc"),
+    "npz": (".npz",),
+    "npy": (".npy",),
+    "matrix-market": (".mtx",),
+}
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz"}
+COMPRESSIBLE = ("svmlight", "bag-of-words", "csv", "tsv", "matrix-market")
+# How contents begin that cannot be mistaken for another kind.
+BEGINNINGS = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"PK": "npz",
+    b"\x93NUMPY": "npy",
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    b"%%MatrixMarket": "matrix-market",
+}
+MARKED = ("npz", "npy", "parquet", "matrix-market")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file that exists, with its format and compression.
+
+    Attributes
+    ----------
+    path : Path
+    format : str
+        A key of FORMATS.
+    compression : str or None
+        gzip, bzip2, xz or None.
+    """
+
+    path: Path
+    format: str
+    compression: str | None
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str], format: str | None = None) -> Source:
+        """Look at a file's name and first bytes; refuse what cannot be read as its format."""
+        place = Path(path)
+        chosen = format_of(place, format)
+        if not place.exists():
+            raise StoredFileError(
+                f"{place} does not exist; give the path of a file with data (this one was looked "
+                f"for in {place.absolute().parent})."
+            )
+        if not place.is_file():
+            raise StoredFileError(f"{place} is not a file; give the path of one file with data.")
+        source = cls(place, chosen, COMPRESSIONS.get(place.suffix.lower()))
+        with source.guarded(), open(place, "rb") as file:
+            source._check_beginning(file.read(16))
+        return source
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """Open the bytes, decompressed, with damage translated into one sentence."""
+        with self.guarded():
+            if self.compression is None:
+                with open(self.path, "rb") as plain:
+                    yield plain
+            else:
+                with self._decompressed() as stream:
+                    try:
+                        yield stream
+                    except (ValueError, OverflowError):
+                        self._drain()  # damage further on explains nonsense here
+                        raise
+
+    @contextmanager
+    def open_text(self) -> Iterator[TextIO]:
+        """Open the text, decompressed, UTF-8 with or without a mark at its beginning."""
+        with self.open() as stream:
+            yield io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """Translate what reading can raise into a StoredFileError."""
+        try:
+            yield
+        except EOFError as cut:
+            raise self.damaged("is truncated (it ends before its content does)") from cut
+        except (gzip.BadGzipFile, zlib.error, lzma.LZMAError) as broken:
+            raise self.damaged(f"is damaged (its {self.compression} data are broken)") from broken
+        except UnicodeDecodeError as foreign:
+            raise StoredFileError(
+                f"{self} is not UTF-8 text (it holds the byte 0x{foreign.object[foreign.start]:02x}"
+                "); save it as UTF-8 first."
+            ) from foreign
+        except OSError as problem:
+            if self.compression is not None and problem.errno is None:
+                raise self.damaged(f"is damaged (its {self.compression} data are broken)") from None
+            raise StoredFileError(
+                f"{self} could not be read ({problem.strerror or problem}); give the path of a "
+                "file that may be read."
+            ) from problem
+
+    def damaged(self, fault: str) -> StoredFileError:
+        """Return the error for a file that must be got again."""
+        return StoredFileError(f"{self} {fault}; restore it from a copy or fetch it again.")
+
+    def misread(self, problem: Exception) -> StoredFileError:
+        """Return the error for content that another library refused, with its first sentence."""
+        text = re.split(r"\.\s|\n", str(problem))[0].rstrip(". ")
+        return self.damaged(f"could not be read as {self.format} ({text})")
+
+    def _decompressed(self) -> Any:
+        openers: dict[str | None, Callable[..., Any]]
+        openers = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
+        return openers[self.compression](self.path, "rb")
+
+    def _drain(self) -> None:
+        with self._decompressed() as stream:
+            while stream.read(1 << 20):
+                pass
+
+    def _check_beginning(self, first: bytes) -> None:
+        if not first:
+            raise StoredFileError(f"{self} is empty; give the path of a file with data.")
+        kind = next((k for mark, k in BEGINNINGS.items() if first.startswith(mark)), None)
+        if self.compression is not None:
+            if kind != self.compression:
+                raise StoredFileError(
+                    f"{self} is not {self.compression} data although its name says so; rename it "
+                    "by what it holds or fetch it again."
+                )
+            return
+        if kind in (*COMPRESSIONS.values(), "zstd"):
+            ending = next((e for e, k in COMPRESSIONS.items() if k == kind), None)
+            cure = f"add {ending} to its name" if ending else "decompress it first"
+            raise StoredFileError(f"{self} holds {kind} data although its name does not; {cure}.")
+        wrong = kind is not None and kind != self.format
+        if wrong or (self.format in MARKED and kind != self.format):
+            held = f"holds {kind} data" if kind else f"is not a file of the format {self.format}"
+            cure = f"pass format={kind!r}" if kind in FORMATS else "check its name or pass format="
+            raise StoredFileError(f"{self} {held} but is to be read as {self.format}; {cure}.")
+
+
+def format_of(path: Path, format: str | None = None) -> str:
+    """Return the format asked for, or the one that the file's name means."""
+    if format is not None:
+        if format not in FORMATS:
+            raise InvalidInputError(
+                f"format={format!r} was given, but only {_listed(FORMATS)} are accepted; pass one "
+                "of them or leave it out."
+            )
+        found: str | None = format
+    else:
+        found = _by_name(path)
+    if found is None:
+        endings = [ending for some in FORMATS.values() for ending in some]
+        raise InvalidInputError(
+            f"the format of {path} is not known from its name; names ending in "
+            f"{_listed(endings, quote=False)} are (with .gz, .bz2 or .xz after text), or pass "
+            f"format= with one of {_listed(FORMATS)}."
+        )
+    if path.suffix.lower() in COMPRESSIONS and found not in COMPRESSIBLE:
+        raise InvalidInputError(
+            f"{path} is a compressed {found} file, but only {_listed(COMPRESSIBLE)} are read "
+            "compressed; decompress it first."
+        )
+    return found
+
+
+def _by_name(path: Path) -> str | None:
+    name = path.name.lower()
+    for ending in COMPRESSIONS:
+        name = name.removesuffix(ending)
+    if name.startswith("docword.") and name.endswith(".txt"):
+        return "bag-of-words"
+    ending = Path(name).suffix
+    return next((key for key, endings in FORMATS.items() if ending in endings), None)
+
+
+def require(module: str, feature: str) -> Any:
+    """Import an optional package of the extra `files`, or say how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as missing:
+        raise MissingExtraError(feature, module.partition(".")[0], "files") from missing
+
+
+def _listed(words: Any, quote: bool = True) -> str:
+    shown = [repr(word) if quote else str(word) for word in words]
+    return ", ".join(shown[:-1]) + f" and {shown[-1]}"

@@ -1,0 +1,174 @@
+"""svmlight / LIBSVM text: one sample a line, ``label index:value index:value ...``.
+
+Indices count from 1 (LIBSVM) or 0; a file without the index 0 is taken to count from 1. What
+follows a ``#`` is a comment, and ``qid:`` entries are passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.files.atomic import replacing
+from sketchlasso.files.options import ReadOptions
+from sketchlasso.files.source import Source
+from sketchlasso.files.table import Table, as_csr, finite_or_refuse
+
+__all__ = ["read_svmlight", "write_svmlight"]
+
+ROWS = 1024
+
+
+def read_svmlight(source: Source, options: ReadOptions) -> Table:
+    """Read a file into a sparse table.
+
+    Parameters
+    ----------
+    source : Source
+    options : ReadOptions
+        n_features, zero_based, multilabel and dtype count.
+
+    Returns
+    -------
+    Table
+        With `multilabel`, y has one column a label, 1 where a sample has it and 0 elsewhere.
+    """
+    from sklearn.datasets import load_svmlight_file  # slow to import
+
+    zero_based = "auto" if options.zero_based is None else options.zero_based
+    with source.open() as file:
+        try:
+            X, y = load_svmlight_file(
+                file,
+                n_features=options.n_features,
+                dtype=options.real_type() or np.float64,
+                multilabel=options.multilabel,
+                zero_based=zero_based,
+            )
+        except (ValueError, OverflowError) as problem:
+            raise _explained(source, options, str(problem)) from problem
+    if X.shape[0] == 0:
+        raise InvalidInputError(f"{source} holds no samples; give a file with data.")
+    if X.nnz == 0 and options.n_features is None:
+        raise InvalidInputError(
+            f"{source} holds {X.shape[0]} labels but not one index:value pair; check that it is "
+            "svmlight text or pass n_features=."
+        )
+    matrix, names = as_csr(X), None
+    matrix.eliminate_zeros()
+    if options.multilabel:
+        y, names = _indicators(y)
+    finite_or_refuse(str(source), matrix, y)
+    return Table(matrix, y, None, names, str(source))
+
+
+def write_svmlight(path: Path, table: Table) -> None:
+    """Write a table, counting from 1, with every number in full.
+
+    An explicit zero in the first line marks the last column where nothing else would, so that
+    the number of features comes back.
+    """
+    if table.y is None or table.y.ndim != 1 or table.y.dtype.kind != "f":
+        held = "no target" if table.y is None else f"a target of {table.y.shape}, {table.y.dtype}"
+        raise InvalidInputError(
+            f"{path} cannot be written: svmlight lines begin with one number as target but the "
+            f"table has {held}; give one number a row or write an npz file."
+        )
+    with replacing(path, compress=True) as file:
+        for block in _lines(table, table.y):
+            file.write("".join(block).encode("ascii"))
+
+
+def _lines(table: Table, y: NDArray[Any]) -> Iterator[list[str]]:
+    rows, columns = table.shape
+    for start in range(0, rows, ROWS):
+        part = sparse.csr_array(table.X[start : start + ROWS])
+        lines = []
+        for row, label in enumerate(y[start : start + ROWS].tolist()):
+            chosen = slice(part.indptr[row], part.indptr[row + 1])
+            indices = (part.indices[chosen] + 1).tolist()
+            pairs = list(map("{}:{!r}".format, indices, part.data[chosen].tolist()))
+            if start + row == 0 and (not indices or indices[-1] != columns):
+                pairs.append(f"{columns}:0")
+            lines.append(" ".join([repr(label), *pairs]) + "\n")
+        yield lines
+
+
+def _indicators(labels: list[tuple[float, ...]]) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    known = sorted(set(chain.from_iterable(labels)))
+    columns = {label: column for column, label in enumerate(known)}
+    Y = np.zeros((len(labels), len(known)))
+    for row, some in enumerate(labels):
+        Y[row, [columns[label] for label in some]] = 1.0
+    return Y, tuple(f"{label:g}" for label in known)
+
+
+def _explained(source: Source, options: ReadOptions, problem: str) -> InvalidInputError:
+    """Find the line that could not be read; only a failed reading pays for this."""
+    lowest = 1 if options.zero_based is False else 0
+    with source.open() as file:
+        for number, line in enumerate(file, start=1):
+            words = line.partition(b"#")[0].decode("utf-8").split()
+            where = f"line {number}"
+            fault = _label_fault(words, options.multilabel, where) if words else None
+            if words and fault is None:
+                first = 0 if ":" in words[0] else 1
+                fault = _pairs_fault(words[first:], lowest, where)
+            if fault is not None:
+                return InvalidInputError(f"{source} has {fault}")
+    if "n_features" in problem:
+        held = problem.split()[-2]
+        return InvalidInputError(
+            f"{source} uses {held} features but n_features={options.n_features} was given; give "
+            f"at least {held} or leave it out."
+        )
+    return InvalidInputError(  # pragma: no cover - what the loader refuses is found above
+        f"{source} could not be read as svmlight text ({problem}); check its format."
+    )
+
+
+def _label_fault(words: list[str], multilabel: bool, where: str) -> str | None:
+    label = words[0]
+    several = [] if ":" in label else label.split(",")
+    if all(_is(float, word) for word in several) and (multilabel or len(several) == 1):
+        return None
+    if not multilabel and len(several) > 1 and all(_is(float, word) for word in several):
+        return (
+            f"several labels ({label!r}) in {where}, but one is expected; pass multilabel=True, or "
+            "format='csv' if commas separate its columns."
+        )
+    return f"the label {label!r} in {where}, but a number is needed; correct it."
+
+
+def _pairs_fault(pairs: list[str], lowest: int, where: str) -> str | None:
+    last = lowest - 1
+    for pair in pairs:
+        index, colon, value = pair.partition(":")
+        if index == "qid":
+            continue
+        if not (colon and _is(int, index) and _is(float, value)):
+            return f"{pair!r} in {where}, but index:value with numbers is needed; correct it."
+        if not lowest <= int(index) <= np.iinfo(np.int32).max:
+            return (
+                f"the index {index} in {where}, but indices from {lowest} to 2147483647 are "
+                "accepted; correct it."
+            )
+        if int(index) <= last:
+            return f"the index {index} after {last} in {where}, but they must increase; sort them."
+        last = int(index)
+    return None
+
+
+def _is(kind: type[int] | type[float], word: str) -> bool:
+    try:
+        kind(word)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,191 @@
+"""What every reader returns and every writer takes: a matrix, its responses and their names."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.types import RealArray
+
+__all__ = ["Table", "TableMatrix", "as_csr", "as_real", "as_response", "finite_or_refuse"]
+
+TableMatrix: TypeAlias = "RealArray | sparse.csr_array[Any, tuple[int, int]]"
+
+# Entries looked at together when searching for NaN: temporaries of a few MiB.
+CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Table:
+    """A data matrix with its responses, as read from a file or to be written to one.
+
+    Attributes
+    ----------
+    X : csr_array, ndarray or memmap of shape (n_samples, n_features)
+        float32 or float64; a memory-mapped ``.npy`` file keeps the type it was stored with and
+        is cast block by block where it is used.
+    y : ndarray of shape (n_samples,) or (n_samples, n_targets), or None
+        float64, or text where the file holds text labels.
+    feature_names : tuple of str, or None
+        One name a column of X.
+    target_name : str, tuple of str, or None
+        The name of y, or one name a column of y.
+    source : str
+        Where the table came from.
+
+    Raises
+    ------
+    InvalidInputError
+        The parts do not fit together.
+    """
+
+    X: TableMatrix
+    y: NDArray[Any] | None = None
+    feature_names: tuple[str, ...] | None = None
+    target_name: str | tuple[str, ...] | None = None
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "X", _matrix(self.X))
+        if self.y is not None:
+            object.__setattr__(self, "y", as_response(self.y))
+        if self.feature_names is not None:
+            object.__setattr__(self, "feature_names", tuple(map(str, self.feature_names)))
+        self._check()
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples and features."""
+        return int(self.X.shape[0]), int(self.X.shape[1])
+
+    def __repr__(self) -> str:
+        kind = "sparse" if sparse.issparse(self.X) else "dense"
+        target = "no target" if self.y is None else f"target of shape {self.y.shape}"
+        origin = f" from {self.source}" if self.source else ""
+        return f"<Table of {self.shape[0]} x {self.shape[1]}, {kind}, {target}{origin}>"
+
+    def _check(self) -> None:
+        rows, columns = self.shape
+        if 0 in (rows, columns):
+            raise InvalidInputError(
+                f"{self._title} is empty (shape {self.shape}), but at least one row and one "
+                "feature are needed; give a matrix with entries."
+            )
+        if self.y is not None and len(self.y) != rows:
+            raise InvalidInputError(
+                f"{self._title} has {rows} rows but y has {len(self.y)}; give one response a row."
+            )
+        names = self.feature_names
+        if names is not None and len(names) != columns:
+            raise InvalidInputError(
+                f"{self._title} has {columns} features but {len(names)} feature names; give one "
+                "name a feature."
+            )
+        if names is not None and len(set(names)) != columns:
+            twice = Counter(names).most_common(1)[0][0]
+            raise InvalidInputError(
+                f"{self._title} has several features called {twice!r}, but names must differ; "
+                "rename one of them."
+            )
+
+    @property
+    def _title(self) -> str:
+        return self.source or "the table"
+
+
+def as_real(values: NDArray[Any], dtype: np.dtype[Any] | None = None) -> RealArray:
+    """Return numbers as float32 or float64: as asked, else float32 stays and the rest is float64.
+
+    A memory map is left alone unless a type is asked for: casting it would read all of it.
+    """
+    if dtype is None:
+        if isinstance(values, np.memmap):
+            return values
+        dtype = np.dtype(np.float32 if values.dtype == np.float32 else np.float64)
+    return values.astype(dtype, copy=False)
+
+
+def as_csr(X: Any, dtype: np.dtype[Any] | None = None) -> sparse.csr_array[Any, tuple[int, int]]:
+    """Return a sparse matrix as real CSR, sorted, with 64-bit indices only where they are needed.
+
+    Parameters
+    ----------
+    X : sparse array or matrix of shape (m, n)
+    dtype : dtype or None
+        As for :func:`as_real`.
+
+    Returns
+    -------
+    csr_array of shape (m, n)
+    """
+    array = sparse.csr_array(X)
+    array.data = as_real(array.data, dtype)
+    widest = max(*array.shape, len(array.data))
+    if array.indices.dtype != np.int32 and widest <= np.iinfo(np.int32).max:
+        array.indices = array.indices.astype(np.int32)
+        array.indptr = array.indptr.astype(np.int32)
+    array.sum_duplicates()
+    return array
+
+
+def as_response(y: Any) -> NDArray[Any]:
+    """Return responses as float64, or as text, of shape (m,) or (m, t)."""
+    values = np.asarray(y)
+    if values.ndim not in (1, 2) or values.dtype.kind not in "biufU":
+        raise InvalidInputError(
+            f"y has shape {values.shape} and type {values.dtype}, but one column of numbers or "
+            "text, or several of numbers, are needed; convert it first."
+        )
+    return values if values.dtype.kind == "U" else values.astype(np.float64)
+
+
+def finite_or_refuse(
+    title: str, X: TableMatrix, y: NDArray[Any] | None, names: tuple[str, ...] | None = None
+) -> None:
+    """Refuse NaN and infinite entries, naming the first one's row and column (from 1)."""
+    values: NDArray[Any] = X if isinstance(X, np.ndarray) else X.data
+    place, where = _first_not_finite(values), ""
+    if place is not None:
+        row, column = _position(X, place)
+        label = f" ({names[column]!r})" if names else ""
+        where = f"row {row + 1}, column {column + 1}{label}"
+    elif y is not None and y.dtype.kind == "f":
+        values, place = y, _first_not_finite(y)
+        if place is not None:
+            where = f"the target of row {place // y[:1].size + 1}"
+    if place is not None:
+        raise InvalidInputError(
+            f"{title} holds {values.reshape(-1)[place]} in {where}, but every number must be "
+            "finite; fill in or leave out such entries first."
+        )
+
+
+def _first_not_finite(values: NDArray[Any]) -> int | None:
+    rows = max(1, CHUNK // max(1, values[:1].size))
+    for start in range(0, len(values), rows):
+        bad = ~np.isfinite(values[start : start + rows])
+        if bad.any():
+            return start * values[:1].size + int(np.argmax(bad))
+    return None
+
+
+def _position(X: TableMatrix, place: int) -> tuple[int, int]:
+    if isinstance(X, np.ndarray):
+        return place // X.shape[1], place % X.shape[1]
+    return int(np.searchsorted(X.indptr, place, side="right")) - 1, int(X.indices[place])
+
+
+def _matrix(X: Any) -> TableMatrix:
+    values: Any = X if sparse.issparse(X) or isinstance(X, np.memmap) else np.asarray(X)
+    if values.ndim != 2 or values.dtype.kind not in "biuf":
+        raise InvalidInputError(
+            f"X has shape {values.shape} and type {values.dtype}, but a matrix of real numbers "
+            "of shape (n_samples, n_features) is needed; convert it first."
+        )
+    return as_csr(values) if sparse.issparse(values) else as_real(values)
