@@ -1,0 +1,167 @@
+"""Duality gaps along a path: how well the sketched and the full problem are solved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import sketchlasso as sl
+from sketchlasso.interfaces.plots.canvas import Display, hue, ink, legend_beside, penalty_axis
+from sketchlasso.interfaces.plots.inputs import line_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["GapDisplay", "plot_gaps"]
+
+FloatArray = NDArray[np.float64]
+
+# Below this a gap is rounding: exact zeros are drawn here, for log scales have none.
+FLOOR = float(np.finfo(np.float64).eps)
+
+
+@dataclass(eq=False, kw_only=True)
+class GapDisplay(Display):
+    """Relative duality gaps of the problem that was solved and of the one without a sketch.
+
+    Parameters
+    ----------
+    alphas : ndarray of shape (a,)
+    solved_gap : ndarray of shape (a,)
+        In the problem that was solved.
+    full_gap : ndarray of shape (a,)
+        In the problem without a sketch.
+    sketched : bool
+        Whether the two problems differ.
+    tol : float, optional
+        The gap that was asked for.
+
+    Attributes
+    ----------
+    lines_ : list of matplotlib Line2D
+        The full gap and, where the problems differ, the solved one before it.
+    tolerance_ : matplotlib Line2D or None
+    legend_ : matplotlib Legend
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    """
+
+    alphas: FloatArray
+    solved_gap: FloatArray
+    full_gap: FloatArray
+    sketched: bool
+    tol: float | None = None
+    lines_: list[Any] = field(init=False, repr=False)
+    tolerance_: Any = field(init=False, repr=False)
+    legend_: Any = field(init=False, repr=False)
+
+    @classmethod
+    def from_path(
+        cls, path: sl.Path, *, tol: float | None = None, response: int = 0, radius: int = 0
+    ) -> GapDisplay:
+        """Show the gaps of one response and one radius; two products with X if not yet made.
+
+        Parameters
+        ----------
+        path : Path
+        tol : float, optional
+            The gap that was asked for. By default that of :class:`Settings` for a sketched path,
+            and none for a full one.
+        response, radius : int
+            Which of those that were solved, counted from 0.
+        """
+        if tol is not None and not (np.isfinite(tol) and tol > 0):
+            raise sl.InvalidInputError(
+                f"tol={tol!r} was given, but a positive number is accepted; pass the gap that was "
+                "asked for, such as 1e-6."
+            )
+        line = line_of(path, response, radius)
+        solved, full = path.relative_gap[line.instances], path.full_gap[line.instances]
+        # A full model has radius 0 and no gap but that of the full problem.
+        sketched = bool(path.radius[line.instances].any()) or not np.allclose(
+            solved, full, rtol=1e-3, atol=1e-9
+        )
+        if tol is None and sketched:
+            tol = sl.Settings().tol
+        return cls(alphas=line.alphas, solved_gap=solved, full_gap=full, sketched=sketched, tol=tol)
+
+    def plot(self, ax: Axes | None = None, **line_kw: Any) -> GapDisplay:
+        """Draw the gaps, both axes logarithmic.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        **line_kw
+            For both lines.
+
+        Returns
+        -------
+        GapDisplay
+        """
+        ax = self._start(ax)
+        penalty_axis(ax, self.alphas)
+        ax.set_yscale("log")
+        series = [("full problem", self.full_gap, "o", hue(1))]
+        if self.sketched:
+            series.insert(0, ("sketched problem (solved)", self.solved_gap, "s", hue(0)))
+        options = {"markersize": 3.0, "linewidth": 1.2, **line_kw}
+        self.lines_ = [
+            ax.plot(
+                self.alphas,
+                np.maximum(gaps, FLOOR),
+                label=name,
+                **{"marker": marker, "color": color, **options},
+            )[0]
+            for name, gaps, marker, color in series
+        ]
+        self.tolerance_ = None
+        if self.tol is not None:
+            self.tolerance_ = ax.axhline(
+                self.tol,
+                color=ink(ax),
+                linewidth=1.0,
+                linestyle="--",
+                label=f"tolerance {self.tol:.0e}",
+            )
+        ax.set_ylabel("relative duality gap")
+        handles = [*self.lines_, *([self.tolerance_] if self.tolerance_ else [])]
+        self.legend_ = legend_beside(ax, handles)
+        return self
+
+
+def plot_gaps(
+    path: sl.Path,
+    *,
+    tol: float | None = None,
+    response: int = 0,
+    radius: int = 0,
+    ax: Axes | None = None,
+    **line_kw: Any,
+) -> Axes:
+    """Draw the duality gaps along a path, in the sketched problem and in the full one.
+
+    Parameters
+    ----------
+    path : Path
+    tol : float, optional
+        The gap that was asked for. By default that of :class:`Settings` for a sketched path, and
+        none for a full one.
+    response, radius : int
+        Which of those that were solved, counted from 0.
+    ax : matplotlib Axes, optional
+    **line_kw
+        For both lines.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    See Also
+    --------
+    GapDisplay : What is drawn, to be drawn again.
+    """
+    display = GapDisplay.from_path(path, tol=tol, response=response, radius=radius)
+    return display.plot(ax, **line_kw).ax_
