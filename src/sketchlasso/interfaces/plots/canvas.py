@@ -16,14 +16,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PALETTE",
+    "WIDE",
     "Display",
     "count_axis",
     "dash",
+    "font_points",
+    "headroom",
     "hue",
     "ink",
-    "legend_beside",
     "log_ticks",
     "penalty_axis",
+    "settle",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -33,7 +36,11 @@ FloatArray = NDArray[np.float64]
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)))
 SIZE = (7.2, 4.2)
+# With a legend beside the axes.
+WIDE = (8.8, 4.2)
 COUNTS_SHOWN = 7
+# Points that a count of four digits needs.
+COUNT_WIDTH = 34.0
 
 
 @dataclass(eq=False, kw_only=True)
@@ -49,10 +56,12 @@ class Display:
 
     ax_: Any = field(init=False, repr=False)
     figure_: Any = field(init=False, repr=False)
+    _own: bool = field(init=False, repr=False, default=False)
 
     def _start(self, ax: Axes | None, size: tuple[float, float] = SIZE) -> Axes:
         """The axes to draw on: those given, else new ones on a figure of their own."""
         axes_type = _axes_type()
+        self._own = ax is None
         if ax is None:
             import matplotlib.pyplot as plt
 
@@ -65,6 +74,26 @@ class Display:
             )
         self.ax_, self.figure_ = ax, ax.figure
         return ax
+
+    def _legend(
+        self, ax: Axes, handles: Sequence[Any], title: str | None = None, inside: str = "best"
+    ) -> Any:
+        """A legend beside axes of our own; inside those of others, where it hides least."""
+        where: dict[str, Any] = {"loc": inside}
+        if self._own:
+            where = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+        legend = ax.legend(
+            handles=handles,
+            title=title,
+            alignment="left",
+            frameon=False,
+            fontsize="small",
+            title_fontsize="small",
+            labelcolor=ink(ax),
+            **where,
+        )
+        legend.get_title().set_color(ink(ax))
+        return legend
 
 
 def _axes_type() -> type[Any]:
@@ -141,7 +170,9 @@ def count_axis(ax: Axes, alphas: FloatArray, counts: ArrayLike) -> Any:
     """
     from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
-    where = np.geomspace(alphas[0], alphas[-1], COUNTS_SHOWN)
+    wide = ax.get_window_extent().width * 72.0 / ax.figure.dpi
+    shown_at_most = int(np.clip(wide / COUNT_WIDTH, 2, COUNTS_SHOWN))
+    where = np.geomspace(alphas[0], alphas[-1], shown_at_most)
     nearest = np.abs(np.log(alphas[:, None] / where)).argmin(axis=0)
     shown = np.unique(nearest)
     values = np.asarray(counts)[shown]
@@ -150,17 +181,29 @@ def count_axis(ax: Axes, alphas: FloatArray, counts: ArrayLike) -> Any:
     top.xaxis.set_major_formatter(FixedFormatter([f"{value:.0f}" for value in values]))
     top.xaxis.set_minor_locator(NullLocator())
     top.set_xlabel("non-zero coefficients")
-    for part in (top.xaxis.label, *top.get_xticklabels()):
-        part.set_color(ink(ax))
+    top.xaxis.label.set_color(ink(ax))
     top.tick_params(colors=ink(ax))
     return top
 
 
-def legend_beside(ax: Axes, handles: Sequence[Any] | None = None) -> Any:
-    """A legend right of the axes where the figure makes room for it, else where it hides least."""
-    options: dict[str, Any] = {"frameon": False, "fontsize": "small", "labelcolor": ink(ax)}
-    if handles is not None:
-        options["handles"] = handles
-    if ax.figure.get_layout_engine() is None:
-        return ax.legend(loc="best", **options)
-    return ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), **options)
+def settle(ax: Axes) -> None:
+    """Let the figure's layout, if it has one, give the axes the size they will be drawn with."""
+    engine = ax.figure.get_layout_engine()
+    if engine is not None:
+        root: Any = ax.figure.figure
+        engine.execute(root)
+
+
+def headroom(ax: Axes, lines: int) -> None:
+    """Raise the upper limit of y, on a linear scale, by what a legend of some lines needs."""
+    tall = ax.get_window_extent().height * 72.0 / ax.figure.dpi
+    share = min(0.5, (1.5 * lines + 1.0) * font_points() / tall)
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, low + (high - low) / (1.0 - share))
+
+
+def font_points() -> float:
+    """Size of small letters, in points."""
+    from matplotlib.font_manager import FontProperties
+
+    return float(FontProperties(size="small").get_size_in_points())

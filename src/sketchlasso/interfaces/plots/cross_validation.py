@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 import sketchlasso as sl
 from sketchlasso.interfaces.plots.canvas import (
+    WIDE,
     Display,
     count_axis,
     hue,
     ink,
-    legend_beside,
     penalty_axis,
 )
 from sketchlasso.interfaces.plots.inputs import check_index
@@ -162,7 +162,7 @@ class CrossValidationDisplay(Display):
         -------
         CrossValidationDisplay
         """
-        ax = self._start(ax)
+        ax = self._start(ax, WIDE)
         penalty_axis(ax, self.alphas)
         alphas, mean = self.alphas[self.chosen], self.mean[self.chosen]
         error = self.standard_error[self.chosen]
@@ -171,20 +171,22 @@ class CrossValidationDisplay(Display):
         style = {"color": hue(0), "linewidth": 2.0, **line_kw}
         if len(alphas) == 1:
             style = {"marker": "o", **style}
-        label = f"radius {self.radii[self.chosen]}, chosen" if several else "mean over folds"
+        label = (
+            f"radius {_product(self.radii[self.chosen])}, chosen" if several else "mean over folds"
+        )
         (self.line_,) = ax.plot(alphas, mean, label=label, zorder=3, **style)
         self.band_ = ax.fill_between(
             alphas,
             mean - error,
             mean + error,
             color=self.line_.get_color(),
-            alpha=0.2,
+            alpha=0.25,
             linewidth=0,
             label="± 1 standard error",
         )
         self._draw_marks(ax)
         ax.set_ylabel(f"held-out {WORDS.get(self.metric, self.metric)}")
-        self.legend_ = legend_beside(ax, [self.line_, self.band_, *self.marks_, *self.others_])
+        self.legend_ = self._legend(ax, [self.line_, self.band_, *self.marks_, *self.others_])
         if self.n_nonzero is not None:
             count_axis(ax, alphas, self.n_nonzero[self.chosen])
         return self
@@ -197,8 +199,8 @@ class CrossValidationDisplay(Display):
                 self.mean[row],
                 color=hue(2 + place),
                 linewidth=1.1,
-                alpha=0.6,
-                label=f"radius {self.radii[row]}",
+                alpha=0.65,
+                label=f"radius {_product(self.radii[row])}",
             )[0]
             for place, row in enumerate(rows)
         ]
@@ -215,6 +217,10 @@ class CrossValidationDisplay(Display):
                 words += f", {self.n_nonzero[self.chosen, at]:.0f} non-zero"
             mark = ax.axvline(alpha, color=ink(ax), linestyle=style, linewidth=1.2, label=words)
             self.marks_.append(mark)
+
+
+def _product(radius: str) -> str:
+    return radius.replace("*", " \N{MULTIPLICATION SIGN} ")
 
 
 def _standard_error(scores: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sketchlasso as sl
-from sketchlasso.interfaces.plots.canvas import Display, hue, ink, legend_beside, penalty_axis
+from sketchlasso.interfaces.plots.canvas import WIDE, Display, hue, ink, penalty_axis
 from sketchlasso.interfaces.plots.inputs import line_of
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ __all__ = ["GapDisplay", "plot_gaps"]
 
 FloatArray = NDArray[np.float64]
 
-# Below this a gap is rounding: exact zeros are drawn here, for log scales have none.
-FLOOR = float(np.finfo(np.float64).eps)
+# Below this a gap is rounding, and often an exact zero, which log scales do not have.
+ROUNDING = 1e-12
 
 
 @dataclass(eq=False, kw_only=True)
@@ -42,7 +42,10 @@ class GapDisplay(Display):
     Attributes
     ----------
     lines_ : list of matplotlib Line2D
-        The full gap and, where the problems differ, the solved one before it.
+        The full gap and, where the problems differ, the solved one before it; gaps of zero, up
+        to rounding, are left out of them.
+    zeros_ : list of matplotlib Line2D
+        Marks at the lower edge for gaps of zero, up to rounding.
     tolerance_ : matplotlib Line2D or None
     legend_ : matplotlib Legend
     ax_ : matplotlib Axes
@@ -55,6 +58,7 @@ class GapDisplay(Display):
     sketched: bool
     tol: float | None = None
     lines_: list[Any] = field(init=False, repr=False)
+    zeros_: list[Any] = field(init=False, repr=False)
     tolerance_: Any = field(init=False, repr=False)
     legend_: Any = field(init=False, repr=False)
 
@@ -101,7 +105,7 @@ class GapDisplay(Display):
         -------
         GapDisplay
         """
-        ax = self._start(ax)
+        ax = self._start(ax, WIDE)
         penalty_axis(ax, self.alphas)
         ax.set_yscale("log")
         series = [("full problem", self.full_gap, "o", hue(1))]
@@ -111,7 +115,7 @@ class GapDisplay(Display):
         self.lines_ = [
             ax.plot(
                 self.alphas,
-                np.maximum(gaps, FLOOR),
+                np.where(gaps > ROUNDING, gaps, np.nan),
                 label=name,
                 **{"marker": marker, "color": color, **options},
             )[0]
@@ -124,12 +128,51 @@ class GapDisplay(Display):
                 color=ink(ax),
                 linewidth=1.0,
                 linestyle="--",
-                label=f"tolerance {self.tol:.0e}",
+                label=f"tolerance {_power(self.tol)}",
             )
+        self._mark_zeros(ax, [gaps for _, gaps, _, _ in series])
         ax.set_ylabel("relative duality gap")
-        handles = [*self.lines_, *([self.tolerance_] if self.tolerance_ else [])]
-        self.legend_ = legend_beside(ax, handles)
+        self.legend_ = self._legend(ax, self._handles(ax))
         return self
+
+    def _handles(self, ax: Axes) -> list[Any]:
+        from matplotlib.lines import Line2D
+
+        handles = [*self.lines_, *([self.tolerance_] if self.tolerance_ else [])]
+        if self.zeros_:
+            words = f"below {_power(ROUNDING)}"
+            handles.append(
+                Line2D([], [], marker="v", markersize=5, linestyle="", color=ink(ax), label=words)
+            )
+        return handles
+
+    def _mark_zeros(self, ax: Axes, series: list[FloatArray]) -> None:
+        """Show at the lower edge where gaps are too small for a log scale."""
+        self.zeros_ = []
+        for line, gaps in zip(self.lines_, series, strict=True):
+            tiny = gaps <= ROUNDING
+            if tiny.any():
+                (mark,) = ax.plot(
+                    self.alphas[tiny],
+                    np.full(np.count_nonzero(tiny), 0.0),
+                    transform=ax.get_xaxis_transform(),
+                    marker="v",
+                    markersize=5,
+                    linestyle="none",
+                    color=line.get_color(),
+                    clip_on=False,
+                    zorder=5,
+                )
+                self.zeros_.append(mark)
+        if not any((gaps > ROUNDING).any() for gaps in series):
+            ax.set_ylim(ROUNDING, 1.0)
+
+
+def _power(value: float) -> str:
+    """A small number as people write it."""
+    digits, exponent = f"{value:.0e}".split("e")
+    factor = "" if digits == "1" else rf"{digits} \times "
+    return f"${factor}10^{{{int(exponent)}}}$"
 
 
 def plot_gaps(

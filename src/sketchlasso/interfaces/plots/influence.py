@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sketchlasso as sl
-from sketchlasso.interfaces.plots.canvas import Display, hue, ink, legend_beside
+from sketchlasso.interfaces.plots.canvas import WIDE, Display, headroom, hue, ink
 from sketchlasso.interfaces.plots.labels import label_points
 
 if TYPE_CHECKING:
@@ -103,21 +103,23 @@ class InfluenceDisplay(Display):
                 f"top={top!r} was given, but an integer >= 0 is accepted; pass one."
             )
         self._check_names(row_names)
-        ax = self._start(ax)
-        ax.axvline(0.0, color=ink(ax), linewidth=0.6, zorder=1)
+        ax = self._start(ax, WIDE)
+        ax.axvline(0.0, color=ink(ax), linewidth=0.6, alpha=0.5, zorder=1)
         self._draw_points(ax, scatter_kw)
-        ax.set_xlabel("left-out residual (y minus prediction without the row)")
+        ax.set_xlabel(r"residual of the row left out, $y_i - \hat{y}_{-i}$")
         ax.set_ylabel(r"shift of coefficients, $\|w_{-i} - w\| \,/\, \|w\|$")
         self._percent(ax)
         ax.margins(0.06)
         ax.autoscale_view()
+        if not self._own:
+            headroom(ax, len(self.points_))
+        self.legend_ = self._legend(ax, self.points_, inside="upper center")
         shift = np.nan_to_num(self.coefficient_shift, nan=-1.0)
         largest = np.argsort(-shift, kind="stable")[: min(top, np.count_nonzero(shift > 0))]
         everyone = np.column_stack([self.residuals, self.coefficient_shift])
         self.labels_ = label_points(
             ax, everyone[largest], [self._name(row, row_names) for row in largest], everyone
         )
-        self.legend_ = legend_beside(ax, self.points_)
         return self
 
     def _draw_points(self, ax: Axes, scatter_kw: dict[str, Any]) -> None:
@@ -138,9 +140,9 @@ class InfluenceDisplay(Display):
             )
 
     def _percent(self, ax: Axes) -> None:
-        from matplotlib.ticker import PercentFormatter
+        from matplotlib.ticker import FuncFormatter
 
-        ax.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g}%"))
 
     def _check_names(self, names: Sequence[str] | None) -> None:
         if names is not None and (isinstance(names, str) or len(names) <= self.rows.max()):

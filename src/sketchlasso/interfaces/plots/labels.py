@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.isotonic import isotonic_regression
 
-from sketchlasso.interfaces.plots.canvas import ink
+from sketchlasso.interfaces.plots.canvas import font_points, ink, settle
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,6 +21,10 @@ FloatArray = NDArray[np.float64]
 LINE_HEIGHT = 1.3
 # Of an average letter, in font sizes.
 LETTER_WIDTH = 0.62
+# Points between the end of a line and its label.
+LEADER = 16.0
+# How far a label may stand from its point, in font sizes: near, or at the end of a leader.
+DISTANCES = (0.35, 1.8, 3.4)
 DIRECTIONS = ((1, 0), (-1, 0), (1, 1), (-1, 1), (0, 1), (1, -1), (-1, -1), (0, -1))
 
 
@@ -43,7 +47,12 @@ def spread(wanted: FloatArray, distance: float) -> FloatArray:
 
 
 def label_line_ends(
-    ax: Axes, x: float, heights: FloatArray, texts: Sequence[str], colors: Sequence[str]
+    ax: Axes,
+    x: float,
+    heights: FloatArray,
+    texts: Sequence[str],
+    colors: Sequence[str],
+    outside: bool,
 ) -> list[Any]:
     """Name lines at their right ends.
 
@@ -56,6 +65,8 @@ def label_line_ends(
     heights : ndarray of shape (l,)
         Their last values.
     texts, colors : sequence of str of length l
+    outside : bool
+        Whether labels may stand right of the axes; else x is stretched to have them inside.
 
     Returns
     -------
@@ -63,7 +74,9 @@ def label_line_ends(
     """
     if not len(heights):
         return []
-    size = _font_points()
+    settle(ax)
+    size = font_points()
+    left = 1.03 if outside else _stretch(ax, max(len(text) for text in texts) * size)
     ends = ax.transData.transform(np.column_stack([np.full(len(heights), x), heights]))
     wanted = ax.transAxes.inverted().transform(ends)[:, 1]
     tall = ax.get_window_extent().height * 72.0 / ax.figure.dpi
@@ -72,7 +85,7 @@ def label_line_ends(
         ax.annotate(
             text,
             xy=(x, height),
-            xytext=(1.03, place),
+            xytext=(left, place),
             textcoords="axes fraction",
             va="center",
             fontsize=size,
@@ -89,6 +102,15 @@ def label_line_ends(
         )
         for text, height, place, color in zip(texts, heights, places, colors, strict=True)
     ]
+
+
+def _stretch(ax: Axes, letters: float) -> float:
+    """Make room for labels at the right end of a log scale; where they start, as a fraction."""
+    wide = ax.get_window_extent().width * 72.0 / ax.figure.dpi
+    share = min(0.45, (LETTER_WIDTH * letters + LEADER) / wide)
+    first, last = ax.get_xlim()
+    ax.set_xlim(first, last * (last / first) ** (share / (1.0 - share)))
+    return 1.0 - share + LEADER / wide
 
 
 def label_points(
@@ -112,7 +134,8 @@ def label_points(
     """
     if not len(points):
         return []
-    size = _font_points()
+    settle(ax)
+    size = font_points()
     scale = 72.0 / ax.figure.dpi
     places = ax.transData.transform(points) * scale
     obstacles = ax.transData.transform(others) * scale
@@ -122,12 +145,19 @@ def label_points(
     for place, text, point in zip(places, texts, points, strict=True):
         extent = np.array([LETTER_WIDTH * size * len(text), LINE_HEIGHT * size])
         boxes = [
-            _box(place, np.array(direction, dtype=float), extent, size) for direction in DIRECTIONS
+            _box(place, np.array(direction, dtype=float), extent, far * size)
+            for far in DISTANCES
+            for direction in DIRECTIONS
         ]
-        costs = [_cost(box, obstacles, taken, frame) for box in boxes]
+        # A leader is worth drawing to keep off two points.
+        costs = [
+            _cost(box, obstacles, taken, frame) + 2 * (number // len(DIRECTIONS))
+            for number, box in enumerate(boxes)
+        ]
         best = int(np.argmin(costs))
         taken.append(boxes[best])
         offset = (boxes[best][:2] + boxes[best][2:]) / 2 - place
+        leader = {"arrowstyle": "-", "color": ink(ax), "linewidth": 0.6, "shrinkA": 0.0}
         written.append(
             ax.annotate(
                 text,
@@ -138,20 +168,15 @@ def label_points(
                 va="center",
                 fontsize=size,
                 color=ink(ax),
+                arrowprops=leader if best >= len(DIRECTIONS) else None,
             )
         )
     return written
 
 
-def _font_points() -> float:
-    from matplotlib.font_manager import FontProperties
-
-    return float(FontProperties(size="small").get_size_in_points())
-
-
-def _box(place: FloatArray, direction: FloatArray, extent: FloatArray, size: float) -> FloatArray:
+def _box(place: FloatArray, direction: FloatArray, extent: FloatArray, far: float) -> FloatArray:
     """Left, bottom, right and top of a label that lies in a direction from its point."""
-    centre = place + direction * (extent / 2 + 0.35 * size)
+    centre = place + direction * (extent / 2 + far)
     return np.concatenate([centre - extent / 2, centre + extent / 2])
 
 

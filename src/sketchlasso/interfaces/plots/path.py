@@ -34,6 +34,8 @@ __all__ = ["PathDisplay", "plot_path"]
 
 FloatArray = NDArray[np.float64]
 
+CROWD = 40
+
 
 @dataclass(eq=False, kw_only=True)
 class PathDisplay(Display):
@@ -52,7 +54,7 @@ class PathDisplay(Display):
     Attributes
     ----------
     lines_ : list of matplotlib Line2D
-        The coefficients that are named, largest at the smallest penalty first.
+        The coefficients that are named, largest first.
     others_ : matplotlib LineCollection or None
         All other coefficients that are ever non-zero.
     labels_ : list of matplotlib Annotation
@@ -138,7 +140,8 @@ class PathDisplay(Display):
         ----------
         ax : matplotlib Axes, optional
         top : int
-            How many coefficients to name: the largest at the smallest penalty.
+            How many coefficients to name: the largest at the penalty used or, where none is
+            marked, the largest anywhere on the path.
         **line_kw
             For the lines of these coefficients.
 
@@ -155,8 +158,8 @@ class PathDisplay(Display):
         penalty_axis(ax, np.append(self.alphas, seen))
         used = np.unique(self.coef.indices)
         values = self.coef[:, used].toarray()
-        order = np.argsort(-np.abs(values[-1]), kind="stable")
-        named = order[: min(top, np.count_nonzero(values[-1]))]
+        size = self._sizes(values)
+        named = np.argsort(-size, kind="stable")[: min(top, np.count_nonzero(size))]
         self._draw_others(ax, np.delete(values, named, axis=1))
         single = {"marker": "o"} if len(self.alphas) == 1 else {}
         self.lines_ = [
@@ -168,31 +171,48 @@ class PathDisplay(Display):
             for rank, column in enumerate(named)
         ]
         if self.alpha_used is not None:
-            ax.axvline(self.alpha_used, color=ink(ax), linewidth=0.9, linestyle=":")
+            ax.axvline(self.alpha_used, color=ink(ax), linewidth=1.1, linestyle=":")
+            ax.set_xlabel(f"{ax.get_xlabel()} (dotted: {self.alpha_used:.3g}, used by the model)")
         ax.set_ylabel("coefficient")
         ax.set_ylim(*_room(values))
+        self.count_axis_ = count_axis(ax, self.alphas, np.diff(self.coef.indptr))
         self.labels_ = label_line_ends(
             ax,
             float(self.alphas[-1]),
             values[-1, named],
             [self._name(int(used[column])) for column in named],
             [line.get_color() for line in self.lines_],
+            outside=self._own,
         )
-        self.count_axis_ = count_axis(ax, self.alphas, np.diff(self.coef.indptr))
         return self
 
     def _draw_others(self, ax: Axes, values: FloatArray) -> None:
         """One collection for what may be thousands of lines."""
         from matplotlib.collections import LineCollection
+        from matplotlib.colors import to_rgba
 
         ax.axhline(0.0, color=ink(ax), linewidth=0.6, zorder=1)
         self.others_ = None
         if values.shape[1]:
             segments = [np.column_stack([self.alphas, column]) for column in values.T]
+            # A crowd of lines would end in one black blot; small ones step back.
+            faint = max(0.04, 0.35 * min(1.0, (CROWD / values.shape[1]) ** 0.6))
+            peak = np.abs(values).max(axis=0)
+            opacity = faint + (0.4 - faint) * (peak / (peak.max() or 1.0)) ** 2
             self.others_ = LineCollection(
-                segments, colors=[ink(ax)], linewidths=0.7, alpha=0.28, zorder=1.5
+                segments,
+                colors=[to_rgba(ink(ax), share) for share in opacity],
+                linewidths=0.7,
+                zorder=1.5,
             )
             ax.add_collection(self.others_, autolim=False)
+
+    def _sizes(self, values: FloatArray) -> FloatArray:
+        """How large a coefficient is: at the penalty used, else where it is largest."""
+        if self.alpha_used is None:
+            return np.asarray(np.abs(values).max(axis=0, initial=0.0))
+        at = np.abs(np.log(self.alphas / self.alpha_used)).argmin()
+        return np.asarray(np.abs(values[at]))
 
     def _name(self, feature: int) -> str:
         return f"x{feature}" if self.feature_names is None else str(self.feature_names[feature])
@@ -228,7 +248,8 @@ def plot_path(
         As X.
     feature_names : sequence of str, optional
     top : int
-        How many coefficients to name: the largest at the smallest penalty.
+        How many coefficients to name: the largest at the penalty an estimator used, the largest
+        anywhere on a path.
     response, radius : int
         Which of those that were solved, counted from 0.
     ax : matplotlib Axes, optional

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import sketchlasso as sl
-from sketchlasso.interfaces.plots.canvas import Display, hue, ink, legend_beside
+from sketchlasso.interfaces.plots.canvas import Display, hue, ink
 from sketchlasso.interfaces.plots.inputs import check_index, is_fitted_model, line_of
 
 if TYPE_CHECKING:
@@ -105,17 +105,19 @@ class ScatterDisplay(Display):
 
     @property
     def words(self) -> str:
-        """Correlation and, of coefficients, the overlap of supports, in words."""
+        """Penalty, correlation and, of coefficients, the overlap of supports, in words."""
         shown = self._shown
         first, second = self.sketched[shown], self.full[shown]
         defined = len(first) > 1 and np.ptp(first) > 0 and np.ptp(second) > 0
-        text = "correlation undefined"
+        text = "correlation undefined,"
         if defined:
-            text = f"correlation {np.corrcoef(first, second)[0, 1]:.3f}"
+            text = f"correlation {np.corrcoef(first, second)[0, 1]:.3f},"
+        if self.alpha is not None:
+            text = rf"$\alpha$ = {self.alpha:.3g}, {text}"
         if self.kind == "predictions":
-            return f"{text} over {len(first)} rows"
+            return f"{text}\n{len(first)} rows"
         both = np.count_nonzero((self.sketched != 0) & (self.full != 0))
-        return f"{text}; {both} of the {len(first)} features used by either are used by both"
+        return f"{text}\n{both} of {len(first)} features in both"
 
     @property
     def _shown(self) -> NDArray[np.bool_]:
@@ -140,7 +142,7 @@ class ScatterDisplay(Display):
         ax = self._start(ax, SIZE)
         self.points_ = []
         for chosen, words, marker, color in self._groups():
-            options = {"s": 22, "alpha": 0.7, "linewidths": 0, "color": color, **scatter_kw}
+            options = {"s": 18, "alpha": 0.7, "linewidths": 0, "color": color, **scatter_kw}
             self.points_.append(
                 ax.scatter(
                     self.full[chosen],
@@ -157,12 +159,12 @@ class ScatterDisplay(Display):
             (0.0, 0.0), slope=1.0, color=ink(ax), linewidth=0.9, linestyle="--", label="equal"
         )
         what = self.kind[:-1]
-        at = "" if self.alpha is None else rf" at $\alpha$ = {self.alpha:.3g}"
-        ax.set_xlabel(f"{what}, full model{at}")
-        ax.set_ylabel(f"{what}, sketched model{at}")
-        ax.set_title(self.words, fontsize="small", loc="left", color=ink(ax))
+        ax.set_xlabel(f"{what}, full model")
+        ax.set_ylabel(f"{what}, sketched model")
         named = self.points_ if len(self.points_) > 1 else []
-        self.legend_ = legend_beside(ax, [*named, self.identity_])
+        self.legend_ = self._legend(
+            ax, [*named, self.identity_], title=self.words, inside="upper left"
+        )
         return self
 
     def _groups(self) -> list[tuple[NDArray[np.bool_], str, str, str]]:
@@ -171,9 +173,9 @@ class ScatterDisplay(Display):
             return [(self._shown, "", "o", hue(0))]
         first, second = self.sketched != 0, self.full != 0
         return [
-            (first & second, "in both", "o", hue(0)),
-            (first & ~second, "in the sketched only", "^", hue(1)),
-            (~first & second, "in the full only", "s", hue(2)),
+            (first & second, "both", "o", hue(0)),
+            (first & ~second, "sketched only", "^", hue(1)),
+            (~first & second, "full only", "s", hue(2)),
         ]
 
     def _square(self, ax: Axes, values: FloatArray) -> None:
@@ -186,6 +188,8 @@ class ScatterDisplay(Display):
         air = 0.05 * (high - low) or 1.0
         ax.set(xlim=(low - air, high + air), ylim=(low - air, high + air))
         ax.set_aspect("equal", adjustable="box")
+        if self._own:
+            ax.set_anchor("W")
 
 
 def _of_paths(

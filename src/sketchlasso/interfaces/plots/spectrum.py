@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sketchlasso as sl
-from sketchlasso.interfaces.plots.canvas import Display, dash, hue, ink, legend_beside
+from sketchlasso.interfaces.plots.canvas import WIDE, Display, dash, hue, ink, log_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -106,7 +106,7 @@ class SpectrumDisplay(Display):
         -------
         SpectrumDisplay
         """
-        ax = self._start(ax)
+        ax = self._start(ax, WIDE)
         from matplotlib.ticker import MaxNLocator
 
         relative = len(self.names) > 1 if relative is None else relative
@@ -119,9 +119,10 @@ class SpectrumDisplay(Display):
             r"singular value $\sigma_i / \sigma_1$" if relative else r"singular value $\sigma_i$"
         )
         longest = max(len(values) for values in self.singular_values)
-        ax.set_xlim(1 - 0.02 * longest, longest * 1.02)
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-        self.legend_ = legend_beside(ax, self._handles(ax))
+        ax.set_xlim(max(0.3, 1 - 0.02 * longest), longest * 1.02 + 0.2)
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
+        log_ticks(ax.yaxis, *ax.get_ylim())
+        self.legend_ = self._legend(ax, self._handles(ax))
         return self
 
     def _draw_one(self, ax: Axes, number: int, relative: bool, line_kw: dict[str, Any]) -> None:
