@@ -18,6 +18,7 @@ __all__ = [
     "PALETTE",
     "WIDE",
     "Display",
+    "check_penalties",
     "count_axis",
     "dash",
     "font_points",
@@ -25,6 +26,7 @@ __all__ = [
     "hue",
     "ink",
     "log_ticks",
+    "opacity",
     "penalty_axis",
     "settle",
 ]
@@ -119,6 +121,26 @@ def ink(ax: Axes) -> Any:
     return ax.xaxis.label.get_color()
 
 
+def opacity(ax: Axes, on_light: float) -> float:
+    """How opaque a mark is; on a dark background what shines through would dim it."""
+    from matplotlib.colors import rgb_to_hsv, to_rgb
+
+    brightness = float(rgb_to_hsv(to_rgb(ax.get_facecolor()))[2])
+    return on_light if brightness > 0.5 else 0.5 + 0.5 * on_light
+
+
+def check_penalties(alphas: ArrayLike) -> FloatArray:
+    """Refuse penalties that a log scale cannot show, before any figure is made."""
+    values = np.asarray(alphas, dtype=np.float64)
+    if values.size == 0 or not np.isfinite(values).all() or values.min() <= 0:
+        smallest = f"the smallest penalty is {values.min():g}" if values.size else "no penalty came"
+        raise sl.InvalidInputError(
+            f"{smallest}, but a logarithmic axis shows positive ones only; solve for positive "
+            "alphas."
+        )
+    return values
+
+
 def penalty_axis(ax: Axes, alphas: ArrayLike) -> None:
     """Make x the penalty on a log scale, the largest at the left.
 
@@ -128,13 +150,7 @@ def penalty_axis(ax: Axes, alphas: ArrayLike) -> None:
     alphas : array-like
         All penalties that must be seen.
     """
-    values = np.asarray(alphas, dtype=np.float64)
-    values = values[np.isfinite(values)]
-    if values.size == 0 or values.min() <= 0:
-        raise sl.InvalidInputError(
-            f"the penalties {'start at 0' if values.size else 'are empty'}, but a logarithmic axis "
-            "shows positive ones only; solve for positive alphas."
-        )
+    values = check_penalties(alphas)
     low, high = float(values.min()), float(values.max())
     edge = (high / low) ** 0.02 if high > low else 1.5
     ax.set_xscale("log")

@@ -12,9 +12,11 @@ import sketchlasso as sl
 from sketchlasso.interfaces.plots.canvas import (
     WIDE,
     Display,
+    check_penalties,
     count_axis,
     hue,
     ink,
+    opacity,
     penalty_axis,
 )
 from sketchlasso.interfaces.plots.inputs import check_index
@@ -26,6 +28,8 @@ __all__ = ["CrossValidationDisplay", "plot_cv"]
 
 FloatArray = NDArray[np.float64]
 
+# Radii at which no penalty leaves a feature have grids of numbers far below this.
+NO_PENALTY = 1e-200
 WORDS = {
     "mse": "mean squared error",
     "mae": "mean absolute error",
@@ -162,8 +166,9 @@ class CrossValidationDisplay(Display):
         -------
         CrossValidationDisplay
         """
+        shown = check_penalties(self.alphas[[self.chosen, *self._other_rows()]])
         ax = self._start(ax, WIDE)
-        penalty_axis(ax, self.alphas)
+        penalty_axis(ax, shown)
         alphas, mean = self.alphas[self.chosen], self.mean[self.chosen]
         error = self.standard_error[self.chosen]
         several = len(self.radii) > 1
@@ -191,18 +196,25 @@ class CrossValidationDisplay(Display):
             count_axis(ax, alphas, self.n_nonzero[self.chosen])
         return self
 
+    def _other_rows(self) -> list[int]:
+        """Radii that were not chosen; one so large that w = 0 throughout has no penalties."""
+        return [
+            row
+            for row in range(len(self.radii))
+            if row != self.chosen and self.alphas[row].max() > NO_PENALTY
+        ]
+
     def _draw_others(self, ax: Axes) -> None:
-        rows = [row for row in range(len(self.radii)) if row != self.chosen]
         self.others_ = [
             ax.plot(
                 self.alphas[row],
                 self.mean[row],
                 color=hue(2 + place),
                 linewidth=1.1,
-                alpha=0.65,
+                alpha=opacity(ax, 0.65),
                 label=f"radius {_product(self.radii[row])}",
             )[0]
-            for place, row in enumerate(rows)
+            for place, row in enumerate(self._other_rows())
         ]
 
     def _draw_marks(self, ax: Axes) -> None:

@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sketchlasso as sl
-from sketchlasso.interfaces.plots.canvas import WIDE, Display, hue, ink, penalty_axis
+from sketchlasso.interfaces.plots.canvas import (
+    WIDE,
+    Display,
+    check_penalties,
+    hue,
+    ink,
+    penalty_axis,
+)
 from sketchlasso.interfaces.plots.inputs import line_of
 
 if TYPE_CHECKING:
@@ -105,6 +112,7 @@ class GapDisplay(Display):
         -------
         GapDisplay
         """
+        check_penalties(self.alphas)
         ax = self._start(ax, WIDE)
         penalty_axis(ax, self.alphas)
         ax.set_yscale("log")

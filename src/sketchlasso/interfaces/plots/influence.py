@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sketchlasso as sl
-from sketchlasso.interfaces.plots.canvas import WIDE, Display, headroom, hue, ink
+from sketchlasso.interfaces.plots.canvas import WIDE, Display, headroom, hue, ink, opacity
 from sketchlasso.interfaces.plots.labels import label_points
 
 if TYPE_CHECKING:
@@ -125,10 +125,10 @@ class InfluenceDisplay(Display):
     def _draw_points(self, ax: Axes, scatter_kw: dict[str, Any]) -> None:
         kinds = (("o", hue(0)), ("^", hue(1)))
         words = ("same features without it", "features change without it")
-        self.points_ = []
+        self.points_, shade = [], opacity(ax, 0.75)
         for changed, (marker, color) in zip((False, True), kinds, strict=True):
             chosen = self.support_changed == changed
-            options = {"s": 22, "alpha": 0.75, "linewidths": 0, "color": color, **scatter_kw}
+            options = {"s": 22, "alpha": shade, "linewidths": 0, "color": color, **scatter_kw}
             self.points_.append(
                 ax.scatter(
                     self.residuals[chosen],

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 import sketchlasso as sl
 from sketchlasso.interfaces.plots.canvas import (
     Display,
+    check_penalties,
     count_axis,
     dash,
     hue,
@@ -153,9 +154,10 @@ class PathDisplay(Display):
             raise sl.InvalidInputError(
                 f"top={top!r} was given, but an integer >= 0 is accepted; pass one."
             )
-        ax = self._start(ax)
         seen = [] if self.alpha_used is None else [self.alpha_used]
-        penalty_axis(ax, np.append(self.alphas, seen))
+        shown = check_penalties(np.append(self.alphas, seen))
+        ax = self._start(ax)
+        penalty_axis(ax, shown)
         used = np.unique(self.coef.indices)
         values = self.coef[:, used].toarray()
         size = self._sizes(values)

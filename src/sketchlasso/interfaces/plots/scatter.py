@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import sketchlasso as sl
-from sketchlasso.interfaces.plots.canvas import Display, hue, ink
+from sketchlasso.interfaces.plots.canvas import Display, hue, ink, opacity
 from sketchlasso.interfaces.plots.inputs import check_index, is_fitted_model, line_of
 
 if TYPE_CHECKING:
@@ -140,9 +140,9 @@ class ScatterDisplay(Display):
         ScatterDisplay
         """
         ax = self._start(ax, SIZE)
-        self.points_ = []
+        self.points_, shade = [], opacity(ax, 0.7)
         for chosen, words, marker, color in self._groups():
-            options = {"s": 18, "alpha": 0.7, "linewidths": 0, "color": color, **scatter_kw}
+            options = {"s": 18, "alpha": shade, "linewidths": 0, "color": color, **scatter_kw}
             self.points_.append(
                 ax.scatter(
                     self.full[chosen],
