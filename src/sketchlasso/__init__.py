@@ -1,6 +1,8 @@
 """Many sparse regressions on one data set: sketch once, solve every instance in k dimensions."""
 
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
 
 from sketchlasso.errors import (
     EmptyGridWarning,
@@ -59,6 +61,9 @@ from sketchlasso.results import (
 from sketchlasso.sketch import Sketch, extend_sketch, load_sketch, sketch, sketch_from_factors
 from sketchlasso.solve import Iterates, Progress, Screening, Settings, Solution, Status, solve
 
+if TYPE_CHECKING:
+    from sketchlasso.interfaces import plots as plots
+
 try:
     __version__ = version("sketchlasso")
 except PackageNotFoundError:  # pragma: no cover - a source tree that is not installed
@@ -112,6 +117,7 @@ __all__ = [
     "load_sketch",
     "optimality_residual",
     "pivotal_alpha",
+    "plots",
     "primal_value",
     "read_table",
     "score",
@@ -126,3 +132,14 @@ __all__ = [
     "worst_case_perturbation",
     "write_table",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Plots stand above the names of this module, so they are loaded when first asked for.
+    if name == "plots":
+        return import_module("sketchlasso.interfaces.plots")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -194,7 +194,7 @@ class SqrtLassoClassifierCV(_SignClassifier):
         See :class:`SqrtLassoClassifier`.
     alpha_, alpha_min_, alpha_1se_ : ndarray of shape (1,) or (n_classes,)
     alphas_ : ndarray of shape (1 or n_classes, n_alphas)
-    mse_path_, score_path_ : ndarray of shape (1 or n_classes, n_alphas, n_folds)
+    mse_path_, score_path_, n_nonzero_path_ : ndarray of shape (1 or n_classes, n_alphas, n_folds)
     oof_decision_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
         Out-of-fold decision values.
     sketch_, n_iter_, sparse_coef_, n_features_in_, feature_names_in_

@@ -241,6 +241,8 @@ class SqrtLassoCV(CallbackSupport, MultiOutputMixin, RegressorMixin, LinearModel
         At the radius chosen.
     score_path_ : ndarray like mse_path_
         The score that decided.
+    n_nonzero_path_ : ndarray like mse_path_
+        Coefficients that are not zero.
     oof_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
         Out-of-fold predictions at the penalty used; NaN for rows never held out.
     coef_, intercept_, sparse_coef_, radius_, dual_gap_, full_gap_, sketch_, n_iter_

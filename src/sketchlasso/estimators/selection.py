@@ -14,7 +14,7 @@ from sketchlasso.estimators.task import Prepared, settings_of, sketches
 from sketchlasso.instances import splitter_rows
 from sketchlasso.results import Choice, CrossValidation, cross_validate
 from sketchlasso.sketch import Sketch
-from sketchlasso.types import FloatArray
+from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Chosen", "choose", "keep_choices"]
 
@@ -29,7 +29,7 @@ class Chosen:
     ----------
     used, best, one_standard_error : Choice
     alphas : ndarray of shape (n_alphas,)
-    mse, scores : ndarray of shape (n_alphas, n_folds)
+    mse, scores, n_nonzero : ndarray of shape (n_alphas, n_folds)
     predictions : ndarray of shape (r,)
         Out of fold, at the penalty used.
     sketch : Sketch or None
@@ -41,6 +41,7 @@ class Chosen:
     alphas: FloatArray
     mse: FloatArray
     scores: FloatArray
+    n_nonzero: IntArray
     predictions: FloatArray
     sketch: Sketch | None
 
@@ -105,6 +106,7 @@ def _chosen(estimator: Any, found: CrossValidation, response: int, sketch: Sketc
         alphas=alphas,
         mse=found.scores["mse"][:, *at].T,
         scores=found.scores[estimator.scoring][:, *at].T,
+        n_nonzero=found.n_nonzero[:, *at].T,
         predictions=found.predictions[:, response, used.radius_index, used.alpha_index],
         sketch=sketch,
     )
@@ -145,6 +147,7 @@ def keep_choices(estimator: Any, choices: list[Chosen], single: bool) -> None:
     estimator.alphas_ = each([chosen.alphas for chosen in choices])
     estimator.mse_path_ = each([chosen.mse for chosen in choices])
     estimator.score_path_ = each([chosen.scores for chosen in choices])
+    estimator.n_nonzero_path_ = each([chosen.n_nonzero for chosen in choices])
     predictions = np.column_stack([chosen.predictions for chosen in choices])
     estimator.oof_prediction_ = predictions[:, 0] if single else predictions
     estimator.sketch_ = choices[0].sketch
