@@ -51,8 +51,8 @@ print("places of the wrong rows by residual:", sorted(place[row] for row in wron
 figure, axis = plt.subplots(figsize=(7, 4.4), layout="constrained")
 honest = np.setdiff1d(loo.rows, wrong)
 axis.scatter(suspicion[honest], loo.coefficient_shift[honest], s=12, label="as recorded")
-axis.scatter(suspicion[wrong], loo.coefficient_shift[wrong], s=40, marker="x", color="tab:red",
-             label="response exchanged")  # fmt: skip
-axis.set(xlabel="|y - prediction without the row|", ylabel="change of the coefficients",
-         yscale="log", title="442 models, each without one row")  # fmt: skip
+cross = {"marker": "x", "color": "tab:red", "label": "response exchanged"}
+axis.scatter(suspicion[wrong], loo.coefficient_shift[wrong], s=40, **cross)
+axis.set(xlabel="|y - prediction without the row|", ylabel="change of the coefficients")
+axis.set(yscale="log", title="442 models, each without one row")
 axis.legend()

@@ -11,6 +11,15 @@ ROLE = re.compile(r":(?:func|class|meth|mod|attr):`~?([\w.]+)`")
 # A paragraph that ends in "::" announces a literal block, which Markdown finds by its indent.
 ANNOUNCED = re.compile(r"^(.*?)\s*::$", re.MULTILINE)
 SIMPLE_TABLE = re.compile(r"^=+ +=[ =]*\n(?:.*\n)*?=+ +=[ =]*\n(?:.*\n)*?=+ +=[ =]*$", re.MULTILINE)
+# "name : {'a', 'b'}" is read as "a is the default", which only the signature knows.
+CHOICES = re.compile(r"^(\s*\w+ : (?:tuple of )?)\{([^{}]*)\}", re.MULTILINE)
+# "a, b, c" without a type gives all of them the default of the first.
+TOGETHER = re.compile(
+    r"^( *)(\w+(?:, \w+)+)( : [^\n]*)?\n((?:\1 {4,}[^\n]*(?:\n|$))*)", re.MULTILINE
+)
+PARAMETERS = re.compile(
+    r"(^ *Parameters\n *-+\n)(.*?)(?=^ *\w[\w ]*\n *---|\Z)", re.DOTALL | re.MULTILINE
+)
 DEFINED = re.compile(r"^``(\w+)``\n {4}", re.MULTILINE)
 
 
@@ -18,8 +27,15 @@ def as_markdown(text: str, public: frozenset[str]) -> str:
     """Rewrite roles as links to public names, and literal blocks and tables as code."""
     text = SIMPLE_TABLE.sub(lambda found: f"```text\n{found[0]}\n```", text)
     text = ANNOUNCED.sub(lambda found: f"{found[1]}:" if found[1] else "", text)
+    text = CHOICES.sub(lambda found: found[1] + found[2].replace(", ", " or "), text)
+    text = PARAMETERS.sub(lambda found: found[1] + TOGETHER.sub(_one_by_one, found[2]), text)
     text = DEFINED.sub(r"- ``\1``: ", text)
     return ROLE.sub(lambda found: _link(found[1], public), text)
+
+
+def _one_by_one(found: re.Match[str]) -> str:
+    indent, names, kind, words = found.groups(default="")
+    return "".join(f"{indent}{name}{kind}\n{words.rstrip()}\n" for name in names.split(", "))
 
 
 def _link(name: str, public: frozenset[str]) -> str:
