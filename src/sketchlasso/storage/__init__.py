@@ -1,0 +1,23 @@
+"""Files of our own: complete or not there, checked when read, without pickle."""
+
+from sketchlasso.storage.atomic import replacing
+from sketchlasso.storage.container import (
+    MODEL,
+    SKETCH,
+    Content,
+    StoredInfo,
+    read_container,
+    stored_info,
+    write_container,
+)
+
+__all__ = [
+    "MODEL",
+    "SKETCH",
+    "Content",
+    "StoredInfo",
+    "read_container",
+    "replacing",
+    "stored_info",
+    "write_container",
+]
