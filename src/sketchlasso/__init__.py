@@ -17,8 +17,11 @@ from sketchlasso.estimators import (
     SqrtLassoClassifier,
     SqrtLassoClassifierCV,
     SqrtLassoCV,
+    automatic_method,
     convert_alpha,
+    load_model,
     pivotal_alpha,
+    save_model,
 )
 from sketchlasso.files import Table, fetch_dataset, read_table, write_table
 from sketchlasso.instances import (
@@ -58,6 +61,7 @@ from sketchlasso.results import (
 )
 from sketchlasso.sketch import Sketch, extend_sketch, load_sketch, sketch, sketch_from_factors
 from sketchlasso.solve import Iterates, Progress, Screening, Settings, Solution, Status, solve
+from sketchlasso.storage import StoredInfo, stored_info
 
 try:
     __version__ = version("sketchlasso")
@@ -93,9 +97,11 @@ __all__ = [
     "SqrtLassoClassifierCV",
     "Status",
     "StoredFileError",
+    "StoredInfo",
     "Table",
     "__version__",
     "alpha_max",
+    "automatic_method",
     "bootstrap_rows",
     "build_problems",
     "certify",
@@ -109,11 +115,13 @@ __all__ = [
     "leave_one_out_rows",
     "leave_p_out_rows",
     "linear_models",
+    "load_model",
     "load_sketch",
     "optimality_residual",
     "pivotal_alpha",
     "primal_value",
     "read_table",
+    "save_model",
     "score",
     "sketch",
     "sketch_from_factors",
@@ -121,6 +129,7 @@ __all__ = [
     "sparsify",
     "splitter_rows",
     "sqrt_lasso_path",
+    "stored_info",
     "tidy_table",
     "weighted_rows",
     "worst_case_perturbation",

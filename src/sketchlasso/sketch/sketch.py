@@ -15,7 +15,7 @@ from sketchlasso.linalg.factor import psd_root
 from sketchlasso.sketch.factors import Factors
 from sketchlasso.sketch.options import checked_radius
 from sketchlasso.sketch.radius import RadiusKind, realised_estimate, spectral_radius
-from sketchlasso.storage import SKETCH, read_container, write_container
+from sketchlasso.storage.container import SKETCH, read_container, write_container
 from sketchlasso.types import FloatArray, RealArray
 
 __all__ = ["Sketch", "SketchCost", "load_sketch"]

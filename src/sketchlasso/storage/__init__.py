@@ -2,8 +2,6 @@
 
 from sketchlasso.storage.atomic import replacing
 from sketchlasso.storage.container import (
-    MODEL,
-    SKETCH,
     Content,
     StoredInfo,
     read_container,
@@ -12,8 +10,6 @@ from sketchlasso.storage.container import (
 )
 
 __all__ = [
-    "MODEL",
-    "SKETCH",
     "Content",
     "StoredInfo",
     "read_container",
