@@ -2,6 +2,7 @@
 
 from importlib.metadata import PackageNotFoundError, version
 
+from sketchlasso.data import fingerprint
 from sketchlasso.errors import (
     EmptyGridWarning,
     GridEdgeWarning,
@@ -111,6 +112,7 @@ __all__ = [
     "extend_sketch",
     "feature_problems",
     "fetch_dataset",
+    "fingerprint",
     "leave_one_out",
     "leave_one_out_rows",
     "leave_p_out_rows",

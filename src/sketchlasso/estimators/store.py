@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from sketchlasso.data import DataMatrix
+from sketchlasso.data import fingerprint
 from sketchlasso.errors import InvalidInputError, StoredFileError
 from sketchlasso.estimators.classification import SqrtLassoClassifier, SqrtLassoClassifierCV
 from sketchlasso.estimators.regression import SqrtLasso, SqrtLassoCV
@@ -115,7 +115,7 @@ def save_model(
         "n_features": coef.shape[1],
         "feature_names": names,
         "target_name": target_name,
-        "fingerprint": None if X is None else DataMatrix.of(X).fingerprint(),
+        "fingerprint": None if X is None else fingerprint(X),
     }
     arrays |= {f"coef.{part}": getattr(coef, part) for part in SPARSE}
     write_container(path, MODEL, header, arrays)
@@ -178,8 +178,6 @@ def _described(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         header["settings"][name], array = _plain(value)
         if array is not None:
             arrays[f"settings.{name}"] = array
-    if (scales := getattr(getattr(model, "sketch_", None), "column_scales", None)) is not None:
-        arrays["column_scales"] = scales
     if hasattr(model, "classes_"):
         labels = np.asarray(model.classes_)
         header["labels_are_objects"] = labels.dtype == object
@@ -203,6 +201,7 @@ def _sketch_words(sketch: Sketch | None) -> dict[str, Any] | None:
         "response_rank": sketch.response_rank,
         "radius": float(sketch.radius),
         "radius_kind": sketch.radius_kind,
+        "scaled": sketch.column_scales is not None,
         "seed": sketch.seed,
         "fingerprint": sketch.fingerprint,
     }
