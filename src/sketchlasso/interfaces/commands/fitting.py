@@ -178,11 +178,9 @@ def target_words(given: Given, classes: Any = None) -> str:
 
 def _columns(found: sl.Path) -> dict[str, Any]:
     """One entry an instance: responses are single, radii slowest."""
-    count = found.alphas.shape[2]
     return {
-        "radius": found.radius,
         "alpha": found.alphas.ravel(),
-        "rule": np.repeat([str(policy) for policy in found.radii], count),
+        "radius": found.radius,
         "nonzero": found.models.n_nonzero,
         "objective": found.primal,
         "gap": found.relative_gap,

@@ -225,6 +225,6 @@ def _small_solve() -> tuple[bool, float]:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 12))
     y = X[:, 0] + 0.1 * rng.standard_normal(40)
-    found = sl.sketch(X, rank=5, center=True, random_state=0)
+    found = sl.sketch(X, rank=10, radius=0.1, center=True, random_state=0)
     solution = sl.solve(sl.build_problems(found, y, alphas=5).batch)
     return bool(solution.solved.all()), float(solution.relative_gap.max())

@@ -49,6 +49,8 @@ class Report:
     sheets : tuple of Sheet
     text : str
         Lines printed as they are, before the rest.
+    outcome : str
+        Lines that are what was asked for: printed even when quiet.
     closing : str
         Lines printed as they are, after the rest.
     fell_short : bool
@@ -59,6 +61,7 @@ class Report:
     facts: tuple[tuple[str, str], ...] = ()
     sheets: tuple[Sheet, ...] = ()
     text: str = ""
+    outcome: str = ""
     closing: str = ""
     fell_short: bool = False
 

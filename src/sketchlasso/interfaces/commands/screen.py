@@ -41,7 +41,9 @@ class Screen:
         if self.json:
             print(as_json({**report.data, "warnings": list(remarks)}))
             return
-        if not self.quiet:
+        if report.outcome:
+            print(report.outcome)
+        elif not self.quiet:
             if sys.stdout.isatty():
                 _show_rich(report)
             else:

@@ -55,7 +55,7 @@ def predict(
     if output is None:
         document["predictions"] = predictions
         lines = "\n".join(_line(row) for row in predictions)
-        return Report(document, text=lines)
+        return Report(document, outcome=lines)
     sl.write_table(output, _prediction_table(estimator, given, predictions))
     return Report(document, facts=(*facts, ("wrote", str(output))))
 
