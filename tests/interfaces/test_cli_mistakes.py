@@ -35,7 +35,7 @@ def test_a_truncated_file(refused, files, tmp_path):
 
 def test_a_wrong_target_column(refused):
     told = refused("fit {data}/houses.csv --target prise", 2)
-    assert "'prise' is not a column" in told
+    assert "--target prise is not a column" in told
     assert "nearest: 'price'" in told
 
 
@@ -46,8 +46,8 @@ def test_text_where_numbers_belong(refused, tmp_path):
 
 
 def test_rank_zero(refused):
-    assert "rank=0 was given" in refused("cv {data}/signs.svm.gz --rank 0", 2)
-    assert "rank=0 was given" in refused("sketch {data}/signs.svm.gz --rank 0 -o s", 2)
+    assert "--rank 0 was given" in refused("cv {data}/signs.svm.gz --rank 0", 2)
+    assert "--rank 0 was given" in refused("sketch {data}/signs.svm.gz --rank 0 -o s", 2)
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,8 @@ def test_rank_zero(refused):
         ("fit {data}/plain.npz --target-word age", 2, "have no names"),
         ("fit {data}/plain.npz --target-file none.txt", 3, "could not be read"),
         ("fit {data}/houses.csv -t price --alpha much", 2, "--alpha much was given"),
-        ("fit {data}/houses.csv -t price --radius wide", 2, "radius='wide' was given"),
-        ("fit {data}/houses.csv -t price --sketch best", 2, "method='best' was given"),
+        ("fit {data}/houses.csv -t price --radius wide", 2, "--radius wide was given"),
+        ("fit {data}/houses.csv -t price --sketch best", 2, "--method best was given"),
         ("fit {data}/houses.csv -t price --sketch none.sketch", 3, "none.sketch does not exist"),
         ("fit {data}/sizes.csv -t size --regress", 2, "is text such as"),
         ("fit {data}/houses.csv -t price -o no/folder/m", 3, "could not be written"),
@@ -69,8 +69,8 @@ def test_rank_zero(refused):
         ("path {data}/plain.npz --target-file {data}/kinds.txt", 2, "has 3 classes"),
         ("loo {data}/houses.csv -t price --sketch none", 2, "leave-one-out works on a sketch"),
         ("loo {data}/houses.csv -t price --rows 900", 2, "have 60 rows"),
-        ("cv {data}/houses.csv -t price --folds 90", 2, "n_splits=90"),
-        ("cv {data}/houses.csv -t price --selection best", 2, "selection='best'"),
+        ("cv {data}/houses.csv -t price --folds 90", 2, "--folds 90"),
+        ("cv {data}/houses.csv -t price --selection best", 2, "--selection best"),
         ("cv {data}/houses.csv -t price --scoring f1", 2, "needs targets of +1 and -1"),
         ("info {data}/houses.csv", 3, "is not a stored sketch or model"),
     ],
@@ -110,7 +110,7 @@ def test_files_that_do_not_belong_together(call, refused, tmp_path):
     told = refused("loo {data}/houses.csv -t price --alpha 1 --model h.model", 2)
     assert "both name the penalty" in told
     told = refused("fit {data}/houses.csv -t price --standardize --sketch h.sketch --alpha 1", 2)
-    assert "standardize=True was given with a ready sketch" in told
+    assert "--standardize was given with a ready sketch" in told
 
 
 def test_a_damaged_model(refused, call, tmp_path):
@@ -135,3 +135,23 @@ def test_inaccurate_results_end_in_code_1(call):
     assert sl.load_model("h.model").n_features_in_ == 6  # the best there is was written
     told = json.loads(call(f"{line} --json", 1).stdout)
     assert any("worst relative gap" in text for text in told["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("sentence", "heard"),
+    [
+        ("leave the column out with drop=['garden'].", "leave the column out with --drop garden."),
+        ("leave it out with drop=[3].", "leave it out with --drop 3."),
+        ("check its name or pass format=.", "check its name or pass --format."),
+        ("n_features=12 was given", "--n-features 12 was given"),
+        ("tol=1e-06 must be", "--tol 1e-06 must be"),
+        ("use a smaller radius (radii=...) or", "use a smaller radius (--radius) or"),
+        ("standardize=True was given", "--standardize was given"),
+        ("standardize=False was given", "--no-standardize was given"),
+        ("the subtarget=4 of others", "the subtarget=4 of others"),
+    ],
+)
+def test_the_library_speaks_in_options(sentence, heard):
+    from sketchlasso.interfaces.commands.wording import spoken
+
+    assert spoken(sentence) == heard

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
@@ -14,6 +15,7 @@ import typer
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.report import Report
 from sketchlasso.interfaces.commands.screen import Screen, remarks_kept
+from sketchlasso.interfaces.commands.wording import spoken
 from sketchlasso.interfaces.exits import Exit, exit_of
 
 __all__ = ["as_command", "examples"]
@@ -67,12 +69,17 @@ def _run(work: Callable[..., Report], values: dict[str, Any], screen: Screen) ->
         code = exit_of(error)
         if code is None:
             raise
-        message = " ".join(str(error).split())
-        print(f"sketchlasso: {message}", file=sys.stderr)
+        print(f"sketchlasso: {spoken(str(error))}", file=sys.stderr)
         return code
     # Deprecations of other libraries are not the user's business.
     told = [note for note in caught if issubclass(note.category, UserWarning)]
-    screen.show(report, list(dict.fromkeys(str(note.message) for note in told)))
+    remarks = list(dict.fromkeys(spoken(str(note.message)) for note in told))
+    try:
+        screen.show(report, remarks)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has seen enough; nothing may be written at the end of the process either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     fell_short = any(issubclass(note.category, sl.InaccurateWarning) for note in told)
     return Exit.INACCURATE if fell_short or report.fell_short else Exit.FINE
 

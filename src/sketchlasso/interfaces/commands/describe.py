@@ -52,7 +52,8 @@ def model_facts(model: Any) -> tuple[tuple[str, str], ...]:
         ("alpha", _each(model.alpha_)),
         ("radius", _each(model.radius_)),
         ("features", f"{used} of {model.n_features_in_} used"),
-        ("gap", f"{_worst(model.full_gap_)} relative, in the problem without a sketch"),
+        ("gap", f"{_worst(model.dual_gap_)} in the problem that was solved"),
+        ("full gap", f"{_worst(model.full_gap_)} relative, in the problem without a sketch"),
     ]
     return tuple(facts)
 
