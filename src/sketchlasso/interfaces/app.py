@@ -11,7 +11,8 @@ import typer
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.command import as_command, examples
 from sketchlasso.interfaces.commands.fitting import fit, path
-from sketchlasso.interfaces.commands.judging import cv, loo
+from sketchlasso.interfaces.commands.judging import cv
+from sketchlasso.interfaces.commands.leaving_out import loo
 from sketchlasso.interfaces.commands.looking import doctor, info
 from sketchlasso.interfaces.commands.report import Report
 from sketchlasso.interfaces.commands.sketching import make_sketch

@@ -21,6 +21,7 @@ from sketchlasso.interfaces.picture import draw_cv_curve
 __all__ = ["demo"]
 
 FOLDS = 5
+WARM_UP = 10
 NO_PICTURE = "no picture: Matplotlib is missing, pip install 'sketchlasso[plot]'"
 
 
@@ -124,7 +125,7 @@ def _four_against_nine() -> _Digits:
 def _warm_up(found: sl.Sketch, digits: _Digits, tol: float) -> float:
     """Run every kernel once; returns the seconds that took."""
     start = perf_counter()
-    _classifier(found, digits, [1.0], tol).fit(digits.X, digits.y)
+    _classifier(found, digits, WARM_UP, tol).fit(digits.X, digits.y)
     sl.leave_one_out(found, digits.X, digits.y, alpha=1.0, radius=1.0, rows=np.arange(2))
     return perf_counter() - start
 

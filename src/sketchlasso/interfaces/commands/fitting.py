@@ -19,6 +19,8 @@ from sketchlasso.interfaces.commands.describe import (
     score_of,
 )
 from sketchlasso.interfaces.commands.options import (
+    AlphaMinRatio,
+    Alphas,
     DataOptions,
     File,
     ModelOptions,
@@ -35,6 +37,15 @@ __all__ = ["fit", "path", "target_words"]
 Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", show_default=False, help="The model file to write."),
+]
+PathTable = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        show_default=False,
+        help="Table to write (.csv, .tsv, .npz): alpha, intercept, features ever used.",
+    ),
 ]
 SHOWN = 20
 
@@ -91,28 +102,15 @@ def path(
     data: DataOptions,
     model: ModelOptions,
     screen: Screen,
-    alphas: Annotated[
-        str, typer.Option(help="How many penalties, or which ones, separated by commas.")
-    ] = "100",
-    alpha_min_ratio: Annotated[
-        float | None, typer.Option(help="Smallest over largest automatic penalty.")
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            show_default=False,
-            help="Table to write (.csv, .tsv, .npz): alpha, intercept, features ever used.",
-        ),
-    ] = None,
+    alphas: Alphas = "100",
+    alpha_min_ratio: AlphaMinRatio = None,
+    output: PathTable = None,
 ) -> Report:
     """Solve for many penalties at once, each with its duality gap."""
     model.refuse("path", "relaxed")
     given = read_given(file, data)
     y, classes = given.signs(model.classify)
     X, scales = model.scaled(given.X)
-    radii = radii_of(model.radius)
     start = perf_counter()
     with screen.watching("solving the path") as watch:
         sketch = model.make_sketch(X, y, needed=False)
@@ -122,7 +120,7 @@ def path(
             sketch,
             alphas=alphas_of(alphas),
             alpha_min_ratio=alpha_min_ratio,
-            radius=radii,
+            radius=radii_of(model.radius),
             refine="exact" if model.refine and sketch is not None else None,
             fit_intercept=model.intercept,
             nonnegative=model.positive,
@@ -133,7 +131,6 @@ def path(
     seconds = perf_counter() - start
     if output is not None:
         sl.write_table(output, _coefficient_table(found, scales, given))
-    rows = tuple(zip(*columns.values(), strict=True))
     return Report(
         data={
             "command": "path",
@@ -151,7 +148,7 @@ def path(
             ("seconds", f"{seconds:.2f}"),
             *((("wrote", str(output)),) if output else ()),
         ),
-        sheets=(Sheet(*_thinned(tuple(columns), rows)),),
+        sheets=(_thinned(columns),),
     )
 
 
@@ -188,14 +185,14 @@ def _columns(found: sl.Path) -> dict[str, Any]:
     }
 
 
-def _thinned(
-    columns: tuple[str, ...], rows: tuple[tuple[Any, ...], ...]
-) -> tuple[str, tuple[str, ...], tuple[tuple[Any, ...], ...]]:
-    """Every so manieth row, the last one included."""
+def _thinned(columns: dict[str, Any]) -> Sheet:
+    """Some of the instances, evenly spaced, the first and last among them."""
+    rows = tuple(zip(*columns.values(), strict=True))
     if len(rows) <= SHOWN:
-        return f"{len(rows)} penalties", columns, rows
+        return Sheet(f"{len(rows)} penalties", tuple(columns), rows)
     places = np.unique(np.linspace(0, len(rows) - 1, SHOWN).round().astype(int))
-    return f"{len(places)} of {len(rows)} penalties", columns, tuple(rows[k] for k in places)
+    title = f"{len(places)} of {len(rows)} penalties"
+    return Sheet(title, tuple(columns), tuple(rows[k] for k in places))
 
 
 def _coefficient_table(found: sl.Path, scales: Any, given: Given) -> sl.Table:

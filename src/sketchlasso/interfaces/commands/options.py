@@ -13,6 +13,8 @@ import sketchlasso as sl
 from sketchlasso.interfaces.commands.screen import Watcher
 
 __all__ = [
+    "AlphaMinRatio",
+    "Alphas",
     "DataOptions",
     "File",
     "ModelFile",
@@ -40,6 +42,12 @@ ModelFile = Annotated[
     typer.Argument(
         metavar="MODEL", show_default=False, help="A model file written by fit, cv or save_model."
     ),
+]
+Alphas = Annotated[
+    str, typer.Option(help="How many penalties, or which ones, separated by commas.")
+]
+AlphaMinRatio = Annotated[
+    float | None, typer.Option(help="Smallest over largest automatic penalty.")
 ]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 Top = Annotated[int, typer.Option(help="How many coefficients to show, largest first.", min=0)]
