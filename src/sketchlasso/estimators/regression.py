@@ -69,7 +69,9 @@ class SqrtLasso(CallbackSupport, MultiOutputMixin, RegressorMixin, LinearModelMi
         Threads; all by default.
     random_state : int, RandomState or None
         Of the sketch.
-    verbose : bool or int
+    verbose : bool, int or callable
+        Whether progress is written to a terminal; a callable is called with a
+        :class:`Progress` after each round instead.
 
     Attributes
     ----------
