@@ -16,7 +16,7 @@ from sketchlasso import InvalidInputError, StoredFileError, Table, read_table, w
 from sketchlasso.files import delimited, svmlight
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
-names = st.text(string.ascii_letters + "äß,;\"' |", min_size=1, max_size=8).map("n{}n".format)
+names = st.text(string.ascii_letters + "äß,;\"' |", min_size=1, max_size=8).map("x{}x".format)
 
 
 @st.composite
