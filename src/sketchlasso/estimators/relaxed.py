@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from scipy import optimize, sparse
 
 from sketchlasso.errors import InaccurateWarning
+from sketchlasso.estimators.warn import warn_user
 from sketchlasso.types import FloatArray
 
 __all__ = ["refit_on_support"]
@@ -35,11 +35,10 @@ def refit_on_support(
     if support.size == 0:
         return np.zeros_like(coef), mean
     if support.size >= len(y):
-        warnings.warn(
+        warn_user(
             f"{support.size} features were selected from {len(y)} rows, so the relaxed fit would "
             "interpolate; the penalised coefficients are kept. Use a larger penalty.",
             InaccurateWarning,
-            stacklevel=4,
         )
         support_coef = coef[support]
         columns = _columns(data.X, support)
