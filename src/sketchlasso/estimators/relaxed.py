@@ -34,9 +34,10 @@ def refit_on_support(
     mean = float(weights @ y / weights.sum()) if fit_intercept else 0.0
     if support.size == 0:
         return np.zeros_like(coef), mean
-    if support.size >= len(y):
+    rows = int(np.count_nonzero(weights))
+    if support.size + fit_intercept >= rows:
         warn_user(
-            f"{support.size} features were selected from {len(y)} rows, so the relaxed fit would "
+            f"{support.size} features were selected from {rows} rows, so the relaxed fit would "
             "interpolate; the penalised coefficients are kept. Use a larger penalty.",
             InaccurateWarning,
         )

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
+from sklearn.model_selection import check_cv
 
 from sketchlasso.errors import GridEdgeWarning, InvalidInputError
 from sketchlasso.estimators.base import ResponseFit, fit_response
@@ -69,7 +71,7 @@ def choose(
             f"scoring={scoring!r} was given, but one of {', '.join(map(repr, metrics))} is "
             "accepted; pass one of them."
         )
-    rows = _folds(estimator.cv, data, target, groups)
+    rows = _folds(estimator.cv, data, target, groups, is_classifier(estimator))
     fits, choices = [], []
     for columns, sketch in sketches(estimator, data):
         found = cross_validate(
@@ -105,10 +107,13 @@ def choose(
     return fits, choices
 
 
-def _folds(cv: Any, data: Prepared, target: Any, groups: Any) -> RowSets:
+def _folds(cv: Any, data: Prepared, target: Any, groups: Any, stratified: bool) -> RowSets:
     """Folds of all rows of the user's, less those that have no weight and were dropped."""
     m = data.n_given
-    rows = splitter_rows(FOLDS if cv is None else cv, m, target, groups)
+    if cv is None or isinstance(cv, int | np.integer):
+        # As scikit-learn does it: folds of a classifier keep the shares of the classes.
+        cv = check_cv(FOLDS if cv is None else cv, target, classifier=stratified)
+    rows = splitter_rows(cv, m, target, groups)
     if len(data.rows) == m:
         return rows
     place = np.full(m, -1)

@@ -11,13 +11,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.base import ACCEPTED
+from sketchlasso.estimators.callbacks import CallbackSupport, reported
 from sketchlasso.sketch import Sketch, sketch
 from sketchlasso.types import FloatArray
 
 __all__ = ["SketchTransformer"]
 
 
-class SketchTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SketchTransformer(
+    CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """Rows of X by their coordinates in a sketch, X ~ Q P'.
 
     Parameters
@@ -69,6 +72,7 @@ class SketchTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
+    @reported
     def fit(self, X: Any, y: Any = None) -> SketchTransformer:
         """Sketch X.
 
