@@ -6,12 +6,12 @@ READY := $(VENV)/.ready
 # Real data sets, where they lie beside the repository; without them some tests skip.
 export SKETCHLASSO_DATA ?= $(abspath ../shared/data)
 
-.PHONY: run test lint format bench clean
+.PHONY: run test lint format docs bench clean
 
 run: $(READY)
 	$(BIN)/sketchlasso demo
 
-test: lint
+test: lint docs
 	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
 
 lint: $(READY)
@@ -24,6 +24,10 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# The variable silences an announcement of another tool, which is no warning about these pages.
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks all
 
@@ -34,9 +38,13 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[cli,conic,files,plot]' --group dev
 	touch $@
 
+$(VENV)/.docs: $(READY)
+	$(BIN)/python -m pip install --quiet --group docs
+	touch $@
+
 $(VENV)/.bench: $(READY)
 	$(BIN)/python -m pip install --quiet --group bench
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -15,6 +15,9 @@ from benchmarks.accuracy.scoring import choose
 from benchmarks.accuracy.splits import Training
 from sketchlasso.sketch.response import response_share
 
+# Models drawn in a curve of scores against non-zeros.
+SIZES = 16
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -39,6 +42,7 @@ class Search:
     predictions: np.ndarray
     alphas: np.ndarray
     radii: tuple[sl.RadiusPolicy, ...]
+    found: sl.CrossValidation | None = None
 
     @property
     def empty(self) -> bool:
@@ -122,7 +126,7 @@ def _search(
         alphas=training.grid.count,
         **options,
     )
-    return Search(y, made, found.predictions[:, 0], found.alphas[0], found.radii)
+    return Search(y, made, found.predictions[:, 0], found.alphas[0], found.radii, found)
 
 
 def _leaves_nothing(recipe: Recipe, made: sl.Sketch, y: np.ndarray) -> bool:
@@ -160,14 +164,43 @@ def _models(path: Any, search: Search) -> sl.LinearModels:
 
 
 def _whole_paths(training: Training, chosen: list[tuple[Search, tuple[int, ...]]]) -> list[Path]:
+    """Models of every size: those that cross-validation prefers, or every penalty."""
+    return [
+        _best_of_every_size(training, search)
+        if len(search.radii) > 1
+        else _every_penalty(training, search, point)
+        for search, point in chosen
+    ]
+
+
+def _every_penalty(training: Training, search: Search, point: tuple[int, ...]) -> Path:
     """Every penalty at the chosen radius; an empty model repeats itself."""
-    paths = []
-    for search, point in chosen:
-        alphas = search.alphas[point[0]]
-        path = _path(training, search, point, alphas)
-        models = _models(path, search)
-        paths.append(Path(alphas, stack([models] * len(alphas)) if path is None else models))
-    return paths
+    alphas = search.alphas[point[0]]
+    path = _path(training, search, point, alphas)
+    models = _models(path, search)
+    return Path(alphas, stack([models] * len(alphas)) if path is None else models)
+
+
+def _best_of_every_size(training: Training, search: Search) -> Path:
+    """For a ladder of sizes, the penalty and radius that cross-validation prefers."""
+    assert search.found is not None
+    sizes = search.found.n_nonzero[:, 0].mean(axis=0)
+    ladder = np.geomspace(max(sizes.min(), 1.0), max(sizes.max(), 2.0), SIZES)
+    best = [
+        search.found.best(training.metric, max_nonzero=max(size, sizes.min())) for size in ladder
+    ]
+    points = [(choice.radius_index, choice.alpha_index) for choice in best]
+    models = {}
+    for radius in {point[0] for point in points}:
+        places = sorted({alpha for other, alpha in points if other == radius})
+        path = _path(training, search, (radius,), search.alphas[radius][places])
+        own = _models(path, search)
+        for row, alpha in enumerate(places):
+            one = sl.LinearModels(own.coef[[row]], own.intercept[[row]])
+            models[radius, alpha] = one
+    # Sizes that share a model repeat it, so that all labels have as many points.
+    alphas = np.array([search.alphas[point] for point in points])
+    return Path(alphas, stack([models[point] for point in points]))
 
 
 def _note(searches: list[Search]) -> str:

@@ -1,7 +1,10 @@
 """Many sparse regressions on one data set: sketch once, solve every instance in k dimensions."""
 
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
 
+from sketchlasso.data import fingerprint
 from sketchlasso.errors import (
     EmptyGridWarning,
     GridEdgeWarning,
@@ -17,8 +20,11 @@ from sketchlasso.estimators import (
     SqrtLassoClassifier,
     SqrtLassoClassifierCV,
     SqrtLassoCV,
+    automatic_method,
     convert_alpha,
+    load_model,
     pivotal_alpha,
+    save_model,
 )
 from sketchlasso.files import Table, fetch_dataset, read_table, write_table
 from sketchlasso.instances import (
@@ -60,6 +66,10 @@ from sketchlasso.results import (
 )
 from sketchlasso.sketch import Sketch, extend_sketch, load_sketch, sketch, sketch_from_factors
 from sketchlasso.solve import Iterates, Progress, Screening, Settings, Solution, Status, solve
+from sketchlasso.storage import StoredInfo, stored_info
+
+if TYPE_CHECKING:
+    from sketchlasso.interfaces import plots as plots
 
 try:
     __version__ = version("sketchlasso")
@@ -96,9 +106,11 @@ __all__ = [
     "SqrtLassoClassifierCV",
     "Status",
     "StoredFileError",
+    "StoredInfo",
     "Table",
     "__version__",
     "alpha_max",
+    "automatic_method",
     "bootstrap_rows",
     "build_problems",
     "certify",
@@ -109,15 +121,19 @@ __all__ = [
     "extend_sketch",
     "feature_problems",
     "fetch_dataset",
+    "fingerprint",
     "leave_one_out",
     "leave_one_out_rows",
     "leave_p_out_rows",
     "linear_models",
+    "load_model",
     "load_sketch",
     "optimality_residual",
     "pivotal_alpha",
+    "plots",
     "primal_value",
     "read_table",
+    "save_model",
     "score",
     "sketch",
     "sketch_from_factors",
@@ -125,8 +141,20 @@ __all__ = [
     "sparsify",
     "splitter_rows",
     "sqrt_lasso_path",
+    "stored_info",
     "tidy_table",
     "weighted_rows",
     "worst_case_perturbation",
     "write_table",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Plots stand above the names of this module, so they are loaded when first asked for.
+    if name == "plots":
+        return import_module("sketchlasso.interfaces.plots")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,27 +1,66 @@
-"""The command line as a person meets it."""
+"""The command line as a person meets it: real processes, pipes, terminals and Ctrl-C."""
 
+import json
+import os
+import pty
+import re
+import select
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
+COMMAND = [sys.executable, "-m", "sketchlasso"]
 
-def run(*arguments: str) -> subprocess.CompletedProcess:
+
+def run(*arguments, **options) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [sys.executable, "-m", "sketchlasso", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
+        [*COMMAND, *map(str, arguments)], capture_output=True, text=True, check=False, **options
     )
 
 
-def test_demo_ends_with_a_result_a_person_can_read():
-    done = run("demo", "--alphas", "5")
+def run_on_terminal(*arguments, cwd):
+    """What a terminal would show of stdout and stderr, and the exit code."""
+    leader, follower = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    process = subprocess.Popen(
+        [*COMMAND, *map(str, arguments)],
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+        cwd=cwd,
+        env=environment,
+    )
+    os.close(follower)
+    shown = b""
+    while True:
+        ready, _, _ = select.select([leader], [], [], 120)
+        try:
+            part = os.read(leader, 65536) if ready else b""
+        except OSError:  # the other end is closed
+            part = b""
+        if not part:
+            break
+        shown += part
+    os.close(leader)
+    return shown.decode(), process.wait(timeout=60)
+
+
+def test_demo_ends_with_a_result_a_person_can_read(tmp_path):
+    done = run("demo", "--alphas", "20", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "Sketch of 361 samples x 64 features" in done.stdout
-    for heading in ("lambda", "non-zeros", "objective", "relative gap", "milliseconds"):
+    assert "Sketch of 252 samples x 64 features" in done.stdout
+    assert "SqrtLassoClassifierCV" in done.stdout
+    assert "scikit-learn LassoCV" in done.stdout
+    for heading in ("test accuracy", "seconds"):
         assert heading in done.stdout
-    assert "5 of 5 problems solved" in done.stdout
+    assert "leave-one-out: " in done.stdout
+    picture = tmp_path / "sketchlasso-demo.png"
+    assert done.stdout.splitlines()[-1] == f"picture: {picture}"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert "compiling" in done.stderr
 
 
 def test_version_and_help():
@@ -32,24 +71,116 @@ def test_version_and_help():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("demo", "--rank", "90"), "rank=90 was given for X of shape (361, 64)"),
-        (("demo", "--alphas", "0"), "alphas=0 must be at least 1"),
-        (("demo", "--tol", "-1"), "tol=-1.0 must be a positive number"),
+        (("demo", "--rank", "90"), "--rank 90 was given for X of shape (252, 64)"),
+        (("demo", "--alphas", "0"), "--alphas 0 must be at least 1"),
+        (("demo", "--tol", "-1"), "--tol -1.0 was given, but a positive number"),
     ],
 )
-def test_mistakes_end_in_one_sentence_and_exit_code_1(arguments, message):
-    done = run(*arguments)
-    assert done.returncode == 1
+def test_mistakes_end_in_one_sentence_and_exit_code_2(arguments, message, tmp_path):
+    done = run(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_pipe_gets_plain_lines(files):
+    done = run("path", files / "houses.csv", "--target", "price", "--alphas", "4")
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert done.stdout.isascii()
+    assert "\x1b" not in done.stdout
+    assert "4 penalties" in done.stdout.splitlines()
+
+
+def test_a_terminal_gets_tables_and_a_bar(files, tmp_path):
+    shown, code = run_on_terminal(
+        "cv", files / "houses.csv", "--target", "price", "--alphas", "40", cwd=tmp_path
+    )
+    assert code == 0
+    assert "5-fold cross-validation" in shown  # the bar
+    assert "\x1b[" in shown
+    assert "╭" in shown and "chosen" in shown
+
+
+def test_help_on_a_terminal_keeps_its_examples(tmp_path):
+    shown, code = run_on_terminal("fit", "--help", cwd=tmp_path)
+    assert code == 0
+    page = re.sub(r"\x1b\[[0-9;]*m", "", shown)
+    assert "sketchlasso fit houses.csv --target price -o houses.model" in page
+    assert "Data" in shown and "╭" in shown
+
+
+def test_json_on_a_terminal_is_a_document_and_nothing_else(files, tmp_path):
+    shown, code = run_on_terminal(
+        "fit", files / "houses.csv", "--target", "price", "--json", cwd=tmp_path
+    )
+    assert code == 0
+    assert json.loads(shown)["command"] == "fit"
+
+
+def test_a_reader_that_leaves_early(files):
+    line = (
+        " ".join(COMMAND)
+        + f" path {files}/houses.csv --target price --json --alphas 2000 | head -1"
+    )
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", line], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("{\n", "", 0)
+
+
+# A solver that is interrupted returns what it has; the command must not take that for an answer.
+SLOW = """
+import sketchlasso as sl
+from sketchlasso.interfaces import cli
+from sketchlasso.interfaces.commands.screen import Screen
+from contextlib import contextmanager
+import time
+
+@contextmanager
+def watching(self, words):
+    def slow(progress):
+        print("solving", flush=True)
+        time.sleep(60)
+    yield slow
+
+Screen.watching = watching
+cli.main()
+"""
+SLOW_OPTIONS = ("--sketch", "exact", "--radius", "0.1", "-o", "never.model")
+
+
+def test_ctrl_c_ends_the_command_with_130(files, tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-c", SLOW, "fit", files / "signs.svm.gz", *SLOW_OPTIONS],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert process.stdout.readline() == "solving\n"
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert told == "sketchlasso: interrupted before the end.\n"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_missing_extra_says_how_to_install_it(monkeypatch, capsys):
     from sketchlasso.interfaces import cli
 
     monkeypatch.setitem(sys.modules, "typer", None)
-    monkeypatch.delitem(sys.modules, "sketchlasso.interfaces.app", raising=False)
+    for name in [name for name in sys.modules if name.startswith("sketchlasso.interfaces.")]:
+        if not name.endswith((".cli", ".exits")):
+            monkeypatch.delitem(sys.modules, name)
     with pytest.raises(SystemExit) as stopped:
         cli.main()
-    assert stopped.value.code == 1
+    assert stopped.value.code == 4
     assert "pip install 'sketchlasso[cli]'" in capsys.readouterr().err
+
+
+def test_the_demo_without_matplotlib(monkeypatch, call):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    said = call("demo --alphas 3").stdout
+    assert "no picture: Matplotlib is missing" in said

@@ -20,7 +20,7 @@ from sketchlasso.data.validate import MatrixLike, as_storage
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray, RealArray
 
-__all__ = ["DataMatrix", "MatrixLike", "Meter"]
+__all__ = ["DataMatrix", "MatrixLike", "Meter", "fingerprint"]
 
 
 @dataclass
@@ -186,3 +186,18 @@ class DataMatrix:
         floor = m * np.finfo(np.float64).eps * variances
         floor = floor + (m * np.finfo(np.float64).eps * means) ** 2
         return np.sqrt(np.where(variances <= floor, 1.0, variances))
+
+
+def fingerprint(X: MatrixLike) -> str:
+    """Return a digest of a data matrix, as sketches and model files record it.
+
+    Parameters
+    ----------
+    X : array-like, memory map, sparse matrix or LinearOperator of shape (m, n)
+
+    Returns
+    -------
+    str
+        Of shape, floating type and entries; it depends on whether X is dense, CSR or CSC.
+    """
+    return DataMatrix.of(X).fingerprint()

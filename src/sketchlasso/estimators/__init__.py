@@ -3,6 +3,8 @@
 from sketchlasso.estimators.classification import SqrtLassoClassifier, SqrtLassoClassifierCV
 from sketchlasso.estimators.penalty import convert_alpha, pivotal_alpha
 from sketchlasso.estimators.regression import SqrtLasso, SqrtLassoCV
+from sketchlasso.estimators.store import load_model, save_model
+from sketchlasso.estimators.task import automatic_method
 from sketchlasso.estimators.transformer import SketchTransformer
 
 __all__ = [
@@ -11,6 +13,9 @@ __all__ = [
     "SqrtLassoCV",
     "SqrtLassoClassifier",
     "SqrtLassoClassifierCV",
+    "automatic_method",
     "convert_alpha",
+    "load_model",
     "pivotal_alpha",
+    "save_model",
 ]

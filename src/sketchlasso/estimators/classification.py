@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -151,8 +151,8 @@ class SqrtLassoClassifierCV(_SignClassifier, PenaltySearch):
     ----------
     alphas, alpha_min_ratio, cv, selection
         See :class:`SqrtLassoCV`.
-    scoring : {"accuracy", "f1", "auc", "mse"} or None
-        What decides, for each class against the rest; None means "accuracy".
+    scoring : {"accuracy", "f1", "auc", "mse"}
+        What decides, for each class against the rest.
     fit_intercept, standardize, penalty_factor, positive, rank, sketch, radius, refine, relaxed
         See :class:`SqrtLassoCV`.
     solver, tol, n_jobs, random_state, verbose
@@ -164,7 +164,7 @@ class SqrtLassoClassifierCV(_SignClassifier, PenaltySearch):
         See :class:`SqrtLassoClassifier`.
     alpha_, alpha_min_, alpha_1se_ : ndarray of shape (1,) or (n_classes,)
     alphas_ : ndarray of shape (1 or n_classes, n_alphas)
-    mse_path_, score_path_ : ndarray of shape (1 or n_classes, n_alphas, n_folds)
+    mse_path_, score_path_, n_nonzero_path_ : ndarray of shape (1 or n_classes, n_alphas, n_folds)
     oof_decision_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
         Out-of-fold decision values.
     sketch_, n_iter_, sparse_coef_, n_features_in_, feature_names_in_
@@ -179,6 +179,52 @@ class SqrtLassoClassifierCV(_SignClassifier, PenaltySearch):
     >>> bool(model.score(X, y) > 0.95)
     True
     """
+
+    # Signature of PenaltySearch with another score.
+    def __init__(
+        self,
+        *,
+        alphas: int | ArrayLike = 100,
+        alpha_min_ratio: float | None = None,
+        cv: Any = None,
+        scoring: str = "accuracy",
+        selection: Literal["min", "1se"] = "min",
+        fit_intercept: bool = True,
+        standardize: bool = False,
+        penalty_factor: ArrayLike | None = None,
+        positive: bool = False,
+        rank: int = 50,
+        sketch: Any = "auto",
+        radius: Any = None,
+        refine: Literal["exact"] | None = None,
+        relaxed: bool = False,
+        solver: Any = "newton",
+        tol: float = 1e-8,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: Any = False,
+    ) -> None:
+        super().__init__(
+            alphas=alphas,
+            alpha_min_ratio=alpha_min_ratio,
+            cv=cv,
+            scoring=scoring,
+            selection=selection,
+            fit_intercept=fit_intercept,
+            standardize=standardize,
+            penalty_factor=penalty_factor,
+            positive=positive,
+            rank=rank,
+            sketch=sketch,
+            radius=radius,
+            refine=refine,
+            relaxed=relaxed,
+            solver=solver,
+            tol=tol,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
 
     @reported
     def fit(

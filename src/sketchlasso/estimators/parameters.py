@@ -36,7 +36,7 @@ class SinglePenalty(LinearModel):
         tol: float = 1e-8,
         n_jobs: int | None = None,
         random_state: Any = None,
-        verbose: bool | int = False,
+        verbose: Any = False,
     ) -> None:
         self.alpha = alpha
         self.fit_intercept = fit_intercept
@@ -64,7 +64,7 @@ class PenaltySearch(LinearModel):
         alphas: int | ArrayLike = 100,
         alpha_min_ratio: float | None = None,
         cv: Any = None,
-        scoring: str | None = None,
+        scoring: str = "mse",
         selection: Literal["min", "1se"] = "min",
         fit_intercept: bool = True,
         standardize: bool = False,
@@ -79,7 +79,7 @@ class PenaltySearch(LinearModel):
         tol: float = 1e-8,
         n_jobs: int | None = None,
         random_state: Any = None,
-        verbose: bool | int = False,
+        verbose: Any = False,
     ) -> None:
         self.alphas = alphas
         self.alpha_min_ratio = alpha_min_ratio
@@ -131,8 +131,8 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
         "None or an integer other than 0",
     ),
     "verbose": (
-        lambda value: _is_bool(value) or (_is_integer(value) and value >= 0),
-        "True, False or an integer >= 0",
+        lambda value: _is_bool(value) or callable(value) or (_is_integer(value) and value >= 0),
+        "True, False, an integer >= 0 or a callable",
     ),
     "selection": (lambda value: value in ("min", "1se"), "'min' or '1se'"),
 }

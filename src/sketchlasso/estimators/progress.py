@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from typing import TypeAlias
 
 from sketchlasso.solve import Progress
 
 __all__ = ["progress_callback"]
 
 
-def progress_callback(verbose: bool | int) -> Callable[[Progress], None] | None:
-    """Return what writes one changing line on a terminal, or one line a round with verbose > 1."""
+Watcher: TypeAlias = Callable[[Progress], None]
+
+
+def progress_callback(verbose: bool | int | Watcher) -> Watcher | None:
+    """Return what writes one changing line on a terminal, or one line a round with verbose > 1.
+
+    A callable is itself what is told.
+    """
+    if callable(verbose):
+        return verbose
     if not verbose:
         return None
 

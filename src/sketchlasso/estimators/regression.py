@@ -89,7 +89,9 @@ class SqrtLasso(_Regressor, SinglePenalty):
         Threads; all by default.
     random_state : int, RandomState or None
         Of the sketch.
-    verbose : bool or int
+    verbose : bool, int or callable
+        Whether progress is written to a terminal; a callable is called with a
+        :class:`Progress` after each round instead.
 
     Attributes
     ----------
@@ -159,8 +161,8 @@ class SqrtLassoCV(_Regressor, PenaltySearch):
         Smallest over largest automatic penalty; see :func:`cross_validate`.
     cv : int, splitter, iterable of (train, test), or None
         None means 5 folds.
-    scoring : {"mse", "mae", "r2"} or None
-        What decides; None means "mse".
+    scoring : {"mse", "mae", "r2"}
+        What decides.
     selection : {"min", "1se"}
         The best mean score, or the largest penalty within one standard error of it.
     fit_intercept, standardize, penalty_factor, positive, rank, sketch, refine, relaxed, solver, tol
@@ -182,6 +184,8 @@ class SqrtLassoCV(_Regressor, PenaltySearch):
         At the radius chosen.
     score_path_ : ndarray like mse_path_
         The score that decided.
+    n_nonzero_path_ : ndarray like mse_path_
+        Coefficients that are not zero.
     oof_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
         Out-of-fold predictions at the penalty used; NaN for rows never held out.
     coef_, intercept_, sparse_coef_, radius_, dual_gap_, full_gap_, sketch_, n_iter_

@@ -31,7 +31,7 @@ class Chosen:
     ----------
     used, best, one_standard_error : Choice
     alphas : ndarray of shape (n_alphas,)
-    mse, scores : ndarray of shape (n_alphas, n_folds)
+    mse, scores, n_nonzero : ndarray of shape (n_alphas, n_folds)
     predictions : ndarray of shape (m,)
         Out of fold, at the penalty used; NaN for rows never held out.
     sketch : Sketch or None
@@ -45,6 +45,7 @@ class Chosen:
     alphas: FloatArray
     mse: FloatArray
     scores: FloatArray
+    n_nonzero: IntArray
     predictions: FloatArray
     sketch: Sketch | None
     column: int
@@ -63,9 +64,9 @@ def choose(
         What splitters may stratify by, for all rows of the user's.
     groups : array-like of shape (m,) or None
     metrics : tuple of str
-        What `scoring` may name; the first by default.
+        What `scoring` may name.
     """
-    scoring: Any = metrics[0] if estimator.scoring is None else estimator.scoring
+    scoring: Any = estimator.scoring
     if scoring not in metrics:
         raise InvalidInputError(
             f"scoring={scoring!r} was given, but one of {', '.join(map(repr, metrics))} is "
@@ -165,6 +166,7 @@ def _chosen(
         alphas=alphas,
         mse=found.scores["mse"][:, *at].T,
         scores=found.scores[scoring][:, *at].T,
+        n_nonzero=found.n_nonzero[:, *at].T,
         predictions=predictions,
         sketch=sketch,
         column=column,
@@ -203,5 +205,6 @@ def keep_choices(estimator: Any, choices: list[Chosen], single: bool) -> FloatAr
     estimator.alphas_ = each([chosen.alphas for chosen in choices])
     estimator.mse_path_ = each([chosen.mse for chosen in choices])
     estimator.score_path_ = each([chosen.scores for chosen in choices])
+    estimator.n_nonzero_path_ = each([chosen.n_nonzero for chosen in choices])
     predictions = np.column_stack([chosen.predictions for chosen in choices])
     return predictions[:, 0] if single else predictions

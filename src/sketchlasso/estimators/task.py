@@ -21,7 +21,7 @@ from sketchlasso.sketch import sketch as make_sketch
 from sketchlasso.solve import Settings
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["Prepared", "prepare", "settings_of", "sketches"]
+__all__ = ["Prepared", "automatic_method", "prepare", "settings_of", "sketches"]
 
 # Up to this smaller side the full problem is as cheap as a sketch of it, and exact.
 EXACT_BELOW = 500
@@ -172,9 +172,29 @@ def _method(estimator: Any, shape: tuple[int, int]) -> str | None:
         )
     if chosen != "auto":
         return chosen
-    if min(shape) > max(EXACT_BELOW, estimator.rank):
+    return automatic_method(shape, int(estimator.rank), robust=estimator.radius is not None)
+
+
+def automatic_method(shape: tuple[int, int], rank: int, *, robust: bool = False) -> str | None:
+    """Return the sketching method that ``sketch="auto"`` means, or None for no sketch.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of X, (n_samples, n_features).
+    rank : int
+    robust : bool
+        Whether a radius is asked for, which needs a sketch.
+
+    Returns
+    -------
+    str or None
+        ``"response"`` where the smaller side of X is above 500 and the rank; else None, or
+        ``"exact"`` where `robust`.
+    """
+    if min(shape) > max(EXACT_BELOW, rank):
         return "response"
-    return None if estimator.radius is None else "exact"
+    return "exact" if robust else None
 
 
 def _check_ready(sketch: Sketch, data: Prepared) -> None:

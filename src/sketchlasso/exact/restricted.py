@@ -25,6 +25,8 @@ __all__ = ["Restricted", "improve"]
 SIZE_OF_A_SWEEP = 200
 FEWEST_SWEEPS = 5
 MOST_NEWTON_STEPS = 30
+# Shares added to the diagonal where the undamped step does not descend.
+DAMPINGS = (1e-3, 1e-1)
 
 
 @dataclass(eq=False)
@@ -104,28 +106,45 @@ def newton_step(problem: Restricted) -> bool:
     active = np.flatnonzero((norms > 0) & ((problem.w != 0) | (problem.thresholds == 0)))
     if problem.nonnegative:
         active = active[(problem.w[active] > 0) | (problem.q[active] > 0)]
-    target = _minimiser(problem, active)
-    if target is None:
+    if len(active) == 0:
         return False
+    target = _minimiser(problem, active)
+    if target is not None and _move_without_crossing(problem, active, target):
+        return True
+    # Near interpolation the minimiser is far off and signs change at once: shorter steps.
+    for damping in DAMPINGS:
+        target = _damped(problem, active, damping)
+        if target is not None and _move_without_crossing(problem, active, target):
+            return True
+    return False
+
+
+def _move_without_crossing(problem: Restricted, active: IntArray, target: FloatArray) -> bool:
+    """Move towards a target; coefficients that would change their sign stop at zero."""
     here = problem.w[active]
     penalised = (problem.thresholds[active] > 0) | problem.nonnegative
     crossing = penalised & (np.sign(target) != np.sign(here)) & (here != 0)
     if problem.nonnegative:
         target = np.maximum(target, 0.0)
-    if _move(problem, active, np.where(crossing, 0.0, target)):
-        return True
-    if not crossing.any():
-        return False
-    share = float(np.min(here[crossing] / (here[crossing] - target[crossing])))
-    moved = here + share * (target - here)
-    first = crossing & (np.abs(moved) <= 1e-12 * np.abs(here))
-    return _move(problem, active, np.where(first, 0.0, moved))
+    return _move(problem, active, np.where(crossing, 0.0, target))
+
+
+def _damped(problem: Restricted, active: IntArray, damping: float) -> FloatArray | None:
+    """Minimiser (a,) of the majoriser ||r||^2 / (2 rho) + rho / 2, held near the present point."""
+    G = problem.G[np.ix_(active, active)]
+    np.fill_diagonal(G, np.diagonal(G) * (1.0 + damping))
+    rho = np.sqrt(max(problem.square, 0.0))
+    slope = problem.q[active] - rho * problem.thresholds[active] * np.sign(problem.w[active])
+    try:
+        factor = linalg.cho_factor(G, lower=True, overwrite_a=True, check_finite=False)
+        step = linalg.cho_solve(factor, slope, check_finite=False)
+    except linalg.LinAlgError:
+        return None
+    return problem.w[active] + step if np.isfinite(step).all() else None
 
 
 def _minimiser(problem: Restricted, active: IntArray) -> FloatArray | None:
     """Minimiser (a,) over the active coefficients with fixed signs; None where it has none."""
-    if len(active) == 0:
-        return None
     slopes = problem.thresholds[active] * np.sign(problem.w[active])
     q = problem.q[active]
     try:
@@ -135,10 +154,10 @@ def _minimiser(problem: Restricted, active: IntArray) -> FloatArray | None:
         to_fit, d = linalg.cho_solve(factor, np.column_stack([q, slopes]), check_finite=False).T
     except linalg.LinAlgError:
         return None
-    left, bend = problem.square - float(q @ to_fit), 1.0 - float(slopes @ d)
-    if not (left > 0.0 and bend > 0.0):
-        return None
-    target = problem.w[active] + to_fit - np.sqrt(left / bend) * d
+    left, bend = max(problem.square - float(q @ to_fit), 0.0), 1.0 - float(slopes @ d)
+    # A support that can afford to interpolate wants to: the residual shrinks all the way.
+    shrunk = np.sqrt(left / bend) if bend > 0.0 else 0.0
+    target = problem.w[active] + to_fit - shrunk * d
     return target if np.isfinite(target).all() else None
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from sketchlasso.errors import InaccurateWarning
 from sketchlasso.problem.full_problem import full_gap
-from sketchlasso.solve.status import Status
+from sketchlasso.solve.status import Status, ending_message, warn_of_ending
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["ExactSolution"]
@@ -72,19 +70,8 @@ class ExactSolution:
 
     def warn_if_unsolved(self) -> None:
         """Issue an :class:`InaccurateWarning` with the gaps where an instance fell short."""
-        if not self.solved.all():
-            warnings.warn(self.message(), InaccurateWarning, stacklevel=3)
+        warn_of_ending(self.status, self.relative_gap)
 
     def message(self) -> str:
-        """One line on how the problems ended, with a remedy where something fell short."""
-        total = len(self.status)
-        if self.solved.all():
-            return f"all {total} instances solved, worst relative gap {self.relative_gap.max():.1e}"
-        parts = [
-            f"{np.sum(self.status == status)} of {total} {status.name.lower()} "
-            f"(worst relative gap {self.relative_gap[self.status == status].max():.1e}): "
-            f"{status.remedy}"
-            for status in Status
-            if status != Status.SOLVED and (self.status == status).any()
-        ]
-        return " ".join(parts)
+        """One line on how the instances ended, with a remedy where something fell short."""
+        return ending_message(self.status, self.relative_gap)

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from sketchlasso.errors import InvalidInputError, StoredFileError
-from sketchlasso.files.atomic import replacing
 from sketchlasso.files.columns import choose_columns, nearest
 from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.source import Source
 from sketchlasso.files.table import Table, as_csr, as_real, finite_or_refuse
+from sketchlasso.storage import replacing
 
 __all__ = ["open_npz", "read_matrix_market", "read_npy", "read_npz", "write_npz"]
 

@@ -25,11 +25,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from sketchlasso.errors import InvalidInputError, StoredFileError
-from sketchlasso.files.atomic import replacing
 from sketchlasso.files.growing import GrowingArray
 from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.source import COMPRESSIONS, Source
 from sketchlasso.files.table import Table, as_csr
+from sketchlasso.storage import replacing
 
 __all__ = ["read_bag_of_words", "write_bag_of_words"]
 

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.files.atomic import replacing
 from sketchlasso.files.columns import Columns, choose_columns
 from sketchlasso.files.growing import GrowingArray
 from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.sniff import MISSING, find_separator, has_header, is_number
 from sketchlasso.files.source import Source
 from sketchlasso.files.table import Table
+from sketchlasso.storage import replacing
 
 __all__ = ["read_delimited", "write_delimited"]
 

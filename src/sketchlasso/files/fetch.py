@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from sketchlasso.errors import InvalidInputError, StoredFileError
-from sketchlasso.files.atomic import replacing
 from sketchlasso.files.catalogue import CATALOGUE, DataSet, Home, plain_name
 from sketchlasso.files.columns import nearest
 from sketchlasso.files.layout import missing_file, read_layout
 from sketchlasso.files.read import read_table
 from sketchlasso.files.source import require
 from sketchlasso.files.table import Table
+from sketchlasso.storage import replacing
 
 __all__ = ["fetch_dataset"]
 

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.files.atomic import replacing
 from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.source import Source
 from sketchlasso.files.table import Table, as_csr, finite_or_refuse
+from sketchlasso.storage import replacing
 
 __all__ = ["read_svmlight", "write_svmlight"]
 

@@ -41,5 +41,4 @@ def alpha_grid(largest: FloatArray, count: int, ratio: ArrayLike) -> FloatArray:
     if not ((ratios > 0) & (ratios < 1)).all():
         raise InvalidInputError(f"alpha_min_ratio={ratio!r} must lie strictly between 0 and 1")
     steps = ratios[..., None] ** np.linspace(0.0, 1.0, count)
-    # Where no feature ever enters any penalty does; tiny ones would only cost iterations.
-    return np.where(largest > 0, largest, 1.0)[..., None] * steps
+    return np.maximum(largest, 1e-300)[..., None] * steps

@@ -2,21 +2,79 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
-import sketchlasso
-from sketchlasso.interfaces.demo import run_demo
+import sketchlasso as sl
+from sketchlasso.interfaces.commands.command import as_command, examples
+from sketchlasso.interfaces.commands.fitting import fit, path
+from sketchlasso.interfaces.commands.judging import cv
+from sketchlasso.interfaces.commands.leaving_out import loo
+from sketchlasso.interfaces.commands.looking import doctor, info
+from sketchlasso.interfaces.commands.report import Report
+from sketchlasso.interfaces.commands.sketching import make_sketch
+from sketchlasso.interfaces.commands.using import certify, predict
+from sketchlasso.interfaces.demo import demo
+from sketchlasso.interfaces.exits import Exit
 
 __all__ = ["app"]
 
+# What a line break is worth depends on who formats the help page.
+BREAK = "\n\n" if sys.stdout.isatty() else "\n"
+CODES = BREAK.join(["Exit codes:", *(f"  {code.value:<4} {code.meaning}" for code in Exit)])
+
 app = typer.Typer(
     help="Many sparse regressions on one data set.",
+    epilog=CODES if sys.stdout.isatty() else f"\b\n{CODES}",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    # Panels on a terminal, plain lines in a pipe.
+    rich_markup_mode="rich" if sys.stdout.isatty() else None,
 )
+
+COMMANDS: dict[str, tuple[Callable[..., Report], tuple[str, ...]]] = {
+    "sketch": (make_sketch, (
+        "sketch docword.nips.txt.gz -o nips.sketch --rank 50",
+        "sketch houses.csv --target price --tol 0.1 -o houses.sketch",
+        "sketch rcv1.svm.gz --method response -o rcv1.sketch",
+    )),
+    "fit": (fit, (
+        "fit houses.csv --target price -o houses.model",
+        "fit rcv1.svm.gz --alpha 4 --sketch rcv1.sketch -o rcv1.model",
+        "fit docword.nips.txt.gz --target-word learning --alpha 20",
+    )),
+    "path": (path, (
+        "path houses.csv --target price --alphas 50 -o path.csv",
+        "path rcv1.svm.gz --alphas 8,4,2,1 --json",
+    )),
+    "cv": (cv, (
+        "cv houses.csv --target price --folds 10 --selection 1se -o houses.model",
+        "cv rcv1.svm.gz --radius realised,0.3*realised,0 --scoring f1 -o rcv1.model",
+        "cv counts.npz --target-file labels.txt --classify",
+    )),
+    "loo": (loo, (
+        "loo houses.csv --target price --alpha 3 -o left-out.csv",
+        "loo rcv1.svm.gz --model rcv1.model --rows 500",
+    )),
+    "predict": (predict, (
+        "predict houses.model new.csv -o predictions.csv",
+        "predict rcv1.model test.svm.gz --json",
+    )),
+    "certify": (certify, (
+        "certify houses.model houses.csv",
+        "certify rcv1.model rcv1.svm.gz --tol 0.01",
+    )),
+    "info": (info, ("info nips.sketch", "info houses.model --top 20")),
+    "doctor": (doctor, ("doctor", "doctor --json")),
+}  # fmt: skip
+
+for name, (work, lines) in COMMANDS.items():
+    app.command(name, epilog=examples(*lines))(as_command(work))
+app.command("demo", epilog=examples("demo", "demo --rank 40"))(as_command(demo))
 
 
 @app.callback(invoke_without_command=True)
@@ -27,15 +85,5 @@ def common(
 ) -> None:
     """Many sparse regressions on one data set."""
     if show_version:
-        typer.echo(sketchlasso.__version__)
+        typer.echo(sl.__version__)
         raise typer.Exit
-
-
-@app.command()
-def demo(
-    rank: Annotated[int, typer.Option(help="Rank of the sketch, 1 to 64.")] = 30,
-    alphas: Annotated[int, typer.Option(help="Number of penalties on the path.")] = 20,
-    tol: Annotated[float, typer.Option(help="Relative duality gap to reach.")] = 1e-6,
-) -> None:
-    """Sketch the bundled digits, 4 against 9, and solve a path of penalties."""
-    run_demo(rank, alphas, tol)

@@ -88,7 +88,13 @@ class CrossValidation:
         )
         return spread / np.sqrt(np.maximum(folds, 1))
 
-    def best(self, metric: Metric | None = None, response: int = 0, rule: str = "min") -> Choice:
+    def best(
+        self,
+        metric: Metric | None = None,
+        response: int = 0,
+        rule: str = "min",
+        max_nonzero: float | None = None,
+    ) -> Choice:
         """The best grid point of a response.
 
         Parameters
@@ -99,12 +105,23 @@ class CrossValidation:
         rule : {"min", "1se"}
             The best mean score, or the largest penalty (at the best point's radius) whose mean
             is within one standard error of it.
+        max_nonzero : float, optional
+            Only points whose models have at most so many non-zeros, on average over the folds:
+            the best model of a given size.
         """
         if rule not in ("min", "1se"):
             raise InvalidInputError(f"rule={rule!r} is unknown; choose 'min' or '1se'")
         name = metric or self.first_metric
         sign = -1.0 if greater_is_better(name) else 1.0
         cost = sign * self.mean(name)[response]
+        if max_nonzero is not None:
+            small = self.n_nonzero[:, response].mean(axis=0) <= max_nonzero
+            if not small.any():
+                raise InvalidInputError(
+                    f"max_nonzero={max_nonzero!r} was given, but no model of the grid is that "
+                    "small; add larger penalties"
+                )
+            cost = np.where(small, cost, np.inf)
         # Scores that differ by rounding only are a tie, and the larger penalty wins it.
         lowest = np.nanmin(cost)
         tied = cost <= lowest + TIE * max(1.0, abs(lowest))

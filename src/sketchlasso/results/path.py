@@ -89,11 +89,15 @@ def sqrt_lasso_path(
 ) -> Path:
     """Solve the robust square-root LASSO for many penalties on all rows.
 
-    minimise over w, b   ||Q P'w + b - y||_2 + radius ||w||_2 + alpha * sum_j f_j |w_j|
+    ::
+
+        minimise over w, b   ||Q P'w + b - y||_2 + radius ||w||_2 + alpha * sum_j f_j |w_j|
 
     with X ~ Q P' the sketch; or, with ``sketch=None`` or ``refine="exact"``, the full problem
 
-    minimise over w, b   ||X w + b - y||_2 + alpha * sum_j f_j |w_j|
+    ::
+
+        minimise over w, b   ||X w + b - y||_2 + alpha * sum_j f_j |w_j|
 
     Parameters
     ----------

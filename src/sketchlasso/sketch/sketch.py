@@ -15,7 +15,7 @@ from sketchlasso.linalg.factor import psd_root
 from sketchlasso.sketch.factors import Factors
 from sketchlasso.sketch.options import checked_radius
 from sketchlasso.sketch.radius import RadiusKind, realised_estimate, spectral_radius
-from sketchlasso.sketch.store import read_container, write_container
+from sketchlasso.storage.container import SKETCH, read_container, write_container
 from sketchlasso.types import FloatArray, RealArray
 
 __all__ = ["Sketch", "SketchCost", "load_sketch"]
@@ -209,7 +209,7 @@ class Sketch:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the sketch to a file; :func:`load_sketch` reads it back.
 
-        The container is described in :mod:`sketchlasso.sketch.store`. Its header holds
+        The container is described in :mod:`sketchlasso.storage.container`. Its header holds
         ``content`` ("sketch"), the scalar attributes of this class under their own names,
         ``cost`` as a mapping, and its arrays are P, Q, singular_values and, where present,
         column_means and column_scales.
@@ -223,7 +223,8 @@ class Sketch:
         arrays = {name: getattr(self, name) for name in ARRAYS}
         write_container(
             path,
-            {"content": "sketch", **header, "cost": asdict(self.cost)},
+            SKETCH,
+            {**header, "cost": asdict(self.cost)},
             {name: array for name, array in arrays.items() if array is not None},
         )
 
@@ -264,7 +265,7 @@ def load_sketch(path: str | os.PathLike[str]) -> Sketch:
     StoredFileError
         The file is missing, truncated, altered, foreign, or of a newer version.
     """
-    header, arrays = read_container(path)
+    header, arrays = read_container(path, SKETCH)
     try:
         if header["content"] != "sketch":
             raise KeyError("content")

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from enum import IntEnum
 
-__all__ = ["Status"]
+import numpy as np
+
+from sketchlasso.errors import InaccurateWarning
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = ["Status", "ending_message", "warn_of_ending"]
 
 
 class Status(IntEnum):
@@ -45,3 +51,23 @@ _REMEDIES = {
         "The solve was interrupted; the coefficients are the best found until then."
     ),
 }
+
+
+def ending_message(status: IntArray, relative_gap: FloatArray) -> str:
+    """One line on how instances (B,) ended, with a remedy where something fell short."""
+    total = len(status)
+    if (status == Status.SOLVED).all():
+        return f"all {total} instances solved, worst relative gap {relative_gap.max():.1e}"
+    parts = [
+        f"{np.sum(status == kind)} of {total} {kind.name.lower()} "
+        f"(worst relative gap {relative_gap[status == kind].max():.1e}): {kind.remedy}"
+        for kind in Status
+        if kind != Status.SOLVED and (status == kind).any()
+    ]
+    return " ".join(parts)
+
+
+def warn_of_ending(status: IntArray, relative_gap: FloatArray) -> None:
+    """Issue an :class:`InaccurateWarning` with the gaps where an instance fell short."""
+    if (status != Status.SOLVED).any():
+        warnings.warn(ending_message(status, relative_gap), InaccurateWarning, stacklevel=4)

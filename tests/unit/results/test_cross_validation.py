@@ -208,3 +208,17 @@ def test_instances_that_fell_short_are_a_warning_with_the_gap():
         cross_validate(found, X, y, alphas=[0.3], cv=3, **hurried)
     with pytest.warns(InaccurateWarning, match="worst relative gap"):
         leave_one_out(found, X, y, alpha=0.3, rows=np.arange(3), **hurried)
+
+
+def test_the_best_model_of_a_given_size(digits):
+    X, y = digits
+    found = sketch(X, rank=20, center=True, random_state=0)
+    result = cross_validate(found, X, y, cv=3, alphas=15, radii=["realised", "0.1*realised"])
+    sizes = result.n_nonzero[:, 0].mean(axis=0)
+    small = result.best(max_nonzero=10)
+    assert sizes[small.radius_index, small.alpha_index] <= 10
+    allowed = np.where(sizes <= 10, result.mean()[0], np.inf)
+    assert result.mean()[0, small.radius_index, small.alpha_index] == allowed.min()
+    assert result.best(max_nonzero=1e9) == result.best()
+    with pytest.raises(InvalidInputError, match="no model of the grid is that small"):
+        result.best(max_nonzero=-1)

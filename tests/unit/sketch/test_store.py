@@ -8,7 +8,7 @@ import pytest
 
 from sketchlasso.errors import StoredFileError
 from sketchlasso.sketch import load_sketch, sketch
-from sketchlasso.sketch.store import MAGIC, PREFIX
+from sketchlasso.storage.container import MAGIC, PREFIX
 
 
 @pytest.fixture

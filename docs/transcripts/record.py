@@ -1,0 +1,110 @@
+"""Record the command line at work on real files.
+
+Writes a part of rcv1 as svmlight and of the NIPS counts as bag-of-words into a temporary folder,
+runs commands and mistakes there, and prints a page of Markdown::
+
+    SKETCHLASSO_DATA=... python docs/transcripts/record.py > docs/transcripts/command-line.md
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+import sketchlasso as sl
+
+TRAIN, TEST, DOCUMENTS = 4000, 2000, 1500
+LONGEST = 18
+
+WORK = (
+    "sketch rcv1.svm.gz --method response --rank 60 -o rcv1.sketch",
+    "cv rcv1.svm.gz --sketch rcv1.sketch --alphas 50 --radius realised,0.3*realised "
+    "--scoring f1 -o rcv1.model",
+    "info rcv1.model --top 3",
+    "predict rcv1.model rcv1_test.svm.gz -o predictions.csv",
+    "loo rcv1.svm.gz --sketch rcv1.sketch --model rcv1.model --rows 500 --top 3",
+    "certify rcv1.model rcv1.svm.gz --json",
+    "sketch docword.nips.txt.gz --target-word learning --rank 60 -o nips.sketch",
+    "fit docword.nips.txt.gz --target-word learning --sketch nips.sketch --alpha 8 --top 8 "
+    "-o learning.model",
+    "path docword.nips.txt.gz --target-word neuron --rank 80 --alphas 40,20,10,5",
+    "predict learning.model docword.nips.txt.gz | head -2",
+)
+MISTAKES = (
+    ("a missing file", "cv rcv2.svm.gz"),
+    ("a truncated file", "cv cut.svm.gz"),
+    ("a wrong target column", "fit houses.csv --target prise"),
+    ("text where numbers belong", "fit houses.csv --target price"),
+    ("rank 0", "sketch rcv1.svm.gz --rank 0 -o zero.sketch"),
+)
+
+
+def prepare(folder: Path) -> None:
+    """Write the files."""
+    rcv1 = sl.fetch_dataset("rcv1", download=False)
+    rows = np.random.default_rng(0).permutation(rcv1.shape[0])[: TRAIN + TEST]
+    for name, chosen in (("rcv1", rows[:TRAIN]), ("rcv1_test", rows[TRAIN:])):
+        part = sl.Table(rcv1.X[np.sort(chosen)], rcv1.y[np.sort(chosen)])
+        sl.write_table(folder / f"{name}.svm.gz", part)
+    nips = sl.fetch_dataset("nips_uci", download=False)
+    counts = sl.Table(nips.X[:DOCUMENTS], None, nips.feature_names)
+    sl.write_table(folder / "docword.nips.txt.gz", counts)
+    whole = (folder / "rcv1.svm.gz").read_bytes()
+    (folder / "cut.svm.gz").write_bytes(whole[: len(whole) // 3])
+    (folder / "houses.csv").write_text(
+        "rooms,size,garden,price\n3,80,yes,200\n4,95,no,260\n2,55,no,150\n"
+    )
+
+
+def run(line: str, folder: Path) -> str:
+    """Return what a person would see: the line, the output, the exit code."""
+    program = f"{shlex.quote(sys.executable)} -m sketchlasso"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", f"{program} {line}"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        env={**os.environ, "SKETCHLASSO_DATA": ""},
+    )
+    lines = done.stdout.replace(f"{folder}/", "").replace(str(folder), "FOLDER").splitlines()
+    if len(lines) > LONGEST:
+        lines = [*lines[:LONGEST], "..."]
+    shown = [re.sub(r"[0-9a-f]{64}", "...", text) for text in lines]
+    return "\n".join((f"$ sketchlasso {line}", *shown, f"[exit code {done.returncode}]"))
+
+
+def page(folder: Path) -> Iterator[str]:
+    """The transcript, block by block."""
+    yield "# The command line at work"
+    yield (
+        f"Recorded by `docs/transcripts/record.py` in a pipe, so without bars and colours: "
+        f"{TRAIN} + {TEST} rows of rcv1 as svmlight, the NIPS counts as bag-of-words. Output is "
+        f"cut after {LONGEST} lines."
+    )
+    for line in WORK:
+        yield f"```\n{run(line, folder)}\n```"
+    yield "## Five mistakes"
+    for title, line in MISTAKES:
+        yield f"{title.capitalize()}:\n\n```\n{run(line, folder)}\n```"
+
+
+def main() -> None:
+    """Print the page."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        prepare(folder)
+        print("\n\n".join(page(folder)))
+
+
+if __name__ == "__main__":
+    main()

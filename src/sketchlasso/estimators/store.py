@@ -1,0 +1,311 @@
+"""Fitted models in files without pickle, read back as estimators that predict alike."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from sketchlasso.data import fingerprint
+from sketchlasso.errors import InvalidInputError, StoredFileError
+from sketchlasso.estimators.classification import SqrtLassoClassifier, SqrtLassoClassifierCV
+from sketchlasso.estimators.regression import SqrtLasso, SqrtLassoCV
+from sketchlasso.results import LinearModels, RadiusPolicy
+from sketchlasso.sketch import Sketch
+from sketchlasso.storage.container import MODEL, read_container, write_container
+
+__all__ = ["load_model", "save_model"]
+
+ESTIMATORS = {
+    kind.__name__: kind
+    for kind in (SqrtLasso, SqrtLassoCV, SqrtLassoClassifier, SqrtLassoClassifierCV)
+}
+MODELS = LinearModels.__name__
+# Fitted numbers, kept in arrays of their own; those an estimator lacks are left out.
+NUMBERS = (
+    "intercept_",
+    "alpha_",
+    "radius_",
+    "dual_gap_",
+    "full_gap_",
+    "alpha_min_",
+    "alpha_1se_",
+    "alphas_",
+    "mse_path_",
+    "score_path_",
+    "n_nonzero_path_",
+    "oof_prediction_",
+    "oof_decision_",
+)
+SPARSE = ("data", "indices", "indptr")
+ARRAY, POLICY, LEFT_OUT = "array", "radius", "left_out"
+
+
+def save_model(
+    path: str | os.PathLike[str],
+    model: Any,
+    *,
+    X: Any = None,
+    feature_names: Sequence[str] | None = None,
+    target_name: str | None = None,
+) -> None:
+    """Write a fitted model to a file; :func:`load_model` reads it back.
+
+    The container is described in :mod:`sketchlasso.storage.container`. Its header holds
+    ``content`` ("model"), ``estimator`` (the class), ``library`` (the version that wrote it),
+    ``settings`` (the parameters), ``n_features``, ``dtype``, ``single`` (one target without an
+    axis of its own), ``n_iter``, ``feature_names``, ``named`` (whether the fit saw them),
+    ``target_name``, ``labels_are_objects``, ``sketch`` (how it was made) and ``fingerprint`` of
+    X. Its arrays are the coefficients as sparse rows (``coef.data``, ``coef.indices``,
+    ``coef.indptr``), the other fitted attributes under their own names, and parameters that are
+    arrays as ``settings.NAME``.
+
+    The sketch itself is not kept; :meth:`Sketch.save` does that. Nor are parameters that are
+    objects of other libraries (a splitter, a RandomState): they come back as their defaults.
+
+    Parameters
+    ----------
+    path : path-like
+        Replaced if it exists; never left half-written.
+    model : SqrtLasso, SqrtLassoCV, SqrtLassoClassifier, SqrtLassoClassifierCV or LinearModels
+        Fitted.
+    X : array or sparse matrix of shape (n_samples, n_features), optional
+        The data of the fit, for their fingerprint.
+    feature_names : sequence of str of length n_features, optional
+        Where the fit did not see names.
+    target_name : str, optional
+
+    Raises
+    ------
+    InvalidInputError
+        It is no fitted model of ours, or the names do not fit it.
+    StoredFileError
+        The file cannot be written.
+
+    Examples
+    --------
+    >>> import numpy as np, sketchlasso as sl
+    >>> X = np.random.default_rng(0).standard_normal((50, 5))
+    >>> model = sl.SqrtLasso(alpha=1.0).fit(X, X[:, 0])
+    >>> sl.save_model("first.model", model, X=X)  # doctest: +SKIP
+    >>> sl.load_model("first.model").predict(X[:3])  # doctest: +SKIP
+    """
+    coef: Any
+    header: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+    if isinstance(model, LinearModels):
+        coef, header, arrays = model.coef, {}, {"intercept_": model.intercept}
+    elif type(model) in ESTIMATORS.values():
+        check_is_fitted(model)
+        coef = sparse.csr_array(np.atleast_2d(model.coef_))
+        header, arrays = _described(model)
+    else:
+        raise InvalidInputError(
+            f"model is a {type(model).__name__}, but {', '.join(ESTIMATORS)} or {MODELS} is "
+            "needed; pass one of them, fitted."
+        )
+    names = _names(model, feature_names, coef.shape[1])
+    header |= {
+        "estimator": type(model).__name__,
+        "library": _version(),
+        "n_features": coef.shape[1],
+        "feature_names": names,
+        "target_name": target_name,
+        "fingerprint": None if X is None else fingerprint(X),
+    }
+    arrays |= {f"coef.{part}": getattr(coef, part) for part in SPARSE}
+    write_container(path, MODEL, header, arrays)
+
+
+def load_model(path: str | os.PathLike[str]) -> Any:
+    """Read a model that :func:`save_model` wrote.
+
+    :func:`stored_info` tells what else the file holds: names, fingerprint, version.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    SqrtLasso, SqrtLassoCV, SqrtLassoClassifier, SqrtLassoClassifierCV or LinearModels
+        As it was saved, without ``sketch_``.
+
+    Raises
+    ------
+    StoredFileError
+        The file is missing, truncated, altered, foreign, or of a newer version.
+    """
+    header, arrays = read_container(path, MODEL)
+    try:
+        n_features = int(header["n_features"])
+        coef = _coefficients(arrays, n_features)
+        if header["estimator"] == MODELS:
+            loaded: Any = LinearModels(coef, _of_length(arrays["intercept_"], coef.shape[0]))
+        else:
+            settings = _restored(header["settings"], arrays)
+            loaded = ESTIMATORS[header["estimator"]](**settings)
+            _refill(loaded, coef, header, arrays)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as problem:
+        raise StoredFileError(
+            f"{path} holds no complete model of this release; write it again with save_model."
+        ) from problem
+    return loaded
+
+
+def _version() -> str:
+    try:
+        return version("sketchlasso")
+    except PackageNotFoundError:  # a source tree that is not installed
+        return "0+unknown"
+
+
+def _described(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Header and arrays of an estimator, apart from its coefficients and names."""
+    arrays = {name: np.asarray(getattr(model, name)) for name in NUMBERS if hasattr(model, name)}
+    header: dict[str, Any] = {
+        "settings": {},
+        "dtype": str(model.coef_.dtype),
+        "single": model.coef_.ndim == 1,
+        "n_iter": int(model.n_iter_),
+        "named": hasattr(model, "feature_names_in_"),
+        "sketch": _sketch_words(getattr(model, "sketch_", None)),
+    }
+    for name, value in model.get_params(deep=False).items():
+        header["settings"][name], array = _plain(value)
+        if array is not None:
+            arrays[f"settings.{name}"] = array
+    if hasattr(model, "classes_"):
+        labels = np.asarray(model.classes_)
+        header["labels_are_objects"] = labels.dtype == object
+        if labels.dtype == object:
+            if not all(isinstance(label, str) for label in labels):
+                raise InvalidInputError(
+                    f"the classes {labels[:3]!r} are objects other than text, which no file "
+                    "without pickle can hold; fit with numbers or text as labels."
+                )
+            labels = labels.astype(str)
+        arrays["classes_"] = labels
+    return header, arrays
+
+
+def _sketch_words(sketch: Sketch | None) -> dict[str, Any] | None:
+    if sketch is None:
+        return None
+    return {
+        "method": sketch.method,
+        "rank": sketch.rank,
+        "response_rank": sketch.response_rank,
+        "radius": float(sketch.radius),
+        "radius_kind": sketch.radius_kind,
+        "scaled": sketch.column_scales is not None,
+        "seed": sketch.seed,
+        "fingerprint": sketch.fingerprint,
+    }
+
+
+def _names(model: Any, given: Sequence[str] | None, n_features: int) -> list[str] | None:
+    seen = getattr(model, "feature_names_in_", None)
+    if given is None:
+        return None if seen is None else [str(name) for name in seen]
+    names = [str(name) for name in given]
+    if len(names) != n_features or (seen is not None and names != list(seen)):
+        why = f"has {n_features} features" if len(names) != n_features else "was fitted with others"
+        raise InvalidInputError(
+            f"{len(names)} feature names were given, but the model {why}; give one name a feature "
+            "in the order of the fit, or leave them out."
+        )
+    return names
+
+
+def _plain(value: Any) -> tuple[Any, NDArray[Any] | None]:
+    """A parameter as JSON, and as an array where it is one."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | str):
+        return value, None
+    if isinstance(value, float) and np.isfinite(value):
+        return value, None
+    if isinstance(value, RadiusPolicy):
+        return {POLICY: [value.kind, value.factor]}, None
+    if isinstance(value, list | tuple) and any(isinstance(v, str | RadiusPolicy) for v in value):
+        return [_plain(part)[0] for part in value], None
+    if isinstance(value, list | tuple | np.ndarray | float):
+        array = np.asarray(value) if not _ragged(value) else np.empty(0, dtype=object)
+        if array.dtype.kind in "biuf":
+            return {ARRAY: array.ndim}, array
+    return {LEFT_OUT: type(value).__name__}, None
+
+
+def _ragged(value: Any) -> bool:
+    """Whether a sequence holds other than numbers, such as the folds of a splitter."""
+    return isinstance(value, list | tuple) and any(np.ndim(part) for part in value)
+
+
+def _restored(settings: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    restored = {}
+    for name, value in settings.items():
+        if isinstance(value, dict) and LEFT_OUT in value:
+            continue
+        if isinstance(value, dict) and ARRAY in value:
+            array = arrays[f"settings.{name}"]
+            restored[name] = array if array.ndim else array.item()
+        elif isinstance(value, list):
+            restored[name] = [_policy(part) for part in value]
+        else:
+            restored[name] = _policy(value)
+    return restored
+
+
+def _policy(value: Any) -> Any:
+    if isinstance(value, dict):
+        kind, factor = value[POLICY]
+        return RadiusPolicy(kind, float(factor))
+    return value
+
+
+def _coefficients(arrays: dict[str, NDArray[Any]], n_features: int) -> Any:
+    parts = [arrays[f"coef.{part}"] for part in SPARSE]
+    coef: Any = sparse.csr_array(tuple(parts), shape=(len(parts[2]) - 1, n_features))
+    coef.check_format(full_check=True)
+    return coef
+
+
+def _of_length(values: NDArray[Any], count: int) -> NDArray[Any]:
+    if values.shape != (count,):
+        raise ValueError("shape")
+    return values
+
+
+def _refill(model: Any, coef: Any, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    """Write the fitted attributes.
+
+    Sets: coef_, intercept_, classes_, n_features_in_, feature_names_in_, n_iter_ and those of
+    NUMBERS that were stored.
+    """
+    single, dtype = bool(header["single"]), np.dtype(header["dtype"])
+    dense = coef.toarray().astype(dtype, copy=False)
+    model.coef_ = dense[0] if single else dense
+    for name in NUMBERS:
+        if name in arrays:
+            value = arrays[name]
+            setattr(model, name, value if value.ndim else value[()])
+    if np.shape(model.intercept_) != (() if single else (len(dense),)):
+        raise ValueError("intercept_")
+    model.n_iter_ = int(header["n_iter"])
+    model.n_features_in_ = int(header["n_features"])
+    if header["named"]:
+        model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
+    if "classes_" in arrays:
+        labels = arrays["classes_"]
+        if len(labels) < 2 or len(dense) != (1 if len(labels) == 2 else len(labels)):
+            raise ValueError("classes_")
+        model.classes_ = labels.astype(object) if header["labels_are_objects"] else labels
+    elif hasattr(type(model), "decision_function"):
+        raise ValueError("classes_")

@@ -1,0 +1,106 @@
+"""From a function that returns a report to a command that Typer knows."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+import sketchlasso as sl
+from sketchlasso.interfaces.commands.report import Report
+from sketchlasso.interfaces.commands.screen import Screen, remarks_kept
+from sketchlasso.interfaces.commands.wording import spoken
+from sketchlasso.interfaces.exits import Exit, exit_of
+
+__all__ = ["as_command", "examples"]
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")]
+
+
+def examples(*lines: str) -> str:
+    """Return the end of a help page: lines to copy."""
+    if sys.stdout.isatty():  # Rich joins lines and keeps paragraphs
+        return "\n\n".join(("Examples:", *(f"  sketchlasso {line}" for line in lines)))
+    return "\n".join(("\b", "Examples:", *(f"  sketchlasso {line}" for line in lines)))
+
+
+def as_command(work: Callable[..., Report]) -> Callable[..., None]:
+    """Make a command of a function that returns a report.
+
+    Parameters that are dataclasses become one option a field, so that commands share options
+    by naming them once. The parameter `screen` becomes ``--json`` and ``--quiet``. Errors of
+    ours end in one line on stderr and their exit code; so do inaccurate results, after the
+    report.
+    """
+    hints = get_type_hints(work, include_extras=True)
+    hints.pop("return")
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    parameters = _parameters(work, hints, groups)
+
+    @functools.wraps(work)
+    def command(**values: Any) -> None:
+        screen = Screen(values.pop("json"), values.pop("quiet"))
+        for name, group in groups.items():
+            if group is not Screen:
+                own = {field.name: values.pop(field.name) for field in fields(group)}
+                values[name] = group(**own)
+        values["screen"] = screen
+        code = _run(work, values, screen)
+        if code:
+            raise typer.Exit(int(code))
+
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {}
+    return command
+
+
+def _run(work: Callable[..., Report], values: dict[str, Any], screen: Screen) -> Exit:
+    try:
+        with remarks_kept() as caught:
+            report = work(**values)
+    except Exception as error:
+        code = exit_of(error)
+        if code is None:
+            raise
+        print(f"sketchlasso: {spoken(str(error))}", file=sys.stderr)
+        return code
+    # Deprecations of other libraries are not the user's business.
+    told = [note for note in caught if issubclass(note.category, UserWarning)]
+    remarks = list(dict.fromkeys(spoken(str(note.message)) for note in told))
+    try:
+        screen.show(report, remarks)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has seen enough; nothing may be written at the end of the process either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    fell_short = any(issubclass(note.category, sl.InaccurateWarning) for note in told)
+    return Exit.INACCURATE if fell_short or report.fell_short else Exit.FINE
+
+
+def _parameters(
+    work: Callable[..., Report], hints: dict[str, Any], groups: dict[str, Any]
+) -> list[inspect.Parameter]:
+    """Parameters of the command, those with defaults by keyword."""
+    found = []
+    for name, parameter in inspect.signature(work).parameters.items():
+        if name not in groups:
+            found.append(_parameter(name, hints[name], parameter.default))
+        elif groups[name] is not Screen:
+            own = get_type_hints(groups[name], include_extras=True)
+            found += [
+                _parameter(field.name, own[field.name], field.default)
+                for field in fields(groups[name])
+            ]
+    found += [_parameter("json", Json, False), _parameter("quiet", Quiet, False)]
+    return found
+
+
+def _parameter(name: str, hint: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)

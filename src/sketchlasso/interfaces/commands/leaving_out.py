@@ -1,0 +1,185 @@
+"""`sketchlasso loo`: every row predicted by a model that has not seen it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+import sketchlasso as sl
+from sketchlasso.interfaces.commands.data import read_given
+from sketchlasso.interfaces.commands.fitting import target_words
+from sketchlasso.interfaces.commands.options import DataOptions, File, ModelOptions, penalty_of
+from sketchlasso.interfaces.commands.report import Report, Sheet
+from sketchlasso.interfaces.commands.screen import Screen, Watcher
+
+__all__ = ["loo"]
+
+# Left-out rows move the solution little: a coarse gap would not see it.
+FINE = 1e-9
+
+LeftOutTable = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", show_default=False, help="Table to write, one row a left-out row."
+    ),
+]
+
+
+def loo(
+    file: File,
+    data: DataOptions,
+    model: ModelOptions,
+    screen: Screen,
+    alpha: Annotated[
+        str | None, typer.Option(help="Penalty: a number, or pivotal (the default).")
+    ] = None,
+    from_model: Annotated[
+        Path | None,
+        typer.Option("--model", show_default=False, help="Take penalty and radius from a model."),
+    ] = None,
+    rows: Annotated[
+        int | None, typer.Option(help="Leave out so many rows, drawn at random; all by default.")
+    ] = None,
+    output: LeftOutTable = None,
+    top: Annotated[int, typer.Option(help="How many influential rows to show.", min=0)] = 5,
+) -> Report:
+    """Leave every row out once, and tell which rows matter.
+
+    Each row is predicted by a model of its own that has not seen it.
+    """
+    model.refuse("loo", "relaxed", "refine")
+    given = read_given(file, data)
+    y, classes = given.signs(model.classify)
+    X, _ = model.scaled(given.X)
+    level, radius = _penalty(alpha, from_model, model, X)
+    chosen = _drawn(rows, len(y), model.seed)
+    start = perf_counter()
+    with screen.watching("leave-one-out") as watch:
+        sketch, found = _leave_out(model, X, y, chosen, watch, alpha=level, radius=radius)
+    seconds = perf_counter() - start
+    scores = _scores(found, y, classes)
+    table = _loo_table(found)
+    if output is not None:
+        sl.write_table(output, table)
+    return Report(
+        data={
+            "command": "loo",
+            "output": None if output is None else str(output),
+            "target": given.target_name,
+            "alpha": level,
+            "scores": scores,
+            **{name: table.X[:, j] for j, name in enumerate(table.feature_names or ())},
+            "worst_gap": float(found.relative_gap.max()),
+            "seconds": seconds,
+        },
+        facts=(
+            ("data", given.words()),
+            ("target", target_words(given, classes)),
+            ("sketch", repr(sketch)),
+            ("alpha", f"{level:.4g}"),
+            *((name, f"{value:.4f}") for name, value in scores.items()),
+            ("rows", f"{len(found.rows)} left out, one at a time, in {seconds:.2f} s"),
+            ("gap", f"{found.relative_gap.max():.1e} relative, at worst"),
+            *((("wrote", str(output)),) if output else ()),
+        ),
+        sheets=_influence_sheet(found, top),
+    )
+
+
+def _leave_out(
+    model: ModelOptions, X: Any, y: Any, rows: Any, watch: Watcher | None, **level: Any
+) -> tuple[sl.Sketch, sl.LeaveOneOut]:
+    sketch = model.make_sketch(X, y, needed=True)
+    assert sketch is not None
+    found = sl.leave_one_out(
+        sketch,
+        X,
+        y,
+        rows=rows,
+        fit_intercept=model.intercept,
+        nonnegative=model.positive,
+        solver=model.solver,  # type: ignore[arg-type]
+        settings=model.settings(watch, min(model.tol, FINE)),
+        **level,
+    )
+    return sketch, found
+
+
+def _penalty(
+    alpha: str | None, from_model: Path | None, model: ModelOptions, X: Any
+) -> tuple[float, Any]:
+    """Penalty and radius of leave-one-out."""
+    if from_model is None:
+        level = penalty_of(alpha or "pivotal")
+        if isinstance(level, str):
+            level = sl.pivotal_alpha(X, fit_intercept=model.intercept)
+        return level, model.radius
+    if alpha is not None:
+        raise sl.InvalidInputError(
+            "--alpha and --model were given, but both name the penalty; give one of them."
+        )
+    stored = sl.load_model(from_model)
+    if np.size(getattr(stored, "alpha_", ())) != 1:
+        raise sl.InvalidInputError(
+            f"{from_model} holds several models, but leave-one-out takes one penalty; give it by "
+            "--alpha."
+        )
+    level = float(np.ravel(stored.alpha_)[0])
+    return level, float(np.ravel(stored.radius_)[0]) if model.radius is None else model.radius
+
+
+def _drawn(count: int | None, total: int, seed: int) -> Any:
+    if count is None:
+        return None
+    if not 1 <= count <= total:
+        raise sl.InvalidInputError(
+            f"--rows {count} was given, but the data have {total} rows; give 1 to {total}."
+        )
+    return np.sort(np.random.default_rng(seed).choice(total, count, replace=False))
+
+
+def _scores(found: sl.LeaveOneOut, y: Any, classes: Any) -> dict[str, float]:
+    mean_square = float(np.mean(found.residuals**2))
+    if classes is not None:
+        right = (found.predictions > 0) == (y[found.rows] > 0)
+        return {"accuracy": float(np.mean(right)), "rmse": float(np.sqrt(mean_square))}
+    spread = float(np.var(y[found.rows]))
+    return {
+        "rmse": float(np.sqrt(mean_square)),
+        "r2": 1.0 - mean_square / spread if spread > 0 else float("nan"),
+    }
+
+
+def _loo_table(found: sl.LeaveOneOut) -> sl.Table:
+    columns = {
+        "row": found.rows,
+        "prediction": found.predictions,
+        "residual": found.residuals,
+        "coefficient_shift": found.coefficient_shift,
+        "features_gained": found.features_gained,
+        "features_lost": found.features_lost,
+    }
+    values = np.column_stack([np.asarray(part, dtype=np.float64) for part in columns.values()])
+    return sl.Table(values, None, tuple(columns))
+
+
+def _influence_sheet(found: sl.LeaveOneOut, top: int) -> tuple[Sheet, ...]:
+    order = np.argsort(-found.coefficient_shift, kind="stable")[:top]
+    if len(order) == 0:
+        return ()
+    rows = tuple(
+        (
+            int(found.rows[k]),
+            float(found.residuals[k]),
+            float(found.coefficient_shift[k]),
+            int(found.features_gained[k]),
+            int(found.features_lost[k]),
+        )
+        for k in order
+    )
+    heads = ("row", "residual", "coefficient shift", "gained", "lost")
+    return (Sheet("most influential rows", heads, rows),)

@@ -1,0 +1,230 @@
+"""`sketchlasso info` and `sketchlasso doctor`: what a file holds, and what this machine has."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from threadpoolctl import threadpool_info
+
+import sketchlasso as sl
+from sketchlasso.interfaces.commands.describe import coefficient_sheet, model_data, model_facts
+from sketchlasso.interfaces.commands.options import Top
+from sketchlasso.interfaces.commands.report import Report, Sheet
+from sketchlasso.interfaces.commands.screen import Screen
+from sketchlasso.interfaces.commands.sketching import sketch_data
+
+__all__ = ["doctor", "info"]
+
+NEEDED = ("numpy", "scipy", "scikit-learn", "numba", "threadpoolctl")
+EXTRAS = {
+    "cli": ("typer", "rich"),
+    "conic": ("clarabel",),
+    "files": ("pooch", "pyarrow"),
+    "plot": ("matplotlib",),
+}
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+DATA_VARIABLE = "SKETCHLASSO_DATA"
+
+
+def info(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", show_default=False, help="A file written by sketch, fit or cv."
+        ),
+    ],
+    screen: Screen,
+    top: Top = 10,
+) -> Report:
+    """Tell what a sketch file or model file holds."""
+    stored = sl.stored_info(file)
+    if stored.content == "sketch":
+        found = sl.load_sketch(file)
+        facts = (("fingerprint", str(found.fingerprint)),)
+        return Report(
+            {"command": "info", "content": "sketch", **sketch_data(found)},
+            text=found.summary(),
+            facts=facts,
+        )
+    model, names = sl.load_model(file), stored.facts["feature_names"]
+    origin = {name: stored.facts[name] for name in ("library", "fingerprint")}
+    if isinstance(model, sl.LinearModels):
+        count, width = model.coef.shape
+        return Report(
+            {
+                "command": "info",
+                "content": "model",
+                "estimator": "LinearModels",
+                "n_models": count,
+                "n_features": width,
+                **origin,
+            },
+            facts=(("model", f"{count} linear models of {width} features"), *_pairs(origin)),
+        )
+    settings = {
+        name: value
+        for name, value in stored.facts["settings"].items()
+        if not isinstance(value, dict | list)
+    }
+    return Report(
+        {
+            "command": "info",
+            "content": "model",
+            "target": stored.facts["target_name"],
+            **model_data(model, names),
+            "settings": settings,
+            "sketch": stored.facts["sketch"],
+            **origin,
+        },
+        facts=(
+            *model_facts(model),
+            ("target", stored.facts["target_name"] or "(unnamed)"),
+            ("sketch", _sketch_words(stored.facts["sketch"])),
+            ("settings", ", ".join(f"{name}={value}" for name, value in settings.items())),
+            *_pairs(origin),
+        ),
+        sheets=coefficient_sheet(model, names, top),
+    )
+
+
+def doctor(screen: Screen) -> Report:
+    """Check this installation.
+
+    Versions, threads, BLAS, GPU, data folder, and a small problem to solve.
+    """
+    packages = {name: _version(name) for name in NEEDED}
+    extras = {
+        extra: {name: _version(name) for name in members} for extra, members in EXTRAS.items()
+    }
+    pools = [
+        {
+            "library": pool.get("internal_api"),
+            "version": pool.get("version"),
+            "threads": pool.get("num_threads"),
+        }
+        for pool in threadpool_info()
+    ]
+    found = _folder()
+    gpus = _gpus()
+    screen.tell("solving a small problem (the first time kernels are compiled, half a minute)")
+    solved, gap = _small_solve()
+    return Report(
+        {
+            "command": "doctor",
+            "sketchlasso": sl.__version__,
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+            "packages": packages,
+            "extras": extras,
+            "cpus": os.cpu_count(),
+            "thread_variables": {name: os.environ.get(name) for name in THREAD_VARIABLES},
+            "blas": pools,
+            "gpus": gpus,
+            "data_folder": found,
+            "self_test": {"solved": solved, "relative_gap": gap},
+        },
+        facts=(
+            ("sketchlasso", sl.__version__),
+            ("python", f"{platform.python_version()} on {platform.platform(terse=True)}"),
+            ("threads", _thread_words()),
+            ("BLAS", "; ".join(_pool_words(pool) for pool in pools) or "not found"),
+            ("GPU", f"{', '.join(gpus)} (not used: solvers run on the CPU)" if gpus else "none"),
+            ("data folder", _folder_words(found)),
+            ("small solve", f"relative gap {gap:.1e}, " + ("fine" if solved else "NOT SOLVED")),
+        ),
+        sheets=(Sheet("packages", ("package", "version", "for"), _package_rows(packages, extras)),),
+        fell_short=not solved,
+    )
+
+
+def _pairs(facts: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, str(value)) for name, value in facts.items())
+
+
+def _sketch_words(sketch: dict[str, Any] | None) -> str:
+    if sketch is None:
+        return "none, the full problem was solved"
+    return f"{sketch['method']}, rank {sketch['rank']}, seed {sketch['seed']}"
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _package_rows(
+    packages: dict[str, str | None], extras: dict[str, dict[str, str | None]]
+) -> tuple[tuple[str, str, str], ...]:
+    rows = [(name, found or "MISSING", "sketchlasso") for name, found in packages.items()]
+    for extra, members in extras.items():
+        remedy = f"pip install 'sketchlasso[{extra}]'"
+        rows += [
+            (name, found or "missing", f"extra {extra}" if found else remedy)
+            for name, found in members.items()
+        ]
+    return tuple(rows)
+
+
+def _thread_words() -> str:
+    named = [f"{name}={os.environ[name]}" for name in THREAD_VARIABLES if name in os.environ]
+    return f"{os.cpu_count()} cores" + (f", {', '.join(named)}" if named else "")
+
+
+def _pool_words(pool: dict[str, Any]) -> str:
+    return f"{pool['library']} {pool['version'] or ''}".strip() + f" ({pool['threads']} threads)"
+
+
+def _gpus() -> list[str]:
+    """Names of NVIDIA devices, as the driver's own tool lists them."""
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        return []
+    try:
+        listed = subprocess.run(
+            [tool, "--query-gpu=name", "--format=csv,noheader"],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return [line.strip() for line in listed.stdout.splitlines() if line.strip()]
+
+
+def _folder() -> dict[str, Any]:
+    named = os.environ.get(DATA_VARIABLE)
+    there = named is not None and Path(named).is_dir()
+    return {
+        "variable": DATA_VARIABLE,
+        "path": named,
+        "exists": there,
+        "entries": len(os.listdir(named)) if named is not None and there else 0,
+    }
+
+
+def _folder_words(found: dict[str, Any]) -> str:
+    if found["path"] is None:
+        return f"not named ({DATA_VARIABLE} is not set; data sets are fetched or cached)"
+    held = f"{found['entries']} entries" if found["exists"] else "DOES NOT EXIST"
+    return f"{found['path']} ({held})"
+
+
+def _small_solve() -> tuple[bool, float]:
+    """Solve a few problems, so that compiled code has run on this machine."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 12))
+    y = X[:, 0] + 0.1 * rng.standard_normal(40)
+    found = sl.sketch(X, rank=10, radius=0.1, center=True, random_state=0)
+    solution = sl.solve(sl.build_problems(found, y, alphas=5).batch)
+    return bool(solution.solved.all()), float(solution.relative_gap.max())

@@ -1,0 +1,283 @@
+"""Options that commands share, and what they mean for the library."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from sklearn.preprocessing import StandardScaler
+
+import sketchlasso as sl
+from sketchlasso.interfaces.commands.screen import Watcher
+
+__all__ = [
+    "AlphaMinRatio",
+    "Alphas",
+    "DataOptions",
+    "File",
+    "ModelFile",
+    "ModelOptions",
+    "Seed",
+    "Top",
+    "alphas_of",
+    "penalty_of",
+    "radii_of",
+]
+
+DATA, MODEL = "Data", "Model"
+
+File = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        show_default=False,
+        help="Data: svmlight, bag-of-words (docword.NAME.txt), CSV, TSV, Parquet, Arrow, npz, npy "
+        "or Matrix Market; text also compressed.",
+    ),
+]
+ModelFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="MODEL", show_default=False, help="A model file written by fit, cv or save_model."
+    ),
+]
+Alphas = Annotated[
+    str, typer.Option(help="How many penalties, or which ones, separated by commas.")
+]
+AlphaMinRatio = Annotated[
+    float | None, typer.Option(help="Smallest over largest automatic penalty.")
+]
+Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+Top = Annotated[int, typer.Option(help="How many coefficients to show, largest first.", min=0)]
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """How to read the data, and where the response is."""
+
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--target",
+            "-t",
+            rich_help_panel=DATA,
+            help="The response: a column's name, or position from 0. svmlight files have theirs.",
+        ),
+    ] = None
+    target_file: Annotated[
+        Path | None,
+        typer.Option(rich_help_panel=DATA, help="Responses, one number or label a line."),
+    ] = None
+    target_word: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=DATA, help="A feature by its name: it is regressed on all others."
+        ),
+    ] = None
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(rich_help_panel=DATA, help="A column to leave out; may be repeated."),
+    ] = None
+    format: Annotated[
+        str | None,
+        typer.Option(rich_help_panel=DATA, help="The format, where the file's name does not tell."),
+    ] = None
+    separator: Annotated[
+        str | None,
+        typer.Option(rich_help_panel=DATA, help="What separates the cells of a text table."),
+    ] = None
+    n_features: Annotated[
+        int | None,
+        typer.Option(rich_help_panel=DATA, help="Number of columns of an svmlight file."),
+    ] = None
+    vocabulary: Annotated[
+        Path | None,
+        typer.Option(rich_help_panel=DATA, help="The words of a bag-of-words file, one a line."),
+    ] = None
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """What is fitted, and how."""
+
+    classify: Annotated[
+        bool | None,
+        typer.Option(
+            "--classify/--regress",
+            rich_help_panel=MODEL,
+            show_default=False,
+            help="What the target means. By default text, and numbers of two values, are classes.",
+        ),
+    ] = None
+    sketch: Annotated[
+        str,
+        typer.Option(
+            rich_help_panel=MODEL,
+            help="auto, none (the full problem), a sketching method, or a file written by sketch.",
+        ),
+    ] = "auto"
+    rank: Annotated[int, typer.Option(rich_help_panel=MODEL, help="Rank of the sketch.")] = 50
+    radius: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=MODEL,
+            help="realised, spectral, a multiple such as 0.3*spectral, or a number; cv tries all "
+            "of a list with commas.",
+        ),
+    ] = None
+    intercept: Annotated[
+        bool, typer.Option(rich_help_panel=MODEL, help="Whether the model has an intercept.")
+    ] = True
+    standardize: Annotated[
+        bool,
+        typer.Option(
+            "--standardize",
+            rich_help_panel=MODEL,
+            help="Divide columns by their standard deviations for the fit.",
+        ),
+    ] = False
+    positive: Annotated[
+        bool, typer.Option("--positive", rich_help_panel=MODEL, help="Coefficients >= 0 only.")
+    ] = False
+    refine: Annotated[
+        bool,
+        typer.Option(
+            "--refine",
+            rich_help_panel=MODEL,
+            help="Go on from the sketched solution to that of the full problem.",
+        ),
+    ] = False
+    relaxed: Annotated[
+        bool,
+        typer.Option(
+            "--relaxed",
+            rich_help_panel=MODEL,
+            help="Refit by least squares on the selected features.",
+        ),
+    ] = False
+    solver: Annotated[
+        str, typer.Option(rich_help_panel=MODEL, help="newton, barrier, first_order or conic.")
+    ] = "newton"
+    tol: Annotated[
+        float, typer.Option(rich_help_panel=MODEL, help="Relative duality gap to reach.")
+    ] = 1e-8
+    threads: Annotated[
+        int | None, typer.Option(rich_help_panel=MODEL, help="Threads; all cores by default.")
+    ] = None
+    seed: Annotated[int, typer.Option(rich_help_panel=MODEL, help="Seed of everything random.")] = 0
+
+    def estimator_parameters(self, X: Any, watch: Watcher | None) -> dict[str, Any]:
+        """Return keyword arguments of the estimators, the penalties left out."""
+        radii = radii_of(self.radius)
+        return {
+            "fit_intercept": self.intercept,
+            "standardize": self.standardize,
+            "positive": self.positive,
+            "rank": self.rank,
+            "sketch": self.sketch_argument(X),
+            "radius": radii[0] if radii is not None and len(radii) == 1 else radii,
+            "refine": "exact" if self.refine else None,
+            "relaxed": self.relaxed,
+            "solver": self.solver,
+            "tol": self.tol,
+            "n_jobs": self.threads,
+            "random_state": self.seed,
+            "verbose": watch or False,
+        }
+
+    def sketch_argument(self, X: Any) -> Any:
+        """Return what the estimators take as `sketch`: None, a name, or a ready sketch of X."""
+        if self.sketch.lower() == "none":
+            return None
+        if not (Path(self.sketch).suffix or Path(self.sketch).exists()):
+            return self.sketch
+        ready = sl.load_sketch(self.sketch)
+        if ready.shape != X.shape or not (ready.fingerprint is None or ready.matches(X)):
+            raise sl.InvalidInputError(
+                f"{self.sketch} is a sketch of other data ({ready.n_samples} x "
+                f"{ready.n_features}) than given here ({X.shape[0]} x {X.shape[1]}); sketch this "
+                "file with the same target, or leave --sketch out."
+            )
+        return ready
+
+    def make_sketch(self, X: Any, y: Any, *, needed: bool) -> sl.Sketch | None:
+        """Return a sketch of X for the functions that take one; None for the full problem."""
+        wanted = self.sketch_argument(X)
+        if wanted == "auto":
+            robust = needed or self.radius is not None
+            wanted = sl.automatic_method(X.shape, self.rank, robust=robust)
+        if wanted is None and needed:
+            raise sl.InvalidInputError(
+                f"--sketch {self.sketch} was given, but leave-one-out works on a sketch; leave it "
+                "out, or give exact."
+            )
+        if wanted is None or isinstance(wanted, sl.Sketch):
+            return wanted
+        size = {} if wanted == "exact" else {"rank": min(self.rank, *X.shape)}
+        return sl.sketch(
+            X,
+            y if wanted == "response" else None,
+            method=wanted,
+            center=self.intercept,
+            random_state=self.seed,
+            **size,
+        )
+
+    def settings(self, watch: Watcher | None, tol: float | None = None) -> sl.Settings:
+        """Return the settings of the solver."""
+        threads: dict[str, Any] = {} if self.threads is None else {"n_threads": self.threads}
+        return sl.Settings(tol=self.tol if tol is None else tol, callback=watch, **threads)
+
+    def scaled(self, X: Any) -> tuple[Any, Any]:
+        """Return X with its columns divided as the estimators do, and the divisors or None."""
+        if not self.standardize:
+            return X, None
+        if self.sketch != "auto" and Path(self.sketch).exists():
+            raise sl.InvalidInputError(
+                "--standardize was given with a ready sketch, which has scales of its own or "
+                "none; make the sketch with --scale and leave --standardize out."
+            )
+        scaler = StandardScaler(with_mean=False).fit(X)
+        return scaler.transform(X), scaler.scale_
+
+    def refuse(self, command: str, *names: str) -> None:
+        """Refuse options that mean nothing for a command."""
+        for name in names:
+            if getattr(self, name):
+                raise sl.InvalidInputError(
+                    f"--{name} means nothing for {command}; leave it out, or use fit or cv."
+                )
+
+
+def alphas_of(text: str) -> int | list[float]:
+    """Read penalties: how many, or which ones, separated by commas."""
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return [float(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise sl.InvalidInputError(
+            f"--alphas {text} was given, but a whole number (how many) or penalties separated by "
+            "commas are accepted; give for example 50 or 4,2,1."
+        ) from None
+
+
+def penalty_of(text: str) -> float | str:
+    """Read one penalty: a number, or pivotal."""
+    try:
+        return "pivotal" if text == "pivotal" else float(text)
+    except ValueError:
+        raise sl.InvalidInputError(
+            f"--alpha {text} was given, but a number >= 0 or pivotal is accepted; give one of them."
+        ) from None
+
+
+def radii_of(text: str | None) -> list[sl.RadiusPolicy] | None:
+    """Read radii, separated by commas."""
+    if text is None:
+        return None
+    return [sl.RadiusPolicy.parse(part.strip()) for part in text.split(",")]

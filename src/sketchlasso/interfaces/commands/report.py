@@ -1,0 +1,96 @@
+"""What a command has to say: facts and tables for people, one document for machines."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Report", "Sheet", "as_json", "short"]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A small table.
+
+    Attributes
+    ----------
+    title : str
+    columns : tuple of str
+    rows : tuple of tuple
+        One entry a column: text stands left, numbers right.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+    def cells(self) -> list[list[str]]:
+        """Entries as text."""
+        return [[short(value) for value in row] for row in self.rows]
+
+    def right(self, column: int) -> bool:
+        """Whether a column holds numbers only."""
+        return all(not isinstance(row[column], str) for row in self.rows)
+
+
+@dataclass(frozen=True)
+class Report:
+    """The outcome of a command.
+
+    Attributes
+    ----------
+    data : dict
+        The document of ``--json``.
+    facts : tuple of (str, str)
+        Labels and values, for people.
+    sheets : tuple of Sheet
+    text : str
+        Lines printed as they are, before the rest.
+    outcome : str
+        Lines that are what was asked for: printed even when quiet.
+    closing : str
+        Lines printed as they are, after the rest.
+    fell_short : bool
+        Whether a check that was asked for failed.
+    """
+
+    data: dict[str, Any]
+    facts: tuple[tuple[str, str], ...] = ()
+    sheets: tuple[Sheet, ...] = ()
+    text: str = ""
+    outcome: str = ""
+    closing: str = ""
+    fell_short: bool = False
+
+
+def short(value: Any) -> str:
+    """Return a value as people like to read it."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if isinstance(value, float | np.floating):
+        return f"{value:.4g}"
+    return str(value)
+
+
+def as_json(data: Any) -> str:
+    """Return one document; what is not finite becomes null."""
+    return json.dumps(_plain(data), indent=2, allow_nan=False, ensure_ascii=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value

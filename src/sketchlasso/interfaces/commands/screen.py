@@ -1,0 +1,148 @@
+"""Showing reports: Rich on a terminal, plain aligned lines in a pipe, JSON for machines."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+import sketchlasso as sl
+from sketchlasso.interfaces.commands.report import Report, Sheet, as_json
+
+__all__ = ["Screen"]
+
+Watcher = Callable[[sl.Progress], None]
+
+
+@dataclass(frozen=True)
+class Screen:
+    """Where a command speaks.
+
+    Attributes
+    ----------
+    json : bool
+        One document on stdout and nothing else.
+    quiet : bool
+        Nothing but warnings and errors.
+    """
+
+    json: bool = False
+    quiet: bool = False
+
+    def show(self, report: Report, remarks: Sequence[str]) -> None:
+        """Print a report on stdout and remarks on stderr."""
+        if self.json:
+            print(as_json({**report.data, "warnings": list(remarks)}))
+            return
+        if report.outcome:
+            print(report.outcome)
+        elif not self.quiet:
+            if sys.stdout.isatty():
+                _show_rich(report)
+            else:
+                print("\n".join(_plain_lines(report)))
+        for remark in remarks:
+            print(f"sketchlasso: warning: {remark}", file=sys.stderr)
+
+    def tell(self, words: str) -> None:
+        """Say on stderr what takes long, before it does."""
+        if not (self.json or self.quiet):
+            print(words, file=sys.stderr, flush=True)
+
+    @contextmanager
+    def watching(self, words: str) -> Iterator[Watcher | None]:
+        """Show a bar while problems are solved, on a terminal only; yields what feeds it."""
+        if self.json or self.quiet or not sys.stderr.isatty():
+            yield None
+            return
+        with Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed}/{task.total} solved, worst gap {task.fields[gap]}"),
+            TimeElapsedColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        ) as bar:
+            task = bar.add_task(f"{words} (a first run compiles for half a minute)", gap="-")
+
+            def watch(progress: sl.Progress) -> None:
+                bar.update(
+                    task,
+                    description=words,
+                    completed=progress.solved,
+                    total=progress.total,
+                    gap=f"{progress.worst_gap:.1e}",
+                )
+
+            yield watch
+
+
+@contextmanager
+def remarks_kept() -> Iterator[list[warnings.WarningMessage]]:
+    """Keep warnings from being printed where they arise."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield caught
+
+
+def _show_rich(report: Report) -> None:
+    console = Console()
+    if report.text:
+        console.print(report.text, markup=False, highlight=False)
+    if report.facts:
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(style="cyan")
+        grid.add_column(overflow="fold")
+        for label, value in report.facts:
+            grid.add_row(label, _literal(value))
+        console.print(grid)
+    for sheet in report.sheets:
+        console.print(_rich_table(sheet))
+    if report.closing:
+        console.print(report.closing, markup=False, highlight=False)
+
+
+def _rich_table(sheet: Sheet) -> Table:
+    table = Table(title=_literal(sheet.title), title_justify="left", box=box.ROUNDED)
+    for number, heading in enumerate(sheet.columns):
+        table.add_column(heading, justify="right" if sheet.right(number) else "left")
+    for row in sheet.cells():
+        table.add_row(*map(_literal, row))
+    return table
+
+
+def _literal(text: str) -> str:
+    return text.replace("[", r"\[")
+
+
+def _plain_lines(report: Report) -> Iterator[str]:
+    if report.text:
+        yield report.text
+    width = max((len(label) for label, _ in report.facts), default=0)
+    for label, value in report.facts:
+        yield f"{label:<{width}}  {value}".rstrip()
+    for number, sheet in enumerate(report.sheets):
+        if number or report.facts or report.text:
+            yield ""
+        yield sheet.title
+        yield from _aligned(sheet)
+    if report.closing:
+        yield report.closing
+
+
+def _aligned(sheet: Sheet) -> Iterator[str]:
+    lines = [list(sheet.columns), *sheet.cells()]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(sheet.columns))]
+    for line in lines:
+        yield "  ".join(
+            cell.rjust(width) if sheet.right(column) else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()

@@ -1,0 +1,225 @@
+"""`sketchlasso predict` and `sketchlasso certify`: a model file meets data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from sklearn.preprocessing import StandardScaler
+
+import sketchlasso as sl
+from sketchlasso.interfaces.commands.data import Given, read_given
+from sketchlasso.interfaces.commands.describe import label, score_of
+from sketchlasso.interfaces.commands.options import DataOptions, File, ModelFile
+from sketchlasso.interfaces.commands.report import Report, Sheet, short
+from sketchlasso.interfaces.commands.screen import Screen
+
+__all__ = ["certify", "predict"]
+
+
+def predict(
+    model: ModelFile,
+    file: File,
+    data: DataOptions,
+    screen: Screen,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            show_default=False,
+            help="Table to write (.csv, .tsv, .npz); to stdout, one a line, by default.",
+        ),
+    ] = None,
+) -> Report:
+    """Predict rows with a model file.
+
+    They are scored as well where FILE holds the target.
+    """
+    estimator, given = _meet(model, file, data)
+    predictions = estimator.predict(given.X)
+    facts = [("data", given.words()), ("model", type(estimator).__name__)]
+    document: dict[str, Any] = {
+        "command": "predict",
+        "output": None if output is None else str(output),
+        "n_samples": len(predictions),
+    }
+    if given.y is not None and given.y.ndim == predictions.ndim:
+        name, value = score_of(estimator, given)
+        facts.append((name, f"{value:.4f}"))
+        document["score"] = {"name": name, "value": value}
+    if output is None:
+        document["predictions"] = predictions
+        lines = "\n".join(_line(row) for row in predictions)
+        return Report(document, outcome=lines)
+    sl.write_table(output, _prediction_table(estimator, given, predictions))
+    return Report(document, facts=(*facts, ("wrote", str(output))))
+
+
+def certify(
+    model: ModelFile,
+    file: File,
+    data: DataOptions,
+    screen: Screen,
+    tol: Annotated[
+        float | None, typer.Option(help="End with exit code 1 where a gap is above this.")
+    ] = None,
+) -> Report:
+    """Prove how far a model is from the optimum.
+
+    Of the full problem on FILE, without any sketch: a lower bound on what any coefficients
+    whatever can reach.
+    """
+    estimator, given = _meet(model, file, data)
+    if isinstance(estimator, sl.LinearModels):
+        raise sl.InvalidInputError(
+            f"{model} holds linear models without their penalties; use certify in Python, which "
+            "takes them."
+        )
+    info = sl.stored_info(model)
+    found = sl.certify(
+        given.X,
+        _responses(estimator, given),
+        np.atleast_2d(estimator.coef_),
+        np.atleast_1d(estimator.alpha_),
+        penalty_factor=_penalty_factor(estimator, info.facts, given),
+        fit_intercept=estimator.fit_intercept,
+        nonnegative=estimator.positive,
+    )
+    same = info.facts["fingerprint"] == sl.fingerprint(given.X)
+    worst = float(found.relative_gap.max())
+    rows = tuple(
+        (short(name), *map(float, numbers))
+        for name, *numbers in zip(
+            _response_names(estimator, given),
+            np.atleast_1d(estimator.alpha_),
+            found.primal,
+            found.dual,
+            found.relative_gap,
+            strict=True,
+        )
+    )
+    heads = ("response", "alpha", "objective", "lower bound", "relative gap")
+    return Report(
+        data={
+            "command": "certify",
+            "same_data": same,
+            "alpha": np.atleast_1d(estimator.alpha_),
+            "objective": found.primal,
+            "lower_bound": found.dual,
+            "relative_gap": found.relative_gap,
+        },
+        facts=(
+            ("data", given.words() + ("" if same else " (not those of the fit)")),
+            ("proven", f"no coefficients whatever are better by more than {100 * worst:.3g} %"),
+            *(
+                (("note", "relaxed coefficients minimise another objective"),)
+                if estimator.relaxed
+                else ()
+            ),
+        ),
+        sheets=(Sheet("full problem", heads, rows),),
+        fell_short=tol is not None and worst > tol,
+    )
+
+
+def _meet(model: Path, file: Path, options: DataOptions) -> tuple[Any, Given]:
+    """Read a model and data with its columns; the target may be absent from new data."""
+    info = sl.stored_info(model)
+    estimator = sl.load_model(model)
+    names, target = info.facts["feature_names"], info.facts["target_name"]
+    given = _read_like(file, options, target, names, int(info.facts["n_features"]))
+    if names is not None:
+        given = given.with_columns(names)
+    if given.X.shape[1] != info.facts["n_features"]:
+        raise sl.InvalidInputError(
+            f"{file} has {given.X.shape[1]} features but the model in {model} was fitted on "
+            f"{info.facts['n_features']}; give data with the columns of the fit."
+        )
+    return estimator, given
+
+
+def _read_like(
+    file: Path, options: DataOptions, target: str | None, names: Any, n_features: int
+) -> Given:
+    """Read data as those of the fit were, as far as nothing else is asked for."""
+    if ".svm" in file.name or ".libsvm" in file.name or options.format == "svmlight":
+        return read_given(file, replace(options, n_features=options.n_features or n_features))
+    asked = options.target or options.target_file or options.target_word
+    if asked is not None or target is None or names is None:
+        return read_given(file, options)
+    if file.name.startswith("docword.") or options.format == "bag-of-words":
+        given = read_given(file, options)
+        known = given.names is not None and target in given.names
+        return given.without(target) if known and target not in names else given
+    try:
+        return read_given(file, replace(options, target=target))
+    except sl.InvalidInputError as problem:
+        if not str(problem).startswith("target="):
+            raise
+        return read_given(file, options)
+
+
+def _responses(estimator: Any, given: Given) -> Any:
+    """What the fit regressed on: y, or +1 and -1 for classes, one column a model."""
+    y = given.response
+    if not hasattr(estimator, "classes_"):
+        return y
+    classes = estimator.classes_
+    unknown = np.setdiff1d(y, classes)
+    if len(unknown):
+        raise sl.InvalidInputError(
+            f"the target of {given.source} holds {label(unknown[0])!r}, which is none of the "
+            "model's classes; give data with the classes of the fit."
+        )
+    if len(classes) == 2:
+        return np.where(y == classes[1], 1.0, -1.0)
+    return np.where(y[:, None] == classes, 1.0, -1.0)
+
+
+def _penalty_factor(estimator: Any, facts: Mapping[str, Any], given: Given) -> Any:
+    """Factors that make the problem on X the one that was fitted on scaled columns."""
+    factor = estimator.penalty_factor
+    sketch = facts["sketch"]
+    if not (estimator.standardize or (sketch is not None and sketch["scaled"])):
+        return factor
+    scales = StandardScaler(with_mean=False).fit(given.X).scale_
+    return scales * (1.0 if factor is None else np.asarray(factor))
+
+
+def _response_names(estimator: Any, given: Given) -> list[str]:
+    count = len(np.atleast_2d(estimator.coef_))
+    if count == 1:
+        return [given.target_name or "target"]
+    classes = getattr(estimator, "classes_", range(1, count + 1))
+    return [label(value) for value in classes]
+
+
+def _prediction_table(estimator: Any, given: Given, predictions: Any) -> sl.Table:
+    """Predictions as a table: numbers, or decision values with the label as their target."""
+    if not hasattr(estimator, "classes_"):
+        rows = predictions.reshape(len(predictions), -1)
+        names = (
+            ["prediction"]
+            if rows.shape[1] == 1
+            else [f"prediction {j + 1}" for j in range(rows.shape[1])]
+        )
+        return sl.Table(rows, None, tuple(names))
+    scores = estimator.decision_function(given.X).reshape(len(predictions), -1)
+    names = (
+        ["decision"]
+        if scores.shape[1] == 1
+        else [f"decision {label(value)}" for value in estimator.classes_]
+    )
+    return sl.Table(scores, predictions, tuple(names), "prediction")
+
+
+def _line(row: Any) -> str:
+    return ",".join(
+        label(value) if isinstance(value, str) else repr(value)
+        for value in np.atleast_1d(row).tolist()
+    )

@@ -1,0 +1,64 @@
+"""Exit codes that mean something, and the errors they stand for.
+
+::
+
+    0    fine
+    1    solved, but some instance missed the tolerance (or a check failed)
+    2    usage or input that cannot be used
+    3    a file that is missing, damaged, foreign or cannot be written
+    4    an optional package is not installed
+    130  interrupted
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import sketchlasso as sl
+
+__all__ = ["Exit", "Interrupted", "exit_of"]
+
+
+class Exit(IntEnum):
+    """How a command ended."""
+
+    FINE = 0
+    INACCURATE = 1
+    BAD_INPUT = 2
+    BAD_FILE = 3
+    MISSING_EXTRA = 4
+    INTERRUPTED = 130
+
+    @property
+    def meaning(self) -> str:
+        """What the code says, in a few words."""
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    Exit.FINE: "fine",
+    Exit.INACCURATE: "solved with warnings: some instance missed the tolerance, or a check failed",
+    Exit.BAD_INPUT: "usage, or input that cannot be used",
+    Exit.BAD_FILE: "a file is missing, damaged, foreign or cannot be written",
+    Exit.MISSING_EXTRA: "an optional package is not installed",
+    Exit.INTERRUPTED: "interrupted",
+}
+
+
+class Interrupted(BaseException):
+    """Ctrl-C at the command line.
+
+    Solvers answer KeyboardInterrupt with what they have; a command has to end instead.
+    """
+
+
+def exit_of(error: Exception) -> Exit | None:
+    """Return the exit code of an error that ends in one line; None for one that is a bug."""
+    if isinstance(error, sl.MissingExtraError):
+        return Exit.MISSING_EXTRA
+    if isinstance(error, sl.StoredFileError):
+        return Exit.BAD_FILE
+    # scikit-learn refuses folds, labels and shapes with a plain ValueError.
+    if isinstance(error, sl.SketchlassoError | ValueError):
+        return Exit.BAD_INPUT
+    return None

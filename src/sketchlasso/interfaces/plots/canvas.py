@@ -1,0 +1,225 @@
+"""What all plots share: axes, colours, logarithmic penalties, counts on top, legends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+import sketchlasso as sl
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "PALETTE",
+    "WIDE",
+    "Display",
+    "check_penalties",
+    "count_axis",
+    "dash",
+    "font_points",
+    "headroom",
+    "hue",
+    "ink",
+    "log_ticks",
+    "opacity",
+    "penalty_axis",
+    "settle",
+]
+
+FloatArray = NDArray[np.float64]
+
+# Okabe and Ito's colours, which colour-blind readers can tell apart, less the black and the yellow
+# that one of a dark and a light background would swallow.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)))
+SIZE = (7.2, 4.2)
+# With a legend beside the axes.
+WIDE = (8.8, 4.2)
+COUNTS_SHOWN = 7
+# Points that a count of four digits needs.
+COUNT_WIDTH = 34.0
+
+
+@dataclass(eq=False, kw_only=True)
+class Display:
+    """A plot that has not been drawn yet, or was drawn on `ax_`.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was drawn last.
+    figure_ : matplotlib Figure
+    """
+
+    ax_: Any = field(init=False, repr=False)
+    figure_: Any = field(init=False, repr=False)
+    _own: bool = field(init=False, repr=False, default=False)
+
+    def _start(self, ax: Axes | None, size: tuple[float, float] = SIZE) -> Axes:
+        """The axes to draw on: those given, else new ones on a figure of their own."""
+        axes_type = _axes_type()
+        self._own = ax is None
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            _, ax = plt.subplots(figsize=size, layout="constrained")
+            ax.spines[["top", "right"]].set_visible(False)
+        elif not isinstance(ax, axes_type):
+            raise sl.InvalidInputError(
+                f"ax is a {type(ax).__name__}, but Matplotlib axes or None is accepted; pass what "
+                "plt.subplots() returns second."
+            )
+        self.ax_, self.figure_ = ax, ax.figure
+        return ax
+
+    def _legend(
+        self, ax: Axes, handles: Sequence[Any], title: str | None = None, inside: str = "best"
+    ) -> Any:
+        """A legend beside axes of our own; inside those of others, where it hides least."""
+        where: dict[str, Any] = {"loc": inside}
+        if self._own:
+            where = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+        legend = ax.legend(
+            handles=handles,
+            title=title,
+            alignment="left",
+            frameon=False,
+            fontsize="small",
+            title_fontsize="small",
+            labelcolor=ink(ax),
+            **where,
+        )
+        legend.get_title().set_color(ink(ax))
+        return legend
+
+
+def _axes_type() -> type[Any]:
+    try:
+        from matplotlib.axes import Axes
+    except ModuleNotFoundError:
+        raise sl.MissingExtraError("Plotting", "matplotlib", "plot") from None
+    return Axes
+
+
+def hue(number: int) -> str:
+    """Colour of the series with this number."""
+    return PALETTE[number % len(PALETTE)]
+
+
+def dash(number: int) -> Any:
+    """Line style of the series with this number: another one for every round of colours."""
+    return DASHES[number // len(PALETTE) % len(DASHES)]
+
+
+def ink(ax: Axes) -> Any:
+    """The colour in which these axes write, dark on light or light on dark."""
+    return ax.xaxis.label.get_color()
+
+
+def opacity(ax: Axes, on_light: float) -> float:
+    """How opaque a mark is; on a dark background what shines through would dim it."""
+    from matplotlib.colors import rgb_to_hsv, to_rgb
+
+    brightness = float(rgb_to_hsv(to_rgb(ax.get_facecolor()))[2])
+    return on_light if brightness > 0.5 else 0.5 + 0.5 * on_light
+
+
+def check_penalties(alphas: ArrayLike) -> FloatArray:
+    """Refuse penalties that a log scale cannot show, before any figure is made."""
+    values = np.asarray(alphas, dtype=np.float64)
+    if values.size == 0 or not np.isfinite(values).all() or values.min() <= 0:
+        smallest = f"the smallest penalty is {values.min():g}" if values.size else "no penalty came"
+        raise sl.InvalidInputError(
+            f"{smallest}, but a logarithmic axis shows positive ones only; solve for positive "
+            "alphas."
+        )
+    return values
+
+
+def penalty_axis(ax: Axes, alphas: ArrayLike) -> None:
+    """Make x the penalty on a log scale, the largest at the left.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    alphas : array-like
+        All penalties that must be seen.
+    """
+    values = check_penalties(alphas)
+    low, high = float(values.min()), float(values.max())
+    edge = (high / low) ** 0.02 if high > low else 1.5
+    ax.set_xscale("log")
+    ax.set_xlim(high * edge, low / edge)
+    log_ticks(ax.xaxis, low / edge, high * edge)
+    ax.set_xlabel(r"penalty $\alpha$, decreasing")
+
+
+def log_ticks(axis: Any, low: float, high: float) -> None:
+    """Write numbers as people do (0.05, 20) where they are neither tiny nor huge."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    decades = np.log10(high / low)
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < 2.2 else (1.0,)))
+    axis.set_minor_formatter(NullFormatter())
+    if low >= 1e-4 and high <= 1e5:
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def count_axis(ax: Axes, alphas: FloatArray, counts: ArrayLike) -> Any:
+    """Numbers of non-zero coefficients along the top, at penalties of the grid.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        With a logarithmic penalty axis.
+    alphas : ndarray of shape (a,)
+    counts : array-like of shape (a,)
+
+    Returns
+    -------
+    matplotlib SecondaryAxis
+    """
+    from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+
+    wide = ax.get_window_extent().width * 72.0 / ax.figure.dpi
+    shown_at_most = int(np.clip(wide / COUNT_WIDTH, 2, COUNTS_SHOWN))
+    where = np.geomspace(alphas[0], alphas[-1], shown_at_most)
+    nearest = np.abs(np.log(alphas[:, None] / where)).argmin(axis=0)
+    shown = np.unique(nearest)
+    values = np.asarray(counts)[shown]
+    top = ax.secondary_xaxis("top")
+    top.xaxis.set_major_locator(FixedLocator(alphas[shown].tolist()))
+    top.xaxis.set_major_formatter(FixedFormatter([f"{value:.0f}" for value in values]))
+    top.xaxis.set_minor_locator(NullLocator())
+    top.set_xlabel("non-zero coefficients")
+    top.xaxis.label.set_color(ink(ax))
+    top.tick_params(colors=ink(ax))
+    return top
+
+
+def settle(ax: Axes) -> None:
+    """Let the figure's layout, if it has one, give the axes the size they will be drawn with."""
+    engine = ax.figure.get_layout_engine()
+    if engine is not None:
+        root: Any = ax.figure.figure
+        engine.execute(root)
+
+
+def headroom(ax: Axes, lines: int) -> None:
+    """Raise the upper limit of y, on a linear scale, by what a legend of some lines needs."""
+    tall = ax.get_window_extent().height * 72.0 / ax.figure.dpi
+    share = min(0.5, (1.5 * lines + 1.0) * font_points() / tall)
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, low + (high - low) / (1.0 - share))
+
+
+def font_points() -> float:
+    """Size of small letters, in points."""
+    from matplotlib.font_manager import FontProperties
+
+    return float(FontProperties(size="small").get_size_in_points())

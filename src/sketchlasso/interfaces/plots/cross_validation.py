@@ -1,0 +1,291 @@
+"""Held-out scores against the penalty."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import sketchlasso as sl
+from sketchlasso.interfaces.plots.canvas import (
+    WIDE,
+    Display,
+    check_penalties,
+    count_axis,
+    hue,
+    ink,
+    opacity,
+    penalty_axis,
+)
+from sketchlasso.interfaces.plots.inputs import check_index
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["CrossValidationDisplay", "plot_cv"]
+
+FloatArray = NDArray[np.float64]
+
+# Radii at which no penalty leaves a feature have grids of numbers far below this.
+NO_PENALTY = 1e-200
+WORDS = {
+    "mse": "mean squared error",
+    "mae": "mean absolute error",
+    "r2": "R²",
+    "accuracy": "accuracy",
+    "f1": "F1 score",
+    "auc": "area under the ROC curve",
+}
+
+
+@dataclass(eq=False, kw_only=True)
+class CrossValidationDisplay(Display):
+    """Mean held-out score with its standard error, against the penalty, for every radius tried.
+
+    Parameters
+    ----------
+    alphas, mean, standard_error : ndarray of shape (r, a)
+        One row a radius, the largest penalty first.
+    n_nonzero : ndarray of shape (r, a), optional
+        Mean over the folds.
+    radii : tuple of str
+        Their names, r of them.
+    chosen : int
+        Row of the radius chosen.
+    alpha_min, alpha_1se : float
+        Penalties by both rules.
+    metric : str
+
+    Attributes
+    ----------
+    line_ : matplotlib Line2D
+        At the radius chosen.
+    band_ : matplotlib PolyCollection
+        One standard error either way.
+    others_ : list of matplotlib Line2D
+        At the other radii.
+    marks_ : list of matplotlib Line2D
+        The penalties by both rules.
+    legend_ : matplotlib Legend
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    """
+
+    alphas: FloatArray
+    mean: FloatArray
+    standard_error: FloatArray
+    n_nonzero: FloatArray | None = None
+    radii: tuple[str, ...]
+    chosen: int
+    alpha_min: float
+    alpha_1se: float
+    metric: str
+    line_: Any = field(init=False, repr=False)
+    band_: Any = field(init=False, repr=False)
+    others_: list[Any] = field(init=False, repr=False)
+    marks_: list[Any] = field(init=False, repr=False)
+    legend_: Any = field(init=False, repr=False)
+
+    @classmethod
+    def from_cross_validation(
+        cls, found: sl.CrossValidation, *, metric: Any = None, response: int = 0
+    ) -> CrossValidationDisplay:
+        """Show one response, every radius.
+
+        Parameters
+        ----------
+        found : CrossValidation
+        metric : str, optional
+            The first one scored by default.
+        response : int
+        """
+        name = metric or found.first_metric
+        if name not in found.scores:
+            scored = ", ".join(repr(key) for key in found.scores)
+            raise sl.InvalidInputError(
+                f"metric={metric!r} was given, but {scored} was scored; pass one of them."
+            )
+        response = check_index("response", response, len(found.alphas))
+        best = found.best(name, response)
+        careful = found.best(name, response, rule="1se")
+        return cls(
+            alphas=found.alphas[response],
+            mean=found.mean(name)[response],
+            standard_error=found.standard_error(name)[response],
+            n_nonzero=found.n_nonzero[:, response].mean(axis=0),
+            radii=tuple(str(radius) for radius in found.radii),
+            chosen=best.radius_index,
+            alpha_min=best.alpha,
+            alpha_1se=careful.alpha,
+            metric=name,
+        )
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, response: int = 0) -> CrossValidationDisplay:
+        """Show the search of an estimator, at the radius it chose.
+
+        Parameters
+        ----------
+        estimator : SqrtLassoCV or SqrtLassoClassifierCV
+            Fitted. It keeps the scores at the radius chosen; :func:`cross_validate` keeps all.
+        response : int
+            Which target, or class.
+        """
+        best = np.atleast_1d(estimator.alpha_min_)
+        response = check_index("response", response, len(best))
+        alphas = np.atleast_2d(estimator.alphas_)[response]
+        folds = np.asarray(estimator.score_path_)
+        scores = folds if folds.ndim == 2 else folds[response]
+        used = float(np.atleast_1d(estimator.radius_)[response])
+        counts = np.asarray(estimator.n_nonzero_path_)
+        counts = counts if counts.ndim == 2 else counts[response]
+        return cls(
+            alphas=alphas[None],
+            mean=np.nanmean(scores, axis=1)[None],
+            standard_error=_standard_error(scores)[None],
+            n_nonzero=counts.mean(axis=1)[None],
+            radii=(f"{used:.3g}",),
+            chosen=0,
+            alpha_min=float(best[response]),
+            alpha_1se=float(np.atleast_1d(estimator.alpha_1se_)[response]),
+            metric=estimator.scoring,
+        )
+
+    def plot(self, ax: Axes | None = None, **line_kw: Any) -> CrossValidationDisplay:
+        """Draw the scores.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        **line_kw
+            For the line at the radius chosen.
+
+        Returns
+        -------
+        CrossValidationDisplay
+        """
+        shown = check_penalties(self.alphas[[self.chosen, *self._other_rows()]])
+        ax = self._start(ax, WIDE)
+        penalty_axis(ax, shown)
+        alphas, mean = self.alphas[self.chosen], self.mean[self.chosen]
+        error = self.standard_error[self.chosen]
+        several = len(self.radii) > 1
+        self._draw_others(ax)
+        style = {"color": hue(0), "linewidth": 2.0, **line_kw}
+        if len(alphas) == 1:
+            style = {"marker": "o", **style}
+        label = (
+            f"radius {_product(self.radii[self.chosen])}, chosen" if several else "mean over folds"
+        )
+        (self.line_,) = ax.plot(alphas, mean, label=label, zorder=3, **style)
+        self.band_ = ax.fill_between(
+            alphas,
+            mean - error,
+            mean + error,
+            color=self.line_.get_color(),
+            alpha=0.25,
+            linewidth=0,
+            label="± 1 standard error",
+        )
+        self._draw_marks(ax)
+        ax.set_ylabel(f"held-out {WORDS.get(self.metric, self.metric)}")
+        self.legend_ = self._legend(ax, [self.line_, self.band_, *self.marks_, *self.others_])
+        if self.n_nonzero is not None:
+            count_axis(ax, alphas, self.n_nonzero[self.chosen])
+        return self
+
+    def _other_rows(self) -> list[int]:
+        """Radii that were not chosen; one so large that w = 0 throughout has no penalties."""
+        return [
+            row
+            for row in range(len(self.radii))
+            if row != self.chosen and self.alphas[row].max() > NO_PENALTY
+        ]
+
+    def _draw_others(self, ax: Axes) -> None:
+        self.others_ = [
+            ax.plot(
+                self.alphas[row],
+                self.mean[row],
+                color=hue(2 + place),
+                linewidth=1.1,
+                alpha=opacity(ax, 0.65),
+                label=f"radius {_product(self.radii[row])}",
+            )[0]
+            for place, row in enumerate(self._other_rows())
+        ]
+
+    def _draw_marks(self, ax: Axes) -> None:
+        """Both rules, with the numbers a reader would ask for."""
+        self.marks_ = []
+        rules = (("best mean", self.alpha_min, "--"), ("1-SE rule", self.alpha_1se, ":"))
+        alphas = self.alphas[self.chosen]
+        for name, alpha, style in rules:
+            at = int(np.abs(alphas - alpha).argmin())
+            words = rf"{name}: $\alpha$ = {alpha:.3g}"
+            if self.n_nonzero is not None:
+                words += f", {self.n_nonzero[self.chosen, at]:.0f} non-zero"
+            mark = ax.axvline(alpha, color=ink(ax), linestyle=style, linewidth=1.2, label=words)
+            self.marks_.append(mark)
+
+
+def _product(radius: str) -> str:
+    return radius.replace("*", " \N{MULTIPLICATION SIGN} ")
+
+
+def _standard_error(scores: FloatArray) -> FloatArray:
+    """Standard errors (a,) of means over the folds, as CrossValidation has them."""
+    folds = np.isfinite(scores).sum(axis=1)
+    if scores.shape[1] < 2:
+        return np.zeros(len(scores))
+    return np.asarray(np.nanstd(scores, axis=1, ddof=1) / np.sqrt(np.maximum(folds, 1)))
+
+
+def plot_cv(
+    source: Any,
+    *,
+    metric: Any = None,
+    response: int = 0,
+    ax: Axes | None = None,
+    **line_kw: Any,
+) -> Axes:
+    """Draw held-out scores against the penalty, with both chosen penalties.
+
+    Parameters
+    ----------
+    source : CrossValidation, or SqrtLassoCV or SqrtLassoClassifierCV, fitted
+    metric : str, optional
+        Of a CrossValidation with several; the first by default.
+    response : int
+        Which response, target or class, counted from 0.
+    ax : matplotlib Axes, optional
+    **line_kw
+        For the line at the radius chosen.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    See Also
+    --------
+    CrossValidationDisplay : What is drawn, to be drawn again.
+    """
+    if isinstance(source, sl.CrossValidation):
+        display = CrossValidationDisplay.from_cross_validation(
+            source, metric=metric, response=response
+        )
+    elif hasattr(source, "score_path_"):
+        if metric not in (None, source.scoring):
+            raise sl.InvalidInputError(
+                f"metric={metric!r} was given, but the estimator keeps {source.scoring!r} only; "
+                "leave metric out, or pass what cross_validate returns."
+            )
+        display = CrossValidationDisplay.from_estimator(source, response=response)
+    else:
+        raise sl.InvalidInputError(
+            f"a {type(source).__name__} was given, but a CrossValidation or a fitted SqrtLassoCV "
+            "or SqrtLassoClassifierCV is accepted; pass what cross_validate or fit returns."
+        )
+    return display.plot(ax, **line_kw).ax_

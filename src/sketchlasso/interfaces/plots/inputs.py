@@ -1,0 +1,147 @@
+"""Reading what users pass to plots: paths, estimators, names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.preprocessing import StandardScaler
+
+import sketchlasso as sl
+
+__all__ = [
+    "Line",
+    "check_index",
+    "feature_labels",
+    "is_fitted_model",
+    "line_of",
+    "line_of_estimator",
+]
+
+FloatArray = NDArray[np.float64]
+ALPHAS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """The models of one response and one radius, along the penalties.
+
+    Attributes
+    ----------
+    alphas : ndarray of shape (a,)
+    coef : csr_array of shape (a, n)
+    intercept : ndarray of shape (a,)
+    instances : ndarray of shape (a,)
+        Their numbers in the path.
+    """
+
+    alphas: FloatArray
+    coef: Any
+    intercept: FloatArray
+    instances: NDArray[np.intp]
+
+
+def check_index(name: str, value: int, count: int) -> int:
+    """Return a place in a list of `count`, counted from the end where negative."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise sl.InvalidInputError(
+            f"{name}={value!r} was given, but an integer below {count} is accepted; pass one."
+        )
+    if not -count <= value < count:
+        raise sl.InvalidInputError(
+            f"{name}={value} was given, but there are {count}, counted from 0; pass a number below "
+            f"{count}."
+        )
+    return int(value) % count
+
+
+def line_of(path: Any, response: int = 0, radius: int = 0) -> Line:
+    """Take the models of one response and radius from a path."""
+    if not isinstance(path, sl.Path):
+        raise sl.InvalidInputError(
+            f"a {type(path).__name__} was given, but a Path is accepted; pass what "
+            "sqrt_lasso_path returns."
+        )
+    responses, radii, count = path.alphas.shape
+    response = check_index("response", response, responses)
+    radius = check_index("radius", radius, radii)
+    first = (response * radii + radius) * count
+    instances = np.arange(first, first + count)
+    return Line(
+        alphas=path.alphas[response, radius],
+        coef=path.models.coef[instances],
+        intercept=path.models.intercept[instances],
+        instances=instances,
+    )
+
+
+def is_fitted_model(thing: Any) -> bool:
+    """Whether a thing is an estimator with coefficients."""
+    return hasattr(thing, "get_params") and hasattr(thing, "coef_")
+
+
+def feature_labels(names: Sequence[str] | None, n: int) -> Sequence[str] | None:
+    """Return the names of n features, or None where there are none."""
+    if names is None:
+        return None
+    if isinstance(names, str) or len(names) != n:
+        raise sl.InvalidInputError(
+            f"feature_names holds {1 if isinstance(names, str) else len(names)} names, but the "
+            f"models have {n} features; pass one name a feature."
+        )
+    return [str(name) for name in names]
+
+
+def line_of_estimator(estimator: Any, X: Any, y: Any, response: int) -> Line:
+    """Solve for all penalties as an estimator would, on its sketch, at the radius it used.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted without sample weights.
+    X : array or sparse matrix of shape (m, n)
+        What it was fitted on.
+    y : array-like of shape (m,) or (m, t)
+    response : int
+        Which target, or class, is meant.
+    """
+    target = _target(estimator, y, response)
+    sketch = getattr(estimator, "sketch_", None)
+    if response and sketch is not None and sketch.response_rank:
+        raise sl.InvalidInputError(
+            f"response={response} was given, but the estimator keeps the sketch of response 0 "
+            "only, and each has its own; pass a Path from sqrt_lasso_path."
+        )
+    rows: Any = X if hasattr(X, "tocsr") else np.asarray(X)
+    scaler = StandardScaler(with_mean=False).fit(rows) if estimator.standardize else None
+    grid = getattr(estimator, "alphas_", None)
+    found = sl.sqrt_lasso_path(
+        rows if scaler is None else scaler.transform(rows),
+        target,
+        sketch,
+        alphas=ALPHAS if grid is None else np.atleast_2d(grid)[response],
+        radius=None if sketch is None else float(np.atleast_1d(estimator.radius_)[response]),
+        refine=None if sketch is None else estimator.refine,
+        fit_intercept=estimator.fit_intercept,
+        penalty_factor=estimator.penalty_factor,
+        nonnegative=estimator.positive,
+        solver=estimator.solver,
+        settings=sl.Settings(tol=estimator.tol),
+    )
+    line = line_of(found)
+    if scaler is not None:
+        line.coef.data /= scaler.scale_[line.coef.indices]
+    return line
+
+
+def _target(estimator: Any, y: Any, response: int) -> FloatArray:
+    """One column of y, or +1 and -1 for a class against the rest."""
+    values = np.asarray(y)
+    classes = getattr(estimator, "classes_", None)
+    if classes is not None:
+        positive = classes[1] if len(classes) == 2 else classes[response]
+        return np.where(values == positive, 1.0, -1.0)
+    return values.astype(np.float64) if values.ndim == 1 else values[:, response].astype(float)

@@ -1,0 +1,190 @@
+"""Labels beside what they name, none over another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.isotonic import isotonic_regression
+
+from sketchlasso.interfaces.plots.canvas import font_points, ink, settle
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["label_line_ends", "label_points", "spread"]
+
+FloatArray = NDArray[np.float64]
+
+LINE_HEIGHT = 1.3
+# Of an average letter, in font sizes.
+LETTER_WIDTH = 0.62
+# Points between the end of a line and its label.
+LEADER = 16.0
+# How far a label may stand from its point, in font sizes: near, or at the end of a leader.
+DISTANCES = (0.35, 1.8, 3.4)
+DIRECTIONS = ((1, 0), (-1, 0), (1, 1), (-1, 1), (0, 1), (1, -1), (-1, -1), (0, -1))
+
+
+def spread(wanted: FloatArray, distance: float) -> FloatArray:
+    """Places in [0, 1], at least `distance` apart and as near to the wanted ones as can be.
+
+    Least squares under the order: with i-th places less i distances it is isotonic regression.
+    Where they do not all fit, they share the room evenly.
+    """
+    count = len(wanted)
+    if count > 1:
+        distance = min(distance, 1.0 / (count - 1))
+    order = np.argsort(wanted, kind="stable")
+    steps = distance * np.arange(count)
+    places = np.empty(count)
+    places[order] = steps + isotonic_regression(
+        wanted[order] - steps, y_min=0.0, y_max=max(0.0, 1.0 - distance * (count - 1))
+    )
+    return places
+
+
+def label_line_ends(
+    ax: Axes,
+    x: float,
+    heights: FloatArray,
+    texts: Sequence[str],
+    colors: Sequence[str],
+    outside: bool,
+) -> list[Any]:
+    """Name lines at their right ends.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        With its final limits.
+    x : float
+        Where the lines end.
+    heights : ndarray of shape (l,)
+        Their last values.
+    texts, colors : sequence of str of length l
+    outside : bool
+        Whether labels may stand right of the axes; else x is stretched to have them inside.
+
+    Returns
+    -------
+    list of matplotlib Annotation
+    """
+    if not len(heights):
+        return []
+    settle(ax)
+    size = font_points()
+    left = 1.03 if outside else _stretch(ax, max(len(text) for text in texts) * size)
+    ends = ax.transData.transform(np.column_stack([np.full(len(heights), x), heights]))
+    wanted = ax.transAxes.inverted().transform(ends)[:, 1]
+    tall = ax.get_window_extent().height * 72.0 / ax.figure.dpi
+    places = spread(wanted, LINE_HEIGHT * size / tall)
+    return [
+        ax.annotate(
+            text,
+            xy=(x, height),
+            xytext=(left, place),
+            textcoords="axes fraction",
+            va="center",
+            fontsize=size,
+            color=ink(ax),
+            annotation_clip=False,
+            arrowprops={
+                "arrowstyle": "-",
+                "color": color,
+                "linewidth": 0.9,
+                "shrinkA": 1.0,
+                "shrinkB": 0.0,
+                "relpos": (0.0, 0.5),
+            },
+        )
+        for text, height, place, color in zip(texts, heights, places, colors, strict=True)
+    ]
+
+
+def _stretch(ax: Axes, letters: float) -> float:
+    """Make room for labels at the right end of a log scale; where they start, as a fraction."""
+    wide = ax.get_window_extent().width * 72.0 / ax.figure.dpi
+    share = min(0.45, (LETTER_WIDTH * letters + LEADER) / wide)
+    first, last = ax.get_xlim()
+    ax.set_xlim(first, last * (last / first) ** (share / (1.0 - share)))
+    return 1.0 - share + LEADER / wide
+
+
+def label_points(
+    ax: Axes, points: FloatArray, texts: Sequence[str], others: FloatArray
+) -> list[Any]:
+    """Name points, each label on the side where it covers least.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        With its final limits.
+    points : ndarray of shape (l, 2)
+        In data coordinates.
+    texts : sequence of str of length l
+    others : ndarray of shape (p, 2)
+        All points that are drawn.
+
+    Returns
+    -------
+    list of matplotlib Annotation
+    """
+    if not len(points):
+        return []
+    settle(ax)
+    size = font_points()
+    scale = 72.0 / ax.figure.dpi
+    places = ax.transData.transform(points) * scale
+    obstacles = ax.transData.transform(others) * scale
+    frame = np.asarray(ax.get_window_extent().extents) * scale
+    taken: list[FloatArray] = []
+    written = []
+    for place, text, point in zip(places, texts, points, strict=True):
+        extent = np.array([LETTER_WIDTH * size * len(text), LINE_HEIGHT * size])
+        boxes = [
+            _box(place, np.array(direction, dtype=float), extent, far * size)
+            for far in DISTANCES
+            for direction in DIRECTIONS
+        ]
+        # A leader is worth drawing to keep off two points.
+        costs = [
+            _cost(box, obstacles, taken, frame) + 2 * (number // len(DIRECTIONS))
+            for number, box in enumerate(boxes)
+        ]
+        best = int(np.argmin(costs))
+        taken.append(boxes[best])
+        offset = (boxes[best][:2] + boxes[best][2:]) / 2 - place
+        leader = {"arrowstyle": "-", "color": ink(ax), "linewidth": 0.6, "shrinkA": 0.0}
+        written.append(
+            ax.annotate(
+                text,
+                xy=(float(point[0]), float(point[1])),
+                xytext=(float(offset[0]), float(offset[1])),
+                textcoords="offset points",
+                ha="center",
+                va="center",
+                fontsize=size,
+                color=ink(ax),
+                arrowprops=leader if best >= len(DIRECTIONS) else None,
+            )
+        )
+    return written
+
+
+def _box(place: FloatArray, direction: FloatArray, extent: FloatArray, far: float) -> FloatArray:
+    """Left, bottom, right and top of a label that lies in a direction from its point."""
+    centre = place + direction * (extent / 2 + far)
+    return np.concatenate([centre - extent / 2, centre + extent / 2])
+
+
+def _cost(box: FloatArray, points: FloatArray, taken: list[FloatArray], frame: FloatArray) -> float:
+    """How much a label hides: points a little, other labels and the frame's edge a lot."""
+    covered = ((points >= box[:2]) & (points <= box[2:])).all(axis=1).sum()
+    crossed = sum(
+        bool((box[:2] < other[2:]).all() and (other[:2] < box[2:]).all()) for other in taken
+    )
+    outside = bool((box[:2] < frame[:2]).any() or (box[2:] > frame[2:]).any())
+    return float(covered + 1000 * crossed + 300 * outside)

@@ -1,0 +1,287 @@
+"""Coefficients against the penalty."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+import sketchlasso as sl
+from sketchlasso.interfaces.plots.canvas import (
+    Display,
+    check_penalties,
+    count_axis,
+    dash,
+    hue,
+    ink,
+    penalty_axis,
+)
+from sketchlasso.interfaces.plots.inputs import (
+    check_index,
+    feature_labels,
+    is_fitted_model,
+    line_of,
+    line_of_estimator,
+)
+from sketchlasso.interfaces.plots.labels import label_line_ends
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["PathDisplay", "plot_path"]
+
+FloatArray = NDArray[np.float64]
+
+CROWD = 40
+
+
+@dataclass(eq=False, kw_only=True)
+class PathDisplay(Display):
+    """Coefficients of every feature that is ever used, against the penalty.
+
+    Parameters
+    ----------
+    alphas : ndarray of shape (a,)
+        Largest first.
+    coef : csr_array of shape (a, n)
+    feature_names : sequence of str of length n, optional
+        By default x0, x1, ... as in scikit-learn.
+    alpha_used : float, optional
+        A penalty to mark.
+
+    Attributes
+    ----------
+    lines_ : list of matplotlib Line2D
+        The coefficients that are named, largest first.
+    others_ : matplotlib LineCollection or None
+        All other coefficients that are ever non-zero.
+    labels_ : list of matplotlib Annotation
+    count_axis_ : matplotlib SecondaryAxis
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    """
+
+    alphas: FloatArray
+    coef: Any
+    feature_names: Sequence[str] | None = None
+    alpha_used: float | None = None
+    lines_: list[Any] = field(init=False, repr=False)
+    others_: Any = field(init=False, repr=False)
+    labels_: list[Any] = field(init=False, repr=False)
+    count_axis_: Any = field(init=False, repr=False)
+
+    @classmethod
+    def from_path(
+        cls,
+        path: sl.Path,
+        *,
+        feature_names: Sequence[str] | None = None,
+        response: int = 0,
+        radius: int = 0,
+    ) -> PathDisplay:
+        """Show one response and one radius of a path.
+
+        Parameters
+        ----------
+        path : Path
+        feature_names : sequence of str of length n, optional
+        response, radius : int
+            Which of those that were solved, counted from 0.
+        """
+        line = line_of(path, response, radius)
+        names = feature_labels(feature_names, line.coef.shape[1])
+        return cls(alphas=line.alphas, coef=line.coef, feature_names=names)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        feature_names: Sequence[str] | None = None,
+        response: int = 0,
+    ) -> PathDisplay:
+        """Solve the path that an estimator lies on: its sketch, its radius, all its penalties.
+
+        The penalty it used is marked. Estimators keep one model only, so this solves again; for
+        fits with sample weights pass a :class:`Path` of your own.
+
+        Parameters
+        ----------
+        estimator : SqrtLasso, SqrtLassoCV, SqrtLassoClassifier or SqrtLassoClassifierCV
+            Fitted.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            What it was fitted on.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        feature_names : sequence of str, optional
+            By default those the estimator was fitted with.
+        response : int
+            Which target, or class.
+        """
+        used = np.atleast_1d(estimator.alpha_)
+        response = check_index("response", response, len(used))
+        line = line_of_estimator(estimator, X, y, response)
+        if feature_names is None:
+            feature_names = getattr(estimator, "feature_names_in_", None)
+        return cls(
+            alphas=line.alphas,
+            coef=line.coef,
+            feature_names=feature_labels(feature_names, line.coef.shape[1]),
+            alpha_used=float(used[response]),
+        )
+
+    def plot(self, ax: Axes | None = None, *, top: int = 8, **line_kw: Any) -> PathDisplay:
+        """Draw the path.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        top : int
+            How many coefficients to name: the largest at the penalty used or, where none is
+            marked, the largest anywhere on the path.
+        **line_kw
+            For the lines of these coefficients.
+
+        Returns
+        -------
+        PathDisplay
+        """
+        if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 0:
+            raise sl.InvalidInputError(
+                f"top={top!r} was given, but an integer >= 0 is accepted; pass one."
+            )
+        seen = [] if self.alpha_used is None else [self.alpha_used]
+        shown = check_penalties(np.append(self.alphas, seen))
+        ax = self._start(ax)
+        penalty_axis(ax, shown)
+        used = np.unique(self.coef.indices)
+        values = self.coef[:, used].toarray()
+        size = self._sizes(values)
+        named = np.argsort(-size, kind="stable")[: min(top, np.count_nonzero(size))]
+        self._draw_others(ax, np.delete(values, named, axis=1))
+        single = {"marker": "o"} if len(self.alphas) == 1 else {}
+        self.lines_ = [
+            ax.plot(
+                self.alphas,
+                values[:, column],
+                **{"color": hue(rank), "linestyle": dash(rank), **single, **line_kw},
+            )[0]
+            for rank, column in enumerate(named)
+        ]
+        if self.alpha_used is not None:
+            ax.axvline(self.alpha_used, color=ink(ax), linewidth=1.1, linestyle=":")
+            ax.set_xlabel(f"{ax.get_xlabel()} (dotted: {self.alpha_used:.3g}, used by the model)")
+        ax.set_ylabel("coefficient")
+        ax.set_ylim(*_room(values))
+        self.count_axis_ = count_axis(ax, self.alphas, np.diff(self.coef.indptr))
+        self.labels_ = label_line_ends(
+            ax,
+            float(self.alphas[-1]),
+            values[-1, named],
+            [self._name(int(used[column])) for column in named],
+            [line.get_color() for line in self.lines_],
+            outside=self._own,
+        )
+        return self
+
+    def _draw_others(self, ax: Axes, values: FloatArray) -> None:
+        """One collection for what may be thousands of lines."""
+        from matplotlib.collections import LineCollection
+        from matplotlib.colors import to_rgba
+
+        ax.axhline(0.0, color=ink(ax), linewidth=0.6, zorder=1)
+        self.others_ = None
+        if values.shape[1]:
+            segments = [np.column_stack([self.alphas, column]) for column in values.T]
+            # A crowd of lines would end in one black blot; small ones step back.
+            faint = max(0.04, 0.35 * min(1.0, (CROWD / values.shape[1]) ** 0.6))
+            peak = np.abs(values).max(axis=0)
+            opacity = faint + (0.4 - faint) * (peak / (peak.max() or 1.0)) ** 2
+            self.others_ = LineCollection(
+                segments,
+                colors=[to_rgba(ink(ax), share) for share in opacity],
+                linewidths=0.7,
+                zorder=1.5,
+            )
+            ax.add_collection(self.others_, autolim=False)
+
+    def _sizes(self, values: FloatArray) -> FloatArray:
+        """How large a coefficient is: at the penalty used, else where it is largest."""
+        if self.alpha_used is None:
+            return np.asarray(np.abs(values).max(axis=0, initial=0.0))
+        at = np.abs(np.log(self.alphas / self.alpha_used)).argmin()
+        return np.asarray(np.abs(values[at]))
+
+    def _name(self, feature: int) -> str:
+        return f"x{feature}" if self.feature_names is None else str(self.feature_names[feature])
+
+
+def _room(values: FloatArray) -> tuple[float, float]:
+    """Limits with some air around what is drawn, zero included."""
+    low, high = min(0.0, values.min(initial=0.0)), max(0.0, values.max(initial=0.0))
+    air = 0.04 * (high - low) or 1.0
+    return float(low - air), float(high + air)
+
+
+def plot_path(
+    source: Any,
+    X: Any = None,
+    y: ArrayLike | None = None,
+    *,
+    feature_names: Sequence[str] | None = None,
+    top: int = 8,
+    response: int = 0,
+    radius: int = 0,
+    ax: Axes | None = None,
+    **line_kw: Any,
+) -> Axes:
+    """Draw coefficients against the penalty, the largest penalty at the left.
+
+    Parameters
+    ----------
+    source : Path or fitted estimator
+    X : array-like or sparse matrix of shape (n_samples, n_features), optional
+        What an estimator was fitted on; not for a path.
+    y : array-like of shape (n_samples,) or (n_samples, n_targets), optional
+        As X.
+    feature_names : sequence of str, optional
+    top : int
+        How many coefficients to name: the largest at the penalty an estimator used, the largest
+        anywhere on a path.
+    response, radius : int
+        Which of those that were solved, counted from 0.
+    ax : matplotlib Axes, optional
+    **line_kw
+        For the lines of the coefficients that are named.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    See Also
+    --------
+    PathDisplay : What is drawn, to be drawn again.
+    """
+    if isinstance(source, sl.Path):
+        display = PathDisplay.from_path(
+            source, feature_names=feature_names, response=response, radius=radius
+        )
+    elif is_fitted_model(source):
+        if X is None or y is None:
+            raise sl.InvalidInputError(
+                f"a {type(source).__name__} was given without data, but it keeps one model only; "
+                "pass X and y as well, or a Path from sqrt_lasso_path."
+            )
+        display = PathDisplay.from_estimator(
+            source, X, y, feature_names=feature_names, response=response
+        )
+    else:
+        raise sl.InvalidInputError(
+            f"a {type(source).__name__} was given, but a Path or a fitted estimator is accepted; "
+            "pass what sqrt_lasso_path or fit returns."
+        )
+    return display.plot(ax, top=top, **line_kw).ax_

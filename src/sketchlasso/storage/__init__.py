@@ -1,0 +1,19 @@
+"""Files of our own: complete or not there, checked when read, without pickle."""
+
+from sketchlasso.storage.atomic import replacing
+from sketchlasso.storage.container import (
+    Content,
+    StoredInfo,
+    read_container,
+    stored_info,
+    write_container,
+)
+
+__all__ = [
+    "Content",
+    "StoredInfo",
+    "read_container",
+    "replacing",
+    "stored_info",
+    "write_container",
+]

@@ -1,0 +1,241 @@
+"""The file format of stored sketches and models.
+
+A container for named arrays and a JSON header, without pickle. All integers are little-endian::
+
+    offset  bytes  content
+         0     16  magic: 0x93 "SKETCHLASSO" CR LF 0x1A LF
+        16      4  format version, unsigned (1)
+        20      8  length of the payload in bytes, unsigned
+        28     32  SHA-256 of the payload
+        60    ...  payload, up to the end of the file
+
+The payload is an unsigned 8-byte length, a UTF-8 JSON header of that length, and one array
+after another in NumPy's own ``.npy`` format. The header's key ``arrays`` lists their names in
+order and ``content`` says what is stored; the other keys are described by those who store it,
+:meth:`sketchlasso.Sketch.save` and :func:`sketchlasso.save_model`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sketchlasso.errors import StoredFileError
+from sketchlasso.storage.atomic import replacing
+
+__all__ = [
+    "FORMAT_VERSION",
+    "MODEL",
+    "SKETCH",
+    "Content",
+    "StoredInfo",
+    "read_container",
+    "stored_info",
+    "write_container",
+]
+
+MAGIC = b"\x93SKETCHLASSO\r\n\x1a\n"
+FORMAT_VERSION = 1
+PREFIX = struct.Struct("<16sIQ32s")
+LENGTH = struct.Struct("<Q")
+CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a container can hold, and the public names that write and read it."""
+
+    name: str
+    writer: str
+    reader: str
+
+
+SKETCH = Content("sketch", "Sketch.save", "load_sketch")
+MODEL = Content("model", "save_model", "load_model")
+ANYTHING = Content("sketch or model", "Sketch.save or save_model", "load_sketch or load_model")
+
+
+@dataclass(frozen=True)
+class StoredInfo:
+    """What a stored file says of itself, see :func:`stored_info`.
+
+    Attributes
+    ----------
+    content : {"sketch", "model"}
+    facts : mapping
+        The header of the file: method, radius, seed, fingerprint and cost of a sketch;
+        estimator, settings, names, fingerprint and library version of a model.
+    arrays : mapping of str to tuple
+        Shapes of the arrays in the file.
+    """
+
+    content: str
+    facts: Mapping[str, Any]
+    arrays: Mapping[str, tuple[int, ...]]
+
+
+class _HashingWriter:
+    """A file that digests and counts what is written to it."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.digest = hashlib.sha256()
+        self.length = 0
+
+    def write(self, data: bytes) -> int:
+        self.digest.update(data)
+        self.length += len(data)
+        return self._file.write(data)
+
+
+def write_container(
+    path: str | os.PathLike[str],
+    content: Content,
+    header: Mapping[str, object],
+    arrays: Mapping[str, NDArray[Any]],
+) -> None:
+    """Write a header and arrays to a file, replacing it only once all is written.
+
+    Parameters
+    ----------
+    path : path-like
+    content : Content
+    header : mapping
+        Anything JSON can hold.
+    arrays : mapping of str to ndarray
+    """
+    everything = {"content": content.name, **header, "arrays": list(arrays)}
+    text = json.dumps(everything, allow_nan=False).encode()
+    with replacing(Path(path)) as file:
+        file.write(bytes(PREFIX.size))
+        writer = _HashingWriter(file)
+        writer.write(LENGTH.pack(len(text)))
+        writer.write(text)
+        for array in arrays.values():
+            np.lib.format.write_array(writer, array, allow_pickle=False)
+        file.seek(0)
+        file.write(PREFIX.pack(MAGIC, FORMAT_VERSION, writer.length, writer.digest.digest()))
+
+
+def read_container(
+    path: str | os.PathLike[str], content: Content
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read back what :func:`write_container` wrote, after checking all of it.
+
+    Parameters
+    ----------
+    path : path-like
+    content : Content
+        What the file must hold.
+
+    Raises
+    ------
+    StoredFileError
+        The file is missing, truncated, altered, foreign, of a newer version, or holds
+        something else.
+    """
+    try:
+        with open(path, "rb") as file:
+            _check(file, path, content)
+            file.seek(PREFIX.size)
+            header, arrays = _payload(file)
+    except FileNotFoundError as missing:
+        raise StoredFileError(
+            f"{path} does not exist; give the path of a file written by {content.writer}."
+        ) from missing
+    except OSError as problem:
+        raise StoredFileError(
+            f"{path} could not be read ({problem.strerror}); give the path of a file written by "
+            f"{content.writer}."
+        ) from problem
+    except StoredFileError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, struct.error) as problem:
+        # The checksum fits, so nothing was damaged: another program wrote the payload.
+        raise StoredFileError(
+            f"{path} has a {content.name}'s frame but its content cannot be understood; write it "
+            f"again with {content.writer}."
+        ) from problem
+    for other in (SKETCH, MODEL):
+        if content is not ANYTHING and header.get("content") == other.name != content.name:
+            raise StoredFileError(
+                f"{path} holds a {other.name}, but a {content.name} is needed; read it with "
+                f"{other.reader}, or give a file written by {content.writer}."
+            )
+    return header, arrays
+
+
+def stored_info(path: str | os.PathLike[str]) -> StoredInfo:
+    """Tell what a file written by :meth:`Sketch.save` or :func:`save_model` holds.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    StoredInfo
+
+    Raises
+    ------
+    StoredFileError
+        The file is missing, truncated, altered, foreign, or of a newer version.
+    """
+    header, arrays = read_container(path, ANYTHING)
+    content = header.pop("content", None)
+    if content not in (SKETCH.name, MODEL.name):
+        raise StoredFileError(
+            f"{path} holds neither a sketch nor a model; give a file written by {ANYTHING.writer}."
+        )
+    return StoredInfo(content, header, {name: array.shape for name, array in arrays.items()})
+
+
+def _check(file: BinaryIO, path: str | os.PathLike[str], content: Content) -> None:
+    prefix = file.read(PREFIX.size)
+    if prefix[: len(MAGIC)] != MAGIC[: len(prefix)] or not prefix:
+        raise StoredFileError(
+            f"{path} is not a stored {content.name}; give the path of a file written by "
+            f"{content.writer}."
+        )
+    if len(prefix) < PREFIX.size:
+        raise _truncated(path, content)
+    _, version, length, checksum = PREFIX.unpack(prefix)
+    if version != FORMAT_VERSION:
+        raise StoredFileError(
+            f"{path} has format version {version}, but this release reads version "
+            f"{FORMAT_VERSION}; read it with a newer sketchlasso or write it again with this one."
+        )
+    digest, found = hashlib.sha256(), 0
+    while block := file.read(CHUNK):
+        digest.update(block)
+        found += len(block)
+    if found < length:
+        raise _truncated(path, content)
+    if found > length or digest.digest() != checksum:
+        raise StoredFileError(
+            f"{path} was altered after it was written (its checksum does not match); restore it "
+            f"from a copy or write it again with {content.writer}."
+        )
+
+
+def _payload(file: BinaryIO) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    (size,) = LENGTH.unpack(file.read(LENGTH.size))
+    header = json.loads(file.read(size).decode())
+    names = header.pop("arrays")
+    return header, {name: np.lib.format.read_array(file, allow_pickle=False) for name in names}
+
+
+def _truncated(path: str | os.PathLike[str], content: Content) -> StoredFileError:
+    return StoredFileError(
+        f"{path} is truncated (it ends before its content does); restore it from a copy or write "
+        f"it again with {content.writer}."
+    )

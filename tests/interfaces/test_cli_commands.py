@@ -1,0 +1,261 @@
+"""Every command on small files, for people and for machines."""
+
+import json
+
+import numpy as np
+import pytest
+
+import sketchlasso as sl
+
+pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
+
+
+def document(result):
+    """The one JSON document on stdout."""
+    assert result.stderr == ""
+    return json.loads(result.stdout)
+
+
+def test_sketch_writes_a_file_that_python_reads(call, files):
+    said = call("sketch {data}/houses.csv --target price --rank 4 -o h.sketch").stdout
+    assert "Sketch of 60 samples x 6 features, columns centred" in said
+    assert "wrote  h.sketch" in said
+    found = sl.load_sketch("h.sketch")
+    assert found.rank == 4
+    table = sl.read_table(files / "houses.csv", target="price")
+    assert found.matches(table.X)
+
+
+def test_sketch_for_machines(call):
+    told = document(call("sketch {data}/signs.svm.gz --method response --rank 3 -o s --json"))
+    assert (told["rank"], told["method"], told["output"]) == (3, "response", "s")
+    assert told["radius_kind"] == "realised"
+    assert told["warnings"] == []
+
+
+@pytest.mark.parametrize("radius", ["spectral", "0.5"])
+def test_the_radius_of_a_sketch(call, radius):
+    told = document(
+        call(f"sketch {{data}}/plain.npz --rank 2 --no-center --radius {radius} -o s --json")
+    )
+    assert told["radius_kind"] == ("spectral" if radius == "spectral" else "given")
+    assert told["centred"] is False
+
+
+def test_fit_writes_a_model_that_python_reads(call, files):
+    said = call("fit {data}/houses.csv --target price --alpha 2 -o h.model").stdout
+    assert "SqrtLasso" in said
+    assert "wrote     h.model" in said
+    assert "age" in said
+    table = sl.read_table(files / "houses.csv", target="price")
+    expected = sl.SqrtLasso(alpha=2.0, random_state=0).fit(table.X, table.y)
+    loaded = sl.load_model("h.model")
+    assert np.array_equal(loaded.predict(table.X), expected.predict(table.X))
+    info = sl.stored_info("h.model").facts
+    assert info["target_name"] == "price"
+    assert info["feature_names"] == list(table.feature_names)
+    assert info["fingerprint"] == sl.fingerprint(table.X)
+
+
+def test_fit_for_machines(call):
+    told = document(call("fit {data}/houses.csv --target price --alpha 2 --json"))
+    assert told["estimator"] == "SqrtLasso"
+    assert [one["feature"] for one in told["coefficients"]] == ["age", "rooms"]
+    assert told["full_gap"] <= 1e-6
+    assert told["training_score"]["name"] == "R2"
+
+
+@pytest.mark.parametrize(
+    ("line", "estimator"),
+    [
+        ("{data}/houses.csv --target price", "SqrtLasso"),
+        ("{data}/sizes.csv --target size", "SqrtLassoClassifier"),
+        ("{data}/signs.svm.gz", "SqrtLassoClassifier"),
+        ("{data}/signs.svm.gz --regress", "SqrtLasso"),
+        ("{data}/plain.npz --target-file {data}/kinds.txt", "SqrtLassoClassifier"),
+        ("{data}/plain.npz --target-file {data}/numbers.txt", "SqrtLasso"),
+        ("{data}/plain.npz --target 2", "SqrtLasso"),
+        ("{data}/houses.csv --target 6 --drop 0 --drop noise", "SqrtLasso"),
+        ("{data}/docword.small.txt.gz --target-word word0", "SqrtLasso"),
+    ],
+)
+def test_what_the_target_means(call, line, estimator):
+    told = document(call(f"fit {line} --alpha 1 --json"))
+    assert told["estimator"] == estimator
+
+
+def test_a_sketch_file_is_shared(call):
+    call("sketch {data}/houses.csv --target price --rank 4 -o h.sketch")
+    call("fit {data}/houses.csv --target price --sketch h.sketch --alpha 1 -o h.model")
+    assert "randomized, rank 4" in call("info h.model").stdout
+    lines = call("path {data}/houses.csv --target price --sketch h.sketch --alphas 3").stdout
+    assert "rank=4" in lines
+
+
+def test_options_of_a_fit_arrive(call):
+    call(
+        "fit {data}/houses.csv --target price --alpha 1 --standardize --positive --relaxed "
+        "--sketch exact --radius 0.1 --no-intercept --threads 1 --tol 1e-5 --seed 3 -o h.model"
+    )
+    kept = sl.load_model("h.model").get_params()
+    assert kept["standardize"] and kept["positive"] and kept["relaxed"]
+    assert (kept["sketch"], kept["fit_intercept"], kept["n_jobs"]) == ("exact", False, 1)
+    assert (kept["tol"], kept["random_state"]) == (1e-5, 3)
+    assert kept["radius"] == sl.RadiusPolicy("given", 0.1)
+
+
+def test_path_lists_penalties_and_writes_coefficients(call):
+    said = call("path {data}/houses.csv --target price --alphas 4,2,1 -o path.csv").stdout
+    assert "3 penalties" in said
+    table = sl.read_table("path.csv")
+    assert table.feature_names[:2] == ("alpha", "intercept")
+    assert table.X[:, 0].tolist() == [4.0, 2.0, 1.0]
+    told = document(call("path {data}/houses.csv --target price --alphas 30 --json"))
+    assert len(told["alpha"]) == len(told["full_gap"]) == 30
+    assert "20 of 30 penalties" in call("path {data}/houses.csv -t price --alphas 30").stdout
+
+
+def test_a_path_on_scaled_columns_is_that_of_the_estimator(call, files):
+    call("path {data}/houses.csv --target price --alphas 2,1 --standardize -o path.csv")
+    found = sl.read_table("path.csv")
+    table = sl.read_table(files / "houses.csv", target="price")
+    model = sl.SqrtLasso(alpha=1.0, standardize=True).fit(table.X, table.y)
+    used = [name for name, value in zip(table.feature_names, model.coef_, strict=True) if value]
+    for name in used:
+        value = found.X[1, found.feature_names.index(name)]
+        assert value == pytest.approx(model.coef_[table.feature_names.index(name)], abs=1e-4)
+
+
+def test_cv_chooses_and_writes(call):
+    said = call(
+        "cv {data}/houses.csv --target price --alphas 15 --folds 4 --selection 1se -o h.model"
+    ).stdout
+    assert "chosen" in said
+    assert "on held-out rows, 4 folds" in said
+    model = sl.load_model("h.model")
+    assert isinstance(model, sl.SqrtLassoCV)
+    assert model.alpha_ == model.alpha_1se_
+    assert model.mse_path_.shape == (15, 4)
+
+
+def test_cv_for_machines(call):
+    told = document(
+        call("cv {data}/sizes.csv --target size --alphas 8 --scoring f1 --shuffle --json")
+    )
+    assert told["classes"] == ["big", "small"]
+    assert told["scoring"] == "f1"
+    (curve,) = told["curves"]
+    assert len(curve["mean"]) == 8
+    assert curve["alphas"][curve["chosen"]] == pytest.approx(told["alpha"][0])
+
+
+def test_cv_searches_radii_and_several_classes(call):
+    said = call(
+        "cv {data}/plain.npz --target-file {data}/kinds.txt --alphas 6 --radius realised,0.1 "
+        "--sketch randomized --rank 4"
+    ).stdout
+    assert "low, mid, top" in said
+    assert "3 classes" in said
+
+
+def test_loo_tells_which_rows_matter(call):
+    call("fit {data}/houses.csv --target price -o h.model")
+    said = call("loo {data}/houses.csv --target price --model h.model -o left.csv").stdout
+    assert "60 left out" in said
+    assert "most influential rows" in said
+    assert sl.read_table("left.csv").shape == (60, 6)
+    told = document(call("loo {data}/signs.svm.gz --rows 9 --alpha 1 --standardize --json"))
+    assert len(told["prediction"]) == 9
+    assert told["worst_gap"] <= 1e-9
+    assert set(told["scores"]) == {"accuracy", "rmse"}
+
+
+def test_predict_finds_columns_by_name(call, files):
+    call("fit {data}/houses.csv --target price --alpha 1 -o h.model")
+    printed = call("predict h.model {data}/new.csv --quiet").stdout.splitlines()
+    table = sl.read_table(files / "houses.csv", target="price")
+    expected = sl.load_model("h.model").predict(table.X[:7])
+    assert [float(line) for line in printed] == pytest.approx(expected)
+    said = call("predict h.model {data}/houses.csv -o p.csv").stdout
+    assert "R2" in said  # the file holds the target, so it is scored
+    assert sl.read_table("p.csv").X[:7, 0] == pytest.approx(expected)
+
+
+def test_predict_labels(call):
+    call("fit {data}/sizes.csv --target size --alpha 1 -o s.model")
+    told = document(call("predict s.model {data}/sizes.csv --json"))
+    assert set(told["predictions"]) == {"big", "small"}
+    assert told["score"]["name"] == "accuracy"
+    call("predict s.model {data}/sizes.csv -o p.csv")
+    written = sl.read_table("p.csv", target="prediction")
+    assert written.feature_names == ("decision",)
+    assert ((written.X[:, 0] > 0) == (written.y == "small")).all()
+
+
+def test_predict_words(call):
+    call("fit {data}/docword.small.txt.gz --target-word word0 --alpha 1 -o w.model")
+    assert "R2" in call("predict w.model {data}/docword.small.txt.gz -o p.csv").stdout
+
+
+def test_predict_several_classes(call):
+    call("fit {data}/plain.npz --target-file {data}/kinds.txt --alpha 1 -o k.model")
+    call("predict k.model {data}/plain.npz -o p.csv")
+    written = sl.read_table("p.csv", target="prediction")
+    assert written.feature_names == ("decision low", "decision mid", "decision top")
+    assert (
+        "3 classes"
+        not in call("certify k.model {data}/plain.npz --target-file {data}/kinds.txt").stdout
+    )
+
+
+def test_certify_proves_the_gap_of_the_fit(call):
+    call("fit {data}/houses.csv --target price --alpha 1 --standardize -o h.model")
+    told = document(call("certify h.model {data}/houses.csv --json --tol 1e-4"))
+    assert told["same_data"] is True
+    assert told["relative_gap"][0] <= 1e-5
+    call("fit {data}/signs.svm.gz --alpha 1 --sketch randomized --rank 2 -o r.model")
+    said = call("certify r.model {data}/signs.svm.gz --tol 1e-9", code=1).stdout
+    assert "no coefficients whatever are better" in said
+
+
+def test_info_of_a_sketch_and_of_models(call):
+    call("sketch {data}/plain.npz --rank 2 -o p.sketch")
+    assert "fingerprint" in call("info p.sketch").stdout
+    assert document(call("info p.sketch --json"))["content"] == "sketch"
+    call("fit {data}/sizes.csv --target size -o s.model")
+    said = call("info s.model --top 1").stdout
+    for word in ("SqrtLassoClassifier", "big, small", "size", sl.__version__, "settings"):
+        assert word in said
+    assert document(call("info s.model --json"))["settings"]["tol"] == 1e-8
+    X = np.eye(4)
+    sl.save_model("lines.model", sl.sqrt_lasso_path(X, X[0], None, alphas=[0.1, 0.2]).models)
+    assert "2 linear models of 4 features" in call("info lines.model").stdout
+
+
+def test_doctor_knows_the_machine(call, monkeypatch, tmp_path):
+    monkeypatch.setenv("SKETCHLASSO_DATA", str(tmp_path / "nowhere"))
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    said = call("doctor").stdout
+    for word in ("BLAS", "GPU", "data folder", "DOES NOT EXIST", "OMP_NUM_THREADS=1", "numba"):
+        assert word in said
+    told = document(call("doctor --json"))
+    assert told["self_test"]["solved"] is True
+    assert told["packages"]["numpy"] == np.__version__
+    monkeypatch.delenv("SKETCHLASSO_DATA")
+    assert "is not set" in call("doctor").stdout
+
+
+def test_quiet_says_nothing(call):
+    result = call("fit {data}/houses.csv --target price -o h.model --quiet")
+    assert (result.stdout, result.stderr) == ("", "")
+
+
+def test_every_command_has_examples_and_codes_are_told(call):
+    page = call("--help").stdout
+    assert "Exit codes:" in page and "130" in page
+    from sketchlasso.interfaces.app import COMMANDS
+
+    for name in COMMANDS:
+        page = call(f"{name} --help").stdout
+        assert f"sketchlasso {name}" in page
+        assert "--json" in page

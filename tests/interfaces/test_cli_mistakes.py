@@ -1,0 +1,157 @@
+"""Mistakes: one line on stderr that says what to do, and an exit code that says which kind."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+import sketchlasso as sl
+
+
+@pytest.fixture
+def refused(call):
+    def run(line, code):
+        result = call(line, code)
+        assert result.stdout == ""
+        (told,) = result.stderr.splitlines()
+        assert told.startswith("sketchlasso: ")
+        assert "Traceback" not in told
+        return told
+
+    return run
+
+
+def test_a_missing_file(refused):
+    assert "none.csv does not exist" in refused("fit none.csv --target y", 3)
+    assert "does not exist" in refused("predict none.model none.csv", 3)
+
+
+def test_a_truncated_file(refused, files, tmp_path):
+    whole = (files / "signs.svm.gz").read_bytes()
+    (tmp_path / "cut.svm.gz").write_bytes(whole[: len(whole) // 2])
+    assert "cut.svm.gz is truncated" in refused("cv cut.svm.gz", 3)
+
+
+def test_a_wrong_target_column(refused):
+    told = refused("fit {data}/houses.csv --target prise", 2)
+    assert "--target prise is not a column" in told
+    assert "nearest: 'price'" in told
+
+
+def test_text_where_numbers_belong(refused, tmp_path):
+    (tmp_path / "mixed.csv").write_text("a,b,y\n1,2,3\n4,many,6\n7,8,9\n")
+    told = refused("fit mixed.csv --target y", 2)
+    assert "'many'" in told and "'b'" in told
+
+
+def test_rank_zero(refused):
+    assert "--rank 0 was given" in refused("cv {data}/signs.svm.gz --rank 0", 2)
+    assert "--rank 0 was given" in refused("sketch {data}/signs.svm.gz --rank 0 -o s", 2)
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        ("fit {data}/plain.npz", 2, "without a target"),
+        ("fit {data}/houses.csv -t price --target-word age", 2, "there is one target"),
+        ("fit {data}/docword.small.txt.gz --target-word wort1", 2, "nearest: 'word1'"),
+        ("fit {data}/plain.npz --target-word age", 2, "have no names"),
+        ("fit {data}/plain.npz --target-file none.txt", 3, "could not be read"),
+        ("fit {data}/houses.csv -t price --alpha much", 2, "--alpha much was given"),
+        ("fit {data}/houses.csv -t price --radius wide", 2, "--radius wide was given"),
+        ("fit {data}/houses.csv -t price --sketch best", 2, "--method best was given"),
+        ("fit {data}/houses.csv -t price --sketch none.sketch", 3, "none.sketch does not exist"),
+        ("fit {data}/sizes.csv -t size --regress", 2, "is text such as"),
+        ("fit {data}/houses.csv -t price -o no/folder/m", 3, "could not be written"),
+        ("path {data}/houses.csv -t price --alphas few", 2, "--alphas few was given"),
+        ("path {data}/houses.csv -t price --relaxed", 2, "--relaxed means nothing for path"),
+        ("path {data}/plain.npz --target-file {data}/kinds.txt", 2, "has 3 classes"),
+        ("loo {data}/houses.csv -t price --sketch none", 2, "leave-one-out works on a sketch"),
+        ("loo {data}/houses.csv -t price --rows 900", 2, "have 60 rows"),
+        ("cv {data}/houses.csv -t price --folds 90", 2, "--folds 90"),
+        ("cv {data}/houses.csv -t price --selection best", 2, "--selection best"),
+        ("cv {data}/houses.csv -t price --scoring f1", 2, "one of 'mse', 'mae', 'r2' is accepted"),
+        ("info {data}/houses.csv", 3, "is not a stored sketch or model"),
+    ],
+)
+def test_other_mistakes(refused, line, code, words):
+    assert words in refused(line, code)
+
+
+def test_targets_in_a_file_of_their_own(refused, tmp_path):
+    (tmp_path / "short.txt").write_text("1\n2\n")
+    assert "has 2 lines but" in refused("fit {data}/plain.npz --target-file short.txt", 2)
+    lines = ["1"] * 60
+    lines[4] = ""
+    (tmp_path / "hole.txt").write_text("\n".join(lines))
+    assert "in line 5" in refused("fit {data}/plain.npz --target-file hole.txt", 2)
+    lines[4] = "inf"
+    (tmp_path / "hole.txt").write_text("\n".join(lines))
+    assert "in line 5" in refused("fit {data}/plain.npz --target-file hole.txt", 2)
+    (tmp_path / "bytes.txt").write_bytes(b"\xff\xfe")
+    assert "not UTF-8" in refused("fit {data}/plain.npz --target-file bytes.txt", 3)
+
+
+def test_files_that_do_not_belong_together(call, refused, tmp_path):
+    call("fit {data}/houses.csv --target price -o h.model")
+    call("sketch {data}/houses.csv --target price --rank 2 -o h.sketch")
+    told = refused("fit {data}/plain.npz --target 0 --sketch h.sketch", 2)
+    assert "is a sketch of other data" in told
+    assert "holds a sketch, but a model" in refused("predict h.sketch {data}/houses.csv", 3)
+    assert "has 5 features" in refused("predict h.model {data}/plain.npz --target 0", 2)
+    table = sl.Table(np.eye(3), None, ("age", "rooms", "roof"))
+    sl.write_table(tmp_path / "less.csv", table)
+    assert "lacks 4 of the 6 features" in refused("predict h.model less.csv", 2)
+    call("fit {data}/sizes.csv --target size -o s.model")
+    assert "none of the model's classes" in refused(
+        "certify s.model {data}/plain.npz --target-file {data}/kinds.txt", 2
+    )
+    told = refused("loo {data}/houses.csv -t price --alpha 1 --model h.model", 2)
+    assert "both name the penalty" in told
+    told = refused("fit {data}/houses.csv -t price --standardize --sketch h.sketch --alpha 1", 2)
+    assert "--standardize was given with a ready sketch" in told
+
+
+def test_a_damaged_model(refused, call, tmp_path):
+    call("fit {data}/houses.csv --target price -o h.model")
+    content = (tmp_path / "h.model").read_bytes()
+    (tmp_path / "h.model").write_bytes(content[:-5])
+    assert "is truncated" in refused("predict h.model {data}/houses.csv", 3)
+    (tmp_path / "h.model").write_bytes(gzip.compress(content))
+    assert "is not a stored" in refused("info h.model", 3)
+
+
+def test_usage_errors_have_their_own_code(call):
+    assert "Missing" in call("fit", 2).stderr
+    assert "No such option" in call("fit x.csv --colour red", 2).stderr
+
+
+def test_inaccurate_results_end_in_code_1(call):
+    line = "cv {data}/houses.csv -t price --sketch exact --radius 0.3 --alphas 9 --tol 1e-300"
+    result = call(f"{line} -o h.model", 1)
+    assert "sketchlasso: warning: " in result.stderr
+    assert "worst relative gap" in result.stderr
+    assert sl.load_model("h.model").n_features_in_ == 6  # the best there is was written
+    told = json.loads(call(f"{line} --json", 1).stdout)
+    assert any("worst relative gap" in text for text in told["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("sentence", "heard"),
+    [
+        ("leave the column out with drop=['garden'].", "leave the column out with --drop garden."),
+        ("leave it out with drop=[3].", "leave it out with --drop 3."),
+        ("check its name or pass format=.", "check its name or pass --format."),
+        ("n_features=12 was given", "--n-features 12 was given"),
+        ("tol=1e-06 must be", "--tol 1e-06 must be"),
+        ("use a smaller radius (radii=...) or", "use a smaller radius (--radius) or"),
+        ("standardize=True was given", "--standardize was given"),
+        ("standardize=False was given", "--no-standardize was given"),
+        ("the subtarget=4 of others", "the subtarget=4 of others"),
+    ],
+)
+def test_the_library_speaks_in_options(sentence, heard):
+    from sketchlasso.interfaces.commands.wording import spoken
+
+    assert spoken(sentence) == heard

@@ -1,0 +1,63 @@
+"""What a terminal shows, without a terminal: Rich renders into a string."""
+
+import sys
+
+import numpy as np
+from tests.sentences import refusal
+
+import sketchlasso as sl
+from sketchlasso.interfaces.commands.report import Report, Sheet, as_json, short
+from sketchlasso.interfaces.commands.screen import Screen
+from sketchlasso.interfaces.picture import draw_cv_curve
+
+REPORT = Report(
+    {"value": 1.0},
+    facts=(("label", "a [red] value"),),
+    sheets=(Sheet("title", ("name", "size"), (("[b]", 1.23456), ("c", None))),),
+    text="before",
+    closing="after",
+)
+
+
+def test_brackets_are_not_markup_on_a_terminal(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    Screen().show(REPORT, ["careful"])
+    shown = capsys.readouterr()
+    for part in ("before", "a [red] value", "[b]", "1.235", "after", "╭"):
+        assert part in shown.out
+    assert shown.err == "sketchlasso: warning: careful\n"
+
+
+def test_plain_lines_are_aligned(capsys):
+    Screen().show(REPORT, [])
+    assert capsys.readouterr().out == (
+        "before\nlabel  a [red] value\n\ntitle\nname   size\n[b]   1.235\nc         -\nafter\n"
+    )
+
+
+def test_a_bar_follows_the_solver(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with Screen().watching("working") as watch:
+        watch(sl.Progress(solved=3, total=4, round=1, worst_gap=0.5))
+    assert "working" in capsys.readouterr().err
+    for silent in (Screen(json=True), Screen(quiet=True)):
+        with silent.watching("working") as watch:
+            assert watch is None
+
+
+def test_values_for_people_and_machines():
+    assert [short(value) for value in (None, True, 0.123456, 7, "x")] == [
+        "-", "yes", "0.1235", "7", "x",
+    ]  # fmt: skip
+    text = as_json({"a": np.array([1.0, np.nan]), "b": np.int64(3), "c": (np.inf, "é")})
+    assert "null" in text and "é" in text and '"b": 3' in text
+
+
+def test_the_picture_is_complete_or_not_there(tmp_path):
+    alphas, scores = np.array([2.0, 1.0]), np.array([[0.5, 0.6], [0.7, 0.8]])
+    draw_cv_curve(tmp_path / "a.png", alphas, scores, 1.0, "accuracy")
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.png"]
+    place = tmp_path / "no folder" / "a.png"
+    told = refusal(sl.StoredFileError, draw_cv_curve, place, alphas, scores, 1.0, "accuracy")
+    assert "could not be written" in told

@@ -1,0 +1,53 @@
+"""One small problem with everything that can be drawn of it, for the tests of plots."""
+
+from functools import cache
+from types import SimpleNamespace
+
+import numpy as np
+
+import sketchlasso as sl
+
+
+@cache
+def drawable():
+    """A path, a cross-validation, leave-one-out and an estimator of one small regression."""
+    rng = np.random.default_rng(0)
+    X = 2 * rng.standard_normal((60, 6)) @ rng.standard_normal((6, 25))
+    X += 0.5 * rng.standard_normal((60, 25))
+    truth = np.zeros(25)
+    truth[:5] = [3, -2, 1.5, -1, 0.5]
+    y = X @ truth + rng.standard_normal(60)
+    Y = np.column_stack([y, X[:, 3] + 0.1 * rng.standard_normal(60)])
+    found = sl.sketch(X, rank=8, center=True, random_state=0)
+    path = sl.sqrt_lasso_path(X, Y, found, alphas=12, radius=["realised", "0.05*spectral"])
+    one = sl.sqrt_lasso_path(X, y, found, alphas=12)
+    return SimpleNamespace(
+        X=X,
+        y=y,
+        Y=Y,
+        sketch=found,
+        path=path,
+        one=one,
+        full=sl.sqrt_lasso_path(X, y, None, alphas=one.alphas[0, 0]),
+        cv=sl.cross_validate(found, X, Y, cv=4, alphas=10, metrics=("mse", "r2")),
+        loo=sl.leave_one_out(found, X, y, alpha=3.0),
+        chosen=sl.SqrtLassoCV(alphas=12, cv=4, sketch="randomized", rank=8, random_state=0).fit(
+            X, y
+        ),
+    )
+
+
+def everything(made):
+    """Every way to a plot, by name."""
+    plots = sl.plots
+    return {
+        "path": lambda **kw: plots.plot_path(made.one, **kw),
+        "path of an estimator": lambda **kw: plots.plot_path(made.chosen, made.X, made.y, **kw),
+        "cv": lambda **kw: plots.plot_cv(made.cv, **kw),
+        "cv of an estimator": lambda **kw: plots.plot_cv(made.chosen, **kw),
+        "spectrum": lambda **kw: plots.plot_spectrum(made.sketch, **kw),
+        "spectrum of an estimator": lambda **kw: plots.plot_spectrum(made.chosen, **kw),
+        "influence": lambda **kw: plots.plot_leave_one_out(made.loo, **kw),
+        "scatter": lambda **kw: plots.plot_sketched_against_full(made.one, made.full, **kw),
+        "gaps": lambda **kw: plots.plot_gaps(made.one, **kw),
+    }

@@ -1,0 +1,200 @@
+"""A model file gives back the estimator that was saved, or one sentence."""
+
+import json
+import struct
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.model_selection import KFold
+from tests.sentences import refusal
+
+import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError, StoredFileError
+
+pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((60, 8))
+Y = np.column_stack([X[:, 0] - X[:, 1], 2 * X[:, 2]]) + 0.1 * RNG.standard_normal((60, 2))
+WORDS = np.array(["yes", "no"])[(X[:, 0] > 0).astype(int)]
+THREE = np.digitize(X[:, 0], [-0.5, 0.5])
+
+
+def fitted():
+    return {
+        "one": sl.SqrtLasso(alpha=1.0).fit(X, Y[:, 0]),
+        "many": sl.SqrtLasso(alpha=[1.0, 2.0], penalty_factor=np.r_[0.0, np.ones(7)]).fit(X, Y),
+        "single precision": sl.SqrtLasso(alpha=1.0).fit(X.astype(np.float32), Y[:, 0]),
+        "chosen": sl.SqrtLassoCV(alphas=8, radius=["realised", 0.1], random_state=0).fit(
+            X, Y[:, 0]
+        ),
+        "words": sl.SqrtLassoClassifier(alpha=1.0).fit(X, WORDS),
+        "object labels": sl.SqrtLassoClassifier(alpha=1.0).fit(X, WORDS.astype(object)),
+        "classes": sl.SqrtLassoClassifierCV(alphas=8, cv=3).fit(X, THREE),
+    }
+
+
+@pytest.fixture(scope="module")
+def models():
+    return fitted()
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "a.model"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["one", "many", "single precision", "chosen", "words", "object labels", "classes"],
+)
+def test_the_loaded_model_is_the_saved_one(models, name, path):
+    model = models[name]
+    sl.save_model(path, model, X=X)
+    loaded = sl.load_model(path)
+    assert type(loaded) is type(model)
+    said, expected = loaded.predict(X), model.predict(X)
+    assert said.dtype == expected.dtype
+    assert np.array_equal(said, expected)
+    for attribute, value in vars(model).items():
+        if attribute.endswith("_") and attribute != "sketch_":
+            kept = getattr(loaded, attribute)
+            assert np.array_equal(kept, value), attribute
+            assert np.shape(kept) == np.shape(value), attribute
+    assert not hasattr(loaded, "sketch_")
+    for parameter, value in model.get_params().items():
+        assert np.array_equal(loaded.get_params()[parameter], value), parameter
+
+
+def test_a_loaded_model_can_be_fitted_again(models, path):
+    sl.save_model(path, models["chosen"])
+    again = sl.load_model(path).fit(X, Y[:, 0])
+    assert np.array_equal(again.coef_, models["chosen"].coef_)
+
+
+def test_rules_and_objects_among_the_parameters(path):
+    policy = sl.RadiusPolicy("realised", 0.3)
+    model = sl.SqrtLassoCV(alphas=[3.0, 2.0, 1.0], cv=KFold(3), radius=policy, random_state=0)
+    sl.save_model(path, model.fit(X, Y[:, 0]))
+    loaded = sl.load_model(path)
+    assert loaded.radius == policy
+    assert loaded.cv is None  # a splitter is an object of another library
+    assert np.array_equal(loaded.alphas, [3.0, 2.0, 1.0])
+    assert sl.stored_info(path).facts["settings"]["cv"] == {"left_out": "KFold"}
+
+
+def test_folds_given_as_indices_are_left_out(path):
+    folds = [(np.arange(30), np.arange(30, 60)), (np.arange(30, 60), np.arange(30))]
+    sl.save_model(path, sl.SqrtLassoCV(alphas=[2.0, 1.0], cv=folds).fit(X, Y[:, 0]))
+    assert sl.load_model(path).cv is None
+
+
+def test_linear_models_come_back_too(path):
+    models = sl.sqrt_lasso_path(X, Y[:, 0], None, alphas=5).models
+    sl.save_model(path, models)
+    loaded = sl.load_model(path)
+    assert isinstance(loaded, sl.LinearModels)
+    assert np.array_equal(loaded.predict(X), models.predict(X))
+
+
+def test_the_file_says_what_it_holds(models, path):
+    names = [f"x{j}" for j in range(8)]
+    sl.save_model(path, models["one"], X=X, feature_names=names, target_name="weight")
+    info = sl.stored_info(path)
+    assert info.content == "model"
+    assert info.facts["estimator"] == "SqrtLasso"
+    assert info.facts["library"] == sl.__version__
+    assert info.facts["feature_names"] == names
+    assert info.facts["target_name"] == "weight"
+    assert info.facts["settings"]["alpha"] == 1.0
+    other = sl.sketch(X, rank=2, random_state=0)
+    assert info.facts["fingerprint"] == other.fingerprint  # both are of X itself
+    assert info.arrays["coef.data"] == (np.count_nonzero(models["one"].coef_),)
+    assert not hasattr(sl.load_model(path), "feature_names_in_")  # the fit has not seen them
+
+
+def test_names_that_the_fit_has_seen(path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=[f"x{j}" for j in range(8)])
+    model = sl.SqrtLasso(alpha=1.0).fit(frame, Y[:, 0])
+    sl.save_model(path, model)
+    loaded = sl.load_model(path)
+    assert list(loaded.feature_names_in_) == list(frame.columns)
+    assert np.array_equal(loaded.predict(frame), model.predict(frame))
+    assert "was fitted with others" in refusal(
+        InvalidInputError, sl.save_model, path, model, feature_names=list("abcdefgh")
+    )
+
+
+def test_only_coefficients_that_are_not_zero_take_room(path):
+    wide = sparse.csr_array(sparse.random(80, 20_000, density=0.01, rng=0))
+    target = np.asarray(wide[:, [3]].toarray()).ravel() + 0.01 * RNG.standard_normal(80)
+    sl.save_model(path, sl.SqrtLasso().fit(wide, target))
+    assert path.stat().st_size < 8_000
+
+
+def test_what_cannot_be_saved(path):
+    assert "model is a Sketch" in refusal(
+        InvalidInputError, sl.save_model, path, sl.sketch(X, rank=2)
+    )
+    model = sl.SqrtLasso(alpha=1.0).fit(X, Y[:, 0])
+    assert "has 8 features" in refusal(
+        InvalidInputError, sl.save_model, path, model, feature_names=["a"]
+    )
+    mixed = sl.SqrtLassoClassifier(alpha=1.0).fit(X, WORDS)
+    mixed.classes_ = np.array([1, "a"], dtype=object)
+    assert "objects other than text" in refusal(InvalidInputError, sl.save_model, path, mixed)
+    assert not path.exists()
+
+
+def test_damaged_foreign_and_newer_files(models, path):
+    sl.save_model(path, models["words"])
+    content = path.read_bytes()
+    for length in (1, 30, 100, len(content) - 1):
+        path.write_bytes(content[:length])
+        assert "is truncated" in refusal(StoredFileError, sl.load_model, path)
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    assert "was altered" in refusal(StoredFileError, sl.load_model, path)
+    path.write_bytes(b"PK\x03\x04")
+    assert "is not a stored model" in refusal(StoredFileError, sl.load_model, path)
+    path.write_bytes(content[:16] + struct.pack("<I", 9) + content[20:])
+    assert "format version 9" in refusal(StoredFileError, sl.load_model, path)
+
+
+def test_a_sketch_is_no_model_and_a_model_no_sketch(models, path):
+    sl.sketch(X, rank=2).save(path)
+    assert "holds a sketch, but a model is needed" in refusal(StoredFileError, sl.load_model, path)
+    sl.save_model(path, models["one"])
+    assert "read it with load_model" in refusal(StoredFileError, sl.load_sketch, path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"estimator": "Ridge"},
+        {"n_features": 3},
+        {"n_features": "many"},
+        {"single": False},
+        {"settings": {"alpha": 1.0, "gamma": 2.0}},
+        {"dtype": "nonsense"},
+    ],
+)
+def test_a_sound_frame_around_an_unknown_model(models, path, change):
+    from sketchlasso.storage.container import MODEL, read_container, write_container
+
+    sl.save_model(path, models["one"])
+    header, arrays = read_container(path, MODEL)
+    write_container(path, MODEL, header | change, arrays)
+    assert "holds no complete model" in refusal(StoredFileError, sl.load_model, path)
+
+
+def test_stored_info_of_other_files(path):
+    from sketchlasso.storage import Content, write_container
+
+    write_container(path, Content("poem", "", ""), {}, {})
+    assert "neither a sketch nor a model" in refusal(StoredFileError, sl.stored_info, path)
+    sl.sketch(X, rank=2, random_state=3).save(path)
+    info = sl.stored_info(path)
+    assert (info.content, info.facts["seed"], info.arrays["P"]) == ("sketch", 3, (8, 2))
+    assert json.dumps(dict(info.facts))
