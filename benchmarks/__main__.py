@@ -29,6 +29,8 @@ BENCHMARKS = {
     "accuracy": "accuracy",
     "certificate": "certificate",
     "leakage": "leakage",
+    "import_time": "import_time",
+    "estimator_checks": "estimator_checks",
 }
 
 

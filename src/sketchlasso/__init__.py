@@ -48,6 +48,7 @@ from sketchlasso.problem import (
     worst_case_perturbation,
 )
 from sketchlasso.results import (
+    Comparison,
     CrossValidation,
     FullCertificate,
     LeaveOneOut,
@@ -55,6 +56,7 @@ from sketchlasso.results import (
     Path,
     RadiusPolicy,
     certify,
+    compare,
     cross_validate,
     leave_one_out,
     linear_models,
@@ -76,6 +78,7 @@ except PackageNotFoundError:  # pragma: no cover - a source tree that is not ins
 
 __all__ = [
     "Batch",
+    "Comparison",
     "CrossValidation",
     "EmptyGridWarning",
     "FullCertificate",
@@ -111,6 +114,7 @@ __all__ = [
     "bootstrap_rows",
     "build_problems",
     "certify",
+    "compare",
     "complementary_pairs",
     "convert_alpha",
     "cross_validate",

@@ -73,7 +73,7 @@ def test_version_and_help():
     [
         (("demo", "--rank", "90"), "--rank 90 was given for X of shape (252, 64)"),
         (("demo", "--alphas", "0"), "--alphas 0 must be at least 1"),
-        (("demo", "--tol", "-1"), "--tol -1.0 must be a positive number"),
+        (("demo", "--tol", "-1"), "--tol -1.0 was given, but a positive number"),
     ],
 )
 def test_mistakes_end_in_one_sentence_and_exit_code_2(arguments, message, tmp_path):

@@ -71,7 +71,7 @@ def test_rank_zero(refused):
         ("loo {data}/houses.csv -t price --rows 900", 2, "have 60 rows"),
         ("cv {data}/houses.csv -t price --folds 90", 2, "--folds 90"),
         ("cv {data}/houses.csv -t price --selection best", 2, "--selection best"),
-        ("cv {data}/houses.csv -t price --scoring f1", 2, "needs targets of +1 and -1"),
+        ("cv {data}/houses.csv -t price --scoring f1", 2, "one of 'mse', 'mae', 'r2' is accepted"),
         ("info {data}/houses.csv", 3, "is not a stored sketch or model"),
     ],
 )

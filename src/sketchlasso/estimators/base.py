@@ -13,14 +13,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.relaxed import refit_on_support
 from sketchlasso.estimators.task import Prepared, settings_of
 from sketchlasso.results import Path, sqrt_lasso_path
 from sketchlasso.sketch import Sketch
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["LinearModelMixin", "ResponseFit", "fit_response", "keep_fits"]
+__all__ = ["ACCEPTED", "LinearModel", "ResponseFit", "fit_response", "keep_fits"]
 
 ACCEPTED = {
     "accept_sparse": ("csr", "csc"),
@@ -31,7 +30,15 @@ ACCEPTED = {
 
 @dataclass(frozen=True, eq=False)
 class ResponseFit:
-    """The final model of some responses, one row each, on the scale of the user's X."""
+    """The final model of some responses, one row each, on the scale of the user's X.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (t, n)
+    intercept, alpha, radius, dual_gap, full_gap, n_iter : ndarray of shape (t,)
+    columns : ndarray of shape (t,)
+        Which responses they are.
+    """
 
     coef: FloatArray
     intercept: FloatArray
@@ -40,9 +47,10 @@ class ResponseFit:
     dual_gap: FloatArray
     full_gap: FloatArray
     n_iter: IntArray
+    columns: IntArray
 
 
-class LinearModelMixin(BaseEstimator):
+class LinearModel(BaseEstimator):
     """Prediction and tags of the linear estimators."""
 
     coef_: FloatArray
@@ -82,7 +90,7 @@ def fit_response(
         Which columns of ``data.Y``.
     sketch : Sketch or None
     alphas : array-like of shape (1,)
-    radius : radius policy or None
+    radius : float, str, RadiusPolicy or None
     """
     path: Path = sqrt_lasso_path(
         data.X,
@@ -96,10 +104,9 @@ def fit_response(
         penalty_factor=estimator.penalty_factor,
         nonnegative=estimator.positive,
         solver=estimator.solver,
-        settings=settings_of(estimator),
+        settings=settings_of(estimator, sketch),
     )
     coef, intercept = path.models.coef.toarray(), path.models.intercept
-    full_gap = path.full_gap
     if estimator.relaxed:
         for row, column in enumerate(columns):
             coef[row], intercept[row] = refit_on_support(
@@ -111,33 +118,24 @@ def fit_response(
         alpha=path.alphas.reshape(len(columns), -1)[:, 0],
         radius=path.radius,
         dual_gap=np.maximum(path.primal - path.dual, 0.0),
-        full_gap=full_gap,
+        full_gap=path.full_gap,
         n_iter=path.n_iter,
+        columns=columns,
     )
 
 
 def keep_fits(estimator: Any, fits: Sequence[ResponseFit], single: bool, dtype: Any) -> None:
     """Write the fitted attributes; those of a single response without their first axis."""
+    order = np.argsort(np.concatenate([fit.columns for fit in fits]))
 
     def joined(name: str) -> Any:
-        values = np.concatenate([getattr(fit, name) for fit in fits])
+        values = np.concatenate([getattr(fit, name) for fit in fits])[order]
         return values[0] if single else values
 
     estimator.coef_ = joined("coef").astype(dtype, copy=False)
-    estimator.intercept_ = joined("intercept")
-    if single:
-        estimator.intercept_ = dtype.type(estimator.intercept_)
+    estimator.intercept_ = joined("intercept").astype(dtype)
     estimator.alpha_ = joined("alpha")
     estimator.radius_ = joined("radius")
     estimator.dual_gap_ = joined("dual_gap")
     estimator.full_gap_ = joined("full_gap")
     estimator.n_iter_ = int(max(int(np.max(fit.n_iter)) for fit in fits))
-
-
-def check_penalty_factor(estimator: Any, n: int) -> None:
-    """Refuse penalty factors that do not fit X."""
-    if estimator.penalty_factor is not None and np.shape(estimator.penalty_factor) != (n,):
-        raise InvalidInputError(
-            f"penalty_factor has shape {np.shape(estimator.penalty_factor)} but X has {n} "
-            f"features; pass one factor a feature, ({n},)."
-        )

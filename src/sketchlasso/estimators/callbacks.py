@@ -31,10 +31,11 @@ def reported(fit: Fit) -> Fit:
         if not hasattr(self, "_init_callback_context"):
             return fit(self, X, y, *rest, **options)
         context = self._init_callback_context()
-        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        task = {"estimator": self, "X": X, "y": y, "metadata": options}
+        context.call_on_fit_task_begin(**task)
         result = fit(self, X, y, *rest, **options)
         # Every fitted attribute is on the estimator already.
-        context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
+        context.call_on_fit_task_end(**task, reconstruction_attributes={})
         return result
 
     managed: Fit = with_callbacks(wrapped)

@@ -11,27 +11,30 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.estimators.base import (
-    ACCEPTED,
-    LinearModelMixin,
-    ResponseFit,
-    check_penalty_factor,
-    fit_response,
-    keep_fits,
-)
+from sketchlasso.estimators.base import ACCEPTED, LinearModel, keep_fits
 from sketchlasso.estimators.callbacks import CallbackSupport, reported
-from sketchlasso.estimators.regression import penalties
+from sketchlasso.estimators.parameters import PenaltySearch, SinglePenalty, check_parameters
 from sketchlasso.estimators.selection import choose, keep_choices
-from sketchlasso.estimators.task import prepare, sketches
+from sketchlasso.estimators.single import fit_responses
+from sketchlasso.estimators.task import Prepared, prepare
 from sketchlasso.types import FloatArray
 
 __all__ = ["SqrtLassoClassifier", "SqrtLassoClassifierCV"]
 
+METRICS = ("accuracy", "f1", "auc", "mse")
 
-class _SignClassifier(CallbackSupport, ClassifierMixin, LinearModelMixin):
+
+class _SignClassifier(CallbackSupport, ClassifierMixin, LinearModel):
     """Decisions by the sign, or by the largest, of linear functions."""
 
     classes_: Any
+    positive: bool
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # Coefficients >= 0 cannot say that a class lies where a feature is small.
+        tags.classifier_tags.poor_score = bool(self.positive)
+        return tags
 
     def decision_function(self, X: Any) -> FloatArray:
         """Signed scores, positive for ``classes_[1]`` where there are two classes.
@@ -62,21 +65,32 @@ class _SignClassifier(CallbackSupport, ClassifierMixin, LinearModelMixin):
         chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)
         return self.classes_[chosen]
 
-    def _targets(self, y: Any) -> FloatArray:
-        """Y (m, 1) of +1 for the second of two classes, else (m, classes) one against the rest."""
+    def _prepared(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None
+    ) -> tuple[Prepared, Any, np.dtype[Any]]:
+        """Data with targets of +1 and -1, the labels, and the floating type of X.
+
+        One target, +1 for the second class, where there are two; else one a class, against
+        the rest.
+        """
+        X, y = validate_data(self, X, y, ensure_min_samples=2, **ACCEPTED)
+        check_parameters(self, X.shape[1])
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
+        count = len(self.classes_)
+        ours = np.arange(1, 2) if count == 2 else np.arange(count)
+        data = prepare(self, X, np.where(codes[:, None] == ours, 1.0, -1.0), sample_weight)
+        used = data.Y if data.weights is None else data.Y[data.weights > 0]
+        if count < 2 or np.all(used == used[0]):
+            label = self.classes_[codes[data.rows[0]]]
             raise InvalidInputError(
-                f"y holds one class only, {self.classes_[0]!r}, but a classifier needs samples of "
-                "at least 2 classes; give rows of another class as well."
+                f"y holds one class only, {label!r}, among the rows that have weight, but a "
+                "classifier needs samples of at least 2 classes; give rows of another class too."
             )
-        if len(self.classes_) == 2:
-            return np.where(codes == 1, 1.0, -1.0)[:, None]
-        return np.where(codes[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
+        return data, y, X.dtype
 
 
-class SqrtLassoClassifier(_SignClassifier):
+class SqrtLassoClassifier(_SignClassifier, SinglePenalty):
     """Square-root LASSO on +1/-1 targets, one against the rest where there are several classes.
 
     All classes share the directions of the sketch that do not know y.
@@ -107,41 +121,6 @@ class SqrtLassoClassifier(_SignClassifier):
     True
     """
 
-    def __init__(
-        self,
-        alpha: float | ArrayLike | Literal["pivotal"] = "pivotal",
-        *,
-        fit_intercept: bool = True,
-        standardize: bool = False,
-        penalty_factor: ArrayLike | None = None,
-        positive: bool = False,
-        rank: int = 50,
-        sketch: Any = "auto",
-        radius: Any = None,
-        refine: Literal["exact"] | None = None,
-        relaxed: bool = False,
-        solver: Any = "newton",
-        tol: float = 1e-6,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: bool | int = False,
-    ) -> None:
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.penalty_factor = penalty_factor
-        self.positive = positive
-        self.rank = rank
-        self.sketch = sketch
-        self.radius = radius
-        self.refine = refine
-        self.relaxed = relaxed
-        self.solver = solver
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
     @reported
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> SqrtLassoClassifier:
         """Fit one model, or one a class.
@@ -157,22 +136,13 @@ class SqrtLassoClassifier(_SignClassifier):
         -------
         SqrtLassoClassifier
         """
-        X, y = validate_data(self, X, y, **ACCEPTED)
-        check_penalty_factor(self, X.shape[1])
-        Y = self._targets(y)
-        data = prepare(X, Y, sample_weight, self.standardize)
-        alphas = penalties(self.alpha, data, self.fit_intercept)
-        fits: list[ResponseFit] = []
-        self.sketch_ = None
-        for columns, own in sketches(self, data):
-            self.sketch_ = own if not fits else self.sketch_
-            for column in np.split(columns, len(columns)):
-                fits.append(fit_response(self, data, column, own, alphas[column], self.radius))
-        keep_fits(self, fits, single=False, dtype=X.dtype)
+        data, _, dtype = self._prepared(X, y, sample_weight)
+        fits, self.sketch_ = fit_responses(self, data)
+        keep_fits(self, fits, single=False, dtype=dtype)
         return self
 
 
-class SqrtLassoClassifierCV(_SignClassifier):
+class SqrtLassoClassifierCV(_SignClassifier, PenaltySearch):
     """Square-root LASSO classifier with penalty and radius chosen by cross-validation.
 
     Every class has its own penalty; folds are stratified by class unless `cv` says otherwise.
@@ -210,13 +180,14 @@ class SqrtLassoClassifierCV(_SignClassifier):
     True
     """
 
+    # Signature of PenaltySearch with another score.
     def __init__(
         self,
         *,
         alphas: int | ArrayLike = 100,
         alpha_min_ratio: float | None = None,
         cv: Any = None,
-        scoring: Literal["accuracy", "f1", "auc", "mse"] = "accuracy",
+        scoring: str = "accuracy",
         selection: Literal["min", "1se"] = "min",
         fit_intercept: bool = True,
         standardize: bool = False,
@@ -228,30 +199,32 @@ class SqrtLassoClassifierCV(_SignClassifier):
         refine: Literal["exact"] | None = None,
         relaxed: bool = False,
         solver: Any = "newton",
-        tol: float = 1e-6,
+        tol: float = 1e-8,
         n_jobs: int | None = None,
         random_state: Any = None,
-        verbose: bool | int = False,
+        verbose: Any = False,
     ) -> None:
-        self.alphas = alphas
-        self.alpha_min_ratio = alpha_min_ratio
-        self.cv = cv
-        self.scoring = scoring
-        self.selection = selection
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.penalty_factor = penalty_factor
-        self.positive = positive
-        self.rank = rank
-        self.sketch = sketch
-        self.radius = radius
-        self.refine = refine
-        self.relaxed = relaxed
-        self.solver = solver
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        super().__init__(
+            alphas=alphas,
+            alpha_min_ratio=alpha_min_ratio,
+            cv=cv,
+            scoring=scoring,
+            selection=selection,
+            fit_intercept=fit_intercept,
+            standardize=standardize,
+            penalty_factor=penalty_factor,
+            positive=positive,
+            rank=rank,
+            sketch=sketch,
+            radius=radius,
+            refine=refine,
+            relaxed=relaxed,
+            solver=solver,
+            tol=tol,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
 
     @reported
     def fit(
@@ -271,14 +244,9 @@ class SqrtLassoClassifierCV(_SignClassifier):
         -------
         SqrtLassoClassifierCV
         """
-        X, y = validate_data(self, X, y, ensure_min_samples=2, **ACCEPTED)
-        check_penalty_factor(self, X.shape[1])
-        Y = self._targets(y)
-        data = prepare(X, Y, sample_weight, self.standardize, drop=False)
-        fits, choices = choose(self, data, y, groups)
-        keep_fits(self, fits, single=False, dtype=X.dtype)
-        keep_choices(self, choices, single=False)
-        self.oof_decision_ = self.__dict__.pop("oof_prediction_")
-        if len(self.classes_) == 2:
-            self.oof_decision_ = self.oof_decision_[:, 0]
+        data, y, dtype = self._prepared(X, y, sample_weight)
+        fits, choices = choose(self, data, y, groups, METRICS)
+        keep_fits(self, fits, single=False, dtype=dtype)
+        decisions = keep_choices(self, choices, single=False)
+        self.oof_decision_ = decisions[:, 0] if len(self.classes_) == 2 else decisions
         return self

@@ -6,12 +6,17 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.estimators.scales import column_scales
+from sketchlasso.estimators.task import Prepared
+from sketchlasso.instances import check_weights
+from sketchlasso.results.models import rows_of
+from sketchlasso.sketch import Sketch
 from sketchlasso.types import FloatArray
 
-__all__ = ["PenaltyScale", "convert_alpha", "pivotal_alpha"]
+__all__ = ["PenaltyScale", "convert_alpha", "penalties", "pivotal_alpha"]
 
 PenaltyScale: TypeAlias = Literal[
     "sketchlasso", "skglm", "pycasso", "statsmodels", "scikit-learn", "celer", "glmnet"
@@ -26,6 +31,7 @@ def pivotal_alpha(
     *,
     slack: float = SLACK,
     failure: float = FAILURE,
+    penalty_factor: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     fit_intercept: bool = True,
 ) -> float:
@@ -48,6 +54,8 @@ def pivotal_alpha(
         Their c.
     failure : float
         Their alpha, the probability of falling short.
+    penalty_factor : array-like of shape (n,), optional
+        Features of factor 0 or inf are not counted: they have no penalty, or no part.
     sample_weight : array-like of shape (m,), optional
     fit_intercept : bool
         Whether columns are taken about their means.
@@ -55,36 +63,67 @@ def pivotal_alpha(
     Returns
     -------
     float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sketchlasso import pivotal_alpha
+    >>> X = np.random.default_rng(0).choice([-1.0, 1.0], size=(100, 1000))
+    >>> round(pivotal_alpha(X, fit_intercept=False), 3)  # 1.1 * Phi^-1(1 - 0.05 / 2000)
+    4.461
     """
     if not (slack > 0 and 0 < failure < 1):
         raise InvalidInputError(
             f"slack={slack!r} and failure={failure!r} were given, but slack > 0 and a probability "
-            "strictly between 0 and 1 are accepted."
+            "strictly between 0 and 1 are accepted; pass such."
         )
-    m, n = X.shape
-    weights = np.ones(m) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    size = float(column_scales(X, weights, fit_intercept).max(initial=0.0))
-    return slack * float(norm.ppf(1.0 - failure / (2 * n))) * size
+    entries = rows_of(X)
+    m = entries.shape[0]
+    weights = np.ones(m) if sample_weight is None else check_weights(sample_weight, m)
+    scales = column_scales(entries, weights, fit_intercept)
+    return slack * _outweighing(scales, penalty_factor, failure)
 
 
-def column_scales(X: Any, weights: FloatArray, centred: bool = True) -> FloatArray:
-    """Root mean squares (n,) of the columns of X, about their means where `centred`."""
-    total = weights.sum()
-    dense = isinstance(X, np.ndarray)
-    squares = (np.square(X) if dense else X.multiply(X)).T @ weights / total
-    if not centred:
-        return np.sqrt(squares)
-    means = X.T @ weights / total
-    if not dense:
-        # Few entries differ from zero: cancellation is harmless for them.
-        return np.sqrt(np.maximum(squares - means**2, 0.0))
-    return np.sqrt(weights @ (X - means) ** 2 / total)
+def _outweighing(scales: FloatArray, penalty_factor: ArrayLike | None, failure: float) -> float:
+    """Quantile of the largest of the correlations with pure noise, columns of sizes `scales`."""
+    if penalty_factor is not None:
+        factor = np.asarray(penalty_factor, dtype=np.float64)
+        scales = scales[(factor > 0) & np.isfinite(factor)]
+    if scales.size == 0:
+        return 0.0
+    return -float(ndtri(failure / (2 * scales.size))) * float(scales.max())
+
+
+def penalties(estimator: Any, data: Prepared) -> FloatArray:
+    """The penalty of every response (t,) that `alpha` of an estimator asks for."""
+    alpha, t = estimator.alpha, data.Y.shape[1]
+    if isinstance(alpha, str):
+        if alpha != "pivotal":
+            raise InvalidInputError(
+                f"alpha={alpha!r} was given, but 'pivotal' or a number >= 0 is accepted; pass one "
+                "of them."
+            )
+        weights = np.ones(len(data.Y)) if data.weights is None else data.weights
+        scales = column_scales(data.X, weights, estimator.fit_intercept)
+        if isinstance(estimator.sketch, Sketch) and estimator.sketch.column_scales is not None:
+            scales = scales / estimator.sketch.column_scales
+        return np.full(t, SLACK * _outweighing(scales, estimator.penalty_factor, FAILURE))
+    try:
+        values = np.atleast_1d(np.asarray(alpha, dtype=np.float64))
+    except (TypeError, ValueError):
+        values = np.array([np.nan])
+    if values.shape not in ((1,), (t,)) or not np.isfinite(values).all() or (values < 0).any():
+        raise InvalidInputError(
+            f"alpha={alpha!r} was given, but a finite number >= 0, or one for each of the {t} "
+            "targets, is accepted; pass one of them, or 'pivotal'."
+        )
+    return np.broadcast_to(values, (t,))
 
 
 def convert_alpha(
     alpha: ArrayLike,
     *,
-    n_samples: int,
+    n_samples: float,
     source: PenaltyScale = "sketchlasso",
     target: PenaltyScale = "scikit-learn",
     residual_norm: ArrayLike | None = None,
@@ -110,7 +149,7 @@ def convert_alpha(
     ----------
     alpha : float or array-like
         In the units of `source`.
-    n_samples : int
+    n_samples : float
         Number m of samples; with sample weights, their sum.
     source, target : str
         Packages, as in the table.
@@ -132,9 +171,14 @@ def convert_alpha(
     for name, value in (("source", source), ("target", target)):
         if value not in get_args(PenaltyScale):
             known = ", ".join(map(repr, get_args(PenaltyScale)))
-            raise InvalidInputError(f"{name}={value!r} was given, but one of {known} is accepted.")
-    if n_samples <= 0:
-        raise InvalidInputError(f"n_samples={n_samples!r} was given, but it must be positive.")
+            raise InvalidInputError(
+                f"{name}={value!r} was given, but one of {known} is accepted; pass one of them."
+            )
+    if not n_samples > 0:
+        raise InvalidInputError(
+            f"n_samples={n_samples!r} was given, but a positive number is accepted; pass the "
+            "number of samples, or the sum of their weights."
+        )
     values = np.asarray(alpha, dtype=np.float64)
     result = values * _unit(source, n_samples, residual_norm)
     result = result / _unit(target, n_samples, residual_norm)

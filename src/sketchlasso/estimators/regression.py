@@ -2,32 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import validate_data
 
-from sketchlasso.errors import InvalidInputError
-from sketchlasso.estimators.base import (
-    ACCEPTED,
-    LinearModelMixin,
-    ResponseFit,
-    check_penalty_factor,
-    fit_response,
-    keep_fits,
-)
+from sketchlasso.estimators.base import ACCEPTED, LinearModel, keep_fits
 from sketchlasso.estimators.callbacks import CallbackSupport, reported
-from sketchlasso.estimators.penalty import pivotal_alpha
+from sketchlasso.estimators.parameters import PenaltySearch, SinglePenalty, check_parameters
 from sketchlasso.estimators.selection import choose, keep_choices
-from sketchlasso.estimators.task import Prepared, prepare, sketches
+from sketchlasso.estimators.single import fit_responses
+from sketchlasso.estimators.task import prepare
 from sketchlasso.types import FloatArray
 
 __all__ = ["SqrtLasso", "SqrtLassoCV"]
 
+METRICS = ("mse", "mae", "r2")
 
-class SqrtLasso(CallbackSupport, MultiOutputMixin, RegressorMixin, LinearModelMixin):
+
+class _Regressor(CallbackSupport, MultiOutputMixin, RegressorMixin, LinearModel):
+    """Predictions by linear functions."""
+
+    def predict(self, X: Any) -> FloatArray:
+        """Predict targets.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_targets)
+        """
+        return self._linear(X)
+
+    def _validated(self, X: Any, y: Any) -> tuple[Any, Any]:
+        X, y = validate_data(
+            self, X, y, multi_output=True, y_numeric=True, ensure_min_samples=2, **ACCEPTED
+        )
+        check_parameters(self, X.shape[1])
+        return X, y
+
+
+class SqrtLasso(_Regressor, SinglePenalty):
     """Square-root LASSO with one penalty, on a sketch of the data or on the data themselves.
 
     ::
@@ -64,7 +83,8 @@ class SqrtLasso(CallbackSupport, MultiOutputMixin, RegressorMixin, LinearModelMi
     solver : str
         See :func:`solve`.
     tol : float
-        Relative duality gap, on the sketch or on the full data.
+        Relative duality gap, on the sketch or on the full data; at least 1e-6 on sketches in
+        single precision, which cannot prove a smaller one.
     n_jobs : int, optional
         Threads; all by default.
     random_state : int, RandomState or None
@@ -105,41 +125,6 @@ class SqrtLasso(CallbackSupport, MultiOutputMixin, RegressorMixin, LinearModelMi
     array([0, 1])
     """
 
-    def __init__(
-        self,
-        alpha: float | ArrayLike | Literal["pivotal"] = "pivotal",
-        *,
-        fit_intercept: bool = True,
-        standardize: bool = False,
-        penalty_factor: ArrayLike | None = None,
-        positive: bool = False,
-        rank: int = 50,
-        sketch: Any = "auto",
-        radius: Any = None,
-        refine: Literal["exact"] | None = None,
-        relaxed: bool = False,
-        solver: Any = "newton",
-        tol: float = 1e-6,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: bool | int = False,
-    ) -> None:
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.penalty_factor = penalty_factor
-        self.positive = positive
-        self.rank = rank
-        self.sketch = sketch
-        self.radius = radius
-        self.refine = refine
-        self.relaxed = relaxed
-        self.solver = solver
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
     @reported
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> SqrtLasso:
         """Fit the model.
@@ -154,58 +139,14 @@ class SqrtLasso(CallbackSupport, MultiOutputMixin, RegressorMixin, LinearModelMi
         -------
         SqrtLasso
         """
-        X, y = validate_data(
-            self, X, y, multi_output=True, y_numeric=True, ensure_min_samples=2, **ACCEPTED
-        )
-        check_penalty_factor(self, X.shape[1])
-        data = prepare(X, y, sample_weight, self.standardize)
-        alphas = penalties(self.alpha, data, self.fit_intercept)
-        fits: list[ResponseFit] = []
-        self.sketch_ = None
-        for columns, own in sketches(self, data):
-            self.sketch_ = own if not fits else self.sketch_
-            same = np.all(alphas[columns] == alphas[columns[0]])
-            for part in [columns] if same else np.split(columns, len(columns)):
-                level = alphas[part[:1]]
-                fits.append(fit_response(self, data, part, own, level, self.radius))
+        X, y = self._validated(X, y)
+        data = prepare(self, X, y, sample_weight)
+        fits, self.sketch_ = fit_responses(self, data)
         keep_fits(self, fits, single=np.ndim(y) == 1, dtype=X.dtype)
         return self
 
-    def predict(self, X: Any) -> FloatArray:
-        """Predict targets.
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_targets)
-        """
-        return self._linear(X)
-
-
-def penalties(alpha: Any, data: Prepared, fit_intercept: bool) -> FloatArray:
-    """The penalty of every response (t,)."""
-    t = data.Y.shape[1]
-    if isinstance(alpha, str):
-        if alpha != "pivotal":
-            raise InvalidInputError(
-                f"alpha={alpha!r} was given, but 'pivotal' or a number >= 0 is accepted; pass one "
-                "of them."
-            )
-        level = pivotal_alpha(data.X, sample_weight=data.weights, fit_intercept=fit_intercept)
-        return np.full(t, level)
-    values = np.atleast_1d(np.asarray(alpha, dtype=np.float64))
-    if values.shape not in ((1,), (t,)) or not np.isfinite(values).all() or (values < 0).any():
-        raise InvalidInputError(
-            f"alpha={alpha!r} was given, but a finite number >= 0, or one for each of the {t} "
-            "targets, is accepted; pass one of them, or 'pivotal'."
-        )
-    return np.broadcast_to(values, (t,))
-
-
-class SqrtLassoCV(CallbackSupport, MultiOutputMixin, RegressorMixin, LinearModelMixin):
+class SqrtLassoCV(_Regressor, PenaltySearch):
     """Square-root LASSO with penalty and radius chosen by cross-validation.
 
     Every target has its own penalty. No response of a held-out row shapes the model it is
@@ -260,49 +201,6 @@ class SqrtLassoCV(CallbackSupport, MultiOutputMixin, RegressorMixin, LinearModel
     True
     """
 
-    def __init__(
-        self,
-        *,
-        alphas: int | ArrayLike = 100,
-        alpha_min_ratio: float | None = None,
-        cv: Any = None,
-        scoring: Literal["mse", "mae", "r2"] = "mse",
-        selection: Literal["min", "1se"] = "min",
-        fit_intercept: bool = True,
-        standardize: bool = False,
-        penalty_factor: ArrayLike | None = None,
-        positive: bool = False,
-        rank: int = 50,
-        sketch: Any = "auto",
-        radius: Any = None,
-        refine: Literal["exact"] | None = None,
-        relaxed: bool = False,
-        solver: Any = "newton",
-        tol: float = 1e-6,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: bool | int = False,
-    ) -> None:
-        self.alphas = alphas
-        self.alpha_min_ratio = alpha_min_ratio
-        self.cv = cv
-        self.scoring = scoring
-        self.selection = selection
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.penalty_factor = penalty_factor
-        self.positive = positive
-        self.rank = rank
-        self.sketch = sketch
-        self.radius = radius
-        self.refine = refine
-        self.relaxed = relaxed
-        self.solver = solver
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
     @reported
     def fit(
         self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: Any = None
@@ -322,27 +220,10 @@ class SqrtLassoCV(CallbackSupport, MultiOutputMixin, RegressorMixin, LinearModel
         -------
         SqrtLassoCV
         """
-        X, y = validate_data(
-            self, X, y, multi_output=True, y_numeric=True, ensure_min_samples=2, **ACCEPTED
-        )
-        check_penalty_factor(self, X.shape[1])
-        data = prepare(X, y, sample_weight, self.standardize, drop=False)
-        target = data.Y[:, 0] if data.Y.shape[1] == 1 else None
-        fits, choices = choose(self, data, target, groups)
+        X, y = self._validated(X, y)
+        data = prepare(self, X, y, sample_weight)
+        fits, choices = choose(self, data, y if np.ndim(y) == 1 else None, groups, METRICS)
         single = np.ndim(y) == 1
         keep_fits(self, fits, single=single, dtype=X.dtype)
-        keep_choices(self, choices, single)
+        self.oof_prediction_ = keep_choices(self, choices, single=single)
         return self
-
-    def predict(self, X: Any) -> FloatArray:
-        """Predict targets.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_targets)
-        """
-        return self._linear(X)

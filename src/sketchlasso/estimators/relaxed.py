@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from scipy import optimize, sparse
 
 from sketchlasso.errors import InaccurateWarning
+from sketchlasso.estimators.warn import warn_user
 from sketchlasso.types import FloatArray
 
 __all__ = ["refit_on_support"]
@@ -34,12 +34,12 @@ def refit_on_support(
     mean = float(weights @ y / weights.sum()) if fit_intercept else 0.0
     if support.size == 0:
         return np.zeros_like(coef), mean
-    if support.size >= len(y):
-        warnings.warn(
-            f"{support.size} features were selected from {len(y)} rows, so the relaxed fit would "
+    rows = int(np.count_nonzero(weights))
+    if support.size + fit_intercept >= rows:
+        warn_user(
+            f"{support.size} features were selected from {rows} rows, so the relaxed fit would "
             "interpolate; the penalised coefficients are kept. Use a larger penalty.",
             InaccurateWarning,
-            stacklevel=4,
         )
         support_coef = coef[support]
         columns = _columns(data.X, support)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
+from sklearn.model_selection import check_cv
 
 from sketchlasso.errors import GridEdgeWarning, InvalidInputError
 from sketchlasso.estimators.base import ResponseFit, fit_response
 from sketchlasso.estimators.task import Prepared, settings_of, sketches
-from sketchlasso.instances import splitter_rows
+from sketchlasso.estimators.warn import warn_user
+from sketchlasso.instances import RowSet, RowSets, splitter_rows
 from sketchlasso.results import Choice, CrossValidation, cross_validate
 from sketchlasso.sketch import Sketch
 from sketchlasso.types import FloatArray, IntArray
@@ -30,9 +32,11 @@ class Chosen:
     used, best, one_standard_error : Choice
     alphas : ndarray of shape (n_alphas,)
     mse, scores, n_nonzero : ndarray of shape (n_alphas, n_folds)
-    predictions : ndarray of shape (r,)
-        Out of fold, at the penalty used.
+    predictions : ndarray of shape (m,)
+        Out of fold, at the penalty used; NaN for rows never held out.
     sketch : Sketch or None
+    column : int
+        Which response.
     """
 
     used: Choice
@@ -44,19 +48,31 @@ class Chosen:
     n_nonzero: IntArray
     predictions: FloatArray
     sketch: Sketch | None
+    column: int
 
 
 def choose(
-    estimator: Any, data: Prepared, target: Any, groups: Any
+    estimator: Any, data: Prepared, target: Any, groups: Any, metrics: tuple[str, ...]
 ) -> tuple[list[ResponseFit], list[Chosen]]:
-    """Cross-validate every response and fit it at its choice on all rows."""
-    if estimator.selection not in ("min", "1se"):
+    """Cross-validate every response and fit it at its choice on all rows.
+
+    Parameters
+    ----------
+    estimator : estimator
+    data : Prepared
+    target : array-like of shape (m,) or None
+        What splitters may stratify by, for all rows of the user's.
+    groups : array-like of shape (m,) or None
+    metrics : tuple of str
+        What `scoring` may name.
+    """
+    scoring: Any = estimator.scoring
+    if scoring not in metrics:
         raise InvalidInputError(
-            f"selection={estimator.selection!r} was given, but 'min' or '1se' is accepted; pass "
-            "one of them."
+            f"scoring={scoring!r} was given, but one of {', '.join(map(repr, metrics))} is "
+            "accepted; pass one of them."
         )
-    cv = FOLDS if estimator.cv is None else estimator.cv
-    rows = splitter_rows(cv, len(data.Y), target, groups)
+    rows = _folds(estimator.cv, data, target, groups, is_classifier(estimator))
     fits, choices = [], []
     for columns, sketch in sketches(estimator, data):
         found = cross_validate(
@@ -64,7 +80,7 @@ def choose(
             data.X,
             data.Y[:, columns],
             cv=rows,
-            metrics=tuple(dict.fromkeys((estimator.scoring, "mse"))),
+            metrics=tuple(dict.fromkeys((scoring, "mse"))),
             alphas=estimator.alphas,
             alpha_min_ratio=estimator.alpha_min_ratio,
             radii=estimator.radius if sketch is not None else None,
@@ -74,10 +90,10 @@ def choose(
             penalty_factor=estimator.penalty_factor,
             nonnegative=estimator.positive,
             solver=estimator.solver,
-            settings=settings_of(estimator),
+            settings=settings_of(estimator, sketch),
         )
         for place, column in enumerate(columns):
-            chosen = _chosen(estimator, found, place, sketch)
+            chosen = _chosen(estimator, scoring, found, place, sketch, data, int(column))
             choices.append(chosen)
             fits.append(
                 fit_response(
@@ -92,52 +108,94 @@ def choose(
     return fits, choices
 
 
-def _chosen(estimator: Any, found: CrossValidation, response: int, sketch: Sketch | None) -> Chosen:
-    best = found.best(estimator.scoring, response)
-    careful = found.best(estimator.scoring, response, rule="1se")
+def _folds(cv: Any, data: Prepared, target: Any, groups: Any, stratified: bool) -> RowSets:
+    """Folds of all rows of the user's, less those that have no weight and were dropped."""
+    m = data.n_given
+    if cv is None or isinstance(cv, int | np.integer):
+        # As scikit-learn does it: folds of a classifier keep the shares of the classes.
+        cv = check_cv(FOLDS if cv is None else cv, target, classifier=stratified)
+    rows = splitter_rows(cv, m, target, groups)
+    if len(data.rows) == m:
+        return rows
+    place = np.full(m, -1)
+    place[data.rows] = np.arange(len(data.rows))
+
+    def kept(numbers: IntArray) -> IntArray:
+        found = place[numbers]
+        return found[found >= 0]
+
+    sets = tuple(
+        RowSet(
+            kept(fold.removed),
+            kept(fold.test),
+            None if fold.weights is None else fold.weights[data.rows],
+        )
+        for fold in rows
+    )
+    judged = tuple(fold for fold in sets if len(fold.test))
+    if not judged or any(len(fold.removed) == len(data.rows) for fold in judged):
+        raise InvalidInputError(
+            "sample_weight is zero on every row that a fold trains on or is judged by, but both "
+            "are needed; give weight to more rows, or use fewer folds."
+        )
+    return RowSets(len(data.rows), judged)
+
+
+def _chosen(
+    estimator: Any,
+    scoring: Any,
+    found: CrossValidation,
+    response: int,
+    sketch: Sketch | None,
+    data: Prepared,
+    column: int,
+) -> Chosen:
+    best = found.best(scoring, response)
+    careful = found.best(scoring, response, rule="1se")
     used = best if estimator.selection == "min" else careful
     alphas = found.alphas[response, best.radius_index]
-    _warn_at_the_edge(best, alphas, estimator.alphas)
+    if np.ptp(data.Y[:, column]) > 0:
+        _warn_at_the_edge(best, alphas, isinstance(estimator.alphas, int | np.integer))
     at = (response, best.radius_index)
+    predictions = np.full(data.n_given, np.nan)
+    predictions[data.rows] = found.predictions[:, response, used.radius_index, used.alpha_index]
     return Chosen(
         used=used,
         best=best,
         one_standard_error=careful,
         alphas=alphas,
         mse=found.scores["mse"][:, *at].T,
-        scores=found.scores[estimator.scoring][:, *at].T,
+        scores=found.scores[scoring][:, *at].T,
         n_nonzero=found.n_nonzero[:, *at].T,
-        predictions=found.predictions[:, response, used.radius_index, used.alpha_index],
+        predictions=predictions,
         sketch=sketch,
+        column=column,
     )
 
 
-def _warn_at_the_edge(best: Choice, alphas: FloatArray, asked: Any) -> None:
-    if len(alphas) < 3:
+def _warn_at_the_edge(best: Choice, alphas: FloatArray, automatic: bool) -> None:
+    """Warn where the grid ends at the best penalty; a grid of one or two has no inside."""
+    if len(alphas) < 3 or 0 < best.alpha_index < len(alphas) - 1:
         return
-    if best.alpha_index == len(alphas) - 1:
-        remedy = (
-            "lower alpha_min_ratio"
-            if isinstance(asked, int | np.integer)
-            else "add smaller penalties"
-        )
-        warnings.warn(
-            f"the best penalty, {best.alpha:.3g}, is the smallest of the grid, so a smaller one "
-            f"may be better; {remedy}.",
-            GridEdgeWarning,
-            stacklevel=6,
-        )
-    elif best.alpha_index == 0:
-        warnings.warn(
-            f"the best penalty, {best.alpha:.3g}, is the largest of the grid: no feature predicts "
-            "better than the mean does.",
-            GridEdgeWarning,
-            stacklevel=6,
-        )
+    if best.alpha_index > 0:
+        remedy = "lower alpha_min_ratio" if automatic else "add smaller penalties"
+        told = f"the smallest of the grid, so a smaller one may be better; {remedy}"
+    elif automatic:
+        told = "the largest of the grid: no feature predicts better than the mean does"
+    else:
+        told = "the largest of the grid, so a larger one may be better; add larger penalties"
+    warn_user(f"the best penalty, {best.alpha:.3g}, is {told}.", GridEdgeWarning)
 
 
-def keep_choices(estimator: Any, choices: list[Chosen], single: bool) -> None:
-    """Write the attributes that tell of the search."""
+def keep_choices(estimator: Any, choices: list[Chosen], single: bool) -> FloatArray:
+    """Write the attributes that tell of the search; return the out-of-fold predictions.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,) or (n_samples, n_targets)
+    """
+    estimator.sketch_ = choices[0].sketch
+    choices = sorted(choices, key=lambda chosen: chosen.column)
 
     def each(values: list[Any]) -> Any:
         return values[0] if single else np.array(values)
@@ -149,5 +207,4 @@ def keep_choices(estimator: Any, choices: list[Chosen], single: bool) -> None:
     estimator.score_path_ = each([chosen.scores for chosen in choices])
     estimator.n_nonzero_path_ = each([chosen.n_nonzero for chosen in choices])
     predictions = np.column_stack([chosen.predictions for chosen in choices])
-    estimator.oof_prediction_ = predictions[:, 0] if single else predictions
-    estimator.sketch_ = choices[0].sketch
+    return predictions[:, 0] if single else predictions

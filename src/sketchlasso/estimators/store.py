@@ -39,6 +39,7 @@ NUMBERS = (
     "alphas_",
     "mse_path_",
     "score_path_",
+    "n_nonzero_path_",
     "oof_prediction_",
     "oof_decision_",
 )

@@ -11,11 +11,11 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight
 
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.estimators.penalty import column_scales
 from sketchlasso.estimators.progress import progress_callback
+from sketchlasso.estimators.scales import column_scales, divide_columns
+from sketchlasso.instances import check_weights
 from sketchlasso.sketch import Sketch, extend_sketch
 from sketchlasso.sketch import sketch as make_sketch
 from sketchlasso.solve import Settings
@@ -25,6 +25,8 @@ __all__ = ["Prepared", "automatic_method", "prepare", "settings_of", "sketches"]
 
 # Up to this smaller side the full problem is as cheap as a sketch of it, and exact.
 EXACT_BELOW = 500
+# Products with factors in single precision cannot prove a smaller gap.
+SINGLE_PRECISION_TOL = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +43,8 @@ class Prepared:
         Their numbers in the user's X.
     scales : ndarray of shape (n,) or None
         What standardisation divided by.
+    n_given : int
+        Rows of the user's X.
     """
 
     X: Any
@@ -48,62 +52,57 @@ class Prepared:
     weights: FloatArray | None
     rows: IntArray
     scales: FloatArray | None
+    n_given: int
 
     def to_original(self, coef: FloatArray) -> FloatArray:
         """Coefficients (..., n) on the scale of the user's X."""
         return coef if self.scales is None else coef / self.scales
 
 
-def prepare(
-    X: Any,
-    y: ArrayLike,
-    sample_weight: ArrayLike | None,
-    standardize: bool,
-    *,
-    drop: bool = True,
-) -> Prepared:
+def prepare(estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Prepared:
     """Drop rows without weight, and divide columns by their standard deviations if asked.
 
-    Weighted sums are used throughout, so that a row of weight 2 is a row given twice. Without
-    `drop` all rows stay, for splitters that were made for them.
+    Weighted sums are used throughout, so that a row of weight 2 is a row given twice. With a
+    ready sketch, which is of all rows, all rows stay.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : ndarray or sparse matrix of shape (m, n)
+    y : array-like of shape (m,) or (m, t)
+    sample_weight : array-like of shape (m,) or None
     """
     Y = np.asarray(y, dtype=np.float64)
     Y = Y[:, None] if Y.ndim == 1 else Y
-    rows, weights = np.arange(len(Y)), None
+    given = len(Y)
+    rows, weights = np.arange(given), None
     if sample_weight is not None:
-        weights = np.asarray(_check_sample_weight(sample_weight, X, ensure_non_negative=True))
+        weights = check_weights(sample_weight, given)
         if not (weights > 0).any():
-            raise InvalidInputError("sample_weight is zero on every row; give weight to some.")
-        rows = np.flatnonzero(weights) if drop else rows
-        weights = weights[rows].astype(np.float64)
+            raise InvalidInputError(
+                "sample_weight is zero on every row, but a fit needs rows; give weight to some."
+            )
+        if not isinstance(estimator.sketch, Sketch):
+            rows = np.flatnonzero(weights)
+        weights = None if np.all(weights[rows] == 1.0) else weights[rows]
     stored: Any = X
     entries: Any = sparse.csr_array(stored) if sparse.issparse(X) else X
-    if len(rows) < len(Y):
+    if len(rows) < given:
         entries, Y = entries[rows], Y[rows]
     scales = None
-    if standardize:
-        given = np.ones(len(rows)) if weights is None else weights
-        scales = column_scales(entries, given, centred=True)
+    if estimator.standardize:
+        scales = column_scales(entries, np.ones(len(rows)) if weights is None else weights)
         scales = np.where(scales > 0, scales, 1.0)
-        entries = _divided(entries, scales)
-    if weights is not None and np.all(weights == 1.0):
-        weights = None
-    return Prepared(entries, Y, weights, rows, scales)
+        entries = divide_columns(entries, scales)
+    return Prepared(entries, Y, weights, rows, scales, given)
 
 
-def _divided(X: Any, scales: FloatArray) -> Any:
-    if isinstance(X, np.ndarray):
-        return (X / scales).astype(X.dtype, copy=False)
-    scaled = X.copy()
-    scaled.data = (scaled.data / scales[scaled.indices]).astype(X.dtype, copy=False)
-    return scaled
-
-
-def settings_of(estimator: Any) -> Settings:
-    """Tolerance, threads and progress of an estimator."""
+def settings_of(estimator: Any, sketch: Sketch | None) -> Settings:
+    """Tolerance, threads and progress of an estimator, for fits on a sketch or without."""
     jobs = -1 if estimator.n_jobs is None else estimator.n_jobs
+    single = sketch is not None and sketch.dtype == np.float32
     return Settings(
-        tol=estimator.tol,
+        tol=max(float(estimator.tol), SINGLE_PRECISION_TOL if single else 0.0),
         n_threads=max(1, effective_n_jobs(jobs)),
         callback=progress_callback(estimator.verbose),
     )
@@ -112,51 +111,58 @@ def settings_of(estimator: Any) -> Settings:
 def sketches(estimator: Any, data: Prepared) -> Iterator[tuple[IntArray, Sketch | None]]:
     """The sketch of every response: columns of Y, and the sketch they are fitted on.
 
-    Responses share the directions that do not know them, and each has its own of those that do.
+    Responses share the directions that do not know them, and each has its own of those that
+    do. Constant responses, where an intercept says all, need none.
     """
-    t = data.Y.shape[1]
-    everything = np.arange(t)
-    chosen = estimator.sketch
-    if isinstance(chosen, Sketch):
-        _check_ready(chosen, data)
-        yield everything, chosen
+    constant = np.zeros(data.Y.shape[1], dtype=bool)
+    if estimator.fit_intercept:
+        used = data.Y if data.weights is None else data.Y[data.weights > 0]
+        constant = np.all(used == used[:1], axis=0)
+    columns = np.flatnonzero(~constant)
+    if isinstance(estimator.sketch, Sketch):
+        _check_ready(estimator.sketch, data)
+    if len(columns):
+        yield from _sketches(estimator, data, columns)
+    if constant.any():
+        yield np.flatnonzero(constant), None
+
+
+def _sketches(
+    estimator: Any, data: Prepared, columns: IntArray
+) -> Iterator[tuple[IntArray, Sketch | None]]:
+    if isinstance(estimator.sketch, Sketch):
+        yield columns, estimator.sketch
         return
     method: Any = _method(estimator, data.X.shape)
     if method is None:
-        yield everything, None
+        yield columns, None
         return
     options: dict[str, Any] = {
         "center": bool(estimator.fit_intercept),
         "random_state": check_random_state(estimator.random_state),
     }
     if method != "exact":
-        options["rank"] = min(estimator.rank, *data.X.shape)
-    if method != "response":
-        yield everything, make_sketch(data.X, method=method, **options)
+        options["rank"] = min(int(estimator.rank), *data.X.shape)
+    target = data.Y[:, columns[0]] if method == "response" else None
+    first = make_sketch(data.X, target, method=method, **options)
+    if first.response_rank == 0:
+        yield columns, first
         return
-    first = make_sketch(data.X, data.Y[:, 0], method=method, **options)
-    yield everything[:1], first
-    for response in range(1, t):
-        if first.response_rank == 0:
-            yield everything[response : response + 1], first
-            continue
+    yield columns[:1], first
+    for column in columns[1:]:
         own = extend_sketch(
             first,
             data.X,
-            data.Y[:, response],
+            data.Y[:, column],
             directions=first.response_rank,
             random_state=first.seed,
         )
-        yield everything[response : response + 1], own
+        yield np.array([column]), own
 
 
 def _method(estimator: Any, shape: tuple[int, int]) -> str | None:
     """The sketching method that the parameters ask for; None for no sketch at all."""
-    chosen, rank = estimator.sketch, estimator.rank
-    if not isinstance(rank, int | np.integer) or isinstance(rank, bool) or rank < 1:
-        raise InvalidInputError(
-            f"rank={rank!r} was given, but an integer >= 1 is accepted; pass one."
-        )
+    chosen = estimator.sketch
     if chosen is None:
         return None
     if not isinstance(chosen, str):
@@ -166,7 +172,7 @@ def _method(estimator: Any, shape: tuple[int, int]) -> str | None:
         )
     if chosen != "auto":
         return chosen
-    return automatic_method(shape, int(rank), robust=estimator.radius is not None)
+    return automatic_method(shape, int(estimator.rank), robust=estimator.radius is not None)
 
 
 def automatic_method(shape: tuple[int, int], rank: int, *, robust: bool = False) -> str | None:
@@ -194,9 +200,8 @@ def automatic_method(shape: tuple[int, int], rank: int, *, robust: bool = False)
 def _check_ready(sketch: Sketch, data: Prepared) -> None:
     if sketch.shape != data.X.shape:
         raise InvalidInputError(
-            f"X has shape {data.X.shape} (rows of weight 0 left out), but the sketch given is of a "
-            f"matrix of shape {sketch.shape}; pass the X that was sketched, or let the estimator "
-            "sketch."
+            f"X has shape {data.X.shape}, but the sketch given is of a matrix of shape "
+            f"{sketch.shape}; pass the X that was sketched, or let the estimator sketch."
         )
     if data.scales is not None:
         raise InvalidInputError(

@@ -6,17 +6,21 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.base import ACCEPTED
+from sketchlasso.estimators.callbacks import CallbackSupport, reported
 from sketchlasso.sketch import Sketch, sketch
 from sketchlasso.types import FloatArray
 
 __all__ = ["SketchTransformer"]
 
 
-class SketchTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SketchTransformer(
+    CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """Rows of X by their coordinates in a sketch, X ~ Q P'.
 
     Parameters
@@ -68,6 +72,7 @@ class SketchTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
+    @reported
     def fit(self, X: Any, y: Any = None) -> SketchTransformer:
         """Sketch X.
 
@@ -132,8 +137,15 @@ class SketchTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         ndarray of shape (n_samples, n_features)
         """
         check_is_fitted(self)
-        rows: FloatArray = np.asarray(X) @ self.components_
+        X = check_array(X, dtype=ACCEPTED["dtype"])
+        if X.shape[1] != self.sketch_.rank:
+            raise InvalidInputError(
+                f"X has {X.shape[1]} columns, but the sketch has {self.sketch_.rank} coordinates; "
+                "pass what transform returned."
+            )
+        rows: FloatArray = X @ self.components_
         transform = self.sketch_.transform
         if transform.scales is not None:
             rows = rows * transform.scales
-        return rows if transform.means is None else rows + transform.means
+        rows = rows if transform.means is None else rows + transform.means
+        return rows.astype(X.dtype, copy=False)

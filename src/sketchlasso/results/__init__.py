@@ -1,5 +1,6 @@
 """From solved batches to what the user asked for: scores, choices, influence, tables."""
 
+from sketchlasso.results.comparison import Comparison, compare
 from sketchlasso.results.cross_validation import Choice, CrossValidation, cross_validate
 from sketchlasso.results.full_data import FullCertificate, certify
 from sketchlasso.results.leave_one_out import LeaveOneOut, leave_one_out
@@ -11,6 +12,7 @@ from sketchlasso.results.table import tidy_table
 
 __all__ = [
     "Choice",
+    "Comparison",
     "CrossValidation",
     "FullCertificate",
     "LeaveOneOut",
@@ -19,6 +21,7 @@ __all__ = [
     "Path",
     "RadiusPolicy",
     "certify",
+    "compare",
     "cross_validate",
     "leave_one_out",
     "linear_models",

@@ -181,7 +181,8 @@ def _exact_grid(task: Task) -> FloatArray:
     if ratio is None:
         ratio = 1e-2 if m < n else 1e-3
     largest = exact_alpha_max(task.X, task.Y, rows=task.all_rows, **task.options)
-    return alpha_grid(largest, int(task.alphas), ratio)
+    # Where no feature ever enters any penalty does; tiny ones would only cost iterations.
+    return alpha_grid(np.where(largest > 0, largest, 1.0), int(task.alphas), ratio)
 
 
 def full_penalty_factor(

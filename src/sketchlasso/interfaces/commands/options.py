@@ -162,7 +162,7 @@ class ModelOptions:
     ] = "newton"
     tol: Annotated[
         float, typer.Option(rich_help_panel=MODEL, help="Relative duality gap to reach.")
-    ] = 1e-6
+    ] = 1e-8
     threads: Annotated[
         int | None, typer.Option(rich_help_panel=MODEL, help="Threads; all cores by default.")
     ] = None

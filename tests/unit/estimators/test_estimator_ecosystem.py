@@ -1,0 +1,189 @@
+"""Inside pipelines, searches, pickles, workers, routed metadata and callbacks."""
+
+import pickle
+
+import joblib
+import numpy as np
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from sketchlasso import (
+    SketchTransformer,
+    SqrtLasso,
+    SqrtLassoClassifier,
+    SqrtLassoClassifierCV,
+    SqrtLassoCV,
+    sketch,
+)
+
+M, N = 60, 10
+pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
+
+
+def make(seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((M, N))
+    return X, X[:, 0] - 2 * X[:, 3] + 0.5 * rng.standard_normal(M)
+
+
+def models():
+    return [
+        SqrtLasso(alpha=1.0, sketch="response", rank=4, random_state=0),
+        SqrtLassoCV(alphas=5, cv=3),
+        SqrtLassoClassifier(alpha=1.0),
+        SqrtLassoClassifierCV(alphas=5, cv=3),
+    ]
+
+
+def target_for(model, y):
+    return np.where(y > 0, "up", "down") if hasattr(model, "decision_function") else y
+
+
+@pytest.mark.parametrize("model", models(), ids=repr)
+def test_pickled_models_predict_alike(model):
+    X, y = make()
+    model.fit(X, target_for(model, y))
+    back = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(back.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("model", models(), ids=repr)
+def test_clones_fit_alike_and_carry_nothing(model):
+    X, y = make()
+    model.fit(X, target_for(model, y))
+    copy = clone(model)
+    assert not hasattr(copy, "coef_")
+    assert copy.get_params().keys() == model.get_params().keys()
+    np.testing.assert_allclose(copy.fit(X, target_for(model, y)).coef_, model.coef_, atol=1e-10)
+
+
+def test_a_ready_sketch_goes_through_clone_and_pickle():
+    X, y = make()
+    model = SqrtLasso(alpha=1.0, sketch=sketch(X, rank=4, center=True, random_state=0)).fit(X, y)
+    for other in (clone(model).fit(X, y), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_allclose(other.coef_, model.coef_, atol=1e-10)
+
+
+def test_workers_of_joblib_fit_alike():
+    X, y = make()
+    with joblib.parallel_config("threading", n_jobs=2):
+        found = joblib.Parallel()(
+            joblib.delayed(lambda alpha: SqrtLasso(alpha=alpha).fit(X, y).coef_)(alpha)
+            for alpha in (1.0, 2.0)
+        )
+    for alpha, coef in zip((1.0, 2.0), found, strict=True):
+        np.testing.assert_allclose(coef, SqrtLasso(alpha=alpha).fit(X, y).coef_, atol=1e-10)
+
+
+def test_threads_do_not_change_the_answer():
+    X, y = make()
+    options = {"alphas": 8, "sketch": "randomized", "rank": 4, "random_state": 0}
+    alone, many = (SqrtLassoCV(n_jobs=n, **options).fit(X, y) for n in (1, 3))
+    np.testing.assert_allclose(alone.coef_, many.coef_, atol=1e-8)
+
+
+def test_pipelines_and_searches():
+    X, y = make()
+    pipeline = make_pipeline(StandardScaler(), SqrtLasso())
+    search = GridSearchCV(
+        pipeline, {"sqrtlasso__alpha": [0.5, 2.0, "pivotal"], "sqrtlasso__relaxed": [False, True]}
+    ).fit(X, y)
+    assert search.best_score_ > 0.9
+    scores = cross_validate(make_pipeline(SketchTransformer(rank=5, random_state=0), Ridge()), X, y)
+    assert scores["test_score"].shape == (5,)
+    classes = GridSearchCV(SqrtLassoClassifier(), {"alpha": [0.5, 2.0]}, scoring="roc_auc")
+    assert classes.fit(X, y > 0).best_score_ > 0.9
+
+
+def test_column_transformer_with_names():
+    pandas = pytest.importorskip("pandas")
+    X, y = make()
+    frame = pandas.DataFrame(X, columns=[f"x{j}" for j in range(N)])
+    frame["colour"] = np.where(np.arange(M) % 2, "red", "blue")
+    columns = ColumnTransformer(
+        [
+            ("thin", SketchTransformer(rank=4, method="response", random_state=0), list(frame)[:N]),
+            ("colour", OneHotEncoder(sparse_output=False), ["colour"]),
+        ]
+    ).set_output(transform="pandas")
+    pipeline = make_pipeline(columns, SqrtLassoCV(alphas=6, cv=3)).fit(frame, y)
+    names = list(pipeline[-1].feature_names_in_)
+    assert names[0] == "thin__sketchtransformer0" and names[-1] == "colour__colour_red"
+    assert pipeline.score(frame, y) > 0.8
+
+
+@pytest.fixture
+def routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+@pytest.mark.usefixtures("routing")
+def test_weights_and_groups_are_routed():
+    X, y = make()
+    rng = np.random.default_rng(1)
+    weights, groups = rng.integers(0, 3, M), np.arange(M) // 6
+    inner = SqrtLassoCV(alphas=5, cv=GroupKFold(3))
+    inner.set_fit_request(sample_weight=True, groups=True)
+    routed = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), inner)
+    routed.fit(X, y, sample_weight=weights, groups=groups)
+    plain = SqrtLassoCV(alphas=5, cv=GroupKFold(3))
+    plain.fit(StandardScaler().fit_transform(X), y, sample_weight=weights, groups=groups)
+    np.testing.assert_allclose(routed[-1].coef_, plain.coef_)
+    search = GridSearchCV(
+        SqrtLasso().set_fit_request(sample_weight=True).set_score_request(sample_weight=True),
+        {"alpha": [1.0, 2.0]},
+        cv=GroupKFold(3),
+    ).fit(X, y, sample_weight=weights, groups=groups)
+    assert search.best_score_ > 0.8
+    for kind in (SqrtLasso, SqrtLassoClassifier):
+        assert hasattr(kind().set_fit_request(sample_weight=True), "fit")
+
+
+class Recorder:
+    """Writes down what an estimator says of its fit."""
+
+    def __init__(self):
+        self.heard = []
+
+    def setup(self, estimator, context):
+        self.heard.append("setup")
+
+    def teardown(self, estimator, context):
+        self.heard.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context, *, X=None, y=None, metadata=None):
+        assert not hasattr(estimator, "n_iter_") and not hasattr(estimator, "sketch_")
+        self.heard.append("begin")
+
+    def on_fit_task_end(self, estimator, context, *, X=None, y=None, metadata=None,
+                        fitted_estimator=None):  # fmt: skip
+        assert hasattr(fitted_estimator, "predict") or hasattr(fitted_estimator, "transform")
+        self.heard.append("end")
+        self.metadata = metadata
+
+
+@pytest.mark.parametrize("model", [*models(), SketchTransformer(rank=4)], ids=repr)
+def test_callbacks_hear_begin_and_end(model):
+    pytest.importorskip("sklearn.callback")
+    X, y = make()
+    recorder = Recorder()
+    weights = {} if isinstance(model, SketchTransformer) else {"sample_weight": np.ones(M)}
+    model.set_callbacks(recorder).fit(X, target_for(model, y), **weights)
+    assert recorder.heard == ["setup", "begin", "end", "teardown"]
+    assert list(recorder.metadata) == list(weights)
+
+
+def test_scikit_learn_s_own_monitor_scores_the_fit():
+    callbacks = pytest.importorskip("sklearn.callback")
+    X, y = make()
+    monitor = callbacks.ScoringMonitor(scoring="r2")
+    model = SqrtLassoCV(alphas=5, cv=3).set_callbacks(monitor).fit(X, y)
+    (entry,) = monitor.get_logs().data
+    assert entry["r2"] == pytest.approx(model.score(X, y))

@@ -1,0 +1,170 @@
+"""Every kind of X and y that users bring, and what comes back of it."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sketchlasso import (
+    SketchTransformer,
+    SqrtLasso,
+    SqrtLassoClassifier,
+    SqrtLassoClassifierCV,
+    SqrtLassoCV,
+)
+
+M, N = 60, 12
+NAMES = [f"gene {j}" for j in range(N)]
+
+
+def make(seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((M, N)) * (rng.random((M, N)) < 0.5)
+    return X, X[:, 0] - 2 * X[:, 3] + 0.5 * rng.standard_normal(M) + 4.0
+
+
+def estimators():
+    return [
+        SqrtLasso(standardize=True),
+        SqrtLasso(sketch="response", rank=6, random_state=0),
+        SqrtLassoCV(alphas=6, cv=3, standardize=True),
+        SqrtLassoClassifier(alpha=1.0),
+        SqrtLassoClassifierCV(alphas=6, cv=3, scoring="auc"),
+    ]
+
+
+def fitted(estimator, X, y):
+    if "Classifier" in type(estimator).__name__:
+        y = np.where(y > np.median(y), "high", "low")
+    return estimator.fit(X, y)
+
+
+def assert_same_predictions(found, wanted):
+    if wanted.dtype.kind == "f":
+        np.testing.assert_allclose(found, wanted, atol=1e-5)
+    else:
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
+@pytest.mark.parametrize("estimator", estimators(), ids=repr)
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_keep_their_feature_names(estimator, library):
+    frames = pytest.importorskip(library)
+    X, y = make()
+    frame = frames.DataFrame({name: X[:, j] for j, name in enumerate(NAMES)})
+    model = fitted(estimator, frame, y)
+    assert list(model.feature_names_in_) == NAMES
+    assert model.n_features_in_ == N
+    from_frame = model.predict(frame)
+    assert_same_predictions(from_frame, fitted(estimator, X, y).predict(X))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_the_transformer_speaks_in_frames(library):
+    frames = pytest.importorskip(library)
+    X, _ = make()
+    frame = frames.DataFrame({name: X[:, j] for j, name in enumerate(NAMES)})
+    transformer = SketchTransformer(rank=4, random_state=0).set_output(transform=library)
+    found = transformer.fit_transform(frame)
+    assert isinstance(found, frames.DataFrame)
+    assert list(found.columns) == [f"sketchtransformer{i}" for i in range(4)]
+    assert list(transformer.get_feature_names_out()) == list(found.columns)
+
+
+def test_the_transformer_goes_there_and_back():
+    X, _ = make()
+    for scale in (False, True):
+        transformer = SketchTransformer(rank=N, scale=scale, method="exact").fit(X)
+        codes = transformer.transform(X)
+        np.testing.assert_allclose(transformer.inverse_transform(codes), X, atol=1e-10)
+    single = SketchTransformer(rank=3, random_state=0).fit(X.astype(np.float32))
+    codes = single.transform(X.astype(np.float32))
+    assert codes.dtype == single.inverse_transform(codes).dtype == np.float32
+
+
+@pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
+@pytest.mark.parametrize("estimator", estimators(), ids=repr)
+def test_single_precision_stays_and_agrees(estimator):
+    X, y = make()
+    double = fitted(estimator, X, y)
+    coef, predicted = double.coef_.copy(), double._linear(X)
+    single = fitted(estimator, X.astype(np.float32), y)
+    assert single.coef_.dtype == np.float32
+    assert np.asarray(single.intercept_).dtype == np.float32
+    assert single._linear(X.astype(np.float32)).dtype == np.float32
+    # A sketch in single precision is solved to a gap of 1e-6, whose root this is.
+    scale = np.abs(coef).max()
+    np.testing.assert_allclose(single.coef_, coef, atol=2e-3 * scale)
+    np.testing.assert_allclose(
+        single._linear(X.astype(np.float32)), predicted, atol=2e-3 * np.ptp(predicted)
+    )
+
+
+def with_long_indices(X):
+    matrix = sparse.csr_array(X)
+    matrix.indices, matrix.indptr = matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)
+    return matrix
+
+
+CONTAINERS = {
+    "csr_array": sparse.csr_array,
+    "csc_array": sparse.csc_array,
+    "csr_matrix": sparse.csr_matrix,
+    "coo_array": sparse.coo_array,
+    "64-bit indices": with_long_indices,
+}
+
+
+@pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
+@pytest.mark.parametrize("estimator", estimators(), ids=repr)
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_sparse_is_dense(estimator, container):
+    X, y = make()
+    dense = fitted(estimator, X, y)
+    coef, predicted = dense.coef_.copy(), dense.predict(X)
+    stored = CONTAINERS[container](X)
+    model = fitted(estimator, stored, y)
+    np.testing.assert_allclose(model.coef_, coef, atol=1e-6 * np.abs(coef).max())
+    assert_same_predictions(model.predict(stored), predicted)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_constant_columns_are_not_blown_up(kind):
+    # 0.1 is no binary fraction: about its mean, rounding leaves a little of the column.
+    X, y = make()
+    X = np.column_stack([X, np.full(M, 0.1), np.zeros(M), np.full(M, 1e6)])
+    model = SqrtLasso(standardize=True).fit(kind(X), y)
+    np.testing.assert_array_equal(model.coef_[N:], 0.0)
+    without = SqrtLasso(standardize=True, alpha=model.alpha_).fit(kind(X[:, :N]), y)
+    np.testing.assert_allclose(model.coef_[:N], without.coef_, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("sketch", [None, "exact", "randomized", "response"])
+@pytest.mark.parametrize("estimator", [SqrtLasso, SqrtLassoCV])
+def test_a_constant_response_has_an_intercept_only(sketch, estimator):
+    X, _ = make()
+    model = estimator(sketch=sketch, rank=5, random_state=0).fit(X, np.full(M, 3.0))
+    np.testing.assert_array_equal(model.coef_, 0.0)
+    assert model.intercept_ == pytest.approx(3.0)
+
+
+@pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
+@pytest.mark.parametrize("estimator", [SqrtLasso, SqrtLassoCV])
+def test_a_constant_response_among_others_keeps_its_place(estimator):
+    X, y = make()
+    Y = np.column_stack([np.full(M, 3.0), y, np.full(M, -1.0)])
+    model = estimator(sketch="response", rank=5, random_state=0).fit(X, Y)
+    np.testing.assert_allclose(model.intercept_[[0, 2]], [3.0, -1.0])
+    assert np.any(model.coef_[1]) and not np.any(model.coef_[[0, 2]])
+
+
+@pytest.mark.parametrize("sketch", [None, "exact"])
+def test_responses_of_shape_m_1_keep_their_axis(sketch):
+    X, y = make()
+    flat = SqrtLasso(sketch=sketch).fit(X, y)
+    column = SqrtLasso(sketch=sketch).fit(X, y[:, None])
+    assert flat.coef_.shape == (N,) and column.coef_.shape == (1, N)
+    assert np.ndim(flat.intercept_) == 0 and column.intercept_.shape == (1,)
+    assert flat.predict(X).shape == (M,) and column.predict(X).shape == (M, 1)
+    assert flat.sparse_coef_.shape == (1, N)
+    np.testing.assert_allclose(column.coef_[0], flat.coef_)

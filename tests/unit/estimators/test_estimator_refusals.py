@@ -1,0 +1,108 @@
+"""What cannot be used is refused in one sentence."""
+
+import numpy as np
+import pytest
+from tests.sentences import refusal
+
+from sketchlasso import (
+    InvalidInputError,
+    SketchTransformer,
+    SqrtLasso,
+    SqrtLassoClassifier,
+    SqrtLassoClassifierCV,
+    SqrtLassoCV,
+    convert_alpha,
+    pivotal_alpha,
+    sketch,
+)
+
+rng = np.random.default_rng(0)
+X, y = rng.standard_normal((30, 6)), rng.standard_normal(30)
+
+EVERYWHERE = [
+    ({"fit_intercept": "yes"}, "True or False"),
+    ({"standardize": 1}, "True or False"),
+    ({"positive": None}, "True or False"),
+    ({"relaxed": "ols"}, "True or False"),
+    ({"rank": 0}, "an integer >= 1"),
+    ({"rank": 2.5}, "an integer >= 1"),
+    ({"rank": True}, "an integer >= 1"),
+    ({"sketch": "magic"}, "method='magic'"),
+    ({"sketch": 3}, "a Sketch or None"),
+    ({"sketch": None, "radius": 1.0}, "no sketch error"),
+    ({"sketch": "exact", "radius": -1.0}, "a number >= 0"),
+    ({"radius": "big"}, "a number >= 0"),
+    ({"refine": "more"}, "None or 'exact'"),
+    ({"solver": "lbfgs"}, "'newton'"),
+    ({"tol": 0.0}, "a positive number"),
+    ({"tol": "small"}, "a positive number"),
+    ({"n_jobs": 0}, "None or an integer other than 0"),
+    ({"verbose": -1}, "an integer >= 0"),
+    ({"penalty_factor": [1.0, 2.0]}, "one factor a feature"),
+    ({"penalty_factor": [1.0, 1.0, 1.0, 1.0, 1.0, -1.0]}, "from 0"),
+]
+
+
+@pytest.mark.parametrize("given, said", EVERYWHERE, ids=lambda value: str(value)[:40])
+def test_parameters_of_every_linear_estimator(given, said):
+    for kind in (SqrtLasso, SqrtLassoCV):
+        assert said in refusal(InvalidInputError, kind(**given).fit, X, y)
+    for kind in (SqrtLassoClassifier, SqrtLassoClassifierCV):
+        assert said in refusal(InvalidInputError, kind(**given).fit, X, y > 0)
+
+
+@pytest.mark.parametrize("alpha", [-1.0, np.nan, np.inf, [1.0, 2.0], "aic", None, object()])
+def test_alpha(alpha):
+    said = refusal(InvalidInputError, SqrtLasso(alpha=alpha).fit, X, y)
+    assert "'pivotal'" in said
+
+
+def test_what_only_searches_have():
+    for kind, target in ((SqrtLassoCV, y), (SqrtLassoClassifierCV, y > 0)):
+        said = refusal(InvalidInputError, kind(selection="best").fit, X, target)
+        assert "'min' or '1se'" in said
+        assert "'mse'" in refusal(InvalidInputError, kind(scoring="loss").fit, X, target)
+        with pytest.raises(InvalidInputError, match="alphas"):
+            kind(alphas=0).fit(X, target)
+        with pytest.raises(InvalidInputError, match="alpha_min_ratio"):
+            kind(alpha_min_ratio=2.0).fit(X, target)
+    assert "'mae'" in refusal(InvalidInputError, SqrtLassoCV(scoring="auc").fit, X, y)
+    train_nothing = [(np.arange(5), np.arange(5, 10))]
+    weights = np.r_[np.zeros(5), np.ones(25)]
+    refusal(InvalidInputError, SqrtLassoCV(cv=train_nothing).fit, X, y, sample_weight=weights)
+
+
+def test_sample_weights():
+    refusal(InvalidInputError, SqrtLasso().fit, X, y, sample_weight=np.zeros(30))
+    for weights in (np.ones(29), -np.ones(30), np.full(30, np.nan)):
+        with pytest.raises(InvalidInputError, match="sample_weight"):
+            SqrtLasso().fit(X, y, sample_weight=weights)
+
+
+def test_ready_sketches():
+    ready = sketch(X[:20], rank=3, random_state=0)
+    assert "(20, 6)" in refusal(InvalidInputError, SqrtLasso(sketch=ready).fit, X, y)
+    ready = sketch(X, rank=3, random_state=0)
+    said = refusal(InvalidInputError, SqrtLasso(sketch=ready, standardize=True).fit, X, y)
+    assert "scale=True" in said
+
+
+def test_one_class():
+    for kind in (SqrtLassoClassifier, SqrtLassoClassifierCV):
+        assert "one class only" in refusal(InvalidInputError, kind().fit, X, np.ones(30))
+    with pytest.raises(ValueError, match="continuous"):
+        SqrtLassoClassifier().fit(X, y)
+
+
+def test_functions_and_the_transformer():
+    refusal(InvalidInputError, convert_alpha, 1.0, n_samples=10, target="spams")
+    refusal(InvalidInputError, convert_alpha, 1.0, n_samples=0, target="pycasso")
+    said = refusal(InvalidInputError, convert_alpha, 1.0, n_samples=10, target="glmnet")
+    assert "residual_norm" in said
+    refusal(InvalidInputError, pivotal_alpha, X, slack=0.0)
+    refusal(InvalidInputError, pivotal_alpha, X, failure=1.0)
+    found = SketchTransformer(rank=3, random_state=0).fit(X)
+    assert "3 coordinates" in refusal(InvalidInputError, found.inverse_transform, X)
+    for rank in (0, "many"):
+        with pytest.raises(InvalidInputError):
+            SketchTransformer(rank=rank).fit(X)

@@ -1,0 +1,126 @@
+"""Penalty and radius by cross-validation: the rules, and what is kept of the search."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GroupKFold, KFold, RepeatedKFold, TimeSeriesSplit
+
+from sketchlasso import GridEdgeWarning, SqrtLasso, SqrtLassoClassifierCV, SqrtLassoCV
+
+M, N = 80, 15
+pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
+
+
+def make(seed=0, noise=1.0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((M, N))
+    return X, X[:, 0] - 2 * X[:, 3] + noise * rng.standard_normal(M)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("method", [None, "response"])
+def test_one_standard_error_is_never_a_smaller_penalty(seed, method):
+    X, y = make(seed)
+    options = {"alphas": 20, "sketch": method, "rank": 8, "random_state": 0}
+    least = SqrtLassoCV(**options).fit(X, y)
+    careful = SqrtLassoCV(**options, selection="1se").fit(X, y)
+    assert careful.alpha_1se_ == least.alpha_1se_ >= least.alpha_min_ == careful.alpha_min_
+    assert least.alpha_ == least.alpha_min_ and careful.alpha_ == careful.alpha_1se_
+    assert np.count_nonzero(careful.coef_) <= np.count_nonzero(least.coef_)
+    # The rule by hand.
+    mean = least.mse_path_.mean(axis=1)
+    error = least.mse_path_.std(axis=1, ddof=1) / np.sqrt(5)
+    best = np.argmin(mean)
+    assert least.alphas_[best] == pytest.approx(least.alpha_min_)
+    assert least.alphas_[np.flatnonzero(mean <= mean[best] + error[best])[0]] == pytest.approx(
+        least.alpha_1se_
+    )
+
+
+def test_what_is_kept_of_the_search():
+    X, y = make()
+    model = SqrtLassoCV(alphas=12, cv=4, scoring="mae").fit(X, y)
+    assert model.alphas_.shape == (12,) and (np.diff(model.alphas_) < 0).all()
+    assert model.mse_path_.shape == model.score_path_.shape == (12, 4)
+    assert model.oof_prediction_.shape == (M,)
+    assert np.isscalar(model.alpha_) or model.alpha_.ndim == 0
+    assert model.n_iter_ >= 1 and model.full_gap_ <= 1e-7 and model.dual_gap_ >= 0
+    chosen = int(np.flatnonzero(model.alphas_ == model.alpha_)[0])
+    for fold, (train, test) in enumerate(KFold(4).split(X)):
+        alone = SqrtLasso(alpha=model.alpha_, sketch=None).fit(X[train], y[train])
+        predicted = alone.predict(X[test])
+        np.testing.assert_allclose(model.oof_prediction_[test], predicted, atol=1e-4)
+        assert model.mse_path_[chosen, fold] == pytest.approx(
+            np.mean((y[test] - predicted) ** 2), rel=1e-3
+        )
+        assert model.score_path_[chosen, fold] == pytest.approx(
+            np.mean(np.abs(y[test] - predicted)), rel=1e-3
+        )
+    final = SqrtLasso(alpha=model.alpha_, sketch=None).fit(X, y)
+    np.testing.assert_allclose(model.coef_, final.coef_, atol=1e-5)
+
+
+def test_any_splitter_will_do():
+    X, y = make()
+    groups = np.arange(M) // 8
+    own = [(np.arange(40), np.arange(40, 60)), (np.arange(20, 80), np.arange(20))]
+    for cv, folds in ((None, 5), (3, 3), (KFold(4, shuffle=True, random_state=0), 4), (own, 2),
+                      (RepeatedKFold(n_splits=3, n_repeats=2, random_state=0), 6),
+                      (TimeSeriesSplit(3), 3), (GroupKFold(5), 5)):  # fmt: skip
+        given = groups if isinstance(cv, GroupKFold) else None
+        model = SqrtLassoCV(alphas=6, cv=cv).fit(X, y, groups=given)
+        assert model.mse_path_.shape == (6, folds)
+    never = SqrtLassoCV(alphas=6, cv=own).fit(X, y).oof_prediction_
+    judged = np.r_[np.arange(20), np.arange(40, 60)]
+    np.testing.assert_array_equal(np.flatnonzero(~np.isnan(never)), judged)
+
+
+def test_the_radius_is_chosen_with_the_penalty():
+    X, y = make()
+    model = SqrtLassoCV(alphas=8, sketch="randomized", rank=6, radius=[0.0, 1.0, 5.0],
+                        random_state=0).fit(X, y)  # fmt: skip
+    assert model.radius_ in (0.0, 1.0, 5.0)
+    assert model.alphas_.shape == (8,)
+    one = SqrtLassoCV(alphas=8, sketch="randomized", rank=6, radius=[model.radius_],
+                      random_state=0).fit(X, y)  # fmt: skip
+    np.testing.assert_allclose(one.coef_, model.coef_, atol=1e-6)
+    assert SqrtLassoCV(alphas=8, radius=2.0).fit(X, y).sketch_.method == "exact"
+
+
+@pytest.mark.filterwarnings("always::sketchlasso.GridEdgeWarning")
+def test_the_edge_of_the_grid_is_told():
+    X, y = make(noise=0.01)
+    with pytest.warns(GridEdgeWarning, match=r"smallest of the grid.*lower alpha_min_ratio\.") as w:
+        SqrtLassoCV(alphas=5, alpha_min_ratio=0.5).fit(X, y)
+    assert w[0].filename == __file__
+    with pytest.warns(GridEdgeWarning, match="add smaller penalties"):
+        SqrtLassoCV(alphas=[8.0, 7.0, 6.0]).fit(X, y)
+    rng = np.random.default_rng(0)
+    noise = rng.standard_normal(M)
+    with pytest.warns(GridEdgeWarning, match="no feature predicts better than the mean"):
+        SqrtLassoCV(alphas=10).fit(X, noise)
+    with pytest.warns(GridEdgeWarning, match="add larger penalties"):
+        SqrtLassoCV(alphas=[0.3, 0.2, 0.1]).fit(X, noise)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SqrtLassoCV(alphas=30).fit(*make())
+        SqrtLassoCV(alphas=[1.0, 0.1]).fit(X, y)
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "f1", "auc", "mse"])
+def test_classifiers_choose_by_their_own_scores(scoring):
+    X, y = make()
+    model = SqrtLassoClassifierCV(alphas=8, cv=3, scoring=scoring).fit(X, y > 0)
+    assert model.classes_.dtype == bool
+    assert model.score_path_.shape == (1, 8, 3)
+    assert model.oof_decision_.shape == (M,)
+    assert np.mean((model.oof_decision_ > 0) == (y > 0)) > 0.8
+
+
+def test_progress_is_written_when_asked(capsys):
+    X, y = make()
+    SqrtLasso(sketch="randomized", rank=5, verbose=2, random_state=0).fit(X, y)
+    assert "solved, worst gap" in capsys.readouterr().err
+    SqrtLasso(sketch="randomized", rank=5, random_state=0).fit(X, y)
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,152 @@
+"""Weights are repetition, weight 0 is deletion; factors run from no penalty to no part."""
+
+import numpy as np
+import pytest
+
+from sketchlasso import (
+    SqrtLasso,
+    SqrtLassoClassifier,
+    SqrtLassoClassifierCV,
+    SqrtLassoCV,
+    pivotal_alpha,
+    sketch,
+)
+
+M, N = 50, 14
+
+
+def make(seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((M, N)) + 2.0
+    y = X[:, 0] - 2 * X[:, 3] + rng.standard_normal(M)
+    weights = rng.integers(0, 4, size=M).astype(float)
+    return X, y, weights, np.repeat(np.arange(M), weights.astype(int))
+
+
+def folds(rows):
+    """Three folds by the row's own number, so that copies stay together."""
+    return [(np.flatnonzero(rows % 3 != k), np.flatnonzero(rows % 3 == k)) for k in range(3)]
+
+
+SINGLE = [
+    SqrtLasso(tol=1e-10),
+    SqrtLasso(tol=1e-10, standardize=True, alpha=1.0),
+    SqrtLasso(tol=1e-10, fit_intercept=False, alpha=1.0),
+    SqrtLasso(tol=1e-10, relaxed=True, alpha=2.0),
+    SqrtLasso(tol=1e-10, positive=True, alpha=0.5),
+    SqrtLasso(tol=1e-10, refine="exact", sketch="response", rank=6, random_state=0),
+]
+
+
+@pytest.mark.parametrize("model", SINGLE, ids=repr)
+def test_weights_are_repetition(model):
+    X, y, weights, rows = make()
+    weighted = model.fit(X, y, sample_weight=weights)
+    coef, intercept, alpha = weighted.coef_, weighted.intercept_, weighted.alpha_
+    repeated = model.fit(X[rows], y[rows])
+    assert repeated.alpha_ == pytest.approx(alpha, rel=1e-10)
+    np.testing.assert_allclose(repeated.coef_, coef, rtol=1e-5, atol=1e-6)
+    assert repeated.intercept_ == pytest.approx(intercept, abs=1e-5)
+
+
+@pytest.mark.parametrize("sketch", [None, "exact", "randomized", "response"])
+def test_weight_zero_is_deletion_with_every_sketch(sketch):
+    X, y, weights, _ = make()
+    keep, weights = weights > 0, (weights > 0).astype(float)
+    options = {"alpha": 1.0, "sketch": sketch, "rank": 6, "random_state": 0, "standardize": True}
+    weighted = SqrtLasso(**options).fit(X, y, sample_weight=weights)
+    deleted = SqrtLasso(**options).fit(X[keep], y[keep])
+    np.testing.assert_allclose(weighted.coef_, deleted.coef_, rtol=0, atol=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
+@pytest.mark.parametrize("sketch", [None, "randomized", "response"])
+def test_weight_zero_is_deletion_in_cross_validation(sketch):
+    X, y, weights, _ = make()
+    keep = weights > 0
+    options = {"alphas": 8, "sketch": sketch, "rank": 6, "random_state": 0}
+    weighted = SqrtLassoCV(cv=folds(np.arange(M)), **options).fit(X, y, sample_weight=weights)
+    numbers = np.flatnonzero(keep)
+    deleted = SqrtLassoCV(cv=folds(numbers), **options)
+    deleted.fit(X[keep], y[keep], sample_weight=weights[keep])
+    np.testing.assert_allclose(weighted.mse_path_, deleted.mse_path_, rtol=1e-8)
+    np.testing.assert_allclose(weighted.coef_, deleted.coef_, rtol=0, atol=1e-8)
+    assert np.isnan(weighted.oof_prediction_[~keep]).all()
+    np.testing.assert_allclose(weighted.oof_prediction_[keep], deleted.oof_prediction_)
+
+
+@pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
+@pytest.mark.parametrize("kind", [SqrtLassoCV, SqrtLassoClassifierCV])
+def test_weights_are_repetition_in_cross_validation(kind):
+    X, y, weights, rows = make()
+    y = np.where(y > np.median(y), "up", "down") if kind is SqrtLassoClassifierCV else y
+    options = {"alphas": 10, "tol": 1e-10, "scoring": "mse"}
+    weighted = kind(cv=folds(np.arange(M)), **options).fit(X, y, sample_weight=weights)
+    repeated = kind(cv=folds(rows), **options).fit(X[rows], y[rows])
+    np.testing.assert_allclose(weighted.mse_path_, repeated.mse_path_, rtol=1e-5)
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-5)
+
+
+def test_weights_on_a_sketch_are_repetition_up_to_its_error():
+    # A sketch of repeated rows is another sketch: what agrees is what both approximate.
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 5)) @ rng.standard_normal((5, 40))
+    X += 0.01 * rng.standard_normal(X.shape)
+    y = X[:, 0] + rng.standard_normal(200)
+    weights = rng.integers(1, 4, size=200)
+    rows = np.repeat(np.arange(200), weights)
+    model = SqrtLasso(alpha=3.0, sketch="randomized", rank=8, random_state=0)
+    weighted = model.fit(X, y, sample_weight=weights).predict(X)
+    repeated = model.fit(X[rows], y[rows]).predict(X)
+    assert np.linalg.norm(weighted - repeated) <= 0.01 * np.linalg.norm(repeated - y.mean())
+
+
+def test_a_class_without_weight_is_refused_in_words():
+    X, y, _, _ = make()
+    labels = np.where(y > np.median(y), "up", "down")
+    for kind in (SqrtLassoClassifier, SqrtLassoClassifierCV):
+        for method in (None, "randomized"):
+            with pytest.raises(ValueError, match=r"one class only, .*'up'"):
+                kind(sketch=method).fit(X, labels, sample_weight=labels == "up")
+
+
+def test_a_ready_sketch_takes_rows_of_weight_zero():
+    X, y, weights, _ = make()
+    keep = weights > 0
+    ready = sketch(X, method="exact", center=True)
+    found = SqrtLasso(alpha=1.0, sketch=ready, radius=0.0).fit(X, y, sample_weight=weights)
+    full = SqrtLasso(alpha=1.0, sketch=None).fit(X[keep], y[keep], sample_weight=weights[keep])
+    np.testing.assert_allclose(found.coef_, full.coef_, atol=1e-5)
+
+
+@pytest.mark.parametrize("method", [None, "exact"])
+def test_factor_zero_is_free_and_inf_is_out(method):
+    X, y, _, _ = make()
+    factor = np.ones(N)
+    factor[5], factor[0] = 0.0, np.inf
+    radius = None if method is None else 0.0
+    model = SqrtLasso(
+        alpha=2.0, penalty_factor=factor, sketch=method, radius=radius, tol=1e-10
+    ).fit(X, y)
+    assert model.coef_[0] == 0.0
+    residual = y - model.predict(X)
+    # Nothing holds the free feature back, so the residual is orthogonal to it.
+    free = X[:, 5] - X[:, 5].mean()
+    assert abs(free @ residual) <= 1e-5 * np.linalg.norm(free) * np.linalg.norm(residual)
+    everything = SqrtLasso(alpha=1e6, penalty_factor=factor, sketch=method, radius=radius).fit(X, y)
+    assert list(np.flatnonzero(everything.coef_)) == [5]
+
+
+def test_the_pivotal_penalty_counts_penalised_features_only():
+    X, y, weights, rows = make()
+    X[:, 0] *= 1e6
+    factor = np.ones(N)
+    factor[0] = 0.0
+    assert SqrtLasso(penalty_factor=factor).fit(X, y).alpha_ == pytest.approx(
+        pivotal_alpha(X[:, 1:])
+    )
+    assert pivotal_alpha(X, sample_weight=weights) == pytest.approx(pivotal_alpha(X[rows]))
+    assert pivotal_alpha(X, penalty_factor=np.zeros(N)) == 0.0
+    scaled = sketch(X, method="exact", center=True, scale=True)
+    standard = SqrtLasso(standardize=True).fit(X, y).alpha_
+    assert SqrtLasso(sketch=scaled).fit(X, y).alpha_ == pytest.approx(standard)
