@@ -12,7 +12,7 @@ from benchmarks.accuracy.summary import Summary
 STYLES = {
     "full": ("#444444", "full square-root LASSO"),
     "paper-50": ("#1f5fa8", "paper's sketch, rank 50, spectral radius"),
-    "ours-50": ("#d9621e", "ours, rank 50, realised radius"),
+    "ours-50": ("#d9621e", "ours, rank 50, default radii"),
 }
 CHOSEN = "chosen by cross-validation"
 ABOVE = {"bbox_to_anchor": (0.005, 0.955)}

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from sketchlasso.errors import EmptyGridWarning, InvalidInputError
-from sketchlasso.instances.grid import alpha_grid, check_alphas
+from sketchlasso.instances.grid import alpha_grid, check_alphas, default_ratio
 from sketchlasso.instances.problem_set import ProblemSet
 from sketchlasso.instances.reduced_sets import ReducedSets, reduce_row_sets
 from sketchlasso.instances.rows import RowSets, all_rows
@@ -116,7 +116,7 @@ def penalty_grid(
     for weights); `alpha_min_ratio` may be one number or one for each radius.
     """
     if alpha_min_ratio is None:
-        alpha_min_ratio = 1e-2 if sketch.n_samples < sketch.n_features else 1e-3
+        alpha_min_ratio = default_ratio(sketch.shape)
     whole = reduce_row_sets(sketch.Q, Y, rows or all_rows(sketch.n_samples), fit_intercept)
     largest = _largest_alphas(sketch.P, whole, radii, options)
     _refuse_empty_grid(largest, radii)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray
 
-__all__ = ["alpha_grid", "check_alphas", "check_nonnegative"]
+__all__ = ["alpha_grid", "check_alphas", "check_nonnegative", "default_ratio"]
 
 
 def check_alphas(alphas: ArrayLike) -> FloatArray:
@@ -31,6 +31,12 @@ def check_nonnegative(name: str, values: ArrayLike) -> FloatArray:
             f"{name} contains NaN or a negative value; every value must be >= 0"
         )
     return array
+
+
+def default_ratio(shape: tuple[int, int]) -> float:
+    """Smallest over largest automatic penalty for X of a shape (m, n), as glmnet has it."""
+    m, n = shape
+    return 1e-2 if m < n else 1e-3
 
 
 def alpha_grid(largest: FloatArray, count: int, ratio: ArrayLike) -> FloatArray:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.exact import ExactSolution, exact_alpha_max, solve_exact
 from sketchlasso.instances import RowSets, all_rows
-from sketchlasso.instances.grid import alpha_grid, check_alphas
+from sketchlasso.instances.grid import alpha_grid, check_alphas, default_ratio
 from sketchlasso.results.models import LinearModels
 from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy, radius_policies
 from sketchlasso.results.sketched import Fits, grids_of, join_fits, sketched_rows, solve_sketched
@@ -176,10 +176,9 @@ def _exact_grid(task: Task) -> FloatArray:
     if not isinstance(task.alphas, int | np.integer):
         given = check_alphas(task.alphas)
         return np.broadcast_to(given, (t, len(given)))
-    m, n = task.X.shape
     ratio = task.alpha_min_ratio
     if ratio is None:
-        ratio = 1e-2 if m < n else 1e-3
+        ratio = default_ratio(task.X.shape)
     largest = exact_alpha_max(task.X, task.Y, rows=task.all_rows, **task.options)
     # Where no feature ever enters any penalty does; tiny ones would only cost iterations.
     return alpha_grid(np.where(largest > 0, largest, 1.0), int(task.alphas), ratio)

@@ -23,6 +23,7 @@ from sketchlasso.instances import (
     penalty_grid,
     weighted_rows,
 )
+from sketchlasso.instances.grid import default_ratio
 from sketchlasso.results.models import LinearModels, linear_models
 from sketchlasso.results.radius_policy import RadiusPolicy
 from sketchlasso.results.realised import RealisedError, settle_radii
@@ -136,7 +137,7 @@ def grids_of(
     levels = np.array(
         [0.0 if policy.kind == "realised" else _level(policy, sketch) for policy in policies]
     )
-    usual = 1e-2 if sketch.n_samples < sketch.n_features else 1e-3
+    usual = default_ratio(sketch.shape)
     ratios = [REALISED_RATIO if policy.kind == "realised" else usual for policy in policies]
     return penalty_grid(
         sketch, Y, int(alphas), ratios if ratio is None else ratio, radii=levels, **options
