@@ -67,6 +67,7 @@ from sketchlasso.results import (
 from sketchlasso.sketch import Sketch, extend_sketch, load_sketch, sketch, sketch_from_factors
 from sketchlasso.solve import Iterates, Progress, Screening, Settings, Solution, Status, solve
 from sketchlasso.storage import StoredInfo, stored_info
+from sketchlasso.topics import Corpus, corpus_from_matrix, read_corpus
 
 if TYPE_CHECKING:
     from sketchlasso.interfaces import plots as plots
@@ -79,6 +80,7 @@ except PackageNotFoundError:  # pragma: no cover - a source tree that is not ins
 __all__ = [
     "Batch",
     "Comparison",
+    "Corpus",
     "CrossValidation",
     "EmptyGridWarning",
     "FullCertificate",
@@ -117,6 +119,7 @@ __all__ = [
     "compare",
     "complementary_pairs",
     "convert_alpha",
+    "corpus_from_matrix",
     "cross_validate",
     "extend_sketch",
     "feature_problems",
@@ -132,6 +135,7 @@ __all__ = [
     "pivotal_alpha",
     "plots",
     "primal_value",
+    "read_corpus",
     "read_table",
     "save_model",
     "score",

@@ -1,0 +1,7 @@
+"""Topics: corpora of documents, images of words, graphs of images."""
+
+from sketchlasso.topics.corpus import Corpus
+from sketchlasso.topics.matrices import corpus_from_matrix
+from sketchlasso.topics.reading import read_corpus
+
+__all__ = ["Corpus", "corpus_from_matrix", "read_corpus"]
