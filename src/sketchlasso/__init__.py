@@ -67,7 +67,7 @@ from sketchlasso.results import (
 from sketchlasso.sketch import Sketch, extend_sketch, load_sketch, sketch, sketch_from_factors
 from sketchlasso.solve import Iterates, Progress, Screening, Settings, Solution, Status, solve
 from sketchlasso.storage import StoredInfo, stored_info
-from sketchlasso.topics import Corpus, corpus_from_matrix, read_corpus
+from sketchlasso.topics import Corpus, corpus_from_matrix, embedded_corpus, read_corpus
 
 if TYPE_CHECKING:
     from sketchlasso.interfaces import plots as plots
@@ -121,6 +121,7 @@ __all__ = [
     "convert_alpha",
     "corpus_from_matrix",
     "cross_validate",
+    "embedded_corpus",
     "extend_sketch",
     "feature_problems",
     "fetch_dataset",

@@ -1,7 +1,8 @@
 """Topics: corpora of documents, images of words, graphs of images."""
 
 from sketchlasso.topics.corpus import Corpus
+from sketchlasso.topics.embedded import embedded_corpus
 from sketchlasso.topics.matrices import corpus_from_matrix
 from sketchlasso.topics.reading import read_corpus
 
-__all__ = ["Corpus", "corpus_from_matrix", "read_corpus"]
+__all__ = ["Corpus", "corpus_from_matrix", "embedded_corpus", "read_corpus"]

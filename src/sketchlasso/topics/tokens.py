@@ -8,11 +8,12 @@ from typing import Any
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.topics.corpus import CountMatrix
 
-__all__ = ["count_words", "has_words", "words_of"]
+__all__ = ["LONGER_TOKEN", "count_words", "has_words", "words_of"]
 
 # Two letters or more, of any alphabet. What contractions leave behind is no word: neither the
 # don of "don't" nor the ll, re and ve of "we'll", "we're" and "we've".
 TOKEN = r"(?<!\w)(?!(?<=\w['\u2019])(?:ll|re|ve)\b)[^\W\d_]{2,}(?!\w)(?!['\u2019]t\b)"
+LONGER_TOKEN = TOKEN.replace("{2,}", "{3,}")
 
 
 def count_words(
