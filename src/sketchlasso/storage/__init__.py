@@ -3,6 +3,8 @@
 from sketchlasso.storage.atomic import replacing
 from sketchlasso.storage.cache import cache_folder
 from sketchlasso.storage.container import (
+    IMAGES,
+    TOPICS,
     Content,
     StoredInfo,
     read_container,
@@ -11,6 +13,8 @@ from sketchlasso.storage.container import (
 )
 
 __all__ = [
+    "IMAGES",
+    "TOPICS",
     "Content",
     "StoredInfo",
     "cache_folder",
