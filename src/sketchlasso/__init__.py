@@ -67,7 +67,14 @@ from sketchlasso.results import (
 from sketchlasso.sketch import Sketch, extend_sketch, load_sketch, sketch, sketch_from_factors
 from sketchlasso.solve import Iterates, Progress, Screening, Settings, Solution, Status, solve
 from sketchlasso.storage import StoredInfo, stored_info
-from sketchlasso.topics import Corpus, corpus_from_matrix, embedded_corpus, read_corpus
+from sketchlasso.topics import (
+    Corpus,
+    WordGraph,
+    corpus_from_matrix,
+    embedded_corpus,
+    read_corpus,
+    word_graph,
+)
 
 if TYPE_CHECKING:
     from sketchlasso.interfaces import plots as plots
@@ -110,6 +117,7 @@ __all__ = [
     "StoredFileError",
     "StoredInfo",
     "Table",
+    "WordGraph",
     "__version__",
     "alpha_max",
     "automatic_method",
@@ -149,6 +157,7 @@ __all__ = [
     "stored_info",
     "tidy_table",
     "weighted_rows",
+    "word_graph",
     "worst_case_perturbation",
     "write_table",
 ]
