@@ -29,6 +29,7 @@ EXTRAS = {
     "conic": ("clarabel",),
     "files": ("pooch", "pyarrow"),
     "graph": ("networkx",),
+    "paper": ("fpdf2",),
     "plot": ("matplotlib",),
 }
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")

@@ -1,0 +1,184 @@
+"""Other solvers on the full data; each yields a step as soon as it is done.
+
+`full_conic` is the paper's baseline, a generic second-order solver on the full data. The others
+are the fast first-order packages that users have today; they walk the penalties of each fold, as
+LassoCV does. Steps are small dictionaries, so that a process of their own can send them.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.linear_model import lasso_path
+
+import sketchlasso as sl
+from sketchlasso.interfaces.paper.data import Split, folds, load
+
+__all__ = ["CONTENDERS", "FULL_CONIC"]
+
+FULL_CONIC = "full_conic"
+
+
+def full_conic(task: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Clarabel on more and more training rows of the first fold, one penalty, an intercept."""
+    split = load(task["data"], task["rows"])
+    train = folds(len(split.y), task["folds"])[0][0]
+    yield {"ready": True, "rows": len(train)}
+    sizes = [task["first_rows"] * 2**i for i in range(30)]
+    for rows in [*(size for size in sizes if size < len(train)), len(train)]:
+        chosen = train[:rows]
+        X, y = split.X[chosen], split.y[chosen]
+        centred = y - y.mean()
+        largest = np.abs(X.T @ centred).max() / np.linalg.norm(centred)
+        start = perf_counter()
+        answer = _clarabel(X, y, task["penalty"] * float(largest))
+        yield {"rows": rows, "seconds": perf_counter() - start, **answer}
+
+
+def _clarabel(X: Any, y: np.ndarray, alpha: float) -> dict[str, Any]:
+    """Minimise  t + alpha 1'v  with (t, y - Xw - d) in a second-order cone and |w| <= v.
+
+    Variables are w, v, d, t.
+    """
+    try:
+        import clarabel  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    except ImportError:
+        raise sl.MissingExtraError("the generic solver", "clarabel", "conic") from None
+    m, n = X.shape
+    eye = sparse.identity(n, format="csc")
+    top = sparse.csc_matrix(([-1.0], ([0], [2 * n + 1])), shape=(1, 2 * n + 2))
+    loss: list[Any] = [sparse.csc_matrix(X), sparse.csc_matrix((m, n)), np.ones((m, 1))]
+    blank = sparse.csc_matrix((n, 2))
+    rows: list[Any] = [
+        top,
+        sparse.hstack([*loss, sparse.csc_matrix((m, 1))]),
+        sparse.hstack([eye, -eye, blank]),
+        sparse.hstack([-eye, -eye, blank]),
+    ]
+    A = sparse.vstack(rows, format="csc")
+    linear = np.concatenate([np.zeros(n), np.full(n, alpha), [0.0, 1.0]])
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    found = clarabel.DefaultSolver(
+        sparse.csc_matrix((len(linear), len(linear))),
+        linear,
+        A,
+        np.concatenate([[0.0], y, np.zeros(2 * n)]),
+        [clarabel.SecondOrderConeT(m + 1), clarabel.NonnegativeConeT(2 * n)],
+        settings,
+    ).solve()
+    gap = (found.obj_val - found.obj_val_dual) / abs(found.obj_val)
+    return {
+        "status": str(found.status),
+        "iterations": int(found.iterations),
+        "gap": float(gap) if math.isfinite(gap) else None,
+    }
+
+
+def _walk(
+    task: dict[str, Any], path: Callable[[Any, np.ndarray, np.ndarray], tuple[Any, np.ndarray]]
+) -> Iterator[dict[str, Any]]:
+    """Every fold's path of LASSO penalties, scored on its held-out rows."""
+    split = load(task["data"], task["rows"])
+    X: Any = split.X
+    X = X.tocsc() if _is_sparse(X) else np.asfortranarray(X)
+    yield {"ready": True, "rows": len(split.y)}
+    grid = _lasso_grid(split, task)
+    for number, (train, test) in enumerate(folds(len(split.y), task["folds"])):
+        start = perf_counter()
+        coef, intercept = path(X[train], split.y[train], grid)
+        errors = np.mean((X[test] @ coef + intercept - split.y[test][:, None]) ** 2, axis=0)
+        yield {
+            "fold": number,
+            "seconds": perf_counter() - start,
+            "best": int(np.argmin(errors)),
+            "answered": int(np.count_nonzero(np.any(coef != 0, axis=0))),
+        }
+
+
+def _lasso_grid(split: Split, task: dict[str, Any]) -> np.ndarray:
+    centred = split.y - split.y.mean()
+    largest = float(np.abs(split.X.T @ centred).max()) / len(split.y)
+    return largest * np.geomspace(1.0, task["ratio"], task["alphas"])
+
+
+def _is_sparse(X: Any) -> bool:
+    return bool(sparse.issparse(X))
+
+
+def _means(X: Any) -> np.ndarray:
+    return np.asarray(X.mean(axis=0)).ravel()
+
+
+def scikit_lasso(task: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """scikit-learn's coordinate descent, as LassoCV walks it."""
+
+    def path(X: Any, y: np.ndarray, grid: np.ndarray) -> tuple[Any, np.ndarray]:
+        means, centred = _means(X), y - y.mean()
+        options: dict[str, Any] = {"alphas": grid, "tol": task["tol"]}
+        if _is_sparse(X):
+            data: Any = X.tocsc()
+            # As LassoCV hands them over: a sparse matrix is centred implicitly.
+            options |= {"X_offset": means, "X_scale": np.ones_like(means)}
+        else:
+            data = np.asfortranarray(X - means)
+        coef = lasso_path(data, centred, check_input=False, **options)[1]
+        return coef, y.mean() - means @ coef
+
+    return _walk(task, path)
+
+
+def celer_lasso(task: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Celer's LASSO path; its own LassoCV does not run on current scikit-learn."""
+    from celer.homotopy import celer_path  # type: ignore[import-not-found, unused-ignore]
+
+    def path(X: Any, y: np.ndarray, grid: np.ndarray) -> tuple[Any, np.ndarray]:
+        means, centred = _means(X), y - y.mean()
+        options: dict[str, Any] = {"alphas": grid, "tol": task["tol"], "prune": True}
+        if _is_sparse(X):
+            options |= {"X_offset": means, "X_scale": np.ones_like(means)}
+            data: Any = X.tocsc()
+        else:
+            data = np.asfortranarray(X - means)
+        coef = celer_path(data, centred, "lasso", **options)[1]
+        return coef, y.mean() - means @ coef
+
+    return _walk(task, path)
+
+
+def skglm_sqrt_lasso(task: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Skglm's square-root LASSO; penalties for which it gives up come back as zeros."""
+    from skglm.experimental.sqrt_lasso import (  # type: ignore[import-not-found, unused-ignore]
+        SqrtLasso,
+    )
+
+    def path(X: Any, y: np.ndarray, grid: np.ndarray) -> tuple[Any, np.ndarray]:
+        centred = y - y.mean()
+        # The same shares of the largest penalty, in the unit of the square-root LASSO.
+        alphas = grid * len(y) / np.linalg.norm(centred)
+        model = SqrtLasso(fit_intercept=False, tol=task["tol"])
+        coef = np.asarray(model.path(X, centred, alphas=alphas)[1]).T
+        return coef, np.full(coef.shape[1], y.mean())
+
+    return _walk(task, path)
+
+
+CONTENDERS: dict[str, Callable[[dict[str, Any]], Iterator[dict[str, Any]]]] = {
+    FULL_CONIC: full_conic,
+    "scikit-learn LassoCV": scikit_lasso,
+    "celer": celer_lasso,
+    "skglm": skglm_sqrt_lasso,
+}
+
+
+def steps_of(name: str, task: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Steps of a contender, its warnings unheard: what it reached is what counts."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield from CONTENDERS[name](task)
