@@ -17,6 +17,7 @@ from sketchlasso.interfaces.exits import Interrupted
 __all__ = ["paper"]
 
 DATA_VARIABLE = "SKETCHLASSO_DATA"
+FEWEST_ROWS = 50
 Names = Annotated[
     list[str] | None,
     typer.Option("--only", help="Run these experiments only (repeat it, or separate by commas)."),
@@ -55,16 +56,7 @@ def paper(
     from sketchlasso.interfaces.paper.experiments import EXPERIMENTS
 
     _check_drawing()
-    if budget <= 0 or (rows is not None and rows < 50):
-        raise sl.InvalidInputError(
-            f"budget {budget:g} and rows {rows} were given, but a positive number of seconds and "
-            "at least 50 rows are needed; give larger ones."
-        )
-    if not quick and not os.environ.get(DATA_VARIABLE):
-        raise sl.InvalidInputError(
-            f"{DATA_VARIABLE} is not set, but the experiments read their data sets from the folder "
-            "that it names; set it, or ask for --quick, which needs none."
-        )
+    _check_numbers(quick, budget, rows)
     known = [experiment.name for experiment in EXPERIMENTS]
     wanted, repeated = _names(only, known), _names(again, known)
     chosen = [one for one in EXPERIMENTS if not wanted or one.name in wanted]
@@ -78,15 +70,19 @@ def paper(
         screen.tell(f"what is finished is in {output}; the same command goes on from there")
         raise
     document = write_report(output, EXPERIMENTS)
-    failed = [one.name for one in outcomes if one.status == "failed"]
-    skipped = [one.name for one in outcomes if one.status == "skipped"]
+    states = {one.name: one.status for one in outcomes}
     verdicts = [str(row[3]) for row in document.summary.rows]
     counts = tuple((verdict, verdicts.count(verdict)) for verdict in dict.fromkeys(verdicts))
+    unfinished = [
+        (state, ", ".join(name for name, own in states.items() if own == state))
+        for state in ("failed", "skipped")
+        if state in states.values()
+    ]
     return Report(
         data={
             "command": "paper",
             "output": str(output.absolute()),
-            "experiments": {one.name: one.status for one in outcomes},
+            "experiments": states,
             "verdicts": dict(counts),
             "seconds": perf_counter() - start,
         },
@@ -94,12 +90,24 @@ def paper(
             ("report", str(output / "paper.html")),
             ("for printing", str(output / "paper.pdf")),
             ("for machines", str(output / "results.json")),
-            *((("failed", ", ".join(failed)),) if failed else ()),
-            *((("skipped", ", ".join(skipped)),) if skipped else ()),
+            *unfinished,
         ),
         sheets=(Sheet("verdicts", ("verdict", "claims"), counts),),
-        fell_short=bool(failed),
+        fell_short="failed" in states.values(),
     )
+
+
+def _check_numbers(quick: bool, budget: float, rows: int | None) -> None:
+    if budget <= 0 or (rows is not None and rows < FEWEST_ROWS):
+        raise sl.InvalidInputError(
+            f"--budget {budget:g} and --rows {rows} were given, but a positive number of seconds "
+            f"and at least {FEWEST_ROWS} rows are needed; give larger ones."
+        )
+    if not quick and not os.environ.get(DATA_VARIABLE):
+        raise sl.InvalidInputError(
+            f"{DATA_VARIABLE} is not set, but the experiments read their data sets from the folder "
+            "that it names; set it, or ask for --quick, which needs none."
+        )
 
 
 def _check_drawing() -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sketchlasso.interfaces.commands.report import Sheet
-from sketchlasso.interfaces.paper.experiment import Experiment, Finding, Picture
+from sketchlasso.interfaces.paper.experiment import Experiment, Finding, Picture, Results
 from sketchlasso.interfaces.paper.store import Outcome
 from sketchlasso.interfaces.paper.words import count, seconds
 
-__all__ = ["Document", "Section", "make_document", "summary"]
+__all__ = ["Document", "Section", "make_document", "right_columns", "summary"]
 
 TITLE = "Robust sketching for multiple square-root LASSO problems, reproduced"
+# A cell that is a number, perhaps with a mark before and a unit behind it.
+NUMBER = re.compile(r"(~ |>= )?[-+]?\d[\d,.]*(e[-+]?\d+)?( (s|ms|x|%))?|-|yes|no")
 COLUMNS = ("claim", "the paper", "here", "verdict", "what we found")
 
 
@@ -83,18 +86,45 @@ def summary(sections: Sequence[Section]) -> Sheet:
     return Sheet("Summary", COLUMNS, tuple(rows))
 
 
+def right_columns(sheet: Sheet) -> list[bool]:
+    """Return which columns hold numbers only, and stand right."""
+    lines = sheet.cells()
+    return [
+        bool(lines) and all(NUMBER.fullmatch(line[column]) for line in lines)
+        for column in range(len(sheet.columns))
+    ]
+
+
 def _section(experiment: Experiment, outcome: Outcome) -> Section:
     told = outcome.told()
     notes = [("The paper", f"{outcome.paper['claim']} ({outcome.paper['where']})")]
     if outcome.status != "finished":
         problem = f"This experiment {outcome.status}: {outcome.reason}"
         return Section(experiment.name, experiment.title, tuple(notes), problem=problem)
+    try:
+        return _told(experiment, told, notes)
+    except (LookupError, TypeError):
+        problem = (
+            "Its results are of another version of the code and cannot be told; run it again: "
+            f"sketchlasso paper --again {experiment.name}"
+        )
+        return Section(experiment.name, experiment.title, tuple(notes), problem=problem)
+
+
+def _told(experiment: Experiment, told: Results, notes: list[tuple[str, str]]) -> Section:
     findings = experiment.findings(told)
-    notes += [
+    notes = [
+        *notes,
         ("What was done", experiment.protocol(told)),
         ("What differs, and why", experiment.differs(told)),
     ]
-    notes += [(finding.verdict.capitalize(), finding.why) for finding in findings]
+    notes += [
+        (
+            f"{finding.verdict.capitalize()}: {finding.claim}",
+            f"The paper: {finding.paper}. Here: {finding.ours}. {finding.why}",
+        )
+        for finding in findings
+    ]
     return Section(
         experiment.name,
         experiment.title,

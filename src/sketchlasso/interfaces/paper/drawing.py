@@ -67,12 +67,14 @@ def plain_log(axis: Any) -> None:
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
 
 
-def tidy(ax: Any, x: str, y: str, title: str = "", **scales: str) -> None:
-    """Name the axes, set their scales, write ticks that can be read."""
+def tidy(ax: Any, x: str, y: str, title: str = "", whole: bool = False, **scales: str) -> None:
+    """Name the axes, set their scales, write ticks that can be read; `whole` numbers along x."""
     ax.set_xlabel(x)
     ax.set_ylabel(y)
     if title:
         ax.set_title(title, fontsize=9.5, loc="left")
+    if whole:
+        ax.xaxis.get_major_locator().set_params(integer=True)
     if scales.get("xscale") == "log":
         ax.set_xscale("log")
         plain_log(ax.xaxis)

@@ -6,7 +6,7 @@ import base64
 from html import escape
 
 from sketchlasso.interfaces.commands.report import Sheet
-from sketchlasso.interfaces.paper.document import Document, Section
+from sketchlasso.interfaces.paper.document import Document, Section, right_columns
 from sketchlasso.interfaces.paper.drawing import drawn
 from sketchlasso.interfaces.paper.experiment import Picture
 
@@ -76,7 +76,11 @@ def _section(section: Section) -> str:
 
 
 def _notes(notes: tuple[tuple[str, str], ...]) -> str:
-    told = "".join(f"<dt>{escape(about)}</dt><dd>{escape(words)}</dd>" for about, words in notes)
+    told = "".join(
+        f'<dt class="{about.partition(":")[0].lower().replace(" ", "-")}">{escape(about)}</dt>'
+        f"<dd>{escape(words)}</dd>"
+        for about, words in notes
+    )
     return f"<dl>{told}</dl>"
 
 
@@ -93,7 +97,7 @@ def _picture(picture: Picture) -> str:
 
 
 def _table(sheet: Sheet, verdicts: int | None = None) -> str:
-    right = [sheet.right(column) for column in range(len(sheet.columns))]
+    right = right_columns(sheet)
     head = "".join(
         f"<th{_side(side)}>{escape(name)}</th>"
         for name, side in zip(sheet.columns, right, strict=True)

@@ -19,6 +19,7 @@ ROOT = Path(sl.__file__).parent
 HERE = Path(__file__).parent
 # What computes; the rest of the interfaces only tells.
 SHARED = (
+    "baselines.py",
     "coherence.py",
     "contenders.py",
     "contest.py",

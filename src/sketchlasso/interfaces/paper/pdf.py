@@ -8,7 +8,7 @@ from typing import Any
 
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.report import Sheet
-from sketchlasso.interfaces.paper.document import Document, Section
+from sketchlasso.interfaces.paper.document import Document, Section, right_columns
 from sketchlasso.interfaces.paper.drawing import drawn
 
 __all__ = ["as_pdf"]
@@ -87,9 +87,10 @@ def _paragraph(page: Any, words: str) -> None:
 def _notes(page: Any, notes: tuple[tuple[str, str], ...]) -> None:
     for about, words in notes:
         page.set_font(FONT, "B", 8.5)
-        if about.lower() in COLOURS:
-            page.set_text_color(*COLOURS[about.lower()])
-        page.cell(0, 4.6, about, new_x="LMARGIN", new_y="NEXT")
+        verdict = about.partition(":")[0].lower()
+        if verdict in COLOURS:
+            page.set_text_color(*COLOURS[verdict])
+        page.multi_cell(0, 4.4, about, new_x="LMARGIN", new_y="NEXT", align="L")
         page.set_text_color(0)
         _paragraph(page, words)
 
@@ -131,7 +132,7 @@ def _table(
     from fpdf.enums import TableBordersLayout
     from fpdf.fonts import FontFace
 
-    align = tuple("RIGHT" if sheet.right(i) else "LEFT" for i in range(len(sheet.columns)))
+    align = tuple("RIGHT" if right else "LEFT" for right in right_columns(sheet))
     with page.table(
         borders_layout=TableBordersLayout.HORIZONTAL_LINES,
         col_widths=widths or _widths(sheet),
@@ -150,7 +151,11 @@ def _table(
 
 
 def _widths(sheet: Sheet) -> tuple[int, ...]:
-    """Widths that follow the longest entry, within reason: long text is wrapped."""
-    lines = [list(sheet.columns), *sheet.cells()]
-    longest = [max(len(line[i]) for line in lines) for i in range(len(sheet.columns))]
-    return tuple(min(max(length, 6), 44) for length in longest)
+    """Widths that follow the longest entry, within reason: long text and heads are wrapped."""
+    widths = []
+    for column, head in enumerate(sheet.columns):
+        cells = [line[column] for line in sheet.cells()]
+        longest = max((len(cell) for cell in cells), default=0)
+        word = max(len(word) for entry in (head, *cells) for word in entry.split() or [""])
+        widths.append(max(min(longest, 40), word) + 3)
+    return tuple(widths)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import traceback
 import warnings
 from collections.abc import Collection, Sequence
@@ -14,7 +15,13 @@ import sketchlasso as sl
 from sketchlasso.interfaces.commands.report import as_json
 from sketchlasso.interfaces.paper.experiment import Experiment, Plan, Tell
 from sketchlasso.interfaces.paper.machine import code_digest, machine_facts
-from sketchlasso.interfaces.paper.store import Outcome, read_outcome, write_outcome
+from sketchlasso.interfaces.paper.store import (
+    FOLDER,
+    Outcome,
+    make_folder,
+    read_outcome,
+    write_outcome,
+)
 
 __all__ = ["run_experiments"]
 
@@ -43,6 +50,7 @@ def run_experiments(
     tell : callable
         Called with lines on how it goes.
     """
+    make_folder(folder / FOLDER)  # refused now, not after the first experiment
     outcomes = []
     for number, experiment in enumerate(experiments, start=1):
         place = f"[{number}/{len(experiments)}] {experiment.name}"
@@ -73,8 +81,6 @@ def _usable(known: Outcome | None, experiment: Experiment, settings: Any, code: 
 
 
 def _as_stored(value: Any) -> Any:
-    import json
-
     return json.loads(as_json(value))
 
 

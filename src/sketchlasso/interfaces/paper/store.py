@@ -12,7 +12,15 @@ import sketchlasso as sl
 from sketchlasso.interfaces.commands.report import as_json
 from sketchlasso.interfaces.paper.experiment import Results
 
-__all__ = ["Outcome", "read_outcome", "read_outcomes", "write_outcome", "write_whole"]
+__all__ = [
+    "FOLDER",
+    "Outcome",
+    "make_folder",
+    "read_outcome",
+    "read_outcomes",
+    "write_outcome",
+    "write_whole",
+]
 
 FOLDER = "results"
 
@@ -56,17 +64,29 @@ class Outcome:
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file that appears under its name only when complete."""
     partial = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    make_folder(path.parent)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         partial.write_bytes(data)
         partial.replace(path)
     except OSError as problem:
-        raise sl.StoredFileError(
-            f"{path} could not be written ({problem.strerror or problem}); choose a folder that "
-            "can be written to."
-        ) from problem
+        raise _not_written(path, problem) from problem
     finally:
         partial.unlink(missing_ok=True)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, unless it is there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise _not_written(path, problem) from problem
+
+
+def _not_written(path: Path, problem: OSError) -> sl.StoredFileError:
+    return sl.StoredFileError(
+        f"{path} could not be written ({problem.strerror or problem}); choose a folder that can "
+        "be written to."
+    )
 
 
 def write_outcome(folder: Path, outcome: Outcome) -> Outcome:

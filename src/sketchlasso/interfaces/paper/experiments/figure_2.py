@@ -32,7 +32,7 @@ def settings(plan: Plan) -> Results:
         "quick": plan.quick,
         "ranks": [1, 5, 20],
         "sets": ["generated", "digits"],
-        "alphas": 12 if plan.quick else 60,
+        "alphas": 8 if plan.quick else 60,
         "smallest_share": 1e-3,
         "radius_share": 0.3,
         "tol": 1e-8,

@@ -168,9 +168,9 @@ def _draw(told: Results, figure: Any) -> None:
         style: dict[str, Any] = {"color": PALETTE[place], "marker": "o", "markersize": 3}
         left.plot(ranks, [row["seconds"] for row in rows], label=name, **style)
         right.plot(ranks, [row["test_f1"] for row in rows], **style)
-    tidy(left, "rank k of the sketch", "seconds")
+    tidy(left, "rank k of the sketch", "seconds", whole=True)
     left.set_ylim(bottom=0)
-    tidy(right, "rank k of the sketch", "F1 on test rows")
+    tidy(right, "rank k of the sketch", "F1 on test rows", whole=True)
     figure.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=2)
 
 

@@ -217,7 +217,8 @@ def _draw(told: Results, figure: Any) -> None:
     ax.set_aspect("equal")
     ax.set_xlim(-1, n)
     ax.set_ylim(n, -1)
-    tidy(ax, "feature", "feature")
+    tidy(ax, "feature", "feature", whole=True)
+    ax.yaxis.get_major_locator().set_params(integer=True)
     ax.grid(False)
     figure.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=2)
 

@@ -41,7 +41,7 @@ def settings(plan: Plan) -> Results:
         },
         "penalty": 0.1,
         "noise": 0.1,
-        "repeats": 2 if plan.quick else 5,
+        "repeats": 1 if plan.quick else 5,
         "tol": 1e-6,
         "threads": 1,
         # An exponent this close to nought counts as none at all.

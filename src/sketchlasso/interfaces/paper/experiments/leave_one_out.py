@@ -146,8 +146,9 @@ def findings(told: Results) -> list[Finding]:
             f"{seconds(found['loo_seconds'])} for {count(found['samples'])} rows",
             "better" if fast else "not reproduced",
             f"{count(found['samples'])} problems take {seconds(found['loo_seconds'])}, "
-            f"{seconds(found['per_row'])} a row and {factor(found['loo_over_cv'])} the 5-fold "
-            f"cross-validation; the paper's took {factor(found['paper_loo_over_cv'])} its own.",
+            f"{seconds(found['per_row'])} a row and {factor(found['loo_over_cv'])} the "
+            f"{chosen['folds']}-fold cross-validation; the paper's took "
+            f"{factor(found['paper_loo_over_cv'])} its own.",
         ),
         Finding(
             "left-out predictions are those of refits",

@@ -42,7 +42,7 @@ def settings(plan: Plan) -> Results:
     """How many digits, and how sparse each may be written."""
     return {
         "quick": plan.quick,
-        "images": 300 if plan.quick else 1797,
+        "images": 200 if plan.quick else 1797,
         "clusters": 10,
         "rank": 20,
         "penalty": 0.3,
