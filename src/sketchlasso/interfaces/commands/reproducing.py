@@ -72,6 +72,11 @@ def paper(
     document = write_report(output, EXPERIMENTS)
     states = {one.name: one.status for one in outcomes}
     verdicts = [str(row[3]) for row in document.summary.rows]
+    return _told(output, states, verdicts, perf_counter() - start)
+
+
+def _told(output: Path, states: dict[str, str], verdicts: list[str], seconds: float) -> Report:
+    """Where the report is, and what it says in the whole."""
     counts = tuple((verdict, verdicts.count(verdict)) for verdict in dict.fromkeys(verdicts))
     unfinished = [
         (state, ", ".join(name for name, own in states.items() if own == state))
@@ -84,7 +89,7 @@ def paper(
             "output": str(output.absolute()),
             "experiments": states,
             "verdicts": dict(counts),
-            "seconds": perf_counter() - start,
+            "seconds": seconds,
         },
         facts=(
             ("report", str(output / "paper.html")),
