@@ -70,7 +70,7 @@ def paper(
         screen.tell(f"what is finished is in {output}; the same command goes on from there")
         raise
     document = write_report(output, EXPERIMENTS)
-    states = {one.name: one.status for one in outcomes}
+    states: dict[str, str] = {one.name: one.status for one in outcomes}
     verdicts = [str(row[3]) for row in document.summary.rows]
     return _told(output, states, verdicts, perf_counter() - start)
 
