@@ -246,6 +246,24 @@ def test_a_results_file_of_another_plan_is_not_used(folder, outcomes, tmp_path):
     assert replace(outcome, seconds=0, started="", machine={}).results["sets"] == 1
 
 
+def test_an_interruption_leaves_a_report_of_what_is_finished(tmp_path, monkeypatch):
+    from sketchlasso.interfaces.exits import Interrupted
+    from sketchlasso.interfaces.paper import runner
+
+    run = runner._run
+
+    def interrupted(experiment, *rest):
+        if experiment.name == "table_1":
+            raise Interrupted
+        return run(experiment, *rest)
+
+    monkeypatch.setattr(runner, "_run", interrupted)
+    with pytest.raises(Interrupted):
+        call("--quick", "-o", str(tmp_path), "--only", "figure_1,table_1")
+    page = (tmp_path / "paper.html").read_text(encoding="utf-8")
+    assert 'id="figure_1"' in page and 'id="table_1"' not in page
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

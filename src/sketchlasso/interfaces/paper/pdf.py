@@ -16,6 +16,8 @@ __all__ = ["as_pdf"]
 FONT = "DejaVu"
 STYLES = {"": "DejaVuSans.ttf", "B": "DejaVuSans-Bold.ttf", "I": "DejaVuSans-Oblique.ttf"}
 MARGIN = 15.0
+# Height that a section asks for where it begins, mm.
+ROOM = 95.0
 SUMMARY_WIDTHS = (30, 17, 19, 13, 46)
 COLOURS = {
     "reproduced": (17, 112, 60),
@@ -36,7 +38,8 @@ def as_pdf(document: Document) -> bytes:
     _paragraph(page, document.opening)
     _table(page, document.summary, widths=SUMMARY_WIDTHS, size=6.6, verdicts=3)
     for section in document.sections:
-        page.add_page()
+        if page.will_page_break(ROOM):
+            page.add_page()
         _section(page, section)
     _heading(page, "Where and when")
     _notes(page, document.closing)
@@ -71,7 +74,7 @@ def _new_page(title: str) -> Any:
 
 
 def _heading(page: Any, words: str) -> None:
-    page.ln(2)
+    page.ln(5)
     page.start_section(words)
     page.set_font(FONT, "B", 12)
     page.multi_cell(0, 6, words, new_x="LMARGIN", new_y="NEXT", align="L")
@@ -138,7 +141,7 @@ def _table(
         col_widths=widths or _widths(sheet),
         text_align=align,
         line_height=3.2,
-        padding=0.7,
+        padding=(0.7, 1.4),
         headings_style=FontFace(emphasis="BOLD", fill_color=(240, 242, 245)),
     ) as table:
         table.row(sheet.columns)

@@ -21,14 +21,23 @@ def timed(run: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def in_turns(
-    contenders: dict[str, Callable[[], Any]], repeats: int, warm_up: bool = False
+    contenders: dict[str, Callable[[], Any]], least: int, most: int, enough: float
 ) -> dict[str, list[float]]:
-    """Seconds of every run of every contender; a slow phase of the machine hits all of them."""
-    if warm_up:
-        for run in contenders.values():
-            run()
+    """Seconds of every run of every contender; a slow phase of the machine hits all of them.
+
+    Parameters
+    ----------
+    contenders : dict of callable
+    least, most : int
+        Rounds.
+    enough : float
+        Seconds after which no round is begun beyond the least.
+    """
     found: dict[str, list[float]] = {name: [] for name in contenders}
-    for _ in range(repeats):
+    start = perf_counter()
+    for number in range(most):
+        if number >= least and perf_counter() - start > enough:
+            break
         for name, run in contenders.items():
             found[name].append(timed(run)[0])
     return found

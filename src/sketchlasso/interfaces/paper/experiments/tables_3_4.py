@@ -31,6 +31,7 @@ FULL = (
     ("imdb_all", "nytimes", "stand-in for the size of NYTimes: film reviews", False),
     ("nytimes_headlines", "nytimes", "genuine NYTimes, but headlines of front pages only", True),
 )
+NAMES = {"nips": "NIPS papers", "nytimes": "NYTimes"}
 QUICK = (("embedded", "nips", "stand-in of the quick form: docstrings of packages", True),)
 
 
@@ -192,7 +193,7 @@ def findings(told: Results) -> list[Finding]:
     for one in told["results"]["corpora"]:
         result.append(
             Finding(
-                f"seconds a query, {one['queries']} ({one['data']})",
+                f"time of a query, {NAMES[one['queries']]} ({one['data']})",
                 seconds(one["paper_median"]),
                 seconds(one["median_query"]),
                 "better" if one["median_query"] < one["paper_median"] else "not reproduced",
