@@ -20,7 +20,7 @@ from sklearn.linear_model import lasso_path
 import sketchlasso as sl
 from sketchlasso.interfaces.paper.data import Split, folds, load
 
-__all__ = ["CONTENDERS", "FULL_CONIC"]
+__all__ = ["CONTENDERS", "FULL_CONIC", "clarabel_answer", "clarabel_on_sketch", "steps_of"]
 
 FULL_CONIC = "full_conic"
 
@@ -37,48 +37,76 @@ def full_conic(task: dict[str, Any]) -> Iterator[dict[str, Any]]:
         centred = y - y.mean()
         largest = np.abs(X.T @ centred).max() / np.linalg.norm(centred)
         start = perf_counter()
-        answer = _clarabel(X, y, task["penalty"] * float(largest))
+        answer = clarabel_answer(X, y, task["penalty"] * float(largest), intercept=True)
         yield {"rows": rows, "seconds": perf_counter() - start, **answer}
 
 
-def _clarabel(X: Any, y: np.ndarray, alpha: float) -> dict[str, Any]:
-    """Minimise  t + alpha 1'v  with (t, y - Xw - d) in a second-order cone and |w| <= v.
+def clarabel_answer(
+    A: Any, b: np.ndarray, alpha: float, *, radius: float = 0.0, intercept: bool = False
+) -> dict[str, Any]:
+    """Clarabel as it comes, with its own tolerances, on the problem as it stands.
 
-    Variables are w, v, d, t.
+    ::
+
+        minimise over w, v, d, t, z    t + radius z + alpha 1'v
+        subject to  (t, b - Aw - d) and (z, w) in second-order cones,  |w| <= v
+
+    Parameters
+    ----------
+    A : array or sparse matrix of shape (m, n)
+    b : ndarray of shape (m,)
+    alpha, radius : float
+        Without a radius there is no z.
+    intercept : bool
+        Whether there is a d.
     """
     try:
         import clarabel  # type: ignore[import-untyped, import-not-found, unused-ignore]
     except ImportError:
         raise sl.MissingExtraError("the generic solver", "clarabel", "conic") from None
-    m, n = X.shape
+    m, n = A.shape
     eye = sparse.identity(n, format="csc")
-    top = sparse.csc_matrix(([-1.0], ([0], [2 * n + 1])), shape=(1, 2 * n + 2))
-    loss: list[Any] = [sparse.csc_matrix(X), sparse.csc_matrix((m, n)), np.ones((m, 1))]
-    blank = sparse.csc_matrix((n, 2))
+    extra = int(intercept)
+    rest = extra + 1 + int(radius > 0)
+    size = 2 * n + rest
+    blank = sparse.csc_matrix((n, rest))
+    t = sparse.csc_matrix(([-1.0], ([0], [2 * n + extra])), shape=(1, size))
+    ones = np.zeros((m, rest))
+    ones[:, :extra] = 1.0
     rows: list[Any] = [
-        top,
-        sparse.hstack([*loss, sparse.csc_matrix((m, 1))]),
+        t,
+        sparse.hstack([sparse.csc_matrix(A), sparse.csc_matrix((m, n)), sparse.csc_matrix(ones)]),
         sparse.hstack([eye, -eye, blank]),
         sparse.hstack([-eye, -eye, blank]),
     ]
-    A = sparse.vstack(rows, format="csc")
-    linear = np.concatenate([np.zeros(n), np.full(n, alpha), [0.0, 1.0]])
+    cones = [clarabel.SecondOrderConeT(m + 1), clarabel.NonnegativeConeT(2 * n)]
+    right = [np.zeros(1), b, np.zeros(2 * n)]
+    if radius > 0:
+        z = sparse.csc_matrix(([-1.0], ([0], [size - 1])), shape=(1, size))
+        rows += [z, sparse.hstack([-eye, sparse.csc_matrix((n, n + rest))])]
+        cones.append(clarabel.SecondOrderConeT(n + 1))
+        right.append(np.zeros(n + 1))
+    linear = np.concatenate([np.zeros(n), np.full(n, alpha), np.zeros(extra), [1.0]])
+    linear = np.append(linear, radius) if radius > 0 else linear
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    found = clarabel.DefaultSolver(
-        sparse.csc_matrix((len(linear), len(linear))),
-        linear,
-        A,
-        np.concatenate([[0.0], y, np.zeros(2 * n)]),
-        [clarabel.SecondOrderConeT(m + 1), clarabel.NonnegativeConeT(2 * n)],
-        settings,
-    ).solve()
+    problem = sparse.csc_matrix((size, size)), linear, sparse.vstack(rows, format="csc")
+    found = clarabel.DefaultSolver(*problem, np.concatenate(right), cones, settings).solve()
     gap = (found.obj_val - found.obj_val_dual) / abs(found.obj_val)
     return {
         "status": str(found.status),
         "iterations": int(found.iterations),
-        "gap": float(gap) if math.isfinite(gap) else None,
+        "objective": float(found.obj_val),
+        "gap": abs(float(gap)) if math.isfinite(gap) else None,
     }
+
+
+def clarabel_on_sketch(batch: sl.Batch) -> dict[str, Any]:
+    """Clarabel on the first problem over a sketch: rows R' and nought against (c, s)."""
+    root = np.eye(batch.P.shape[1]) if batch.roots is None else batch.roots[batch.root_of[0]]
+    A = np.vstack([(batch.P @ root).T, np.zeros(len(batch.P))])
+    b = np.append(batch.c[0], batch.s[0])
+    return clarabel_answer(A, b, float(batch.alpha[0]), radius=float(batch.radius[0]))
 
 
 def _walk(
