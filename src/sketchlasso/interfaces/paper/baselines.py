@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from sketchlasso.interfaces.paper.contenders import FULL_CONIC
 from sketchlasso.interfaces.paper.contest import contend
 from sketchlasso.interfaces.paper.experiment import Results, Tell
 
 __all__ = ["every_fold", "one_full_solve"]
 
 
-def one_full_solve(about: Results, chosen: Results) -> Results:
-    """One problem on the full data by a generic solver, or a lower bound from fewer rows.
+def one_full_solve(name: str, data: str, chosen: Results, limit: float | None) -> Results:
+    """One problem on the full data by a second-order solver, or a lower bound from fewer rows.
 
     Parameters
     ----------
-    about : dict
-        ``data`` and ``conic_limit`` of a set.
+    name : str
+        Of the contender.
+    data : str
     chosen : dict
         Settings of the experiment.
+    limit : float or None
+        Seconds for all that it tries.
 
     Returns
     -------
@@ -25,13 +27,13 @@ def one_full_solve(about: Results, chosen: Results) -> Results:
         ``one``: seconds of one solve on all rows; ``at_least``: whether they are a lower bound.
     """
     task = {
-        "data": about["data"],
+        "data": data,
         "rows": chosen["rows"],
         "folds": chosen["folds"],
         "penalty": chosen["penalty"],
         "first_rows": chosen["first_rows"],
     }
-    found = contend(FULL_CONIC, task, about["conic_limit"])
+    found = contend(name, task, limit)
     if not found.steps:
         return {"one": None, "steps": [], "at_least": True, "words": found.failure}
     last = found.steps[-1]
