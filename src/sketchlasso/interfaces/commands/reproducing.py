@@ -40,7 +40,7 @@ def paper(
     ] = False,
     budget: Annotated[
         float, typer.Option(help="Seconds that one contender may take on one data set.")
-    ] = 60.0,
+    ] = 45.0,
     rows: Annotated[
         int | None, typer.Option(help="At most so many rows of every data set: a first look.")
     ] = None,

@@ -8,14 +8,15 @@ from sketchlasso.interfaces.paper.experiment import Results, Tell
 __all__ = ["every_fold", "one_full_solve"]
 
 
-def one_full_solve(name: str, data: str, chosen: Results, limit: float | None) -> Results:
+def one_full_solve(name: str, about: Results, chosen: Results, limit: float | None) -> Results:
     """One problem on the full data by a second-order solver, or a lower bound from fewer rows.
 
     Parameters
     ----------
     name : str
         Of the contender.
-    data : str
+    about : dict
+        ``data``, and ``first_rows`` to begin with.
     chosen : dict
         Settings of the experiment.
     limit : float or None
@@ -27,11 +28,11 @@ def one_full_solve(name: str, data: str, chosen: Results, limit: float | None) -
         ``one``: seconds of one solve on all rows; ``at_least``: whether they are a lower bound.
     """
     task = {
-        "data": data,
+        "data": about["data"],
         "rows": chosen["rows"],
         "folds": chosen["folds"],
         "penalty": chosen["penalty"],
-        "first_rows": chosen["first_rows"],
+        "first_rows": about["first_rows"],
     }
     found = contend(name, task, limit)
     if not found.steps:

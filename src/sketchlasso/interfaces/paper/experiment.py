@@ -31,7 +31,7 @@ class Plan:
     """
 
     quick: bool = False
-    budget: float = 60.0
+    budget: float = 45.0
     rows: int | None = None
 
 

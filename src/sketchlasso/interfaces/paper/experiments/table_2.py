@@ -39,13 +39,14 @@ QUICK = {"Gisette": ("digits", "stand-in of the quick form: scikit-learn's digit
 def settings(plan: Plan) -> Results:
     """Sets, grids and limits; the dense set is small enough for a whole solve of the full data."""
     sets = QUICK if plan.quick else SETS
-    patience = {"Gisette": 9.0}
+    patience, first_rows = {"Gisette": 12.0}, {"Gisette": 1200}
     return {
         "quick": plan.quick,
         "sets": {
             theirs: {
                 "data": ours,
                 "standing": standing,
+                "first_rows": first_rows.get(theirs, 300),
                 "conic_limit": None if plan.quick else patience.get(theirs, 2.0) * plan.budget,
             }
             for theirs, (ours, standing) in sets.items()
@@ -63,7 +64,6 @@ def settings(plan: Plan) -> Results:
         "peer_tol": 1e-3,
         "penalty": 0.1,
         "generic_radius": 0.1,
-        "first_rows": 300,
         "limit": None if plan.quick else plan.budget,
         "repeats": 1 if plan.quick else 3,
         "goal": 10_000.0,
@@ -81,7 +81,7 @@ def compute(chosen: Results, tell: Tell) -> Results:
             ("full", FULL_CONIC, about["conic_limit"]),
             ("full_barrier", FULL_BARRIER, chosen["limit"]),
         ):
-            row[key] = one_full_solve(name, about["data"], chosen, limit)
+            row[key] = one_full_solve(name, about, chosen, limit)
             tell(f"{about['data']}: {name}, {row[key]['words']}")
         row |= _factors(row, chosen)
         row["peers"] = {peer: every_fold(peer, about, chosen, tell) for peer in chosen["peers"]}
