@@ -1,7 +1,10 @@
 """Files of our own: complete or not there, checked when read, without pickle."""
 
 from sketchlasso.storage.atomic import replacing
+from sketchlasso.storage.cache import cache_folder
 from sketchlasso.storage.container import (
+    IMAGES,
+    TOPICS,
     Content,
     StoredInfo,
     read_container,
@@ -10,8 +13,11 @@ from sketchlasso.storage.container import (
 )
 
 __all__ = [
+    "IMAGES",
+    "TOPICS",
     "Content",
     "StoredInfo",
+    "cache_folder",
     "read_container",
     "replacing",
     "stored_info",
