@@ -84,6 +84,7 @@ from sketchlasso.topics import (
     DocumentMatch,
     TopicImage,
     TopicImager,
+    WordGraph,
     WordImages,
     compare_images,
     corpus_from_matrix,
@@ -91,6 +92,7 @@ from sketchlasso.topics import (
     load_images,
     load_topics,
     read_corpus,
+    word_graph,
 )
 
 if TYPE_CHECKING:
@@ -140,6 +142,7 @@ __all__ = [
     "TopicImage",
     "TopicImager",
     "UnknownWordError",
+    "WordGraph",
     "WordImages",
     "__version__",
     "alpha_max",
@@ -184,6 +187,7 @@ __all__ = [
     "stored_info",
     "tidy_table",
     "weighted_rows",
+    "word_graph",
     "worst_case_perturbation",
     "write_table",
 ]

@@ -11,6 +11,7 @@ OPTIONAL = (
     "clarabel",
     "cvxpy",
     "matplotlib",
+    "networkx",
     "pandas",
     "polars",
     "pooch",

@@ -3,6 +3,7 @@
 from sketchlasso.topics.corpus import Corpus
 from sketchlasso.topics.embedded import embedded_corpus
 from sketchlasso.topics.everything import WordImages, load_images
+from sketchlasso.topics.graph import WordGraph, word_graph
 from sketchlasso.topics.image import ComparedImages, DocumentMatch, TopicImage
 from sketchlasso.topics.imager import TopicImager, compare_images
 from sketchlasso.topics.matrices import corpus_from_matrix
@@ -15,6 +16,7 @@ __all__ = [
     "DocumentMatch",
     "TopicImage",
     "TopicImager",
+    "WordGraph",
     "WordImages",
     "compare_images",
     "corpus_from_matrix",
@@ -22,4 +24,5 @@ __all__ = [
     "load_images",
     "load_topics",
     "read_corpus",
+    "word_graph",
 ]

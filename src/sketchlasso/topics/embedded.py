@@ -70,11 +70,11 @@ calculate calculated call callable called caller calling case cause certain chan
 checked chosen class come compatibility compatible compute computed consider contain contained
 containing convenience correspond corresponding create created creating currently default define
 defined deprecated desired detail determine determined dict different directly doc docstring
-documentation does effect ensure equivalent error exactly example exception expected explicitly
+documentation does effect ensure equivalent exactly example exception expected explicitly
 extra false float follow following function future general generally generic getting give given
 giving guide handle handled ignored implement implementation implemented include included
 including indicate indicated information input instance instead int internal internally keyword
-kind know known kwarg later like look make making mean meaning mention method modified modify
+kind know known kwarg later like look make making meaning mention method modified modify
 module need needed new non note object obtain obtained option optional optionally original
 output override overwrite overwritten package param parameter particular pass passed passing
 perform performed possible present previous provide provided purpose raise raised reason

@@ -28,6 +28,7 @@ EXTRAS = {
     "cli": ("typer", "rich"),
     "conic": ("clarabel",),
     "files": ("pooch", "pyarrow"),
+    "graph": ("networkx",),
     "plot": ("matplotlib",),
 }
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
