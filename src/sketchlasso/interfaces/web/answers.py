@@ -45,6 +45,11 @@ class Answers:
                 "image_all on this model again."
             )
 
+    def warm(self) -> None:
+        """Answer once for nobody, so that compiled code is there when the first visitor asks."""
+        word = max(self.frequency, key=self.frequency.__getitem__)
+        self.documents(ImageQuery((word,), alpha=Amount(0.9, "auto")), 1)
+
     def about(self) -> payloads.About:
         """Describe the model."""
         imager, corpus = self._imager, self._imager.corpus_
@@ -65,7 +70,8 @@ class Answers:
 
     def words(self, prefix: str, count: int) -> payloads.Words:
         """Complete a prefix."""
-        found = self._imager.complete(prefix, count)
+        complete = self._imager.complete
+        found = complete(prefix, count) or complete(prefix.casefold(), count)
         return payloads.Words(prefix=prefix, words=[self._counted(word) for word in found])
 
     def image(self, query: ImageQuery) -> payloads.Image:
@@ -114,7 +120,9 @@ class Answers:
             exclude=tuple(self._known(word) for word in query.exclude),
             positive=query.positive,
         )
-        radius = _absolute(query.radius, lambda: ask().radius)
+        radius: float | str | None = _absolute(query.radius, lambda: ask().radius)
+        if query.radius.of in ("spectral", "realised"):
+            radius = f"{query.radius.factor!r}*{query.radius.of}"
         alpha = _absolute(query.alpha, lambda: ask(radius=radius).alpha)
         return ask(radius=radius, alpha=alpha)
 
@@ -146,13 +154,11 @@ class Answers:
         )
 
 
-def _absolute(amount: Amount, automatic: Callable[[], float]) -> float | str | None:
-    """Return a penalty or radius as the imager takes it; None stands for its own choice."""
-    if amount.of == "":
-        return amount.factor
-    if amount.of != "auto":
-        return f"{amount.factor!r}*{amount.of}"
-    return None if amount.factor == 1.0 else amount.factor * automatic()
+def _absolute(amount: Amount, automatic: Callable[[], float]) -> float | None:
+    """Return a penalty or radius as a number; None stands for the imager's own choice."""
+    if amount.of == "auto":
+        return None if amount.factor == 1.0 else amount.factor * automatic()
+    return amount.factor
 
 
 def _finite(value: float) -> float | None:

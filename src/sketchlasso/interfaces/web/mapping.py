@@ -81,9 +81,7 @@ class MapDesk:
         return EncodedMap(plain, gzip.compress(plain, 6, mtime=0), f'"{tag}"')
 
 
-def whole_map(
-    images: sl.WordImages, frequency: Mapping[str, int], limits: Limits
-) -> payloads.Map:
+def whole_map(images: sl.WordImages, frequency: Mapping[str, int], limits: Limits) -> payloads.Map:
     """Return the graph of the images with places and communities, within the limits.
 
     Parameters
@@ -98,7 +96,7 @@ def whole_map(
     Map
         Words without links are left out: there is nowhere to put them.
     """
-    graph = images.graph()
+    graph = sl.word_graph(images.weights, images.words)
     places, communities = graph.layout(), graph.communities()
     degrees = graph.degrees
     # Ties by position, so that the same graph gives the same map.

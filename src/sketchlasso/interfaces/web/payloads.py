@@ -18,9 +18,9 @@ __all__ = [
     "MatchedDocument",
     "Problem",
     "UnknownWord",
-    "Words",
     "WordCount",
     "WordWeight",
+    "Words",
 ]
 
 
@@ -123,7 +123,7 @@ class About(BaseModel):
     has_map: bool
     has_texts: bool
     has_phrases: bool = Field(description="Whether words of the vocabulary hold spaces.")
-    limits: dict[str, float]
+    limits: dict[str, int]
 
 
 class Health(BaseModel):

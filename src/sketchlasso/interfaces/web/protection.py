@@ -57,7 +57,9 @@ class Protection:
             return
         method = scope["method"]
         if not self._is_called_right(scope):
-            text = "the server was called by a name that is not its own; use the address it printed."
+            text = (
+                "the server was called by a name that is not its own; use the address it printed."
+            )
             await _answer(_protected(send, method), 400, text)
         elif method == "OPTIONS":
             await _answer(_protected(send, method), 204, None)

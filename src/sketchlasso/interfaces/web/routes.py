@@ -56,7 +56,10 @@ def _add_facts(router: APIRouter, answers: Answers, desk: MapDesk, gate: Gate) -
         "/map",
         summary="The graph of the whole vocabulary, with places and communities",
         response_model=payloads.Map,
-        responses={404: {"model": payloads.Problem, "description": "image_all was not run."}, **BUSY},
+        responses={
+            404: {"model": payloads.Problem, "description": "image_all was not run."},
+            **BUSY,
+        },
     )
     async def whole_map(request: Request) -> Response:
         found = await desk.map()

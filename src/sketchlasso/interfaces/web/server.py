@@ -77,6 +77,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:
+        await gate.run(answers.warm)
         desk.start()
         yield
         gate.close()
