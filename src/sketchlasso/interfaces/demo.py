@@ -1,4 +1,4 @@
-"""`sketchlasso demo`: everything once, on scikit-learn's bundled digits, 4 against 9."""
+"""`sketchlasso demo`: everything once, on scikit-learn's digits and on words of docstrings."""
 
 from __future__ import annotations
 
@@ -16,12 +16,18 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
+from sketchlasso.interfaces.commands.topics.asking import ask
+from sketchlasso.interfaces.commands.topics.options import ImageOptions
+from sketchlasso.interfaces.commands.topics.sheets import image_data, image_words
+from sketchlasso.interfaces.commands.topics.showing import DEMO_RANK, fit_docstrings
+from sketchlasso.interfaces.commands.wording import program
 from sketchlasso.interfaces.picture import draw_cv_curve
 
 __all__ = ["demo"]
 
 FOLDS = 5
 WARM_UP = 10
+WORDS: tuple[str, ...] = ("fourier", "cluster", "file")
 NO_PICTURE = "no picture: Matplotlib is missing, pip install 'sketchlasso[plot]'"
 
 
@@ -56,9 +62,10 @@ def demo(
         Path, typer.Option(help="Where to write the picture of the cross-validation.")
     ] = Path("sketchlasso-demo.png"),
 ) -> Report:
-    """Show everything once, on bundled digits.
+    """Show everything once, on bundled digits and docstrings.
 
-    Sketch, cross-validation beside scikit-learn's LassoCV, leave-one-out, a picture.
+    Sketch, cross-validation beside scikit-learn's LassoCV, leave-one-out, a picture; then
+    what three words of the installed packages' documentation are about.
     """
     digits = _four_against_nine()
     found = sl.sketch(digits.X, rank=rank, center=True, random_state=0)
@@ -73,6 +80,8 @@ def demo(
     seconds = perf_counter() - start
     right = float(np.mean((left_out.predictions > 0) == (digits.y > 0)))
     drawn = _draw(model, picture)
+    imager = fit_docstrings(screen, DEMO_RANK, 0)
+    images = ask(imager, list(WORDS), ImageOptions(n_words=6))
     heads = ("method", "chosen by", "test accuracy", "non-zeros", "seconds")
     rows = tuple(
         (one.name, one.chosen_by, one.accuracy, one.n_nonzero, one.seconds)
@@ -89,6 +98,7 @@ def demo(
                 "worst_gap": float(left_out.relative_gap.max()),
                 "seconds": seconds,
             },
+            "images": list(map(image_data, images)),
             "picture": str(picture.absolute()) if drawn else None,
         },
         text=found.summary(),
@@ -99,10 +109,19 @@ def demo(
                 heads,
                 rows,
             ),
+            Sheet(
+                f"Words of {imager.corpus_.shape[0]} docstrings of installed packages",
+                ("word", "explained by", "milliseconds"),
+                tuple(
+                    (word, image_words(image), round(1e3 * image.seconds, 1))
+                    for word, image in zip(WORDS, images, strict=True)
+                ),
+            ),
         ),
         closing="\n".join(
             (
-                "(on data as small as these a sketch saves no time: docs/benchmarks.md has data "
+                f"walk on from these words in the browser: {program()} topics demo --serve --open",
+                "(on digits as few as these a sketch saves no time: docs/benchmarks.md has data "
                 f"where it does; compiling took {compiling:.1f} s and happens once)",
                 f"leave-one-out: {100 * right:.1f} % of {len(digits.y)} training digits right when "
                 f"left out, each by a model of its own, worst gap "

@@ -20,6 +20,7 @@ from sketchlasso.interfaces.commands.options import Top
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.sketching import sketch_data
+from sketchlasso.interfaces.commands.topics.holding import images_info, topics_info
 
 __all__ = ["doctor", "info"]
 
@@ -30,7 +31,9 @@ EXTRAS = {
     "files": ("pooch", "pyarrow"),
     "graph": ("networkx",),
     "plot": ("matplotlib",),
+    "web": ("fastapi", "uvicorn"),
 }
+TOPIC_FILES = {"topics": topics_info, "images": images_info}
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 DATA_VARIABLE = "SKETCHLASSO_DATA"
 
@@ -39,14 +42,18 @@ def info(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", show_default=False, help="A file written by sketch, fit or cv."
+            metavar="FILE",
+            show_default=False,
+            help="A file written by sketch, fit, cv, topics fit or topics all.",
         ),
     ],
     screen: Screen,
     top: Top = 10,
 ) -> Report:
-    """Tell what a sketch file or model file holds."""
+    """Tell what a file of sketchlasso holds: a sketch, a model, topics or images."""
     stored = sl.stored_info(file)
+    if stored.content in TOPIC_FILES:
+        return TOPIC_FILES[stored.content](file, top)
     if stored.content == "sketch":
         found = sl.load_sketch(file)
         facts = (("fingerprint", str(found.fingerprint)),)

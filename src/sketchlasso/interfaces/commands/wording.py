@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import shutil
+import sys
+from pathlib import Path
 
-__all__ = ["spoken"]
+__all__ = ["program", "spoken"]
 
 # Arguments of Python and the options that stand for them.
 OPTIONS = {
@@ -13,22 +16,32 @@ OPTIONS = {
         "alpha",
         "alpha_min_ratio",
         "alphas",
+        "column",
         "drop",
+        "exclude",
         "format",
+        "max_share",
         "method",
+        "min_documents",
         "n_features",
+        "n_words",
         "positive",
         "radius",
         "rank",
+        "rule",
         "scoring",
         "selection",
         "separator",
         "sketch",
         "solver",
         "standardize",
+        "stop_words",
         "target",
+        "title_column",
+        "titles",
         "tol",
         "vocabulary",
+        "weighting",
     )
 } | {"metric": "--scoring", "radii": "--radius", "n_splits": "--folds"}
 NAMED = re.compile(
@@ -60,3 +73,15 @@ def _option(found: re.Match[str]) -> str:
     if value == "False":
         return f"--no-{OPTIONS[name].removeprefix('--')}"
     return f"{OPTIONS[name]} {value}"
+
+
+def program() -> str:
+    """Return how this program was called, so that a line to copy works here."""
+    called = Path(sys.argv[0])
+    if called.name == "__main__.py":
+        return "python -m sketchlasso"
+    found = shutil.which("sketchlasso")
+    if called.name != "sketchlasso" or (found and Path(found).resolve() == called.resolve()):
+        return "sketchlasso"
+    here = Path.cwd()
+    return str(called.relative_to(here) if called.is_relative_to(here) else called)
