@@ -78,7 +78,7 @@ def _option(found: re.Match[str]) -> str:
 def program() -> str:
     """Return how this program was called, so that a line to copy works here."""
     called = Path(sys.argv[0])
-    if called.name == "__main__.py":
+    if called.parts[-2:] == ("sketchlasso", "__main__.py"):
         return "python -m sketchlasso"
     found = shutil.which("sketchlasso")
     if called.name != "sketchlasso" or (found and Path(found).resolve() == called.resolve()):
