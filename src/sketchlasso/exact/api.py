@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from sketchlasso.data import as_responses
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.exact.columns import Columns, as_columns
 from sketchlasso.exact.gram_cache import TotalGram, TrainingGram
@@ -18,7 +19,6 @@ from sketchlasso.exact.point import Target
 from sketchlasso.exact.solution import ExactSolution
 from sketchlasso.exact.training import TrainingRows
 from sketchlasso.exact.walk import Walk
-from sketchlasso.instances.build import check_response
 from sketchlasso.instances.grid import check_nonnegative
 from sketchlasso.instances.rows import RowSet, RowSets, all_rows
 from sketchlasso.linalg.threads import single_blas_thread
@@ -164,7 +164,7 @@ def _checked(
 ) -> _Problems:
     columns = as_columns(X, fit_intercept)
     m, n = columns.shape
-    Y = check_response(y, m)
+    Y = as_responses(y, m)
     rows = rows or all_rows(m)
     if rows.n_samples != m:
         raise InvalidInputError(f"the row sets are for {rows.n_samples} rows but X has {m}")

@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sketchlasso.data import as_responses
 from sketchlasso.instances import all_rows, check_weights
-from sketchlasso.instances.build import check_response
 from sketchlasso.results.fitting import Task, fit_all, full_penalty_factor
 from sketchlasso.results.full_data import FullCertificate, certify
 from sketchlasso.results.models import LinearModels, rows_of
@@ -136,7 +136,7 @@ def sqrt_lasso_path(
     True
     """
     entries = rows_of(X)
-    Y = check_response(y, entries.shape[0])
+    Y = as_responses(y, entries.shape[0])
     weights = None if sample_weight is None else check_weights(sample_weight, len(Y))
     rows = all_rows(len(Y)) if weights is None else all_rows(len(Y)).weighted(weights)
     task = Task(
