@@ -70,7 +70,7 @@ class SqrtLasso(_Regressor, SinglePenalty):
     positive : bool
         Whether coefficients must be >= 0.
     rank : int
-        Columns of the sketch.
+        Columns of the sketch; lowered silently to the smaller side of X.
     sketch : "auto", str, Sketch or None
         Method of :func:`sketch`, a ready sketch of X to share, or None for the full problem.
         ``"auto"``: None where the smaller side of X is at most 500, else ``"response"``.

@@ -174,8 +174,12 @@ def _checked(
         raise InvalidInputError(
             f"alphas has shape {np.shape(alphas)}; pass (a,) or ({Y.shape[1]}, a), a >= 1"
         )
-    if not np.isfinite(grid).all() or (grid <= 0).any():
-        raise InvalidInputError("alphas contains NaN, infinity or a value <= 0; give alphas > 0")
+    bad = grid[~(np.isfinite(grid) & (grid > 0))]
+    if bad.size:
+        raise InvalidInputError(
+            f"alphas contains {bad[0]:g}, but the full problem takes finite penalties > 0; give "
+            "such, or least squares where none is wanted."
+        )
     factor = np.ones(n)
     if penalty_factor is not None:
         factor = check_nonnegative("penalty_factor", penalty_factor)

@@ -191,7 +191,7 @@ def _refuse_empty_grid(largest: FloatArray, levels: FloatArray) -> None:
     response, level = np.argwhere(empty)[0]
     told = (
         f"radius {levels[level]:g} makes w = 0 optimal for response {response} at every penalty, "
-        "so there is no grid to search; use a smaller radius (radii=...) or a larger rank"
+        "so there is no grid to search; use a smaller radius or a larger rank"
     )
     if empty.all(axis=1).any():
         raise InvalidInputError(told)

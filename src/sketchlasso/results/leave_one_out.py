@@ -107,6 +107,11 @@ def leave_one_out(
     -------
     LeaveOneOut
     """
+    if not isinstance(sketch, Sketch):
+        raise InvalidInputError(
+            f"sketch={sketch!r:.60} was given, but leave-one-out starts from a Sketch; for the "
+            'full problem pass sketch(X, method="exact", center=True).'
+        )
     Y = as_responses(y, sketch.n_samples)
     if Y.shape[1] != 1:
         raise InvalidInputError(

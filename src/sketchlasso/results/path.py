@@ -74,7 +74,7 @@ class Path:
 def sqrt_lasso_path(
     X: Any,
     y: ArrayLike,
-    sketch: Sketch | None,
+    sketch: Sketch | None = None,
     *,
     alphas: int | ArrayLike = 100,
     alpha_min_ratio: float | None = None,
@@ -103,8 +103,8 @@ def sqrt_lasso_path(
     ----------
     X : array or sparse matrix of shape (m, n)
     y : array-like of shape (m,) or (m, t)
-    sketch : Sketch or None
-        Of X. None solves the full problem, without any approximation.
+    sketch : Sketch, optional
+        Of X. Without one the full problem is solved, without any approximation.
     alphas, alpha_min_ratio
         See :func:`cross_validate`.
     radius : float, str, RadiusPolicy or a sequence of them, optional
@@ -129,7 +129,7 @@ def sqrt_lasso_path(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((60, 40))
     >>> y = X[:, 0] - 2 * X[:, 1] + 0.1 * rng.standard_normal(60)
-    >>> path = sl.sqrt_lasso_path(X, y, None, alphas=[2.0])
+    >>> path = sl.sqrt_lasso_path(X, y, alphas=[2.0])
     >>> path.models.coef.indices
     array([0, 1])
     >>> bool(path.full_gap[0] <= 1e-4)

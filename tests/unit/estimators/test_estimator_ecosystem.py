@@ -53,6 +53,13 @@ def test_pickled_models_predict_alike(model):
     np.testing.assert_array_equal(back.predict(X), model.predict(X))
 
 
+def test_clones_share_a_ready_sketch():
+    X, y = make()
+    ready = sketch(X, rank=4, center=True, random_state=0)
+    copy = clone(SqrtLasso(alpha=1.0, sketch=ready))
+    assert copy.sketch is ready and copy.fit(X, y).sketch_ is ready
+
+
 @pytest.mark.parametrize("model", models(), ids=repr)
 def test_clones_fit_alike_and_carry_nothing(model):
     X, y = make()
