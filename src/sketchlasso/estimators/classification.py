@@ -121,7 +121,7 @@ class SqrtLassoClassifier(_SignClassifier, SinglePenalty):
     True
     """
 
-    @reported
+    @reported(rounds=True)
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> SqrtLassoClassifier:
         """Fit one model, or one a class.
 
@@ -226,7 +226,7 @@ class SqrtLassoClassifierCV(_SignClassifier, PenaltySearch):
             verbose=verbose,
         )
 
-    @reported
+    @reported(rounds=True)
     def fit(
         self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: Any = None
     ) -> SqrtLassoClassifierCV:

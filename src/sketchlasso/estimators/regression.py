@@ -125,7 +125,7 @@ class SqrtLasso(_Regressor, SinglePenalty):
     array([0, 1])
     """
 
-    @reported
+    @reported(rounds=True)
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> SqrtLasso:
         """Fit the model.
 
@@ -201,7 +201,7 @@ class SqrtLassoCV(_Regressor, PenaltySearch):
     True
     """
 
-    @reported
+    @reported(rounds=True)
     def fit(
         self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: Any = None
     ) -> SqrtLassoCV:

@@ -13,7 +13,8 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.estimators.progress import progress_callback
+from sketchlasso.estimators.callbacks import round_reporter
+from sketchlasso.estimators.progress import both, progress_callback
 from sketchlasso.estimators.scales import column_scales, divide_columns
 from sketchlasso.instances import check_weights
 from sketchlasso.sketch import Sketch, SketchMethod, extend_sketch
@@ -105,7 +106,7 @@ def settings_of(estimator: Any, sketch: Sketch | None) -> Settings:
     return Settings(
         tol=max(float(estimator.tol), SINGLE_PRECISION_TOL if single else 0.0),
         n_threads=max(1, effective_n_jobs(jobs)),
-        callback=progress_callback(estimator.verbose),
+        callback=both(progress_callback(estimator.verbose), round_reporter(estimator)),
     )
 
 
