@@ -45,7 +45,7 @@ PathTable = Annotated[
         "--output",
         "-o",
         show_default=False,
-        help="Table to write (.csv, .tsv, .npz): alpha, intercept, features ever used.",
+        help="Table to write (.csv, .tsv, .parquet, .npz): alpha, intercept, features ever used.",
     ),
 ]
 SHOWN = 20

@@ -35,7 +35,7 @@ def predict(
             "--output",
             "-o",
             show_default=False,
-            help="Table to write (.csv, .tsv, .npz); to stdout, one a line, by default.",
+            help="Table to write (.csv, .tsv, .parquet, .npz); to stdout, one a line, by default.",
         ),
     ] = None,
 ) -> Report:
