@@ -72,15 +72,9 @@ def demo(
     compiling = _warm_up(found, digits, tol)
     model, ours = _sketched(found, digits, alphas, tol)
     theirs = _lasso_cv(digits, alphas)
-    start = perf_counter()
-    left_out = sl.leave_one_out(
-        found, digits.X, digits.y, alpha=float(model.alpha_[0]), radius=float(model.radius_[0])
-    )
-    seconds = perf_counter() - start
-    right = float(np.mean((left_out.predictions > 0) == (digits.y > 0)))
+    left_out = _leave_one_out(found, digits, model)
     drawn = _draw(model, picture)
-    imager = fit_docstrings(screen, DEMO_RANK, 0)
-    images = ask(imager, list(WORDS), ImageOptions(n_words=6))
+    words, images = _three_words(screen)
     heads = ("method", "chosen by", "test accuracy", "non-zeros", "seconds")
     rows = tuple(
         (one.name, one.chosen_by, one.accuracy, one.n_nonzero, one.seconds)
@@ -91,13 +85,8 @@ def demo(
             "command": "demo",
             "methods": [dict(zip(heads, row, strict=True)) for row in rows],
             "compile_seconds": compiling,
-            "leave_one_out": {
-                "rows": len(digits.y),
-                "accuracy": right,
-                "worst_gap": float(left_out.relative_gap.max()),
-                "seconds": seconds,
-            },
-            "images": list(map(image_data, images)),
+            "leave_one_out": left_out,
+            "images": images,
             "picture": str(picture.absolute()) if drawn else None,
         },
         text=found.summary(),
@@ -108,27 +97,48 @@ def demo(
                 heads,
                 rows,
             ),
-            Sheet(
-                f"Words of {imager.corpus_.shape[0]} docstrings of installed packages",
-                ("word", "explained by", "milliseconds"),
-                tuple(
-                    (word, image_words(image), round(1e3 * image.seconds, 1))
-                    for word, image in zip(WORDS, images, strict=True)
-                ),
-            ),
+            words,
         ),
         closing="\n".join(
             (
                 f"walk on from these words in the browser: {program()} topics demo --serve --open",
                 "(on digits as few as these a sketch saves no time: docs/benchmarks.md has data "
                 f"where it does; compiling took {compiling:.1f} s and happens once)",
-                f"leave-one-out: {100 * right:.1f} % of {len(digits.y)} training digits right when "
-                f"left out, each by a model of its own, worst gap "
-                f"{left_out.relative_gap.max():.0e}, {seconds:.2f} s",
+                f"leave-one-out: {100 * left_out['accuracy']:.1f} % of {left_out['rows']} training "
+                f"digits right when left out, each by a model of its own, worst gap "
+                f"{left_out['worst_gap']:.0e}, {left_out['seconds']:.2f} s",
                 f"picture: {picture.absolute()}" if drawn else NO_PICTURE,
             )
         ),
     )
+
+
+def _leave_one_out(found: sl.Sketch, digits: _Digits, model: Any) -> dict[str, Any]:
+    start = perf_counter()
+    left_out = sl.leave_one_out(
+        found, digits.X, digits.y, alpha=float(model.alpha_[0]), radius=float(model.radius_[0])
+    )
+    return {
+        "rows": len(digits.y),
+        "accuracy": float(np.mean((left_out.predictions > 0) == (digits.y > 0))),
+        "worst_gap": float(left_out.relative_gap.max()),
+        "seconds": perf_counter() - start,
+    }
+
+
+def _three_words(screen: Screen) -> tuple[Sheet, list[dict[str, Any]]]:
+    """Images of three words of the embedded corpus, for people and for machines."""
+    imager = fit_docstrings(screen, DEMO_RANK, 0)
+    images = ask(imager, list(WORDS), ImageOptions(n_words=6))
+    sheet = Sheet(
+        f"Words of {imager.corpus_.shape[0]} docstrings of installed packages",
+        ("word", "explained by", "milliseconds"),
+        tuple(
+            (word, image_words(image), round(1e3 * image.seconds, 1))
+            for word, image in zip(WORDS, images, strict=True)
+        ),
+    )
+    return sheet, list(map(image_data, images))
 
 
 def _four_against_nine() -> _Digits:

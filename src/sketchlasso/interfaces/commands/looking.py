@@ -55,13 +55,7 @@ def info(
     if stored.content in TOPIC_FILES:
         return TOPIC_FILES[stored.content](file, top)
     if stored.content == "sketch":
-        found = sl.load_sketch(file)
-        facts = (("fingerprint", str(found.fingerprint)),)
-        return Report(
-            {"command": "info", "content": "sketch", **sketch_data(found)},
-            text=found.summary(),
-            facts=facts,
-        )
+        return _sketch_info(file)
     model, names = sl.load_model(file), stored.facts["feature_names"]
     origin = {name: stored.facts[name] for name in ("library", "fingerprint")}
     if isinstance(model, sl.LinearModels):
@@ -100,6 +94,15 @@ def info(
             *_pairs(origin),
         ),
         sheets=coefficient_sheet(model, names, top),
+    )
+
+
+def _sketch_info(file: Path) -> Report:
+    found = sl.load_sketch(file)
+    return Report(
+        {"command": "info", "content": "sketch", **sketch_data(found)},
+        text=found.summary(),
+        facts=(("fingerprint", str(found.fingerprint)),),
     )
 
 

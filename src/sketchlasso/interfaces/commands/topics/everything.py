@@ -92,17 +92,7 @@ def graph(
     seed: Seed = 0,
 ) -> Report:
     """Join the images of all words into one graph."""
-    ending = next((one for one in ENDINGS if output.name.lower().endswith(one)), None)
-    if ending is None:
-        raise sl.InvalidInputError(
-            f"--output {output} was given, but the ending says what to write; end it in .graphml, "
-            ".json or .csv."
-        )
-    if communities and ending.startswith(".csv"):
-        raise sl.InvalidInputError(
-            f"--communities was given, but {output} is a list of links without a place for them; "
-            "write .graphml or .json."
-        )
+    ending = _ending(output, communities)
     stored = sl.load_images(images)
     joined = sl.word_graph(
         stored.weights,
@@ -112,27 +102,26 @@ def graph(
     )
     groups = joined.communities(random_state=seed) if communities else None
     _write(joined, groups, output, ending)
-    degrees = joined.degrees
-    told: dict[str, Any] = {
-        "command": "topics graph",
-        "output": str(output),
-        "rule": rule,
-        "n_words": len(joined.words),
-        "n_links": len(joined.edges),
-        "n_isolated": int(np.count_nonzero(degrees == 0)),
-        "communities": None if groups is None else _members(joined, groups),
-    }
-    facts = [
-        ("words", f"{told['n_words']}, {told['n_isolated']} of them without links"),
-        ("links", f"{told['n_links']}, if {'either' if rule == 'or' else 'each'} word names the "
-                  "other"),
-    ]  # fmt: skip
-    if groups is not None:
-        facts.append(("communities", str(len(told["communities"]))))
+    members = None if groups is None else _members(joined, groups)
+    alone = int(np.count_nonzero(joined.degrees == 0))
+    either = "either" if rule == "or" else "each"
     return Report(
-        told,
-        facts=(*facts, ("wrote", str(output))),
-        sheets=() if groups is None else (_sheet(told["communities"]),),
+        {
+            "command": "topics graph",
+            "output": str(output),
+            "rule": rule,
+            "n_words": len(joined.words),
+            "n_links": len(joined.edges),
+            "n_isolated": alone,
+            "communities": members,
+        },
+        facts=(
+            ("words", f"{len(joined.words)}, {alone} of them without links"),
+            ("links", f"{len(joined.edges)}, if {either} word names the other"),
+            *(() if members is None else (("communities", str(len(members))),)),
+            ("wrote", str(output)),
+        ),
+        sheets=() if members is None else (_sheet(members),),
     )
 
 
@@ -154,6 +143,22 @@ def images_facts(images: sl.WordImages) -> tuple[tuple[str, str], ...]:
         ("weights", f"{images.weights.nnz}"),
         ("gap", f"{float(images.gap.max()):.1e} at worst"),
     )
+
+
+def _ending(output: Path, communities: bool) -> str:
+    """Return how the file's name ends, which says what to write."""
+    ending = next((one for one in ENDINGS if output.name.lower().endswith(one)), None)
+    if ending is None:
+        raise sl.InvalidInputError(
+            f"--output {output} was given, but the ending says what to write; end it in .graphml, "
+            ".json or .csv."
+        )
+    if communities and ending.startswith(".csv"):
+        raise sl.InvalidInputError(
+            f"--communities was given, but {output} is a list of links without a place for them; "
+            "write .graphml or .json."
+        )
+    return ending
 
 
 def _write(joined: sl.WordGraph, groups: Any, output: Path, ending: str) -> None:

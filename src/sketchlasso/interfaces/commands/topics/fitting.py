@@ -73,18 +73,7 @@ def fit(
             random_state=seed,
         ).fit(found)
     imager.save(output)
-    seconds = perf_counter() - start
-    return Report(
-        {
-            "command": "topics fit",
-            "output": str(output),
-            "words_before": found.shape[1],
-            "seconds": seconds,
-            **model_data(imager),
-        },
-        facts=(*corpus_facts(imager), ("seconds", f"{seconds:.2f}"), ("wrote", str(output))),
-        closing=f"ask it: {program()} topics image {output} {_example(imager)}",
-    )
+    return _report(imager, found.shape[1], output, perf_counter() - start)
 
 
 def model_data(imager: sl.TopicImager) -> dict[str, Any]:
@@ -102,6 +91,20 @@ def model_data(imager: sl.TopicImager) -> dict[str, Any]:
         "rank": imager.sketch_.rank,
         "sketch_radius": imager.sketch_.radius,
     }
+
+
+def _report(imager: sl.TopicImager, words_before: int, output: Path, seconds: float) -> Report:
+    return Report(
+        {
+            "command": "topics fit",
+            "output": str(output),
+            "words_before": words_before,
+            "seconds": seconds,
+            **model_data(imager),
+        },
+        facts=(*corpus_facts(imager), ("seconds", f"{seconds:.2f}"), ("wrote", str(output))),
+        closing=f"ask it: {program()} topics image {output} {_example(imager)}",
+    )
 
 
 def _number(radius: str) -> float | str:
