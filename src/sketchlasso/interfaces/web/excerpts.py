@@ -9,6 +9,8 @@ __all__ = ["excerpt"]
 
 # Documents may be books; an excerpt comes from their beginning.
 SEARCHED = 50_000
+# Lines drawn with characters, as below headings of plain text.
+RULE = re.compile(r"(?<!\S)([-=~^_*#.])\1{2,}(?!\S)")
 ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 
 
@@ -25,11 +27,12 @@ def excerpt(text: str | None, words: Sequence[str], length: int) -> str | None:
     Returns
     -------
     str or None
-        None for no text. White space is made plain, and cuts fall between words.
+        None for no text. White space is made plain, rules are taken out, and cuts fall between
+        words.
     """
     if text is None:
         return None
-    plain = " ".join(text[:SEARCHED].split())
+    plain = " ".join(RULE.sub(" ", text[:SEARCHED]).split())
     if len(plain) <= length:
         return plain
     start = _best_start(plain, words, length)

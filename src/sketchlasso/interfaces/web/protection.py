@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, TypeAlias
 
@@ -15,6 +16,7 @@ Application: TypeAlias = Callable[[Message, Receive, Send], Awaitable[None]]
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 METHODS = "GET, HEAD, OPTIONS"
+HOST = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<name>[^\[\]:@/]+))(?::[0-9]{1,5})?")
 HEADERS = {
     "content-security-policy": (
         "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "
@@ -79,13 +81,9 @@ class Protection:
 
 
 def _without_port(host: str) -> str:
-    """Return the name of ``name:port``, ``[::1]:port`` or ``name``."""
-    if host.startswith("["):
-        name, _, rest = host[1:].partition("]")
-    else:
-        name, colon, port = host.partition(":")
-        rest = colon + port
-    return name.lower() if not rest or (rest[0] == ":" and rest[1:].isdecimal()) else ""
+    """Return the name in ``name``, ``name:port``, ``[::1]`` or ``[::1]:port``; else nothing."""
+    found = HOST.fullmatch(host)
+    return "" if found is None else (found["six"] or found["name"]).lower()
 
 
 def _protected(send: Send, method: str) -> Send:

@@ -157,10 +157,14 @@ def serve(
 @contextmanager
 def _listening(host: str, port: int) -> Iterator[socket.socket]:
     """Yield a socket bound before anything starts, so that a taken port is one sentence."""
+    if not 0 <= port < 2**16:  # the system would take what is left after division
+        raise sl.InvalidInputError(
+            f"port={port} was given, but ports go from 0 to {2**16 - 1}; give another one."
+        )
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind)
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         raise sl.InvalidInputError(
             f"{host} port {port} is no address of this machine ({error}); give another host."
         ) from error
