@@ -44,6 +44,8 @@ OPTIONS = {
         "weighting",
     )
 } | {"metric": "--scoring", "radii": "--radius", "n_splits": "--folds"}
+# What writes a file in Python and in the shell.
+WRITERS = {"TopicImager.save": "topics fit", "TopicImager.image_all": "topics all"}
 NAMED = re.compile(
     rf"\b({'|'.join(OPTIONS)})="
     r"(?:\['([^']*)'\]|\[([^\]']*)\]|'([^']*)'|(-?\w+(?:\.\w+)*(?:[+-]\d+)?))?(?:\.\.\.)?"
@@ -62,6 +64,8 @@ def spoken(message: str) -> str:
     >>> spoken("rank=0 was given; leave it out with drop=['garden'] or pass format=.")
     '--rank 0 was given; leave it out with --drop garden or pass --format.'
     """
+    for name, command in WRITERS.items():
+        message = message.replace(name, command)
     return NAMED.sub(_option, " ".join(message.split()))
 
 
