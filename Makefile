@@ -25,8 +25,9 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 # The variable silences an announcement of another tool, which is no warning about these pages.
+# Not --quiet: it keeps warnings from --strict, too.
 docs: $(VENV)/.docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks all

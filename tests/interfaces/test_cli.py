@@ -181,6 +181,15 @@ def test_a_missing_extra_says_how_to_install_it(monkeypatch, capsys):
     assert "pip install 'sketchlasso[cli]'" in capsys.readouterr().err
 
 
+def test_the_demos_picture_is_complete_or_not_there(call, tmp_path):
+    pytest.importorskip("matplotlib")
+    call("demo --alphas 3 --picture a.png")
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.png"]
+    said = call("demo --alphas 3 --picture nowhere/a.png", code=3).stderr
+    assert "a.png could not be written (No such file or directory)" in said
+
+
 def test_the_demo_without_matplotlib(monkeypatch, call):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     said = call("demo --alphas 3").stdout

@@ -3,12 +3,10 @@
 import sys
 
 import numpy as np
-from tests.sentences import refusal
 
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.report import Report, Sheet, as_json, short
 from sketchlasso.interfaces.commands.screen import Screen
-from sketchlasso.interfaces.picture import draw_cv_curve
 
 REPORT = Report(
     {"value": 1.0},
@@ -51,13 +49,3 @@ def test_values_for_people_and_machines():
     ]  # fmt: skip
     text = as_json({"a": np.array([1.0, np.nan]), "b": np.int64(3), "c": (np.inf, "é")})
     assert "null" in text and "é" in text and '"b": 3' in text
-
-
-def test_the_picture_is_complete_or_not_there(tmp_path):
-    alphas, scores = np.array([2.0, 1.0]), np.array([[0.5, 0.6], [0.7, 0.8]])
-    draw_cv_curve(tmp_path / "a.png", alphas, scores, 1.0, "accuracy")
-    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-    assert [entry.name for entry in tmp_path.iterdir()] == ["a.png"]
-    place = tmp_path / "no folder" / "a.png"
-    told = refusal(sl.StoredFileError, draw_cv_curve, place, alphas, scores, 1.0, "accuracy")
-    assert "could not be written" in told

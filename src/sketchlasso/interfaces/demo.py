@@ -16,7 +16,6 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
-from sketchlasso.interfaces.picture import draw_cv_curve
 
 __all__ = ["demo"]
 
@@ -156,11 +155,23 @@ def _lasso_cv(digits: _Digits, alphas: int) -> _Outcome:
 
 
 def _draw(model: Any, picture: Path) -> bool:
-    """Draw the cross-validation, where Matplotlib is installed."""
+    """Draw the cross-validation, where Matplotlib is installed; whole or not at all."""
     try:
-        draw_cv_curve(
-            picture, model.alphas_[0], model.score_path_[0], float(model.alpha_[0]), "accuracy"
-        )
-    except sl.MissingExtraError:
+        from matplotlib.figure import Figure
+    except ImportError:
         return False
+    # A figure of no window, whatever windows Matplotlib is set to open.
+    figure = Figure(figsize=(7.5, 4.5), layout="constrained")
+    sl.plots.plot_cv(model, ax=figure.add_subplot())
+    partial = picture.with_name(f".{picture.name}.partial")
+    try:
+        figure.savefig(partial, format="png", dpi=110)
+        partial.replace(picture)
+    except OSError as problem:
+        raise sl.StoredFileError(
+            f"{picture} could not be written ({problem.strerror}); choose a path in a folder that "
+            "exists and can be written to."
+        ) from problem
+    finally:
+        partial.unlink(missing_ok=True)
     return True

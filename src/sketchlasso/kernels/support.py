@@ -36,6 +36,8 @@ LOST_DIGITS = 1e-11
 # Walking down: ratio of two penalties, and how close to the next entry the search ends.
 STEP_DOWN = 0.85
 CLOSE = 0.99
+# Coefficients that enter within this ratio of penalties enter together.
+TOGETHER = 0.99999
 # No coefficient down to this share of the largest penalty, and too many there.
 ALL_AT_ONCE = 0.98
 # Penalties of the search below this share of the largest belong to another size of problem.
@@ -116,10 +118,10 @@ def newton_step(
     for i in range(a):
         m = active[i]
         slope[i] = q[m] / rho - radius * w[m] / v - np.sign(w[m]) * thresholds[m]
-        for l in range(i + 1):
-            j = active[l]
-            H[i, l] = G[m, j] / rho - q[m] * q[j] / (rho * square)
-            H[i, l] -= radius * w[m] * w[j] / (v * v * v)
+        for h in range(i + 1):
+            j = active[h]
+            H[i, h] = G[m, j] / rho - q[m] * q[j] / (rho * square)
+            H[i, h] -= radius * w[m] * w[j] / (v * v * v)
         H[i, i] += radius / v
         trace += H[i, i]
     for i in range(a):
@@ -287,8 +289,10 @@ def search_size(
         else:
             high, found = alpha, count
             w[:], best_q[:], best_square = here, q, square
-        if low > CLOSE * high:
-            return (high, found) if found == size else (low, beyond)
+        if found == size and low > CLOSE * high:
+            return high, found
+        if low > TOGETHER * high:
+            return low, beyond
         if found == 0 and low > ALL_AT_ONCE * largest:
             # More than asked enter together: a penalty where they have weight.
             return STEP_DOWN * largest, beyond

@@ -20,7 +20,9 @@ __all__ = ["AUTOMATIC", "Answers", "Question", "answer"]
 
 AUTOMATIC = "auto"
 # Rounds of the search for the radius that equals the error realised at the solution.
-REALISED_ROUNDS = 4
+REALISED_ROUNDS = 5
+# Share of the way, in its logarithm, that the radius goes in a round: the error falls as it grows.
+REALISED_STEP = 0.7
 
 
 @dataclass(frozen=True)
@@ -112,12 +114,13 @@ def _realised(
     columns: WordColumns,
     settings: Settings,
 ) -> Answers:
-    """Move the radius towards factor ||(A - QP')w|| / ||w||, halfway in its logarithm a round."""
+    """Move the radius towards factor ||(A - QP')w|| / ||w|| at the solution that it leads to."""
     answers = _solve(batch, question, radius, settings)
     for _ in range(REALISED_ROUNDS):
         error = factor * _realised_error(batch, answers, columns)
         known = np.isfinite(error) & (error > 0) & (radius > 0)
-        radius = np.where(known, np.sqrt(np.where(known, error, 1.0) * radius), 0.5 * radius)
+        change = np.where(known, error, 1.0) / np.where(known, radius, 1.0)
+        radius = radius * np.where(known, change**REALISED_STEP, 0.5)
         answers = _solve(batch, question, radius, settings)
     return answers
 

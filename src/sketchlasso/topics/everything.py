@@ -17,6 +17,7 @@ from scipy import sparse
 from sketchlasso.errors import InvalidInputError, StoredFileError
 from sketchlasso.storage import IMAGES, read_container, write_container
 from sketchlasso.topics.answering import Answers, Question
+from sketchlasso.topics.graph import Rule, WordGraph, word_graph
 from sketchlasso.topics.packing import pack_strings, unpack_strings
 from sketchlasso.topics.queries import Queries
 from sketchlasso.types import FloatArray
@@ -57,6 +58,10 @@ class WordImages:
 
     def __repr__(self) -> str:
         return f"<WordImages of {len(self.words)} words, {self.weights.nnz} weights>"
+
+    def graph(self, rule: Rule = "or") -> WordGraph:
+        """Join words that explain each other; see :func:`word_graph`."""
+        return word_graph(self.weights, self.words, rule)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all images to a file; :func:`load_images` reads it back."""

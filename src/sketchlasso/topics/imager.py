@@ -29,6 +29,8 @@ from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["TopicImager", "compare_images"]
 
+QUERIES_PER_THREAD = 4
+
 
 class TopicImager(BaseEstimator):
     """Explain every word of a corpus by the few other words that predict it.
@@ -50,7 +52,7 @@ class TopicImager(BaseEstimator):
     scale : bool
         Whether columns are brought to one standard deviation; rare words gain by it.
     radius : "auto", float or str
-        ``"auto"``: for each query half of the radius at which more words than asked for would
+        ``"auto"``: for each query 0.7 of the radius at which more words than asked for would
         enter at once. A number, 0, ``"spectral"``, ``"realised"`` or a multiple such as
         ``"0.03*spectral"`` hold for every query.
     positive : bool
@@ -314,13 +316,13 @@ class TopicImager(BaseEstimator):
         return images
 
     def _answer(self, queries: Queries, question: Question) -> Answers:
-        return answer(queries, question, self.sketch_, self._columns, self._settings)
-
-    @property
-    def _settings(self) -> Settings:
         threads = os.cpu_count() or 1
         jobs = threads if self.n_jobs is None else self.n_jobs
-        return Settings(tol=self.tol, n_threads=max(1, jobs if jobs > 0 else threads + 1 + jobs))
+        jobs = max(1, jobs if jobs > 0 else threads + 1 + jobs)
+        # A few queries are over before threads have begun, and a server has other clients.
+        few = len(queries.members) < QUERIES_PER_THREAD * jobs
+        settings = Settings(tol=self.tol, n_threads=1 if few else jobs)
+        return answer(queries, question, self.sketch_, self._columns, settings)
 
     def _image(
         self,

@@ -26,7 +26,7 @@ from sketchlasso.types import FloatArray, IntArray
 __all__ = ["Queries", "WordColumns"]
 
 # Share of the radius at which more words than asked would enter at once.
-AUTOMATIC_SHARE = 0.5
+AUTOMATIC_SHARE = 0.7
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +117,7 @@ class Queries:
 
 
 def automatic_radius(batch: Batch, size: int, n_threads: int) -> FloatArray:
-    """Half of the radius (B,) at which more than `size` words would enter at once.
+    """AUTOMATIC_SHARE of the radius (B,) at which more than `size` words would enter at once.
 
     At the largest penalty with a non-zero answer all words whose correlation x with the response
     exceeds it enter together, and that penalty solves ||(|x| - alpha)_+|| = radius. With x sorted
