@@ -118,7 +118,7 @@ def doctor(screen: Screen) -> Report:
     pools = [
         {
             "library": pool.get("internal_api"),
-            "version": pool.get("version"),
+            "version": _told(pool.get("version")),
             "threads": pool.get("num_threads"),
         }
         for pool in threadpool_info()
@@ -164,6 +164,11 @@ def _sketch_words(sketch: dict[str, Any] | None) -> str:
     if sketch is None:
         return "none, the full problem was solved"
     return f"{sketch['method']}, rank {sketch['rank']}, seed {sketch['seed']}"
+
+
+def _told(value: Any) -> str | None:
+    """A version that is a string; one library reports a function instead."""
+    return value if isinstance(value, str) else None
 
 
 def _version(name: str) -> str | None:

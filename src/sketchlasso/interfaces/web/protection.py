@@ -16,6 +16,8 @@ Application: TypeAlias = Callable[[Message, Receive, Send], Awaitable[None]]
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 METHODS = "GET, HEAD, OPTIONS"
+# Bytes of an address and of all headers; every question that is allowed is far shorter.
+LONGEST = 32 * 1024
 HOST = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<name>[^\[\]:@/]+))(?::[0-9]{1,5})?")
 HEADERS = {
     "content-security-policy": (
@@ -58,20 +60,31 @@ class Protection:
             await self._application(scope, receive, send)
             return
         method = scope["method"]
-        if not self._is_called_right(scope):
-            text = (
-                "the server was called by a name that is not its own; use the address it printed."
-            )
-            await _answer(_protected(send, method), 400, text)
+        refused = self._refused(scope)
+        if refused is not None:
+            await _answer(_protected(send, method), *refused)
         elif method == "OPTIONS":
             await _answer(_protected(send, method), 204, None)
-        elif method not in ("GET", "HEAD"):
-            text = f"the method was not one of {METHODS}, and nothing can be changed here; use GET."
-            await _answer(_protected(send, method), 405, text)
         else:
             # Whatever answers GET answers HEAD; the body is left out on the way back.
             inner = {**scope, "method": "GET"}
             await self._application(inner, receive, _protected(send, method))
+
+    def _refused(self, scope: Message) -> tuple[int, str] | None:
+        """Return the status and sentence of what goes no further."""
+        if len(scope["path"]) + len(scope["query_string"]) > LONGEST:
+            return 414, f"the address is longer than {LONGEST} bytes; ask for less."
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > LONGEST:
+            return 431, f"the headers are longer than {LONGEST} bytes; send fewer."
+        if not self._is_called_right(scope):
+            return 400, (
+                "the server was called by a name that is not its own; use the address it printed."
+            )
+        if scope["method"] not in METHODS.split(", "):
+            return 405, (
+                f"the method was not one of {METHODS}, and nothing can be changed here; use GET."
+            )
+        return None
 
     def _is_called_right(self, scope: Message) -> bool:
         if "*" in self._hosts:

@@ -32,11 +32,13 @@ ASKED: dict[int | str, dict[str, Any]] = {
 }
 
 
-def api_routes(answers: Answers, desk: MapDesk, gate: Gate, limits: Limits) -> APIRouter:
-    """Return everything under /api."""
+def api_routes(
+    answers: Answers, desk: MapDesk, gate: Gate, quick: Gate, limits: Limits
+) -> APIRouter:
+    """Return everything under /api; what is typed goes through a gate of its own, `quick`."""
     router = APIRouter(prefix="/api")
     _add_facts(router, answers, desk, gate)
-    _add_words(router, answers, gate, limits)
+    _add_words(router, answers, quick, limits)
     _add_images(router, answers, gate, limits)
     return router
 
@@ -82,6 +84,13 @@ def _add_words(router: APIRouter, answers: Answers, gate: Gate, limits: Limits) 
         beginning = read_word("prefix", prefix, limits, empty=True)
         return await gate.run(lambda: answers.words(beginning, count))
 
+
+def _add_images(router: APIRouter, answers: Answers, gate: Gate, limits: Limits) -> None:
+    options = _image_options(limits)
+
+    def query(name: str, words: list[str], asked: ImageQuery) -> ImageQuery:
+        return replace(asked, words=read_words(name, words, limits, limits.words))
+
     @router.get("/images", summary="The image of each word by itself", responses=ASKED)
     async def images(
         word: list[str] = Query(description=f"At most {limits.words}."),
@@ -89,13 +98,6 @@ def _add_words(router: APIRouter, answers: Answers, gate: Gate, limits: Limits) 
     ) -> payloads.Images:
         each = read_words("word", word, limits, limits.words)
         return await gate.run(lambda: answers.images(each, n_words))
-
-
-def _add_images(router: APIRouter, answers: Answers, gate: Gate, limits: Limits) -> None:
-    options = _image_options(limits)
-
-    def query(name: str, words: list[str], asked: ImageQuery) -> ImageQuery:
-        return replace(asked, words=read_words(name, words, limits, limits.words))
 
     @router.get("/image", summary="The image of a word", responses=ASKED)
     async def image(

@@ -9,6 +9,7 @@ import threading
 import webbrowser
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from threadpoolctl import threadpool_limits
@@ -73,15 +74,17 @@ def create_app(
         raise _missing(missing) from missing
     limits = Limits() if limits is None else limits
     answers = Answers(imager, images, limits)
-    gate, desk = Gate(limits), MapDesk(images, answers.frequency, limits)
+    # Completions are quick, and must not wait for solves: they have a worker of their own.
+    gate, quick = Gate(limits), Gate(replace(limits, workers=1))
+    desk = MapDesk(images, answers.frequency, limits)
 
     @asynccontextmanager
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:
         await gate.run(answers.warm)
         desk.start()
         yield
-        gate.close()
-        desk.close()
+        for part in (gate, quick, desk):
+            part.close()
 
     application = FastAPI(
         title=TITLE,
@@ -92,7 +95,7 @@ def create_app(
         redoc_url=None,
         lifespan=lifespan,
     )
-    application.include_router(api_routes(answers, desk, gate, limits))
+    application.include_router(api_routes(answers, desk, gate, quick, limits))
     application.include_router(page_routes())
     add_problems(application)
     application.add_middleware(Protection, hosts=hosts)
@@ -162,8 +165,10 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
             f"port={port} was given, but ports go from 0 to {2**16 - 1}; give another one."
         )
     try:
-        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listener = socket.socket(family, kind)
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        family, kind, protocol, _, address = found[0]
+        # Only where the protocol is named does asyncio send small answers without delay.
+        listener = socket.socket(family, kind, protocol)
     except OSError as error:
         raise sl.InvalidInputError(
             f"{host} port {port} is no address of this machine ({error}); give another host."

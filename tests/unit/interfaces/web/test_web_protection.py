@@ -80,6 +80,12 @@ def test_head_is_get_without_a_body(client, path):
     assert head.headers["content-type"] == get.headers["content-type"]
 
 
+def test_addresses_and_headers_are_bounded(client):
+    long = "x" * 50_000
+    assert client.get(f"/?{long}").status_code == 414
+    assert client.get("/", headers={"x-long": long}).status_code == 431
+
+
 def test_options(client):
     response = client.options("/api/image")
     assert (response.status_code, response.content) == (204, b"")

@@ -61,6 +61,7 @@ export class CompareView {
   /** Only one word so far: offer its neighbours. */
   async #invite(state) {
     this.#framed = "";
+    byId("controls").hidden = true;
     byId("title").textContent = joined(state.words);
     byId("facts").replaceChildren("Which word should stand beside it? Type it above, or take a neighbour.");
     byId("panels").replaceChildren();
