@@ -25,8 +25,9 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 # The variable silences an announcement of another tool, which is no warning about these pages.
+# Not --quiet: it keeps warnings from --strict, too.
 docs: $(VENV)/.docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks all
@@ -39,7 +40,7 @@ $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "sketchlasso needs Python >= 3.11"'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[cli,conic,files,graph,paper,plot]' --group dev
+	$(BIN)/python -m pip install --quiet --editable '.[cli,conic,files,graph,paper,plot,web]' --group dev
 	touch $@
 
 $(VENV)/.docs: $(READY)

@@ -34,6 +34,7 @@ BENCHMARKS = {
     "leakage": "leakage",
     "import_time": "import_time",
     "estimator_checks": "estimator_checks",
+    "serve_load": "serve_load",
 }
 
 

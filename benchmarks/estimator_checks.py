@@ -1,9 +1,10 @@
 """scikit-learn's check_estimator on every estimator: checks run, passed, failed, skipped.
 
 Estimators with their defaults and in other settings; no list of expected failures. What is
-skipped is what scikit-learn itself skips for want of an optional package or setting.
+skipped is what scikit-learn itself skips for want of an optional package or setting: nothing
+with the variable, one check without.
 
-    python -m benchmarks estimator_checks
+    SCIPY_ARRAY_API=1 python -m benchmarks estimator_checks
 """
 
 from __future__ import annotations

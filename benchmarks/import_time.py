@@ -1,7 +1,7 @@
 """Import time of sketchlasso against that of sklearn.linear_model.
 
 Each import runs in a fresh interpreter, the two in turn, one thread for every library; medians of
-wall and of processor seconds. The issue of the first release asks for less than 1.5 times.
+wall and of processor seconds. The goal is less than 1.5 times.
 
     python -m benchmarks import_time --repeats 11
 """

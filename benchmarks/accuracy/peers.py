@@ -15,7 +15,7 @@ from sklearn.svm import LinearSVC
 from benchmarks.accuracy.fitted import Fitted, NotAvailableError, Stopwatch, dense_models, stack
 from benchmarks.accuracy.scoring import choose
 from benchmarks.accuracy.splits import Training
-from benchmarks.cv import celer_fits, lasso_alpha_max, peer_layout
+from benchmarks.cv import celer_fits, lasso_alpha_max, peer_layout, unconverged
 from sketchlasso import LinearModels
 
 LASSO_TOL = 1e-3
@@ -47,13 +47,8 @@ def lasso_cv(training: Training) -> Fitted:
         [float(fit.alpha_) for fit in fits],
         [bool(fit.alpha_ == fit.alphas_[-1]) for fit in fits],
         watch.seconds,
-        note="warns of non-convergence" if _unconverged(caught) else "",
+        note="warns of non-convergence" if unconverged(caught) else "",
     )
-
-
-def _unconverged(caught: list[warnings.WarningMessage]) -> bool:
-    """Whether one of the warnings is about convergence; others come from joblib."""
-    return any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
 
 
 def celer_lasso(training: Training) -> Fitted:

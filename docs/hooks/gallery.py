@@ -2,8 +2,9 @@
 
 A script is a sequence of cells. A line ``# %%`` begins a cell; the comment that follows it is
 Markdown, the rest is code. Cells run one after the other in one namespace, with warnings as
-errors; what a cell prints and the figures it leaves open follow it on the page. The module
-knows MkDocs only where MkDocs calls it, so that tests run the same scripts without it.
+errors; what a cell prints and the figures it leaves open follow it on the page. A script that
+fails, warns, prints nothing or draws nothing ends the build, which is how `make test` runs the
+gallery. The module knows MkDocs only where MkDocs calls it, so that tests run it without.
 """
 
 from __future__ import annotations
@@ -108,6 +109,11 @@ def page(name: str, done: list[Ran]) -> tuple[str, dict[str, bytes]]:
             file = f"{name}_{len(pictures) + 1}.png"
             pictures[file] = picture
             parts.append(f"![Picture made by the code above]({file})")
+    if not pictures or not any(ran.printed for ran in done):
+        raise ValueError(
+            f"{name}.py printed nothing or left no figure open, but a page of the gallery shows "
+            "both; print a result and draw one."
+        )
     parts.append(f"[The whole script]({name}.py)")
     return "\n\n".join(parts) + "\n", pictures
 

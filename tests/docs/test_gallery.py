@@ -1,4 +1,4 @@
-"""Every gallery script runs without a warning, prints something and leaves a picture."""
+"""From script to page; `make docs`, a part of `make test`, runs the gallery's own scripts."""
 
 from pathlib import Path
 
@@ -9,16 +9,36 @@ DOCS = Path(__file__).parents[2] / "docs"
 SCRIPTS = sorted((DOCS / "gallery").glob("*.py"))
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_a_script_runs_and_becomes_a_page(script):
+OPENING = '"""\n# Title\n"""\n\n# %%\n# Words.\n'
+PRINT = "print(6 * 7)\n"
+DRAW = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\n"
+
+
+def built(folder, code):
     pytest.importorskip("matplotlib")
-    words, pictures = hook.page(script.stem, hook.run(script))
-    assert words.startswith("# ")
-    assert 'title="Output"' in words
-    assert pictures
-    for name, picture in pictures.items():
-        assert f"]({name})" in words
-        assert picture.startswith(b"\x89PNG")
+    script = folder / "small.py"
+    script.write_text(OPENING + code)
+    return hook.page("small", hook.run(script))
+
+
+def test_a_script_becomes_a_page_with_words_output_and_pictures(tmp_path):
+    words, pictures = built(tmp_path, PRINT + DRAW)
+    assert words.startswith("# Title")
+    assert '```text title="Output"\n42\n```' in words
+    assert list(pictures) == ["small_1.png"]
+    assert pictures["small_1.png"].startswith(b"\x89PNG")
+    assert "](small_1.png)" in words
+
+
+@pytest.mark.parametrize("code", [PRINT, DRAW])
+def test_a_script_without_output_or_picture_ends_the_build(tmp_path, code):
+    with pytest.raises(ValueError, match=r"small\.py printed nothing or left no figure"):
+        built(tmp_path, code)
+
+
+def test_a_warning_in_a_script_ends_the_build(tmp_path):
+    with pytest.raises(UserWarning, match="odd"):
+        built(tmp_path, "import warnings\nwarnings.warn('odd')\n" + PRINT + DRAW)
 
 
 def test_every_script_is_listed_and_in_the_navigation():

@@ -57,6 +57,11 @@ def test_demo_ends_with_a_result_a_person_can_read(tmp_path):
     for heading in ("test accuracy", "seconds"):
         assert heading in done.stdout
     assert "leave-one-out: " in done.stdout
+    lines = done.stdout.splitlines()
+    for word, named in (("fourier", "transform"), ("cluster", "clustering"), ("file", "directory")):
+        (image,) = [line for line in lines if line.startswith(f"{word} ")]
+        assert named in image
+    assert any(line.endswith("sketchlasso topics demo --serve --open") for line in lines)
     picture = tmp_path / "sketchlasso-demo.png"
     assert done.stdout.splitlines()[-1] == f"picture: {picture}"
     assert picture.read_bytes().startswith(b"\x89PNG")
@@ -179,6 +184,15 @@ def test_a_missing_extra_says_how_to_install_it(monkeypatch, capsys):
         cli.main()
     assert stopped.value.code == 4
     assert "pip install 'sketchlasso[cli]'" in capsys.readouterr().err
+
+
+def test_the_demos_picture_is_complete_or_not_there(call, tmp_path):
+    pytest.importorskip("matplotlib")
+    call("demo --alphas 3 --picture a.png")
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.png"]
+    said = call("demo --alphas 3 --picture nowhere/a.png", code=3).stderr
+    assert "a.png could not be written (No such file or directory)" in said
 
 
 def test_the_demo_without_matplotlib(monkeypatch, call):

@@ -50,7 +50,9 @@ def test_fit_writes_a_model_that_python_reads(call, files):
     table = sl.read_table(files / "houses.csv", target="price")
     expected = sl.SqrtLasso(alpha=2.0, random_state=0).fit(table.X, table.y)
     loaded = sl.load_model("h.model")
-    assert np.array_equal(loaded.predict(table.X), expected.predict(table.X))
+    np.testing.assert_array_equal(loaded.coef_, expected.coef_)
+    assert loaded.intercept_ == expected.intercept_
+    assert list(loaded.feature_names_in_) == list(table.feature_names)
     info = sl.stored_info("h.model").facts
     assert info["target_name"] == "price"
     assert info["feature_names"] == list(table.feature_names)
@@ -174,7 +176,8 @@ def test_predict_finds_columns_by_name(call, files):
     call("fit {data}/houses.csv --target price --alpha 1 -o h.model")
     printed = call("predict h.model {data}/new.csv --quiet").stdout.splitlines()
     table = sl.read_table(files / "houses.csv", target="price")
-    expected = sl.load_model("h.model").predict(table.X[:7])
+    model = sl.load_model("h.model")
+    expected = table.X[:7] @ model.coef_ + model.intercept_
     assert [float(line) for line in printed] == pytest.approx(expected)
     said = call("predict h.model {data}/houses.csv -o p.csv").stdout
     assert "R2" in said  # the file holds the target, so it is scored
@@ -215,7 +218,24 @@ def test_certify_proves_the_gap_of_the_fit(call):
     assert told["relative_gap"][0] <= 1e-5
     call("fit {data}/signs.svm.gz --alpha 1 --sketch randomized --rank 2 -o r.model")
     said = call("certify r.model {data}/signs.svm.gz --tol 1e-9", code=1).stdout
-    assert "no coefficients whatever are better" in said
+    assert "the optimum lies between the lower bound and the objective" in said
+    assert "fit with --refine to close the gap" in said
+    call("fit {data}/signs.svm.gz --alpha 1 --sketch randomized --rank 2 --refine -o x.model")
+    said = call("certify x.model {data}/signs.svm.gz").stdout
+    assert "no other coefficients are better by more than" in said and "--refine" not in said
+
+
+@pytest.mark.filterwarnings("error")
+def test_python_reads_the_columns_of_a_model_from_the_command_line(call, files):
+    pandas = pytest.importorskip("pandas")
+    call("fit {data}/houses.csv --target price --alpha 1 -o h.model")
+    model = sl.load_model("h.model")
+    frame = pandas.read_csv(files / "houses.csv").drop(columns="price")
+    assert list(model.feature_names_in_) == list(frame.columns)
+    shown = [float(line) for line in call("predict h.model {data}/houses.csv").stdout.split()]
+    np.testing.assert_allclose(model.predict(frame), shown)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame[frame.columns[::-1]])
 
 
 def test_info_of_a_sketch_and_of_models(call):

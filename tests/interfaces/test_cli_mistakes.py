@@ -60,7 +60,7 @@ def test_rank_zero(refused):
         ("fit {data}/plain.npz --target-file none.txt", 3, "could not be read"),
         ("fit {data}/houses.csv -t price --alpha much", 2, "--alpha much was given"),
         ("fit {data}/houses.csv -t price --radius wide", 2, "--radius wide was given"),
-        ("fit {data}/houses.csv -t price --sketch best", 2, "--method best was given"),
+        ("fit {data}/houses.csv -t price --sketch best", 2, "--sketch best was given"),
         ("fit {data}/houses.csv -t price --sketch none.sketch", 3, "none.sketch does not exist"),
         ("fit {data}/sizes.csv -t size --regress", 2, "is text such as"),
         ("fit {data}/houses.csv -t price -o no/folder/m", 3, "could not be written"),
@@ -72,7 +72,7 @@ def test_rank_zero(refused):
         ("cv {data}/houses.csv -t price --folds 90", 2, "--folds 90"),
         ("cv {data}/houses.csv -t price --selection best", 2, "--selection best"),
         ("cv {data}/houses.csv -t price --scoring f1", 2, "one of 'mse', 'mae', 'r2' is accepted"),
-        ("info {data}/houses.csv", 3, "is not a stored sketch or model"),
+        ("info {data}/houses.csv", 3, "is not a stored file of sketchlasso"),
     ],
 )
 def test_other_mistakes(refused, line, code, words):

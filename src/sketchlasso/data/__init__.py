@@ -2,5 +2,6 @@
 
 from sketchlasso.data.matrix import DataMatrix, MatrixLike, fingerprint
 from sketchlasso.data.transform import ColumnTransform
+from sketchlasso.data.validate import as_responses
 
-__all__ = ["ColumnTransform", "DataMatrix", "MatrixLike", "fingerprint"]
+__all__ = ["ColumnTransform", "DataMatrix", "MatrixLike", "as_responses", "fingerprint"]

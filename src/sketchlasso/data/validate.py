@@ -1,4 +1,4 @@
-"""Turn what a user calls X into a stored matrix, or say in one sentence why not."""
+"""Turn what a user calls X and y into stored numbers, or say in one sentence why not."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from sketchlasso.data.dense import DenseStorage
 from sketchlasso.data.operator import OperatorStorage
 from sketchlasso.data.storage import CHUNK, Storage
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.types import RealArray
+from sketchlasso.types import FloatArray, RealArray
 
-__all__ = ["MatrixLike", "as_factor", "as_storage"]
+__all__ = ["MatrixLike", "as_factor", "as_responses", "as_storage"]
 
 MatrixLike: TypeAlias = (
     "ArrayLike | sparse.sparray[Any, Any] | sparse.spmatrix[Any] | LinearOperator[Any]"
@@ -68,6 +68,29 @@ def as_factor(name: str, values: ArrayLike) -> RealArray:
         row, column = np.argwhere(~np.isfinite(factor))[0]
         raise _not_finite(int(row), int(column), factor[row, column], name)
     return factor
+
+
+def as_responses(y: ArrayLike, n_samples: int) -> FloatArray:
+    """Return Y (m, t) in doubles: one response a column, every number finite."""
+    try:
+        Y = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as problem:
+        raise InvalidInputError(
+            "y holds something that is no number, but a response is needed in numbers; use a "
+            "classifier for labels, or convert y."
+        ) from problem
+    Y = Y[:, None] if Y.ndim == 1 else Y
+    if Y.ndim != 2 or len(Y) != n_samples or Y.shape[1] == 0:
+        raise InvalidInputError(
+            f"y has shape {np.shape(y)}, but X has {n_samples} rows; pass y of shape "
+            f"({n_samples},) or ({n_samples}, t)."
+        )
+    if not np.isfinite(Y).all():
+        raise InvalidInputError(
+            "y contains NaN or infinity, but every response must be a finite number; remove or "
+            "impute those rows first."
+        )
+    return Y
 
 
 def _dense_storage(values: NDArray[Any]) -> DenseStorage:

@@ -1,4 +1,9 @@
-"""scikit-learn's callback protocol, on the releases that have it."""
+"""scikit-learn's callback protocol, on the releases that have it.
+
+Callbacks hear when a fit begins and ends, and in between of one task each time the solver tells
+of its progress: after a round over a sketch, after a problem without one. A callback that asks
+to stop ends the solve with what it has, as Ctrl-C does.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,9 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["CallbackSupport", "reported"]
+from sketchlasso.solve import Progress
+
+__all__ = ["CallbackSupport", "reported", "round_reporter"]
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
@@ -23,20 +30,45 @@ except ImportError:  # scikit-learn before 1.9
         return method
 
 
-def reported(fit: Fit) -> Fit:
-    """Tell callbacks that were set on the estimator when its fit begins and ends."""
+def reported(*, rounds: bool) -> Callable[[Fit], Fit]:
+    """Tell callbacks that were set on the estimator when its fit begins and ends.
 
-    @functools.wraps(fit)
-    def wrapped(self: Any, X: Any, y: Any = None, *rest: Any, **options: Any) -> Any:
-        if not hasattr(self, "_init_callback_context"):
-            return fit(self, X, y, *rest, **options)
-        context = self._init_callback_context()
-        task = {"estimator": self, "X": X, "y": y, "metadata": options}
-        context.call_on_fit_task_begin(**task)
-        result = fit(self, X, y, *rest, **options)
-        # Every fitted attribute is on the estimator already.
-        context.call_on_fit_task_end(**task, reconstruction_attributes={})
-        return result
+    Parameters
+    ----------
+    rounds : bool
+        Whether the fit tells of its progress in between, see :func:`round_reporter`.
+    """
 
-    managed: Fit = with_callbacks(wrapped)
-    return managed
+    def decorated(fit: Fit) -> Fit:
+        @functools.wraps(fit)
+        def wrapped(self: Any, X: Any, y: Any = None, *rest: Any, **options: Any) -> Any:
+            if not hasattr(self, "_init_callback_context"):
+                return fit(self, X, y, *rest, **options)
+            # How many rounds it takes nobody knows in advance: None.
+            context = self._init_callback_context(max_subtasks=None if rounds else 0)
+            task = {"estimator": self, "X": X, "y": y, "metadata": options}
+            context.call_on_fit_task_begin(**task)
+            result = fit(self, X, y, *rest, **options)
+            # Every fitted attribute is on the estimator already.
+            context.call_on_fit_task_end(**task, reconstruction_attributes={})
+            return result
+
+        managed: Fit = with_callbacks(wrapped)
+        return managed
+
+    return decorated
+
+
+def round_reporter(estimator: Any) -> Callable[[Progress], None] | None:
+    """Return what turns the solver's progress into tasks of the fit; None if nobody listens."""
+    context = getattr(estimator, "_callback_fit_ctx", None)
+    if context is None or not getattr(estimator, "_skl_callbacks", None):
+        return None
+
+    def told(progress: Progress) -> None:
+        task = context.subcontext(task_name="round")
+        task.call_on_fit_task_begin(estimator=estimator)
+        if task.call_on_fit_task_end(estimator=estimator):
+            raise KeyboardInterrupt
+
+    return told

@@ -82,7 +82,7 @@ class _SignClassifier(CallbackSupport, ClassifierMixin, LinearModel):
         data = prepare(self, X, np.where(codes[:, None] == ours, 1.0, -1.0), sample_weight)
         used = data.Y if data.weights is None else data.Y[data.weights > 0]
         if count < 2 or np.all(used == used[0]):
-            label = self.classes_[codes[data.rows[0]]]
+            label = self.classes_[codes[data.rows[:1]]].tolist()[0]
             raise InvalidInputError(
                 f"y holds one class only, {label!r}, among the rows that have weight, but a "
                 "classifier needs samples of at least 2 classes; give rows of another class too."
@@ -121,7 +121,7 @@ class SqrtLassoClassifier(_SignClassifier, SinglePenalty):
     True
     """
 
-    @reported
+    @reported(rounds=True)
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> SqrtLassoClassifier:
         """Fit one model, or one a class.
 
@@ -226,7 +226,7 @@ class SqrtLassoClassifierCV(_SignClassifier, PenaltySearch):
             verbose=verbose,
         )
 
-    @reported
+    @reported(rounds=True)
     def fit(
         self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: Any = None
     ) -> SqrtLassoClassifierCV:

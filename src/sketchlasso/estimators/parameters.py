@@ -146,7 +146,7 @@ def check_parameters(estimator: Any, n_features: int) -> None:
         value = getattr(estimator, name)
         if not accepts(value):
             raise InvalidInputError(
-                f"{name}={value!r} was given, but {accepted} is accepted; pass one of these."
+                f"{name}={value!r} was given, but {accepted} is accepted; pass such a value."
             )
     if estimator.sketch is None and estimator.radius is not None:
         raise InvalidInputError(
@@ -158,7 +158,13 @@ def check_parameters(estimator: Any, n_features: int) -> None:
 
 
 def _check_penalty_factor(penalty_factor: Any, n: int) -> None:
-    factor = np.asarray(penalty_factor, dtype=np.float64)
+    try:
+        factor = np.asarray(penalty_factor, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInputError(
+            f"penalty_factor={penalty_factor!r} was given, but one number >= 0 a feature is "
+            "accepted; pass an array of them, or None."
+        ) from None
     if factor.shape != (n,):
         raise InvalidInputError(
             f"penalty_factor has shape {factor.shape} but X has {n} features; pass one factor a "

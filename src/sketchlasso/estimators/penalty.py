@@ -107,15 +107,18 @@ def penalties(estimator: Any, data: Prepared) -> FloatArray:
         scales = column_scales(data.X, weights, estimator.fit_intercept)
         if isinstance(estimator.sketch, Sketch) and estimator.sketch.column_scales is not None:
             scales = scales / estimator.sketch.column_scales
-        return np.full(t, SLACK * _outweighing(scales, estimator.penalty_factor, FAILURE))
+        level = SLACK * _outweighing(scales, estimator.penalty_factor, FAILURE)
+        # Where nothing varies or nothing is penalised, every penalty gives the same model.
+        return np.full(t, level or 1.0)
     try:
         values = np.atleast_1d(np.asarray(alpha, dtype=np.float64))
     except (TypeError, ValueError):
         values = np.array([np.nan])
     if values.shape not in ((1,), (t,)) or not np.isfinite(values).all() or (values < 0).any():
         raise InvalidInputError(
-            f"alpha={alpha!r} was given, but a finite number >= 0, or one for each of the {t} "
-            "targets, is accepted; pass one of them, or 'pivotal'."
+            f"alpha={alpha!r} was given, but 'pivotal' or a finite number >= 0"
+            f"{f', or one for each of the {t} targets,' if t > 1 else ''} is accepted; pass one of "
+            "them."
         )
     return np.broadcast_to(values, (t,))
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from sketchlasso.solve import Progress
 
-__all__ = ["progress_callback"]
+__all__ = ["both", "progress_callback"]
 
 
 Watcher: TypeAlias = Callable[[Progress], None]
@@ -40,3 +40,15 @@ def progress_callback(verbose: bool | int | Watcher) -> Watcher | None:
             )
 
     return on_terminal if sys.stderr.isatty() else in_pipe
+
+
+def both(first: Watcher | None, second: Watcher | None) -> Watcher | None:
+    """Return what tells both, or the one there is."""
+    if first is None or second is None:
+        return first or second
+
+    def told(progress: Progress) -> None:
+        first(progress)
+        second(progress)
+
+    return told

@@ -70,7 +70,7 @@ class SqrtLasso(_Regressor, SinglePenalty):
     positive : bool
         Whether coefficients must be >= 0.
     rank : int
-        Columns of the sketch.
+        Columns of the sketch; lowered silently to the smaller side of X.
     sketch : "auto", str, Sketch or None
         Method of :func:`sketch`, a ready sketch of X to share, or None for the full problem.
         ``"auto"``: None where the smaller side of X is at most 500, else ``"response"``.
@@ -125,7 +125,7 @@ class SqrtLasso(_Regressor, SinglePenalty):
     array([0, 1])
     """
 
-    @reported
+    @reported(rounds=True)
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> SqrtLasso:
         """Fit the model.
 
@@ -201,7 +201,7 @@ class SqrtLassoCV(_Regressor, PenaltySearch):
     True
     """
 
-    @reported
+    @reported(rounds=True)
     def fit(
         self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: Any = None
     ) -> SqrtLassoCV:

@@ -154,8 +154,9 @@ def _chosen(
     careful = found.best(scoring, response, rule="1se")
     used = best if estimator.selection == "min" else careful
     alphas = found.alphas[response, best.radius_index]
-    if np.ptp(data.Y[:, column]) > 0:
-        _warn_at_the_edge(best, alphas, isinstance(estimator.alphas, int | np.integer))
+    if np.ptp(data.Y[:, column]) > 0 and _penalises(estimator.penalty_factor):
+        automatic = isinstance(estimator.alphas, int | np.integer)
+        _warn_at_the_edge(best, alphas, automatic, _whose(estimator, data, column))
     at = (response, best.radius_index)
     predictions = np.full(data.n_given, np.nan)
     predictions[data.rows] = found.predictions[:, response, used.radius_index, used.alpha_index]
@@ -173,7 +174,24 @@ def _chosen(
     )
 
 
-def _warn_at_the_edge(best: Choice, alphas: FloatArray, automatic: bool) -> None:
+def _penalises(penalty_factor: Any) -> bool:
+    """Whether the penalty has a say: some feature is neither free nor excluded."""
+    if penalty_factor is None:
+        return True
+    factor = np.asarray(penalty_factor, dtype=np.float64)
+    return bool(np.any((factor > 0) & np.isfinite(factor)))
+
+
+def _whose(estimator: Any, data: Prepared, column: int) -> str:
+    """Which of several responses, in words."""
+    if data.Y.shape[1] == 1:
+        return ""
+    if is_classifier(estimator):
+        return f" of class {estimator.classes_[[column]].tolist()[0]!r}"
+    return f" of target {column}"
+
+
+def _warn_at_the_edge(best: Choice, alphas: FloatArray, automatic: bool, whose: str) -> None:
     """Warn where the grid ends at the best penalty; a grid of one or two has no inside."""
     if len(alphas) < 3 or 0 < best.alpha_index < len(alphas) - 1:
         return
@@ -181,10 +199,10 @@ def _warn_at_the_edge(best: Choice, alphas: FloatArray, automatic: bool) -> None
         remedy = "lower alpha_min_ratio" if automatic else "add smaller penalties"
         told = f"the smallest of the grid, so a smaller one may be better; {remedy}"
     elif automatic:
-        told = "the largest of the grid: no feature predicts better than the mean does"
+        told = "the largest of the grid: no penalised feature makes predictions better"
     else:
         told = "the largest of the grid, so a larger one may be better; add larger penalties"
-    warn_user(f"the best penalty, {best.alpha:.3g}, is {told}.", GridEdgeWarning)
+    warn_user(f"the best penalty{whose}, {best.alpha:.3g}, is {told}.", GridEdgeWarning)
 
 
 def keep_choices(estimator: Any, choices: list[Chosen], single: bool) -> FloatArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -13,10 +13,11 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.estimators.progress import progress_callback
+from sketchlasso.estimators.callbacks import round_reporter
+from sketchlasso.estimators.progress import both, progress_callback
 from sketchlasso.estimators.scales import column_scales, divide_columns
 from sketchlasso.instances import check_weights
-from sketchlasso.sketch import Sketch, extend_sketch
+from sketchlasso.sketch import Sketch, SketchMethod, extend_sketch
 from sketchlasso.sketch import sketch as make_sketch
 from sketchlasso.solve import Settings
 from sketchlasso.types import FloatArray, IntArray
@@ -27,6 +28,7 @@ __all__ = ["Prepared", "automatic_method", "prepare", "settings_of", "sketches"]
 EXACT_BELOW = 500
 # Products with factors in single precision cannot prove a smaller gap.
 SINGLE_PRECISION_TOL = 1e-6
+METHODS = get_args(SketchMethod)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +106,7 @@ def settings_of(estimator: Any, sketch: Sketch | None) -> Settings:
     return Settings(
         tol=max(float(estimator.tol), SINGLE_PRECISION_TOL if single else 0.0),
         n_threads=max(1, effective_n_jobs(jobs)),
-        callback=progress_callback(estimator.verbose),
+        callback=both(progress_callback(estimator.verbose), round_reporter(estimator)),
     )
 
 
@@ -165,10 +167,10 @@ def _method(estimator: Any, shape: tuple[int, int]) -> str | None:
     chosen = estimator.sketch
     if chosen is None:
         return None
-    if not isinstance(chosen, str):
+    if not isinstance(chosen, str) or chosen not in ("auto", *METHODS):
         raise InvalidInputError(
-            f"sketch={chosen!r} was given, but 'auto', the name of a method, a Sketch or None is "
-            "accepted; pass one of them."
+            f"sketch={chosen!r} was given, but 'auto', {', '.join(map(repr, METHODS))}, a Sketch "
+            "or None is accepted; pass one of them."
         )
     if chosen != "auto":
         return chosen

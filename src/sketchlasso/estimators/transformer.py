@@ -72,7 +72,7 @@ class SketchTransformer(
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    @reported
+    @reported(rounds=False)
     def fit(self, X: Any, y: Any = None) -> SketchTransformer:
         """Sketch X.
 

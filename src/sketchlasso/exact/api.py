@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from sketchlasso.data import as_responses
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.exact.columns import Columns, as_columns
 from sketchlasso.exact.gram_cache import TotalGram, TrainingGram
@@ -18,7 +19,6 @@ from sketchlasso.exact.point import Target
 from sketchlasso.exact.solution import ExactSolution
 from sketchlasso.exact.training import TrainingRows
 from sketchlasso.exact.walk import Walk
-from sketchlasso.instances.build import check_response
 from sketchlasso.instances.grid import check_nonnegative
 from sketchlasso.instances.rows import RowSet, RowSets, all_rows
 from sketchlasso.linalg.threads import single_blas_thread
@@ -164,7 +164,7 @@ def _checked(
 ) -> _Problems:
     columns = as_columns(X, fit_intercept)
     m, n = columns.shape
-    Y = check_response(y, m)
+    Y = as_responses(y, m)
     rows = rows or all_rows(m)
     if rows.n_samples != m:
         raise InvalidInputError(f"the row sets are for {rows.n_samples} rows but X has {m}")
@@ -174,8 +174,12 @@ def _checked(
         raise InvalidInputError(
             f"alphas has shape {np.shape(alphas)}; pass (a,) or ({Y.shape[1]}, a), a >= 1"
         )
-    if not np.isfinite(grid).all() or (grid <= 0).any():
-        raise InvalidInputError("alphas contains NaN, infinity or a value <= 0; give alphas > 0")
+    bad = grid[~(np.isfinite(grid) & (grid > 0))]
+    if bad.size:
+        raise InvalidInputError(
+            f"alphas contains {bad[0]:g}, but the full problem takes finite penalties > 0; give "
+            "such, or least squares where none is wanted."
+        )
     factor = np.ones(n)
     if penalty_factor is not None:
         factor = check_nonnegative("penalty_factor", penalty_factor)

@@ -19,7 +19,15 @@ from sketchlasso.files.source import Source
 from sketchlasso.files.table import Table, as_csr, as_real, finite_or_refuse
 from sketchlasso.storage import replacing
 
-__all__ = ["open_npz", "read_matrix_market", "read_npy", "read_npz", "write_npz"]
+__all__ = [
+    "open_npz",
+    "read_matrix_market",
+    "read_npy",
+    "read_npz",
+    "write_matrix_market",
+    "write_npy",
+    "write_npz",
+]
 
 # The arrays by which SciPy's save_npz is known.
 SPARSE_KEYS = frozenset({"format", "shape", "data"})
@@ -125,6 +133,35 @@ def write_npz(path: Path, table: Table) -> None:
         arrays["target_name"] = np.array([names] if isinstance(names, str) else names)
     with replacing(path) as file:
         np.savez_compressed(file, **arrays)
+
+
+def write_npy(path: Path, table: Table) -> None:
+    """Write a dense X, to be mapped into memory when it is read."""
+    _matrix_alone(path, table)
+    if not isinstance(table.X, np.ndarray):
+        raise InvalidInputError(
+            f"{path} cannot be written: an npy file is dense but X is sparse; write an npz or "
+            "Matrix Market file."
+        )
+    with replacing(path) as file:
+        np.save(file, np.asarray(table.X), allow_pickle=False)
+
+
+def write_matrix_market(path: Path, table: Table) -> None:
+    """Write X: coordinates where it is sparse, all numbers where it is dense."""
+    from scipy.io import mmwrite  # not needed to import the library
+
+    _matrix_alone(path, table)
+    with replacing(path, compress=True) as file:
+        mmwrite(file, table.X, symmetry="general")
+
+
+def _matrix_alone(path: Path, table: Table) -> None:
+    if table.y is not None:
+        raise InvalidInputError(
+            f"{path} cannot be written: such a file holds a matrix and no target; write an npz "
+            "file, or a Table without y."
+        )
 
 
 @contextmanager

@@ -1,9 +1,11 @@
-"""Parquet and Arrow (Feather) tables, read batch by batch; needs pyarrow from the extra `files`."""
+"""Parquet and Arrow (Feather) tables, batch by batch; needs pyarrow from the extra `files`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,9 +16,10 @@ from sketchlasso.files.columns import Columns, choose_columns
 from sketchlasso.files.growing import GrowingArray
 from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.source import Source, require
-from sketchlasso.files.table import Table, finite_or_refuse
+from sketchlasso.files.table import Table, dense_blocks, finite_or_refuse, names_to_write
+from sketchlasso.storage import replacing
 
-__all__ = ["open_batches", "read_arrow"]
+__all__ = ["open_batches", "read_arrow", "write_arrow", "write_parquet"]
 
 CELLS = 1 << 20
 
@@ -70,6 +73,36 @@ def open_batches(source: Source) -> Iterator[tuple[list[str], Batches]]:
         number = 0 if stream else reader.num_record_batches
         batches = reader if stream else (reader.get_batch(i) for i in range(number))
         yield reader.schema.names, lambda _: batches
+
+
+def write_parquet(path: Path, table: Table) -> None:
+    """Write features and last the target, a column each."""
+    parquet = require("pyarrow.parquet", "writing Parquet files")
+    batches = _batches(path, table)
+    first = next(batches)
+    with replacing(path) as file, parquet.ParquetWriter(file, first.schema) as writer:
+        for batch in chain([first], batches):
+            writer.write_batch(batch)
+
+
+def write_arrow(path: Path, table: Table) -> None:
+    """Write features and last the target, a column each."""
+    ipc = require("pyarrow.ipc", "writing Arrow files")
+    batches = _batches(path, table)
+    first = next(batches)
+    with replacing(path) as file, ipc.new_file(file, first.schema) as writer:
+        for batch in chain([first], batches):
+            writer.write_batch(batch)
+
+
+def _batches(path: Path, table: Table) -> Iterator[Any]:
+    pyarrow = require("pyarrow", "writing these files")
+    names = names_to_write(path, table)
+    for chosen, block in dense_blocks(table):
+        columns = [pyarrow.array(column) for column in np.ascontiguousarray(block.T)]
+        if table.y is not None:
+            columns.append(pyarrow.array(table.y[chosen].tolist()))
+        yield pyarrow.record_batch(columns, names=names)
 
 
 @contextmanager

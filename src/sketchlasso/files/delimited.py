@@ -22,7 +22,7 @@ from sketchlasso.files.growing import GrowingArray
 from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.sniff import MISSING, find_separator, has_header, is_number
 from sketchlasso.files.source import Source
-from sketchlasso.files.table import Table
+from sketchlasso.files.table import Table, dense_blocks, names_to_write
 from sketchlasso.storage import replacing
 
 __all__ = ["DelimitedReader", "read_delimited", "write_delimited"]
@@ -62,23 +62,9 @@ def read_delimited(source: Source, options: ReadOptions) -> Table:
 
 def write_delimited(path: Path, table: Table, separator: str = ",") -> None:
     """Write names, features and last the target, with every number in full."""
-    rows, width = table.shape
-    y = table.y
-    names = list(table.feature_names or (f"x{i}" for i in range(1, width + 1)))
-    if y is not None and y.ndim != 1:
-        raise InvalidInputError(
-            f"{path} cannot be written: a text table has one target but y has shape {y.shape}; "
-            "give one column or write an npz file."
-        )
+    names, y = names_to_write(path, table), table.y
     if y is not None:
-        names.append(table.target_name if isinstance(table.target_name, str) else "y")
-        if names[-1] in names[:-1]:
-            raise InvalidInputError(
-                f"{path} cannot be written: its target and a feature are both called "
-                f"{names[-1]!r}; give another target_name."
-            )
         _check_labels(path, y)
-    size, dense = max(1, CELLS // width), isinstance(table.X, np.ndarray)
     with replacing(path, compress=True) as file:
         # All text in quotation marks: no character of a name then looks like a separator.
         writer = csv.writer(
@@ -88,13 +74,12 @@ def write_delimited(path: Path, table: Table, separator: str = ",") -> None:
             quoting=csv.QUOTE_NONNUMERIC,
         )
         writer.writerow(names)
-        for start in range(0, rows, size):
-            chosen: Any = table.X[start : start + size]
-            block = (np.asarray(chosen) if dense else chosen.toarray()).tolist()
+        for chosen, block in dense_blocks(table):
+            records = block.tolist()
             if y is not None:
-                for record, label in zip(block, y[start : start + size].tolist(), strict=True):
+                for record, label in zip(records, y[chosen].tolist(), strict=True):
                     record.append(label)
-            writer.writerows(block)
+            writer.writerows(records)
 
 
 def _check_labels(path: Path, y: NDArray[Any]) -> None:

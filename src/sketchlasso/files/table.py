@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -13,12 +14,23 @@ from scipy import sparse
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import RealArray
 
-__all__ = ["Table", "TableMatrix", "as_csr", "as_real", "as_response", "finite_or_refuse"]
+__all__ = [
+    "Table",
+    "TableMatrix",
+    "as_csr",
+    "as_real",
+    "as_response",
+    "dense_blocks",
+    "finite_or_refuse",
+    "names_to_write",
+]
 
 TableMatrix: TypeAlias = "RealArray | sparse.csr_array[Any, tuple[int, int]]"
 
 # Entries looked at together when searching for NaN: temporaries of a few MiB.
 CHUNK = 1 << 20
+# Cells turned dense together when a table is written.
+CELLS = 1 << 18
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,6 +109,36 @@ class Table:
     @property
     def _title(self) -> str:
         return self.source or "the table"
+
+
+def names_to_write(path: object, table: Table) -> list[str]:
+    """Names of the columns of a file that keeps the target beside the features, as the last."""
+    y = table.y
+    names = list(table.feature_names or (f"x{i}" for i in range(1, table.shape[1] + 1)))
+    if y is None:
+        return names
+    if y.ndim != 1:
+        raise InvalidInputError(
+            f"{path} cannot be written: it has one column for the target but y has shape "
+            f"{y.shape}; give one column or write an npz file."
+        )
+    target = table.target_name if isinstance(table.target_name, str) else "y"
+    if target in names:
+        raise InvalidInputError(
+            f"{path} cannot be written: its target and a feature are both called {target!r}; give "
+            "another target_name."
+        )
+    return [*names, target]
+
+
+def dense_blocks(table: Table) -> Iterator[tuple[slice, NDArray[Any]]]:
+    """Rows of X by the block, dense; a sparse X is never turned dense as a whole."""
+    rows, width = table.shape
+    size = max(1, CELLS // width)
+    for start in range(0, rows, size):
+        chosen = slice(start, start + size)
+        block: Any = table.X[chosen]
+        yield chosen, np.asarray(block) if isinstance(table.X, np.ndarray) else block.toarray()
 
 
 def as_real(values: NDArray[Any], dtype: np.dtype[Any] | None = None) -> RealArray:

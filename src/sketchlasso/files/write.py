@@ -6,12 +6,13 @@ import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.files.arrays import write_npz
+from sketchlasso.files.arrays import write_matrix_market, write_npy, write_npz
+from sketchlasso.files.arrow import write_arrow, write_parquet
 from sketchlasso.files.bag_of_words import write_bag_of_words
 from sketchlasso.files.delimited import write_delimited
+from sketchlasso.files.read import Format
 from sketchlasso.files.source import format_of
 from sketchlasso.files.svmlight import write_svmlight
 from sketchlasso.files.table import Table, finite_or_refuse
@@ -23,7 +24,11 @@ WRITERS: dict[str, Callable[[Path, Table], None]] = {
     "bag-of-words": write_bag_of_words,
     "csv": write_delimited,
     "tsv": partial(write_delimited, separator="\t"),
+    "parquet": write_parquet,
+    "arrow": write_arrow,
     "npz": write_npz,
+    "npy": write_npy,
+    "matrix-market": write_matrix_market,
 }
 
 
@@ -31,7 +36,7 @@ def write_table(
     path: str | os.PathLike[str],
     table: Table,
     *,
-    format: Literal["svmlight", "bag-of-words", "csv", "tsv", "npz"] | None = None,
+    format: Format | None = None,
 ) -> None:
     """Write a table to a file that :func:`read_table` reads back, number for number.
 
@@ -43,15 +48,19 @@ def write_table(
         Its ending chooses the format, as for :func:`read_table`; ``.gz``, ``.bz2`` or ``.xz``
         after a text format compresses it.
     table : Table
-        X of shape (n_samples, n_features). svmlight needs one number a row as target,
-        bag-of-words needs counts and no target, text tables take one target.
-    format : {'svmlight', 'bag-of-words', 'csv', 'tsv', 'npz'}, optional
+        X of shape (n_samples, n_features). svmlight needs one number a row as target; CSV, TSV,
+        Parquet and Arrow take one target, as the last column; bag-of-words (counts), npy
+        (dense) and Matrix Market hold X alone. Names are kept by the formats that have them.
+    format : {'svmlight', 'bag-of-words', 'csv', 'tsv', 'parquet', 'arrow', 'npz', 'npy', \
+'matrix-market'}, optional
         What to write, where the name does not tell.
 
     Raises
     ------
     InvalidInputError
         The table does not fit the format.
+    MissingExtraError
+        Parquet or Arrow, and pyarrow is not installed.
     StoredFileError
         The file cannot be written.
 
@@ -63,11 +72,6 @@ def write_table(
     """
     place = Path(path)
     chosen = format_of(place, format)
-    if chosen not in WRITERS:
-        raise InvalidInputError(
-            f"{place} would be a {chosen} file, but only {', '.join(WRITERS)} are written; choose "
-            "another ending or format."
-        )
     if not isinstance(table, Table):
         raise InvalidInputError(
             f"table is a {type(table).__name__}, but a Table is needed; make one with "

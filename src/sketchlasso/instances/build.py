@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from sketchlasso.data import as_responses
 from sketchlasso.errors import EmptyGridWarning, InvalidInputError
 from sketchlasso.instances.grid import alpha_grid, check_alphas, default_ratio
 from sketchlasso.instances.problem_set import ProblemSet
@@ -20,7 +21,7 @@ from sketchlasso.problem.reduction import unreachable_part
 from sketchlasso.sketch import Sketch
 from sketchlasso.types import FloatArray, IntArray, Loss
 
-__all__ = ["build_problems", "check_response", "feature_problems", "penalty_grid"]
+__all__ = ["build_problems", "feature_problems", "penalty_grid"]
 
 # A response whose spread is below this share of its size is constant up to rounding.
 CONSTANT = 1e-24
@@ -66,7 +67,7 @@ def build_problems(
     -------
     ProblemSet
     """
-    Y = check_response(y, sketch.n_samples)
+    Y = as_responses(y, sketch.n_samples)
     rows = rows or all_rows(sketch.n_samples)
     if rows.n_samples != sketch.n_samples:
         raise InvalidInputError(
@@ -143,20 +144,6 @@ def _refuse_leakage(sketch: Sketch, rows: RowSets) -> None:
         )
 
 
-def check_response(y: ArrayLike, n_samples: int) -> FloatArray:
-    """Y as (m, t) doubles, finite and of the right length."""
-    Y = np.asarray(y, dtype=np.float64)
-    Y = Y[:, None] if Y.ndim == 1 else Y
-    if Y.ndim != 2 or Y.shape[0] != n_samples or Y.shape[1] == 0:
-        raise InvalidInputError(
-            f"y has shape {np.shape(y)} but the sketch has {n_samples} rows; "
-            f"pass y of shape ({n_samples},) or ({n_samples}, t)"
-        )
-    if not np.isfinite(Y).all():
-        raise InvalidInputError("y contains NaN or infinity; remove or impute those rows first")
-    return Y
-
-
 def _check_radii(radii: ArrayLike | None, sketch: Sketch) -> FloatArray:
     levels = np.atleast_1d(np.asarray(sketch.radius if radii is None else radii, dtype=np.float64))
     if levels.ndim != 1 or not np.isfinite(levels).all() or (levels < 0).any():
@@ -204,7 +191,7 @@ def _refuse_empty_grid(largest: FloatArray, levels: FloatArray) -> None:
     response, level = np.argwhere(empty)[0]
     told = (
         f"radius {levels[level]:g} makes w = 0 optimal for response {response} at every penalty, "
-        "so there is no grid to search; use a smaller radius (radii=...) or a larger rank"
+        "so there is no grid to search; use a smaller radius or a larger rank"
     )
     if empty.all(axis=1).any():
         raise InvalidInputError(told)

@@ -13,7 +13,13 @@ __all__ = ["alpha_grid", "check_alphas", "check_nonnegative", "default_ratio"]
 
 def check_alphas(alphas: ArrayLike) -> FloatArray:
     """Given penalties (a,), sorted from the largest down."""
-    values = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
+    try:
+        values = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise InvalidInputError(
+            f"alphas={alphas!r} was given, but a number of penalties or a list of them is "
+            "accepted; pass one of these."
+        ) from None
     if values.ndim != 1 or values.size == 0:
         raise InvalidInputError(f"alphas has shape {values.shape}; give a list of penalties")
     if not np.isfinite(values).all() or (values < 0).any():

@@ -100,8 +100,11 @@ def check_weights(sample_weight: Any, n_samples: int) -> FloatArray:
             f"sample_weight has shape {weights.shape} but X has {n_samples} rows; "
             f"pass ({n_samples},)"
         )
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        raise InvalidInputError("sample_weight must hold finite numbers >= 0")
+    bad = weights[~(np.isfinite(weights) & (weights >= 0))]
+    if bad.size:
+        raise InvalidInputError(
+            f"sample_weight holds {bad[0]:g}, but finite numbers >= 0 are accepted; correct it."
+        )
     return weights
 
 

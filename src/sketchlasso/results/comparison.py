@@ -9,8 +9,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sketchlasso.data import as_responses
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.instances.build import check_response
 from sketchlasso.results.cross_validation import cross_validate
 from sketchlasso.results.fitting import full_penalty_factor
 from sketchlasso.results.models import LinearModels, fitted_values, rows_of
@@ -214,7 +214,7 @@ def compare(
 
 
 def _one_response(y: ArrayLike, m: int) -> FloatArray:
-    target = check_response(y, m)
+    target = as_responses(y, m)
     if target.shape[1] != 1:
         raise InvalidInputError(
             f"y has {target.shape[1]} columns, but one response is compared at a time; pass them "

@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sketchlasso.data import as_responses
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import RowSets, check_weights, splitter_rows
-from sketchlasso.instances.build import check_response
 from sketchlasso.results.fitting import Fitted, Task, fit_all
 from sketchlasso.results.models import LinearModels, held_out_predictions, rows_of
 from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy
@@ -201,7 +201,7 @@ def cross_validate(
     CrossValidation
     """
     entries = rows_of(X)
-    Y = check_response(y, entries.shape[0])
+    Y = as_responses(y, entries.shape[0])
     for metric in metrics:
         check_metric(metric, Y)
     target = Y[:, 0] if Y.shape[1] == 1 else None

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from sketchlasso.data import as_responses
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.instances.build import check_response
 from sketchlasso.instances.grid import check_nonnegative
 from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.problem.full_problem import (
@@ -101,7 +101,7 @@ def certify(
     """
     entries = rows_of(X)
     m, n = entries.shape
-    target = check_response(y, m)
+    target = as_responses(y, m)
     rows = _coefficients(coef, n, nonnegative)
     count = rows.shape[0]
     alphas = np.broadcast_to(check_nonnegative("alpha", alpha), (count,))

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from sketchlasso.data import as_responses
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import all_rows, build_problems, leave_one_out_rows
-from sketchlasso.instances.build import check_response
 from sketchlasso.results.models import rows_of
 from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy, radius_policies
 from sketchlasso.results.sketched import SketchedRows, solve_sketched
@@ -107,7 +107,12 @@ def leave_one_out(
     -------
     LeaveOneOut
     """
-    Y = check_response(y, sketch.n_samples)
+    if not isinstance(sketch, Sketch):
+        raise InvalidInputError(
+            f"sketch={sketch!r:.60} was given, but leave-one-out starts from a Sketch; for the "
+            'full problem pass sketch(X, method="exact", center=True).'
+        )
+    Y = as_responses(y, sketch.n_samples)
     if Y.shape[1] != 1:
         raise InvalidInputError(
             f"y has {Y.shape[1]} columns; leave-one-out takes one response, so call it per column"

@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sketchlasso.data import as_responses
 from sketchlasso.instances import all_rows, check_weights
-from sketchlasso.instances.build import check_response
 from sketchlasso.results.fitting import Task, fit_all, full_penalty_factor
 from sketchlasso.results.full_data import FullCertificate, certify
 from sketchlasso.results.models import LinearModels, rows_of
@@ -74,7 +74,7 @@ class Path:
 def sqrt_lasso_path(
     X: Any,
     y: ArrayLike,
-    sketch: Sketch | None,
+    sketch: Sketch | None = None,
     *,
     alphas: int | ArrayLike = 100,
     alpha_min_ratio: float | None = None,
@@ -103,8 +103,8 @@ def sqrt_lasso_path(
     ----------
     X : array or sparse matrix of shape (m, n)
     y : array-like of shape (m,) or (m, t)
-    sketch : Sketch or None
-        Of X. None solves the full problem, without any approximation.
+    sketch : Sketch, optional
+        Of X. Without one the full problem is solved, without any approximation.
     alphas, alpha_min_ratio
         See :func:`cross_validate`.
     radius : float, str, RadiusPolicy or a sequence of them, optional
@@ -129,14 +129,14 @@ def sqrt_lasso_path(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((60, 40))
     >>> y = X[:, 0] - 2 * X[:, 1] + 0.1 * rng.standard_normal(60)
-    >>> path = sl.sqrt_lasso_path(X, y, None, alphas=[2.0])
+    >>> path = sl.sqrt_lasso_path(X, y, alphas=[2.0])
     >>> path.models.coef.indices
     array([0, 1])
     >>> bool(path.full_gap[0] <= 1e-4)
     True
     """
     entries = rows_of(X)
-    Y = check_response(y, entries.shape[0])
+    Y = as_responses(y, entries.shape[0])
     weights = None if sample_weight is None else check_weights(sample_weight, len(Y))
     rows = all_rows(len(Y)) if weights is None else all_rows(len(Y)).weighted(weights)
     task = Task(

@@ -83,6 +83,11 @@ def radius_policies(
 
     By default the number the sketch was given, or realised; multiples of it to `search` from.
     """
+    if sketch is not None and not isinstance(sketch, Sketch):
+        raise InvalidInputError(
+            f"sketch={sketch!r:.60} was given, but a Sketch is needed; make one with "
+            "sketch(X, method=...), or pass None where the full problem will do."
+        )
     if radii is None:
         if sketch is not None and sketch.radius_kind == "given":
             return (RadiusPolicy("given", sketch.radius),)

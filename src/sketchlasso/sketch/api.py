@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sketchlasso.data import DataMatrix, MatrixLike
+from sketchlasso.data import DataMatrix, MatrixLike, as_responses
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.sketch.exact import exact
 from sketchlasso.sketch.factors import Factors
@@ -33,7 +33,7 @@ from sketchlasso.sketch.options import (
 from sketchlasso.sketch.projection import projection
 from sketchlasso.sketch.radius import find_radius
 from sketchlasso.sketch.rank import sketch_to_tolerance
-from sketchlasso.sketch.response import checked_responses, response
+from sketchlasso.sketch.response import response
 from sketchlasso.sketch.sampling import sampling
 from sketchlasso.sketch.sketch import Sketch, SketchCost
 from sketchlasso.sketch.subspace import krylov, power, randomized
@@ -180,7 +180,7 @@ def sketch(
     largest = checked_rank(rank, A.shape, full=method == "exact")
     factor_rng, radius_rng = np.random.default_rng(seed).spawn(2)
 
-    extra = {"Y": checked_responses(y, A.shape[0])} if y is not None else {}
+    extra = {"Y": as_responses(y, A.shape[0])} if y is not None else {}
 
     def build(size: int) -> Factors:
         return chosen.build(A, size, options, factor_rng, **extra)

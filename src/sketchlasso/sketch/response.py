@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg
 
-from sketchlasso.data import ColumnTransform, DataMatrix, MatrixLike
+from sketchlasso.data import ColumnTransform, DataMatrix, MatrixLike, as_responses
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.factor import orthonormal_basis, thin_singular_values
 from sketchlasso.linalg.krylov import krylov_space
@@ -40,7 +40,7 @@ from sketchlasso.sketch.sketch import Sketch, SketchCost
 from sketchlasso.sketch.subspace import randomized
 from sketchlasso.types import FloatArray, IntArray, RealArray
 
-__all__ = ["checked_responses", "extend_sketch", "response", "response_share", "sketch_rows"]
+__all__ = ["extend_sketch", "response", "response_share", "sketch_rows"]
 
 # How much of the rank the responses get unless told otherwise; docs/accuracy.md has the trials.
 RESPONSE_SHARE = 0.4
@@ -117,7 +117,7 @@ def extend_sketch(
     U = base.Q[:, : base.rank - base.response_rank]
     count = _default_directions(U.shape[1]) if directions is None else directions
     A = _matrix(X, base.transform)
-    Y = checked_responses(y, A.shape[0])
+    Y = as_responses(y, A.shape[0])
     wanted = checked_radius(radius)
     return _finished(A, base, U, Y, checked_directions(count), wanted, random_state, start)
 
@@ -156,29 +156,12 @@ def sketch_rows(
     """
     start = perf_counter()
     A = _matrix(X, base.transform)
-    Y = checked_responses(y, A.shape[0])
+    Y = as_responses(y, A.shape[0])
     if weights is not None:
         Y = weights[:, None] * (Y - weights @ Y / weights.sum())
     U = base.Q[rows, : base.rank - base.response_rank]
     wanted = checked_radius(radius)
     return _finished(A, base, U, Y, base.response_rank, wanted, random_state, start)
-
-
-def checked_responses(y: ArrayLike, n_samples: int) -> FloatArray:
-    """Return Y (m, t) in doubles, or say in one sentence what is wrong with it."""
-    Y = np.asarray(y, dtype=np.float64)
-    Y = Y[:, None] if Y.ndim == 1 else Y
-    if Y.ndim != 2 or len(Y) != n_samples or Y.shape[1] == 0:
-        raise InvalidInputError(
-            f"y has shape {np.shape(y)}, but X has {n_samples} rows; pass y of shape "
-            f"({n_samples},) or ({n_samples}, t)."
-        )
-    if not np.isfinite(Y).all():
-        raise InvalidInputError(
-            "y contains NaN or infinity, but every response must be a finite number; remove or "
-            "impute those rows first."
-        )
-    return Y
 
 
 def _default_directions(unsupervised: int) -> int:

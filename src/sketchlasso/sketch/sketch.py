@@ -109,6 +109,11 @@ class Sketch:
                 array.setflags(write=False)
                 object.__setattr__(self, name, array)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Sketch:
+        # Nothing in it can change, and scikit-learn's clone copies parameters deeply: a sketch
+        # that estimators share must stay one.
+        return self
+
     @property
     def rank(self) -> int:
         """Number of columns of P and Q."""

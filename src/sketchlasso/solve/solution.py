@@ -12,7 +12,7 @@ from sketchlasso.problem.objective import relative_gap
 from sketchlasso.solve.status import Status, ending_message, warn_of_ending
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["Screened", "Solution"]
+__all__ = ["Certified", "Screened", "Solution"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +28,45 @@ class Screened:
     gap_safe: IntArray
 
 
+class Certified:
+    """What solutions share whose objective is bounded from below, one row an instance."""
+
+    coef: sparse.csr_array[Any, tuple[int, int]]
+    primal: FloatArray
+    dual: FloatArray
+    status: IntArray
+
+    @property
+    def gap(self) -> FloatArray:
+        """Primal - dual (B,), never negative."""
+        return np.maximum(self.primal - self.dual, 0.0)
+
+    @property
+    def relative_gap(self) -> FloatArray:
+        """Gap over objective (B,); how, each kind of problem says itself."""
+        raise NotImplementedError
+
+    @property
+    def n_nonzero(self) -> IntArray:
+        """Non-zero coefficients (B,) of each instance."""
+        return np.diff(self.coef.indptr).astype(np.intp)
+
+    @property
+    def solved(self) -> BoolArray:
+        """Whether each instance reached the tolerance (B,)."""
+        return np.asarray(self.status == Status.SOLVED)
+
+    def warn_if_unsolved(self) -> None:
+        """Issue an :class:`InaccurateWarning` with the gaps where an instance fell short."""
+        warn_of_ending(self.status, self.relative_gap)
+
+    def message(self) -> str:
+        """One line on how the instances ended, with a remedy where something fell short."""
+        return ending_message(self.status, self.relative_gap)
+
+
 @dataclass(frozen=True, eq=False)
-class Solution:
+class Solution(Certified):
     """Solutions of a batch, one row an instance.
 
     Attributes
@@ -67,29 +104,6 @@ class Solution:
     solver: str
 
     @property
-    def gap(self) -> FloatArray:
-        """Primal - dual (B,), never negative."""
-        return np.maximum(self.primal - self.dual, 0.0)
-
-    @property
     def relative_gap(self) -> FloatArray:
         """Gap / primal (B,), see :func:`~sketchlasso.problem.objective.relative_gap`."""
         return relative_gap(self.primal, self.dual, self.null)
-
-    @property
-    def n_nonzero(self) -> IntArray:
-        """Non-zero coefficients (B,) of each instance."""
-        return np.diff(self.coef.indptr).astype(np.intp)
-
-    @property
-    def solved(self) -> BoolArray:
-        """Whether each instance reached the tolerance (B,)."""
-        return np.asarray(self.status == Status.SOLVED)
-
-    def warn_if_unsolved(self) -> None:
-        """Issue an :class:`InaccurateWarning` with the gaps where an instance fell short."""
-        warn_of_ending(self.status, self.relative_gap)
-
-    def message(self) -> str:
-        """One line on how the instances ended, with a remedy where something fell short."""
-        return ending_message(self.status, self.relative_gap)

@@ -3,8 +3,6 @@
 from sketchlasso.storage.atomic import replacing
 from sketchlasso.storage.cache import cache_folder
 from sketchlasso.storage.container import (
-    IMAGES,
-    TOPICS,
     Content,
     StoredInfo,
     read_container,
@@ -13,8 +11,6 @@ from sketchlasso.storage.container import (
 )
 
 __all__ = [
-    "IMAGES",
-    "TOPICS",
     "Content",
     "StoredInfo",
     "cache_folder",

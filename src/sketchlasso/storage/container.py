@@ -174,7 +174,7 @@ def read_container(
     for other in KNOWN:
         if content is not ANYTHING and header.get("content") == other.name != content.name:
             raise StoredFileError(
-                f"{path} holds {_article(other)}, but {_article(content)} is needed; read it with "
+                f"{path} holds {_article(other)}, but {_needed(content)}; read it with "
                 f"{other.reader}, or give a file written by {content.writer}."
             )
     return header, arrays
@@ -243,6 +243,11 @@ def _payload(file: BinaryIO) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 def _stored(content: Content) -> str:
     """Say "a stored sketch", but "stored topics"."""
     return f"stored {content.name}" if content.name.endswith("s") else f"a stored {content.name}"
+
+
+def _needed(content: Content) -> str:
+    """Say "a sketch is needed", but "topics are needed"."""
+    return f"{_article(content)} {'are' if content.name.endswith('s') else 'is'} needed"
 
 
 def _article(content: Content) -> str:

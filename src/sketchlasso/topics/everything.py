@@ -15,7 +15,8 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.errors import InvalidInputError, StoredFileError
-from sketchlasso.storage import IMAGES, read_container, write_container
+from sketchlasso.storage import read_container, write_container
+from sketchlasso.storage.container import IMAGES
 from sketchlasso.topics.answering import Answers, Question
 from sketchlasso.topics.graph import Rule, WordGraph, word_graph
 from sketchlasso.topics.packing import pack_strings, unpack_strings

@@ -73,7 +73,8 @@ class DocumentMatch:
         Its row.
     title : str
     score : float
-        What the image predicts for it, in standard deviations over the documents.
+        What the image predicts for it and what it has of the query itself, both in standard
+        deviations over the documents, added up.
     text : str or None
         Its beginning.
     """

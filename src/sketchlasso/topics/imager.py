@@ -234,21 +234,22 @@ class TopicImager(BaseEstimator):
         return image_everything(self, question, self._answer, path, progress)
 
     def documents(self, image: TopicImage, count: int = 5) -> list[DocumentMatch]:
-        """The documents for which an image predicts most of its word."""
+        """The documents that have most of an image's words and of the query itself."""
         check_is_fitted(self)
         if count < 1:
             raise InvalidInputError(f"count={count} must be at least 1.")
         if not image.words:
             return []
-        found = self._columns.combine(self._indices(image.words), image.weights)
-        spread = float(found.std()) or 1.0
+        predicted = self._columns.combine(self._indices(image.words), image.weights)
+        asked = Queries.together(self._indices(image.query)).response(self._columns, 0)
+        found = predicted / (predicted.std() or 1.0) + asked / (asked.std() or 1.0)
         best = np.argsort(-found, kind="stable")[:count]
         corpus = self.corpus_
         return [
             DocumentMatch(
                 int(row),
                 corpus.titles[row],
-                float(found[row] / spread),
+                float(found[row]),
                 None if corpus.texts is None else corpus.texts[row],
             )
             for row in best
@@ -373,5 +374,17 @@ def _row(answers: Answers, number: int) -> tuple[IntArray, FloatArray]:
 def compare_images(
     first: TopicImager, second: TopicImager, word: str, n_words: int = 10
 ) -> ComparedImages:
-    """The images of one word in two corpora, side by side."""
+    """The images of one word in two corpora, side by side.
+
+    Parameters
+    ----------
+    first, second : TopicImager
+        Fitted.
+    word : str
+    n_words : int
+
+    Returns
+    -------
+    ComparedImages
+    """
     return ComparedImages.of(first.image(word, n_words), second.image(word, n_words))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
-__all__ = ["prose"]
+__all__ = ["prose", "without_repeated"]
 
 # Sections without prose of their own.
 DROPPED = frozenset({"references", "see also", "methods", "authors", "author", "license"})
@@ -22,6 +24,7 @@ CODE = re.compile(
     r"jupyterlite|table|csv-table|list-table|\[\w+\]|_\S.*:)"
 )
 DIRECTIVE = re.compile(r"^\s*\.\. *[\w-]+::.*$")
+SPOKEN = "DataFrames?|NumPy|SciPy|NaNs?|LaTeX|PostScript|TrueType|OpenMP"
 INLINE = [
     (re.compile(r":math:`[^`]*`"), " "),
     (re.compile(r":(?:ref|doc|term|rst|std):`([^`<]*)(?:<[^`]*>)?`"), r"\1"),
@@ -33,7 +36,10 @@ INLINE = [
     (re.compile(r"[%{$]\(?\w+[)}$]s?|\|[\w ]+\||\\\w+"), " "),
     # Names of a program, not words: dotted, called, or with an equals sign.
     (re.compile(r"\b\w+(?:\.\w+)+(?:\(\S*\))?|\b\w+\(\S*\)|\b\w+=\S+"), " "),
+    # So are those with a capital inside, but for the few that people say aloud.
+    (re.compile(rf"\b(?!(?:{SPOKEN})\b)[A-Za-z]*[a-z][A-Z]\w*\b"), " "),
 ]
+SENTENCE_END = re.compile(r"(?<=[.;:!?])\s+")
 
 
 def prose(docstring: str) -> str:
@@ -58,6 +64,35 @@ def prose(docstring: str) -> str:
         text = pattern.sub(replacement, text)
     paragraphs = (" ".join(part.split()) for part in re.split(r"\n\s*\n", text))
     return "\n\n".join(part for part in paragraphs if part)
+
+
+def without_repeated(texts: Sequence[str], most: int) -> list[str]:
+    """Return texts without the sentences that stand in more than `most` of them.
+
+    Such sentences are pasted: "read more in the user guide" says nothing about its subject, and
+    would tie its words together.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        Paragraphs, separated by empty lines, as :func:`prose` returns them.
+    most : int
+
+    Returns
+    -------
+    list of str
+        As many texts, some of them perhaps empty.
+    """
+    frequency = Counter(sentence for text in texts for sentence in set(_sentences(text)))
+    return [
+        " ".join(sentence for sentence in _sentences(text) if frequency[sentence] <= most)
+        for text in texts
+    ]
+
+
+def _sentences(text: str) -> Iterator[str]:
+    for paragraph in text.split("\n\n"):
+        yield from SENTENCE_END.split(paragraph)
 
 
 def _without_sections(lines: list[str]) -> list[str]:

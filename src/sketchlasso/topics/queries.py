@@ -85,6 +85,12 @@ class Queries:
         each = list(np.asarray(words, dtype=np.intp)[:, None])
         return cls(each, each)
 
+    @classmethod
+    def together(cls, words: IntArray) -> Queries:
+        """One query of several words."""
+        own = np.unique(words)
+        return cls([own], [own])
+
     def response(self, columns: WordColumns, query: int) -> FloatArray:
         """The response a (documents,) of one query."""
         words = self.members[query]

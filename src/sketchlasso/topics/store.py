@@ -7,7 +7,8 @@ from typing import Any
 
 from sketchlasso.errors import StoredFileError
 from sketchlasso.sketch import Sketch
-from sketchlasso.storage import TOPICS, read_container, write_container
+from sketchlasso.storage import read_container, write_container
+from sketchlasso.storage.container import TOPICS
 from sketchlasso.topics.imager import TopicImager
 from sketchlasso.topics.packing import pack_corpus, unpack_corpus
 

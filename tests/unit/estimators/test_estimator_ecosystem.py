@@ -1,5 +1,6 @@
 """Inside pipelines, searches, pickles, workers, routed metadata and callbacks."""
 
+import contextlib
 import pickle
 
 import joblib
@@ -14,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from sketchlasso import (
+    InaccurateWarning,
     SketchTransformer,
     SqrtLasso,
     SqrtLassoClassifier,
@@ -51,6 +53,13 @@ def test_pickled_models_predict_alike(model):
     model.fit(X, target_for(model, y))
     back = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(back.predict(X), model.predict(X))
+
+
+def test_clones_share_a_ready_sketch():
+    X, y = make()
+    ready = sketch(X, rank=4, center=True, random_state=0)
+    copy = clone(SqrtLasso(alpha=1.0, sketch=ready))
+    assert copy.sketch is ready and copy.fit(X, y).sketch_ is ready
 
 
 @pytest.mark.parametrize("model", models(), ids=repr)
@@ -149,8 +158,8 @@ def test_weights_and_groups_are_routed():
 class Recorder:
     """Writes down what an estimator says of its fit."""
 
-    def __init__(self):
-        self.heard = []
+    def __init__(self, impatient=False):
+        self.heard, self.rounds, self.impatient = [], [], impatient
 
     def setup(self, estimator, context):
         self.heard.append("setup")
@@ -159,14 +168,20 @@ class Recorder:
         self.heard.append("teardown")
 
     def on_fit_task_begin(self, estimator, context, *, X=None, y=None, metadata=None):
+        if context.task_name == "round":
+            return
         assert not hasattr(estimator, "n_iter_") and not hasattr(estimator, "sketch_")
         self.heard.append("begin")
 
     def on_fit_task_end(self, estimator, context, *, X=None, y=None, metadata=None,
                         fitted_estimator=None):  # fmt: skip
+        if context.task_name == "round":
+            self.rounds.append(context.task_id)
+            return self.impatient
         assert hasattr(fitted_estimator, "predict") or hasattr(fitted_estimator, "transform")
         self.heard.append("end")
         self.metadata = metadata
+        return False
 
 
 @pytest.mark.parametrize("model", [*models(), SketchTransformer(rank=4)], ids=repr)
@@ -178,6 +193,30 @@ def test_callbacks_hear_begin_and_end(model):
     model.set_callbacks(recorder).fit(X, target_for(model, y), **weights)
     assert recorder.heard == ["setup", "begin", "end", "teardown"]
     assert list(recorder.metadata) == list(weights)
+    assert recorder.rounds == list(range(len(recorder.rounds)))
+    assert bool(recorder.rounds) == hasattr(model, "predict")
+
+
+@pytest.mark.parametrize("method", [None, "randomized"])
+def test_a_callback_can_end_the_solve(method):
+    pytest.importorskip("sklearn.callback")
+    X, y = make()
+    model = SqrtLasso(alpha=0.5, sketch=method, rank=4, random_state=0)
+    heard = []
+    model.set_params(verbose=heard.append).set_callbacks(recorder := Recorder(impatient=True))
+    with contextlib.nullcontext() if method is None else pytest.warns(InaccurateWarning):
+        model.fit(X, y)
+    assert recorder.heard == ["setup", "begin", "end", "teardown"]
+    assert len(heard) == len(recorder.rounds) == 1
+
+
+def test_scikit_learn_s_progress_bar_shows_searches_over_our_models(capsys):
+    callbacks = pytest.importorskip("sklearn.callback")
+    pytest.importorskip("rich")
+    X, y = make()
+    search = GridSearchCV(SqrtLasso(), {"alpha": [1.0, 2.0]}, cv=2)
+    search.set_callbacks(callbacks.ProgressBar()).fit(X, y)
+    assert "SqrtLasso" in capsys.readouterr().out
 
 
 def test_scikit_learn_s_own_monitor_scores_the_fit():

@@ -27,7 +27,7 @@ EVERYWHERE = [
     ({"rank": 0}, "an integer >= 1"),
     ({"rank": 2.5}, "an integer >= 1"),
     ({"rank": True}, "an integer >= 1"),
-    ({"sketch": "magic"}, "method='magic'"),
+    ({"sketch": "magic"}, "sketch='magic' was given, but 'auto', 'power'"),
     ({"sketch": 3}, "a Sketch or None"),
     ({"sketch": None, "radius": 1.0}, "no sketch error"),
     ({"sketch": "exact", "radius": -1.0}, "a number >= 0"),
@@ -39,6 +39,7 @@ EVERYWHERE = [
     ({"n_jobs": 0}, "None or an integer other than 0"),
     ({"verbose": -1}, "an integer >= 0"),
     ({"penalty_factor": [1.0, 2.0]}, "one factor a feature"),
+    ({"penalty_factor": "none"}, "one number >= 0 a feature"),
     ({"penalty_factor": [1.0, 1.0, 1.0, 1.0, 1.0, -1.0]}, "from 0"),
 ]
 
@@ -57,11 +58,18 @@ def test_alpha(alpha):
     assert "'pivotal'" in said
 
 
+def test_alpha_zero_needs_a_sketch():
+    said = refusal(InvalidInputError, SqrtLasso(alpha=0.0).fit, X, y)
+    assert "contains 0, but the full problem takes finite penalties > 0" in said
+    assert SqrtLasso(alpha=0.0, sketch="exact", radius=1.0).fit(X, y).alpha_ == 0.0
+
+
 def test_what_only_searches_have():
     for kind, target in ((SqrtLassoCV, y), (SqrtLassoClassifierCV, y > 0)):
         said = refusal(InvalidInputError, kind(selection="best").fit, X, target)
         assert "'min' or '1se'" in said
         assert "'mse'" in refusal(InvalidInputError, kind(scoring="loss").fit, X, target)
+        assert "alphas='few'" in refusal(InvalidInputError, kind(alphas="few").fit, X, target)
         with pytest.raises(InvalidInputError, match="alphas"):
             kind(alphas=0).fit(X, target)
         with pytest.raises(InvalidInputError, match="alpha_min_ratio"):
@@ -74,8 +82,12 @@ def test_what_only_searches_have():
 
 def test_sample_weights():
     refusal(InvalidInputError, SqrtLasso().fit, X, y, sample_weight=np.zeros(30))
-    for weights in (np.ones(29), -np.ones(30), np.full(30, np.nan)):
-        with pytest.raises(InvalidInputError, match="sample_weight"):
+    for weights, said in (
+        (np.ones(29), r"has shape \(29,\)"),
+        (-np.ones(30), "holds -1, but finite numbers >= 0"),
+        (np.full(30, np.nan), "holds nan"),
+    ):
+        with pytest.raises(InvalidInputError, match=f"sample_weight {said}"):
             SqrtLasso().fit(X, y, sample_weight=weights)
 
 
@@ -89,7 +101,8 @@ def test_ready_sketches():
 
 def test_one_class():
     for kind in (SqrtLassoClassifier, SqrtLassoClassifierCV):
-        assert "one class only" in refusal(InvalidInputError, kind().fit, X, np.ones(30))
+        said = refusal(InvalidInputError, kind().fit, X, np.ones(30))
+        assert "one class only, 1.0, among" in said
     with pytest.raises(ValueError, match="continuous"):
         SqrtLassoClassifier().fit(X, y)
 

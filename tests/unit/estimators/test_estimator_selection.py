@@ -98,7 +98,7 @@ def test_the_edge_of_the_grid_is_told():
         SqrtLassoCV(alphas=[8.0, 7.0, 6.0]).fit(X, y)
     rng = np.random.default_rng(0)
     noise = rng.standard_normal(M)
-    with pytest.warns(GridEdgeWarning, match="no feature predicts better than the mean"):
+    with pytest.warns(GridEdgeWarning, match="no penalised feature makes predictions better"):
         SqrtLassoCV(alphas=10).fit(X, noise)
     with pytest.warns(GridEdgeWarning, match="add larger penalties"):
         SqrtLassoCV(alphas=[0.3, 0.2, 0.1]).fit(X, noise)
@@ -106,6 +106,25 @@ def test_the_edge_of_the_grid_is_told():
         warnings.simplefilter("error")
         SqrtLassoCV(alphas=30).fit(*make())
         SqrtLassoCV(alphas=[1.0, 0.1]).fit(X, y)
+
+
+@pytest.mark.filterwarnings("always::sketchlasso.GridEdgeWarning")
+def test_the_edge_is_told_of_the_response_it_is_at():
+    X, y = make()
+    noise = np.random.default_rng(0).standard_normal(M)
+    with pytest.warns(GridEdgeWarning, match="penalty of target 1, 10,") as told:
+        SqrtLassoCV(alphas=[10.0, 1.0, 0.1]).fit(X, np.c_[y, noise])
+    assert len(told) == 1
+    labels = np.array(["low", "mid", "top"])[np.digitize(noise, [-0.5, 0.5])]
+    with pytest.warns(GridEdgeWarning, match="penalty of class 'low', 10,"):
+        SqrtLassoClassifierCV(alphas=[10.0, 8.0, 6.0], scoring="mse").fit(X, labels)
+
+
+@pytest.mark.filterwarnings("error::sketchlasso.GridEdgeWarning")
+@pytest.mark.parametrize("factor", [0.0, np.inf])
+def test_a_penalty_without_a_say_has_no_edge(factor):
+    X, y = make()
+    SqrtLassoCV(alphas=5, penalty_factor=np.full(X.shape[1], factor)).fit(X, y)
 
 
 @pytest.mark.parametrize("scoring", ["accuracy", "f1", "auc", "mse"])

@@ -76,3 +76,20 @@ def test_y_times_c_is_coef_times_c_at_the_same_penalty(method):
         scaled = model.fit(X, c * y)
         assert scaled.alpha_ == alpha
         np.testing.assert_allclose(scaled.coef_ / c, coef, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["constant", "free", "excluded"])
+@pytest.mark.parametrize("method", [None, "exact"])
+def test_where_no_penalty_has_a_say_a_model_is_fitted_all_the_same(kind, method):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((40, 3)), rng.standard_normal(40)
+    X = np.ones_like(X) if kind == "constant" else X
+    factor = {"constant": None, "free": np.zeros(3), "excluded": np.full(3, np.inf)}[kind]
+    model = SqrtLasso(penalty_factor=factor, sketch=method).fit(X, y)
+    assert model.alpha_ == 1.0
+    if kind == "free":
+        least_squares = np.linalg.lstsq(np.c_[X, np.ones(40)], y, rcond=None)[0]
+        np.testing.assert_allclose(model.coef_, least_squares[:3], atol=1e-6)
+    else:
+        np.testing.assert_array_equal(model.coef_, 0.0)
+        assert model.intercept_ == pytest.approx(y.mean())

@@ -156,7 +156,10 @@ def test_a_limit_of_rounds_is_a_status_not_an_error(monkeypatch):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"alphas": [1.0, 0.0]}, "alphas contains NaN, infinity or a value <= 0"),
+        (
+            {"alphas": [1.0, 0.0]},
+            "alphas contains 0, but .* takes finite penalties > 0",
+        ),
         ({"alphas": np.ones((2, 3))}, r"alphas has shape \(2, 3\); pass \(a,\) or \(1, a\)"),
         ({"alphas": []}, "alphas has shape"),
         ({"penalty_factor": np.ones(3)}, r"penalty_factor has shape \(3,\); pass \(90,\)"),

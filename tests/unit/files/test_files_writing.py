@@ -14,6 +14,7 @@ from tests.sentences import refusal
 
 from sketchlasso import InvalidInputError, StoredFileError, Table, read_table, write_table
 from sketchlasso.files import delimited, svmlight
+from sketchlasso.files import table as files_table
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 names = st.text(string.ascii_letters + "äß,;\"' |", min_size=1, max_size=8).map("x{}x".format)
@@ -73,6 +74,42 @@ def test_text_tables_come_back(folder, table, ending):
 
 
 @settings(max_examples=60)
+@given(table=tables("any"), ending=st.sampled_from([".parquet", ".arrow", ".feather"]))
+def test_tables_of_columns_come_back(folder, table, ending):
+    pytest.importorskip("pyarrow")
+    path = folder / f"a{ending}"
+    write_table(path, table)
+    again = read_table(path, target=None if table.y is None else "target!")
+    assert np.array_equal(dense(again), dense(table))
+    assert (again.y is None) == (table.y is None)
+    assert table.y is None or np.array_equal(again.y, table.y)
+    assert table.feature_names in (None, again.feature_names)
+
+
+@settings(max_examples=60)
+@given(X=matrices(), ending=st.sampled_from([".mtx", ".mtx.gz", ".npy"]))
+def test_matrices_come_back(folder, X, ending):
+    X = X.toarray() if ending == ".npy" and sparse.issparse(X) else X
+    path = folder / f"a{ending}"
+    write_table(path, Table(X))
+    again = read_table(path)
+    assert sparse.issparse(again.X) == sparse.issparse(X)
+    assert np.array_equal(dense(again), dense(Table(X)))
+    if ending == ".npy":
+        assert isinstance(again.X, np.memmap)
+
+
+def test_single_precision_stays(folder):
+    X = np.random.default_rng(0).standard_normal((3, 2)).astype(np.float32)
+    for ending in ("npy", "npz", "parquet"):
+        if ending == "parquet":
+            pytest.importorskip("pyarrow")
+        write_table(folder / f"single.{ending}", Table(X))
+        again = read_table(folder / f"single.{ending}").X
+        assert again.dtype == np.float32 and np.array_equal(again, X)
+
+
+@settings(max_examples=60)
 @given(table=tables("any"))
 def test_npz_comes_back(folder, table):
     path = folder / "a.npz"
@@ -105,10 +142,12 @@ def test_word_counts_come_back(folder, X, named, ending):
 
 
 def test_blocks_of_rows_do_not_matter(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
     monkeypatch.setattr(svmlight, "ROWS", 3)
     monkeypatch.setattr(delimited, "CELLS", 7)
+    monkeypatch.setattr(files_table, "CELLS", 7)
     X = np.random.default_rng(0).standard_normal((10, 4))
-    for name, target in (("a.svm", None), ("a.csv", "y")):
+    for name, target in (("a.svm", None), ("a.csv", "y"), ("a.parquet", "y")):
         write_table(tmp_path / name, Table(X, np.arange(10)))
         assert np.array_equal(dense(read_table(tmp_path / name, target=target)), X)
 
@@ -169,7 +208,10 @@ def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch, name):
         ("a.csv", Table(np.eye(2), [1, 2], ("y", "b")), "are both called 'y'"),
         ("a.csv", Table(np.eye(2), ["1", "b"]), "the text label '1' would not be read back"),
         ("a.csv", Table(np.eye(2), ["NA", "b"]), "the text label 'NA' would not be read back"),
-        ("a.npy", Table(np.eye(2)), "only svmlight, bag-of-words, csv, tsv, npz are written"),
+        ("a.npy", Table(np.eye(2), np.ones(2)), "holds a matrix and no target"),
+        ("a.mtx", Table(np.eye(2), np.ones(2)), "holds a matrix and no target"),
+        ("a.npy", Table(sparse.csr_array(np.eye(2))), "an npy file is dense but X is sparse"),
+        ("a.xls", Table(np.eye(2)), "the format of"),
         ("a.txt", Table(np.eye(2)), "is not known from its name"),
         ("a.csv", Table(np.array([[1, np.nan]])), "holds nan in row 1, column 2"),
         ("a.csv", np.eye(2), "table is a ndarray, but a Table is needed"),

@@ -193,7 +193,7 @@ def test_feature_problems_need_an_orthonormal_basis(data):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda f, y: build_problems(f, y[:-1]), r"y has shape \(39,\) but the sketch has 40 rows"),
+        (lambda f, y: build_problems(f, y[:-1]), r"y has shape \(39,\), but X has 40 rows"),
         (lambda f, y: build_problems(f, np.full(M, np.nan)), "y contains NaN or infinity"),
         (
             lambda f, y: build_problems(f, np.ones(M)),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sketchlasso.topics.prose import prose
+from sketchlasso.topics.prose import prose, without_repeated
 
 FULL = """Compute the *discrete* transform.
 
@@ -102,8 +102,19 @@ def test_a_whole_docstring():
         ("See ``os.path`` or os.path.join(a) at www.python.org now", "See or at now"),
         ("Use `x`_ with |name| and %(doc)s", "Use with and"),
         ("Write to me@example.org soon", "Write to soon"),
+        ("A DatetimeIndex raises KeyError.", "A raises ."),
+        ("A DataFrame of NaNs, in dB", "A DataFrame of NaNs, in"),
         ("Notes\n-----\nPrice : dear, it is said", "Price : dear, it is said"),
     ],
 )
 def test_pieces(docstring, words):
     assert prose(docstring) == words
+
+
+def test_pasted_sentences_go_and_others_stay():
+    pasted = "Read more in the guide."
+    texts = [f"About {word}. {pasted}\n\nIt ends: here." for word in ("sea", "wave", "wind")]
+    assert without_repeated(texts, 2) == ["About sea.", "About wave.", "About wind."]
+    assert without_repeated(texts, 3)[0] == f"About sea. {pasted} It ends: here."
+    twice_in_one = ["Again. Again. Again.", "Once."]
+    assert without_repeated(twice_in_one, 1) == twice_in_one

@@ -53,7 +53,10 @@ def model_facts(model: Any) -> tuple[tuple[str, str], ...]:
         ("radius", _each(model.radius_)),
         ("features", f"{used} of {model.n_features_in_} used"),
         ("gap", f"{_worst(model.dual_gap_)} in the problem that was solved"),
-        ("full gap", f"{_worst(model.full_gap_)} relative, in the problem without a sketch"),
+        (
+            "full gap",
+            f"at most {_worst(model.full_gap_)} relative, in the full problem",
+        ),
     ]
     return tuple(facts)
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
+from scipy import sparse
 
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.data import Given, read_given
@@ -44,7 +45,7 @@ PathTable = Annotated[
         "--output",
         "-o",
         show_default=False,
-        help="Table to write (.csv, .tsv, .npz): alpha, intercept, features ever used.",
+        help="Table to write (.csv, .tsv, .parquet, .npz): alpha, intercept, features ever used.",
     ),
 ]
 SHOWN = 20
@@ -157,6 +158,9 @@ def save(estimator: Any, given: Given, output: Path | None) -> tuple[tuple[str, 
     if output is None:
         return ()
     estimator.set_params(verbose=False)
+    if given.names is not None and not sparse.issparse(given.X):
+        # In Python the model then asks for a table with these columns, in this order.
+        estimator.feature_names_in_ = np.array(given.names, dtype=object)
     sl.save_model(
         output,
         estimator,

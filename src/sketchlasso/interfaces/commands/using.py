@@ -20,6 +20,9 @@ from sketchlasso.interfaces.commands.screen import Screen
 
 __all__ = ["certify", "predict"]
 
+# Below this relative gap the bound itself says how good a model is.
+TELLING = 0.01
+
 
 def predict(
     model: ModelFile,
@@ -32,7 +35,7 @@ def predict(
             "--output",
             "-o",
             show_default=False,
-            help="Table to write (.csv, .tsv, .npz); to stdout, one a line, by default.",
+            help="Table to write (.csv, .tsv, .parquet, .npz); to stdout, one a line, by default.",
         ),
     ] = None,
 ) -> Report:
@@ -115,7 +118,7 @@ def certify(
         },
         facts=(
             ("data", given.words() + ("" if same else " (not those of the fit)")),
-            ("proven", f"no coefficients whatever are better by more than {100 * worst:.3g} %"),
+            *_proven(worst),
             *(
                 (("note", "relaxed coefficients minimise another objective"),)
                 if estimator.relaxed
@@ -127,6 +130,20 @@ def certify(
     )
 
 
+def _proven(worst: float) -> tuple[tuple[str, str], ...]:
+    """What the bounds say, and what a wide one does not say."""
+    if worst <= TELLING:
+        return (("proven", f"no other coefficients are better by more than {100 * worst:.2g} %"),)
+    return (
+        ("proven", "the optimum lies between the lower bound and the objective"),
+        (
+            "note",
+            "the bound is cautious, and a model of a sketch is mostly far nearer to the optimum "
+            "than it shows; fit with --refine to close the gap",
+        ),
+    )
+
+
 def _meet(model: Path, file: Path, options: DataOptions) -> tuple[Any, Given]:
     """Read a model and data with its columns; the target may be absent from new data."""
     info = sl.stored_info(model)
@@ -135,6 +152,8 @@ def _meet(model: Path, file: Path, options: DataOptions) -> tuple[Any, Given]:
     given = _read_like(file, options, target, names, int(info.facts["n_features"]))
     if names is not None:
         given = given.with_columns(names)
+        # The columns stand as the fit had them; rows of plain numbers need no names now.
+        vars(estimator).pop("feature_names_in_", None)
     if given.X.shape[1] != info.facts["n_features"]:
         raise sl.InvalidInputError(
             f"{file} has {given.X.shape[1]} features but the model in {model} was fitted on "
