@@ -212,6 +212,8 @@ CASES = [
     ("inverse_covariance", 0, {"ours_f1": 0.99, "graphical_lasso_f1": 0.5}, "better"),
     ("inverse_covariance", 0, {"ours_f1": 0.5, "graphical_lasso_f1": 0.51}, "reproduced"),
     ("inverse_covariance", 0, {"ours_f1": 0.5, "graphical_lasso_f1": 0.99}, "not reproduced"),
+    ("inverse_covariance", 1, {"least_common": 0.9}, "reproduced"),
+    ("inverse_covariance", 1, {"least_common": 0.1}, "not reproduced"),
     ("subspace_clustering", 0, {"methods__ours__accuracy": 0.99}, "reproduced"),
     ("subspace_clustering", 0, {"methods__ours__accuracy": 0.05}, "not reproduced"),
 ]

@@ -155,7 +155,7 @@ def protocol(told: Results) -> str:
     return (
         f"Dense normal data with {chosen['samples_per_feature']} n samples of n features, "
         f"{len(chosen['sizes'])} sizes from n = {chosen['sizes'][0]} to {chosen['sizes'][-1]}, "
-        f"{chosen['repetitions'][0]} to {chosen['repetitions'][1]} repetitions a size, "
+        f"{_repetitions(chosen)} repetitions a size, "
         "contenders in turns, "
         f"{chosen['threads']} thread of BLAS; one penalty, "
         f"{chosen['penalty_share']:g} of the largest; rank {chosen['rank']} by power iteration, "
@@ -165,12 +165,16 @@ def protocol(told: Results) -> str:
     )
 
 
+def _repetitions(chosen: Results) -> str:
+    least, most = chosen["repetitions"]
+    return count(least) if least == most else f"{count(least)} to {count(most)}"
+
+
 def differs(told: Results) -> str:
     """What is not as in the paper."""
     chosen, quoted = told["settings"], told["paper"]
     return (
-        f"Clarabel instead of Mosek, {count(chosen['repetitions'][0])} to "
-        f"{count(chosen['repetitions'][1])} repetitions instead of "
+        f"Clarabel instead of Mosek, {_repetitions(chosen)} repetitions instead of "
         f"{count(quoted['repetitions'])}, with the middle half of them shown. The paper does not "
         "state its rank, penalty or radius; the radius here is "
         f"{chosen['radius_share']:g} of the spectral one, because on random data, which has no "
