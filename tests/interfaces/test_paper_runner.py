@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 import sketchlasso as sl
@@ -15,6 +16,7 @@ from sketchlasso.interfaces.paper import (
     run_experiments,
     write_report,
 )
+from sketchlasso.interfaces.paper.contenders import clarabel_answer, clarabel_on_sketch
 from sketchlasso.interfaces.paper.contest import contend
 from sketchlasso.interfaces.paper.document import make_document, right_columns
 from sketchlasso.interfaces.paper.words import count, factor, listed, number, percent, seconds
@@ -167,6 +169,20 @@ def test_a_contender_that_is_too_slow_is_ended_and_keeps_its_steps():
     assert not hasty.finished
     assert hasty.failure == "over 0.0001 s"
     assert len(hasty.steps) < 5
+
+
+@pytest.mark.parametrize(("radius", "intercept"), [(0.0, False), (0.7, False), (0.0, True)])
+def test_the_generic_solver_solves_the_same_problem(radius, intercept):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 12))
+    y = X[:, 0] + rng.standard_normal(60) + 2.0
+    made = sl.sketch(X, method="exact", center=intercept, radius=0)
+    problems = sl.build_problems(made, y, alphas=[2.0], radii=[radius], fit_intercept=intercept)
+    ours = sl.solve(problems.batch, settings=sl.Settings(tol=1e-10))
+    full = clarabel_answer(X, y, 2.0, radius=radius, intercept=intercept)
+    sketched = clarabel_on_sketch(problems.batch)
+    assert full["objective"] == pytest.approx(ours.primal[0], rel=1e-6)
+    assert sketched["objective"] == pytest.approx(ours.primal[0], rel=1e-6)
 
 
 def test_a_contender_that_fails_says_how():
