@@ -36,7 +36,7 @@ $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "sketchlasso needs Python >= 3.11"'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[cli,conic,files,plot]' --group dev
+	$(BIN)/python -m pip install --quiet --editable '.[cli,conic,files,graph,plot,web]' --group dev
 	touch $@
 
 $(VENV)/.docs: $(READY)

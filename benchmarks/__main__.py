@@ -18,6 +18,9 @@ BENCHMARKS = {
     "loo": "loo",
     "growth": "growth",
     "features": "features",
+    "topics_queries": "topics.queries",
+    "topics_coherence": "topics.coherence",
+    "topics_speed": "topics.speed",
     "peers": "peers",
     "conic": "conic",
     "sketch": "bench_sketch",
@@ -31,6 +34,7 @@ BENCHMARKS = {
     "leakage": "leakage",
     "import_time": "import_time",
     "estimator_checks": "estimator_checks",
+    "serve_load": "serve_load",
 }
 
 

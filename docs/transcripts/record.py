@@ -4,6 +4,7 @@ Writes a part of rcv1 as svmlight and of the NIPS counts as bag-of-words into a 
 runs commands and mistakes there, and prints a page of Markdown::
 
     SKETCHLASSO_DATA=... python docs/transcripts/record.py > docs/transcripts/command-line.md
+    SKETCHLASSO_DATA=... python docs/transcripts/record.py topics > docs/transcripts/topics.md
 """
 
 from __future__ import annotations
@@ -45,6 +46,24 @@ MISTAKES = (
     ("text where numbers belong", "fit houses.csv --target price"),
     ("rank 0", "sketch rcv1.svm.gz --rank 0 -o zero.sketch"),
 )
+TOPICS = (
+    "topics fit docword.nips.txt.gz --rank 50 -o nips.topics",
+    "topics image nips.topics learning vision --n-words 8",
+    "topics image nips.topics neural network --together --exclude training --n-words 6",
+    "topics all nips.topics -o nips.images",
+    "topics graph nips.images -o nips.graphml --rule and --communities",
+    "info nips.topics --top 3",
+    "topics fit docword.blogs.txt.gz -o blogs.topics -q",
+    "topics image nips.topics network --compare blogs.topics --n-words 5 --positive",
+    "topics image nips.topics speech --n-words 3 --json",
+)
+TOPIC_MISTAKES = (
+    ("a word that is not there", "topics image nips.topics lerning"),
+    ("a missing model", "topics image nibs.topics learning"),
+    ("images where a model belongs", "topics serve nips.images"),
+    ("a damaged model", "topics all cut.topics -o cut.images"),
+    ("a wrong column", "topics fit posts.jsonl --column bodi -o posts.topics"),
+)
 
 
 def prepare(folder: Path) -> None:
@@ -64,6 +83,18 @@ def prepare(folder: Path) -> None:
     )
 
 
+def prepare_topics(folder: Path) -> None:
+    """Write the files of the page on topics."""
+    for name, data_set in (("nips", "nips_uci"), ("blogs", "kos")):
+        found = sl.fetch_dataset(data_set, download=False)
+        counts = sl.Table(found.X, None, found.feature_names)
+        sl.write_table(folder / f"docword.{name}.txt.gz", counts)
+    documents = ["the wave and the sea", "a wave at night"]
+    sl.TopicImager(rank=1).fit(documents).save(folder / "whole.topics")
+    (folder / "cut.topics").write_bytes((folder / "whole.topics").read_bytes()[:-100])
+    (folder / "posts.jsonl").write_text('{"body": "the sea"}\n{"body": "the wave"}\n')
+
+
 def run(line: str, folder: Path) -> str:
     """Return what a person would see: the line, the output, the exit code."""
     program = f"{shlex.quote(sys.executable)} -m sketchlasso"
@@ -76,34 +107,47 @@ def run(line: str, folder: Path) -> str:
         check=False,
         env={**os.environ, "SKETCHLASSO_DATA": ""},
     )
-    lines = done.stdout.replace(f"{folder}/", "").replace(str(folder), "FOLDER").splitlines()
+    said = done.stdout.replace("python -m sketchlasso", "sketchlasso")
+    lines = said.replace(f"{folder}/", "").replace(str(folder), "FOLDER").splitlines()
     if len(lines) > LONGEST:
         lines = [*lines[:LONGEST], "..."]
     shown = [re.sub(r"[0-9a-f]{64}", "...", text) for text in lines]
     return "\n".join((f"$ sketchlasso {line}", *shown, f"[exit code {done.returncode}]"))
 
 
-def page(folder: Path) -> Iterator[str]:
+def page(
+    folder: Path,
+    title: str,
+    data: str,
+    work: tuple[str, ...],
+    mistakes: tuple[tuple[str, str], ...],
+) -> Iterator[str]:
     """The transcript, block by block."""
-    yield "# The command line at work"
+    yield f"# {title}"
     yield (
         f"Recorded by `docs/transcripts/record.py` in a pipe, so without bars and colours: "
-        f"{TRAIN} + {TEST} rows of rcv1 as svmlight, the NIPS counts as bag-of-words. Output is "
-        f"cut after {LONGEST} lines."
+        f"{data}. Output is cut after {LONGEST} lines."
     )
-    for line in WORK:
+    for line in work:
         yield f"```\n{run(line, folder)}\n```"
     yield "## Five mistakes"
-    for title, line in MISTAKES:
-        yield f"{title.capitalize()}:\n\n```\n{run(line, folder)}\n```"
+    for mistake, line in mistakes:
+        yield f"{mistake.capitalize()}:\n\n```\n{run(line, folder)}\n```"
 
 
 def main() -> None:
-    """Print the page."""
+    """Print the page that was asked for."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        prepare(folder)
-        print("\n\n".join(page(folder)))
+        if sys.argv[1:] == ["topics"]:
+            prepare_topics(folder)
+            data = "the NIPS papers and political blogs (kos) of UCI as bag-of-words"
+            blocks = page(folder, "Topics from the shell", data, TOPICS, TOPIC_MISTAKES)
+        else:
+            prepare(folder)
+            data = f"{TRAIN} + {TEST} rows of rcv1 as svmlight, the NIPS counts as bag-of-words"
+            blocks = page(folder, "The command line at work", data, WORK, MISTAKES)
+        print("\n\n".join(blocks))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from sketchlasso.errors import (
     MissingExtraError,
     SketchlassoError,
     StoredFileError,
+    UnknownWordError,
 )
 from sketchlasso.estimators import (
     SketchTransformer,
@@ -65,8 +66,34 @@ from sketchlasso.results import (
     tidy_table,
 )
 from sketchlasso.sketch import Sketch, extend_sketch, load_sketch, sketch, sketch_from_factors
-from sketchlasso.solve import Iterates, Progress, Screening, Settings, Solution, Status, solve
+from sketchlasso.solve import (
+    Iterates,
+    Progress,
+    Screening,
+    Settings,
+    Sized,
+    Solution,
+    Status,
+    solve,
+    solve_for_size,
+)
 from sketchlasso.storage import StoredInfo, stored_info
+from sketchlasso.topics import (
+    ComparedImages,
+    Corpus,
+    DocumentMatch,
+    TopicImage,
+    TopicImager,
+    WordGraph,
+    WordImages,
+    compare_images,
+    corpus_from_matrix,
+    embedded_corpus,
+    load_images,
+    load_topics,
+    read_corpus,
+    word_graph,
+)
 
 if TYPE_CHECKING:
     from sketchlasso.interfaces import plots as plots
@@ -78,8 +105,11 @@ except PackageNotFoundError:  # pragma: no cover - a source tree that is not ins
 
 __all__ = [
     "Batch",
+    "ComparedImages",
     "Comparison",
+    "Corpus",
     "CrossValidation",
+    "DocumentMatch",
     "EmptyGridWarning",
     "FullCertificate",
     "GridEdgeWarning",
@@ -96,6 +126,7 @@ __all__ = [
     "RowSets",
     "Screening",
     "Settings",
+    "Sized",
     "Sketch",
     "SketchTransformer",
     "SketchlassoError",
@@ -108,6 +139,11 @@ __all__ = [
     "StoredFileError",
     "StoredInfo",
     "Table",
+    "TopicImage",
+    "TopicImager",
+    "UnknownWordError",
+    "WordGraph",
+    "WordImages",
     "__version__",
     "alpha_max",
     "automatic_method",
@@ -115,9 +151,12 @@ __all__ = [
     "build_problems",
     "certify",
     "compare",
+    "compare_images",
     "complementary_pairs",
     "convert_alpha",
+    "corpus_from_matrix",
     "cross_validate",
+    "embedded_corpus",
     "extend_sketch",
     "feature_problems",
     "fetch_dataset",
@@ -126,24 +165,29 @@ __all__ = [
     "leave_one_out_rows",
     "leave_p_out_rows",
     "linear_models",
+    "load_images",
     "load_model",
     "load_sketch",
+    "load_topics",
     "optimality_residual",
     "pivotal_alpha",
     "plots",
     "primal_value",
+    "read_corpus",
     "read_table",
     "save_model",
     "score",
     "sketch",
     "sketch_from_factors",
     "solve",
+    "solve_for_size",
     "sparsify",
     "splitter_rows",
     "sqrt_lasso_path",
     "stored_info",
     "tidy_table",
     "weighted_rows",
+    "word_graph",
     "worst_case_perturbation",
     "write_table",
 ]

@@ -4,6 +4,7 @@
 
     SketchlassoError
     |-- InvalidInputError (also ValueError)   data, options or shapes that cannot be used
+    |   +-- UnknownWordError                  a word that is not in the vocabulary
     |-- StoredFileError (also ValueError)     a file that is truncated, altered or foreign
     +-- MissingExtraError (also ImportError)  an optional dependency is not installed
 
@@ -25,6 +26,7 @@ __all__ = [
     "MissingExtraError",
     "SketchlassoError",
     "StoredFileError",
+    "UnknownWordError",
 ]
 
 
@@ -34,6 +36,25 @@ class SketchlassoError(Exception):
 
 class InvalidInputError(SketchlassoError, ValueError):
     """The input cannot be used; the message says what came, what is accepted, what to do."""
+
+
+class UnknownWordError(InvalidInputError):
+    """A word that the vocabulary does not have.
+
+    Attributes
+    ----------
+    word : str
+    suggestions : tuple of str
+        Words of the vocabulary that look like it.
+    """
+
+    def __init__(self, word: str, suggestions: tuple[str, ...] = ()) -> None:
+        self.word, self.suggestions = word, suggestions
+        hint = f"did you mean {', '.join(suggestions)}?" if suggestions else "ask for another one."
+        super().__init__(f"the word {word!r} is not in the vocabulary; {hint}")
+
+    def __reduce__(self) -> tuple[type[UnknownWordError], tuple[str, tuple[str, ...]]]:
+        return UnknownWordError, (self.word, self.suggestions)
 
 
 class StoredFileError(SketchlassoError, ValueError):

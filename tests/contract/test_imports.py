@@ -10,13 +10,18 @@ OPTIONAL = (
     "IPython",
     "clarabel",
     "cvxpy",
+    "fastapi",
     "matplotlib",
+    "networkx",
     "pandas",
     "polars",
     "pooch",
     "pyarrow",
+    "pydantic",
     "rich",
+    "starlette",
     "typer",
+    "uvicorn",
 )
 REQUIRED = {"numpy", "scipy", "sklearn", "numba", "llvmlite", "joblib", "threadpoolctl"}
 

@@ -32,11 +32,13 @@ def pasted(text):
 def test_the_readme_can_be_pasted_into_a_fresh_interpreter():
     page = list(blocks(README.read_text(encoding="utf-8")))
     assert page
+    said = []
     for block in page:
         trouble, printed = pasted(block.code)
         assert trouble == ""
         assert printed
-    assert "all 250 instances solved" in printed
+        said.append(printed)
+    assert any("all 250 instances solved" in printed for printed in said)
 
 
 def test_the_console_sees_what_a_paste_would_trip_over():

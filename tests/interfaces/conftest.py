@@ -1,10 +1,14 @@
 """Small files of every kind that the command line is tried on."""
 
+import json
+
 import numpy as np
 import pytest
+from scipy import sparse
 from typer.testing import CliRunner
 
 import sketchlasso as sl
+from tests.interfaces.posts import SUBJECTS, posts
 
 NAMES = ("age", "rooms", "noise", "light", "dust", "trees")
 
@@ -46,3 +50,35 @@ def call(files, tmp_path, monkeypatch):
         return result
 
     return run
+
+
+def write_lines(path, records):
+    path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory):
+    """A folder with two corpora, their models and images, and counts with many words."""
+    folder = tmp_path_factory.mktemp("topics")
+    write_lines(folder / "posts.jsonl", posts(0))
+    other = {"sea": ["desert", "wave", "sand"], "music": SUBJECTS["music"]}
+    write_lines(folder / "other.jsonl", posts(1, other))
+    for name in ("posts", "other"):
+        corpus = sl.read_corpus(folder / f"{name}.jsonl", column="body", title_column="name")
+        imager = sl.TopicImager(rank=8, random_state=0).fit(corpus)
+        imager.save(folder / f"{name}.topics")
+        imager.image_all(folder / f"{name}.images", 5)
+    rng = np.random.default_rng(2)
+    counts = sparse.random_array((150, 3000), density=0.05, rng=rng, data_sampler=rng.random)
+    counts.data[:] = 1 + np.floor(3 * counts.data)
+    many = [f"w{j}" for j in range(3000)]
+    sl.TopicImager(rank=10, random_state=0, stop_words=None).fit(counts, vocabulary=many).save(
+        folder / "many.topics"
+    )
+    return folder
+
+
+@pytest.fixture
+def ask(call, made):
+    """Run a command of topics; {made} stands for the folder."""
+    return lambda line, code=0: call(line.replace("{made}", str(made)), code)

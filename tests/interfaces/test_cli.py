@@ -57,6 +57,11 @@ def test_demo_ends_with_a_result_a_person_can_read(tmp_path):
     for heading in ("test accuracy", "seconds"):
         assert heading in done.stdout
     assert "leave-one-out: " in done.stdout
+    lines = done.stdout.splitlines()
+    for word, named in (("fourier", "transform"), ("cluster", "clustering"), ("file", "directory")):
+        (image,) = [line for line in lines if line.startswith(f"{word} ")]
+        assert named in image
+    assert any(line.endswith("sketchlasso topics demo --serve --open") for line in lines)
     picture = tmp_path / "sketchlasso-demo.png"
     assert done.stdout.splitlines()[-1] == f"picture: {picture}"
     assert picture.read_bytes().startswith(b"\x89PNG")

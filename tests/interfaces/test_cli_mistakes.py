@@ -72,7 +72,7 @@ def test_rank_zero(refused):
         ("cv {data}/houses.csv -t price --folds 90", 2, "--folds 90"),
         ("cv {data}/houses.csv -t price --selection best", 2, "--selection best"),
         ("cv {data}/houses.csv -t price --scoring f1", 2, "one of 'mse', 'mae', 'r2' is accepted"),
-        ("info {data}/houses.csv", 3, "is not a stored sketch or model"),
+        ("info {data}/houses.csv", 3, "is not a stored file of sketchlasso"),
     ],
 )
 def test_other_mistakes(refused, line, code, words):

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
-from tests.plotted import drawable, everything
 
 import sketchlasso as sl
 from sketchlasso.interfaces.plots.labels import spread
+from tests.plotted import drawable, everything
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")

@@ -4,10 +4,10 @@ import subprocess
 import sys
 
 import pytest
-from tests.plotted import drawable, everything
-from tests.sentences import refusal
 
 import sketchlasso as sl
+from tests.plotted import drawable, everything
+from tests.sentences import refusal
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")

@@ -5,8 +5,9 @@ import sys
 import numpy as np
 
 import sketchlasso as sl
-from sketchlasso.interfaces.commands.report import Report, Sheet, as_json, short
+from sketchlasso.interfaces.commands.report import Bar, Report, Sheet, as_json, short
 from sketchlasso.interfaces.commands.screen import Screen
+from sketchlasso.interfaces.commands.wording import program
 
 REPORT = Report(
     {"value": 1.0},
@@ -41,6 +42,48 @@ def test_a_bar_follows_the_solver(monkeypatch, capsys):
     for silent in (Screen(json=True), Screen(quiet=True)):
         with silent.watching("working") as watch:
             assert watch is None
+
+
+def test_bars_have_a_length_and_a_direction(monkeypatch, capsys):
+    report = Report({}, sheets=(Sheet("", ("", ""), (("a", Bar(0.5)), ("b", Bar(-0.001)))),))
+    Screen().show(report, [])
+    assert capsys.readouterr().out.splitlines()[2:] == [f"a  {'#' * 12}", "b  -"]
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    Screen().show(report, [])
+    assert capsys.readouterr().out.count("█") == 12 + 1
+    assert str(Bar(0.0)) == ""
+
+
+def test_counting_leaves_few_lines_in_a_pipe_and_a_bar_on_a_terminal(monkeypatch, capsys):
+    with Screen().counting("working", "things") as count:
+        for done in range(100):
+            count(done + 1, 100)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 10
+    assert lines[-1] == "working: 100 of 100 things"
+    for silent in (Screen(json=True), Screen(quiet=True)):
+        with silent.counting("working", "things") as count, silent.waiting("waiting"):
+            assert count is None
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with Screen().counting("working", "things") as count:
+        count(3, 4)
+    with Screen().waiting("waiting [for it]"):
+        pass
+    shown = capsys.readouterr().err
+    assert "working" in shown and "waiting" in shown
+
+
+def test_a_line_to_copy_names_the_program_as_it_was_called(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    for called, name in (
+        ("/some/where/sketchlasso/__main__.py", "python -m sketchlasso"),
+        (".venv/bin/sketchlasso", ".venv/bin/sketchlasso"),
+        (str(tmp_path / "bin" / "sketchlasso"), "bin/sketchlasso"),
+        ("/some/where/pytest", "sketchlasso"),
+    ):
+        monkeypatch.setattr(sys, "argv", [called])
+        assert program() == name
 
 
 def test_values_for_people_and_machines():

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,35 +19,15 @@ from sketchlasso.files.source import Source, require
 from sketchlasso.files.table import Table, dense_blocks, finite_or_refuse, names_to_write
 from sketchlasso.storage import replacing
 
-__all__ = ["read_arrow", "read_parquet", "write_arrow", "write_parquet"]
+__all__ = ["open_batches", "read_arrow", "write_arrow", "write_parquet"]
 
 CELLS = 1 << 20
 
-
-def read_parquet(source: Source, options: ReadOptions) -> Table:
-    """Read a Parquet file into a dense table; columns left out are not even read.
-
-    Parameters
-    ----------
-    source : Source
-    options : ReadOptions
-        target, drop and dtype count.
-
-    Returns
-    -------
-    Table
-    """
-    parquet = require("pyarrow.parquet", "reading Parquet files")
-    with _guarded(source), parquet.ParquetFile(source.path) as file:
-        names = file.schema_arrow.names
-        columns = choose_columns(source, names, len(names), options.target, options.drop)
-        used = [names[i] for i in _used(columns)]
-        rows = max(1, CELLS // len(used))
-        return _table(source, columns, file.iter_batches(rows, columns=used), options)
+Batches: TypeAlias = Callable[[list[str]], Iterator[Any]]
 
 
 def read_arrow(source: Source, options: ReadOptions) -> Table:
-    """Read an Arrow file, Feather file or Arrow stream into a dense table.
+    """Read a Parquet, Arrow or Feather file into a dense table.
 
     Parameters
     ----------
@@ -59,17 +39,40 @@ def read_arrow(source: Source, options: ReadOptions) -> Table:
     -------
     Table
     """
+    with open_batches(source) as (names, batches):
+        columns = choose_columns(source, names, len(names), options.target, options.drop)
+        return _table(source, columns, batches([names[i] for i in _used(columns)]), options)
+
+
+@contextmanager
+def open_batches(source: Source) -> Iterator[tuple[list[str], Batches]]:
+    """Open a Parquet file, Arrow file, Feather file or Arrow stream.
+
+    Parameters
+    ----------
+    source : Source
+
+    Yields
+    ------
+    list of str, callable
+        The names of all columns, and a function from the names of those needed to the batches of
+        rows; other columns of a Parquet file are not even read.
+    """
+    if source.format == "parquet":
+        parquet = require("pyarrow.parquet", "reading Parquet files")
+        with _guarded(source), parquet.ParquetFile(source.path) as file:
+            names = file.schema_arrow.names
+            yield names, lambda used: file.iter_batches(max(1, CELLS // len(used)), columns=used)
+        return
     pyarrow = require("pyarrow", "reading Arrow files")
     ipc = require("pyarrow.ipc", "reading Arrow files")
     with _guarded(source), pyarrow.memory_map(str(source.path)) as mapped:
         stream = mapped.read(6) != b"ARROW1"
         mapped.seek(0)
         reader = ipc.open_stream(mapped) if stream else ipc.open_file(mapped)
-        names = reader.schema.names
-        columns = choose_columns(source, names, len(names), options.target, options.drop)
         number = 0 if stream else reader.num_record_batches
         batches = reader if stream else (reader.get_batch(i) for i in range(number))
-        return _table(source, columns, batches, options)
+        yield reader.schema.names, lambda _: batches
 
 
 def write_parquet(path: Path, table: Table) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from sketchlasso.errors import InvalidInputError
 
-__all__ = ["Column", "Columns", "choose_columns", "nearest"]
+__all__ = ["Column", "Columns", "choose_columns", "find_column", "nearest"]
 
 Column = str | int
 
@@ -81,8 +81,8 @@ def choose_columns(
         raise InvalidInputError(
             f"{title} has {width} features but {len(known)} feature names; give one name a feature."
         )
-    dropped = {_find(title, known, width, column, "drop") for column in drop}
-    chosen = None if target is None else _find(title, known, width, target, "target")
+    dropped = {find_column(title, known, width, column, "drop") for column in drop}
+    chosen = None if target is None else find_column(title, known, width, target, "target")
     features = tuple(i for i in range(width) if i not in dropped and i != chosen)
     if not features:
         raise InvalidInputError(
@@ -104,9 +104,10 @@ def nearest(word: str, known: Sequence[str]) -> str:
     return " (nearest: " + ", ".join(repr(lowered[name]) for name in close) + ")"
 
 
-def _find(
+def find_column(
     title: object, names: tuple[str, ...] | None, width: int, column: Column, role: str
 ) -> int:
+    """Return a column's position; `role` is what the argument that names it is called."""
     if names is None and isinstance(column, str) and column.lstrip("-").isdecimal():
         column = int(column)  # a command line has no other way to write a number
     if isinstance(column, int | np.integer) and not isinstance(column, bool):

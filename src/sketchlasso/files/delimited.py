@@ -25,7 +25,7 @@ from sketchlasso.files.source import Source
 from sketchlasso.files.table import Table, dense_blocks, names_to_write
 from sketchlasso.storage import replacing
 
-__all__ = ["read_delimited", "write_delimited"]
+__all__ = ["DelimitedReader", "read_delimited", "write_delimited"]
 
 # Cells parsed at a time, and lines looked at to guess the separator.
 CELLS = 1 << 18
@@ -51,7 +51,7 @@ def read_delimited(source: Source, options: ReadOptions) -> Table:
     with source.open_text() as file:
         sample = list(islice(file, SAMPLE))
         given = options.separator or ("\t" if source.format == "tsv" else None)
-        reader = _Reader(source, chain(sample, file), given or find_separator(sample))
+        reader = DelimitedReader(source, chain(sample, file), given or find_separator(sample))
         names = reader.names(options.header)
         columns = choose_columns(source, names, reader.width, options.target, options.drop)
         body = _Body(source, columns, options.real_type() or np.dtype(np.float64))
@@ -103,7 +103,7 @@ class _Encoded:
         return int(self._file.write(text.encode()))
 
 
-class _Reader:
+class DelimitedReader:
     """Records of a text table in blocks, with the lines they end in."""
 
     def __init__(self, source: Source, lines: Iterator[str] | TextIO, separator: str) -> None:

@@ -9,7 +9,7 @@ from typing import Literal
 from numpy.typing import DTypeLike
 
 from sketchlasso.files.arrays import read_matrix_market, read_npy, read_npz
-from sketchlasso.files.arrow import read_arrow, read_parquet
+from sketchlasso.files.arrow import read_arrow
 from sketchlasso.files.bag_of_words import read_bag_of_words
 from sketchlasso.files.delimited import read_delimited
 from sketchlasso.files.options import ReadOptions
@@ -36,7 +36,7 @@ READERS: dict[str, Callable[[Source, ReadOptions], Table]] = {
     "bag-of-words": read_bag_of_words,
     "csv": read_delimited,
     "tsv": read_delimited,
-    "parquet": read_parquet,
+    "parquet": read_arrow,
     "arrow": read_arrow,
     "npz": read_npz,
     "npy": read_npy,

@@ -16,6 +16,7 @@ from sketchlasso.interfaces.commands.leaving_out import loo
 from sketchlasso.interfaces.commands.looking import doctor, info
 from sketchlasso.interfaces.commands.report import Report
 from sketchlasso.interfaces.commands.sketching import make_sketch
+from sketchlasso.interfaces.commands.topics import asking, everything, fitting, showing
 from sketchlasso.interfaces.commands.using import certify, predict
 from sketchlasso.interfaces.demo import demo
 from sketchlasso.interfaces.exits import Exit
@@ -26,15 +27,21 @@ __all__ = ["app"]
 BREAK = "\n\n" if sys.stdout.isatty() else "\n"
 CODES = BREAK.join(["Exit codes:", *(f"  {code.value:<4} {code.meaning}" for code in Exit)])
 
-app = typer.Typer(
-    help="Many sparse regressions on one data set.",
-    epilog=CODES if sys.stdout.isatty() else f"\b\n{CODES}",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    # Panels on a terminal, plain lines in a pipe.
-    rich_markup_mode="rich" if sys.stdout.isatty() else None,
-)
+
+def _group(help: str) -> typer.Typer:
+    return typer.Typer(
+        help=help,
+        epilog=CODES if sys.stdout.isatty() else f"\b\n{CODES}",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        # Panels on a terminal, plain lines in a pipe.
+        rich_markup_mode="rich" if sys.stdout.isatty() else None,
+    )
+
+
+app = _group("Many sparse regressions on one data set.")
+topics = _group("Ask a corpus about its words.")
 
 COMMANDS: dict[str, tuple[Callable[..., Report], tuple[str, ...]]] = {
     "sketch": (make_sketch, (
@@ -68,12 +75,43 @@ COMMANDS: dict[str, tuple[Callable[..., Report], tuple[str, ...]]] = {
         "certify houses.model houses.csv",
         "certify rcv1.model rcv1.svm.gz --tol 0.01",
     )),
-    "info": (info, ("info nips.sketch", "info houses.model --top 20")),
+    "info": (info, ("info nips.sketch", "info houses.model --top 20", "info nips.topics")),
     "doctor": (doctor, ("doctor", "doctor --json")),
+}  # fmt: skip
+
+TOPICS: dict[str, tuple[Callable[..., Report], tuple[str, ...]]] = {
+    "fit": (fitting.fit, (
+        "topics fit posts.jsonl --column body --title-column title -o posts.topics",
+        "topics fit docword.nips.txt.gz -o nips.topics --rank 100",
+        "topics fit folder-of-texts -o texts.topics --min-documents 3 --stop-words mine.txt",
+    )),
+    "image": (asking.image, (
+        "topics image nips.topics learning vision",
+        "topics image nips.topics neural network --together --exclude training",
+        "topics image nips.topics learning --documents 5 --n-words 20",
+        "topics image nips.topics learning --compare posts.topics",
+    )),
+    "all": (everything.image_all, ("topics all nips.topics -o nips.images",)),
+    "graph": (everything.graph, (
+        "topics graph nips.images -o nips.graphml --communities",
+        "topics graph nips.images -o nips.csv --rule and",
+    )),
+    "serve": (showing.serve, (
+        "topics serve nips.topics --images nips.images --open",
+        "topics serve nips.topics --port 0",
+    )),
+    "demo": (showing.demo, (
+        "topics demo",
+        "topics demo spline regression",
+        "topics demo --serve --open",
+    )),
 }  # fmt: skip
 
 for name, (work, lines) in COMMANDS.items():
     app.command(name, epilog=examples(*lines))(as_command(work))
+for name, (work, lines) in TOPICS.items():
+    topics.command(name, epilog=examples(*lines))(as_command(work))
+app.add_typer(topics, name="topics")
 app.command("demo", epilog=examples("demo", "demo --rank 40"))(as_command(demo))
 
 

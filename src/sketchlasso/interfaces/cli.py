@@ -22,8 +22,8 @@ def main() -> None:
     signal.signal(signal.SIGINT, _interrupt)
     try:
         app()
-    except Interrupted:
-        _end("interrupted before the end.", Exit.INTERRUPTED)
+    except Interrupted as stop:
+        _end(str(stop) or "interrupted before the end.", Exit.INTERRUPTED)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""`sketchlasso demo`: everything once, on scikit-learn's bundled digits, 4 against 9."""
+"""`sketchlasso demo`: everything once, on scikit-learn's digits and on words of docstrings."""
 
 from __future__ import annotations
 
@@ -16,11 +16,17 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
+from sketchlasso.interfaces.commands.topics.asking import ask
+from sketchlasso.interfaces.commands.topics.options import ImageOptions
+from sketchlasso.interfaces.commands.topics.sheets import image_data, image_words
+from sketchlasso.interfaces.commands.topics.showing import DEMO_RANK, fit_docstrings
+from sketchlasso.interfaces.commands.wording import program
 
 __all__ = ["demo"]
 
 FOLDS = 5
 WARM_UP = 10
+WORDS: tuple[str, ...] = ("fourier", "cluster", "file")
 NO_PICTURE = "no picture: Matplotlib is missing, pip install 'sketchlasso[plot]'"
 
 
@@ -55,9 +61,10 @@ def demo(
         Path, typer.Option(help="Where to write the picture of the cross-validation.")
     ] = Path("sketchlasso-demo.png"),
 ) -> Report:
-    """Show everything once, on bundled digits.
+    """Show everything once, on bundled digits and docstrings.
 
-    Sketch, cross-validation beside scikit-learn's LassoCV, leave-one-out, a picture.
+    Sketch, cross-validation beside scikit-learn's LassoCV, leave-one-out, a picture; then
+    what three words of the installed packages' documentation are about.
     """
     digits = _four_against_nine()
     found = sl.sketch(digits.X, rank=rank, center=True, random_state=0)
@@ -65,13 +72,9 @@ def demo(
     compiling = _warm_up(found, digits, tol)
     model, ours = _sketched(found, digits, alphas, tol)
     theirs = _lasso_cv(digits, alphas)
-    start = perf_counter()
-    left_out = sl.leave_one_out(
-        found, digits.X, digits.y, alpha=float(model.alpha_[0]), radius=float(model.radius_[0])
-    )
-    seconds = perf_counter() - start
-    right = float(np.mean((left_out.predictions > 0) == (digits.y > 0)))
+    left_out = _leave_one_out(found, digits, model)
     drawn = _draw(model, picture)
+    words, images = _three_words(screen)
     heads = ("method", "chosen by", "test accuracy", "non-zeros", "seconds")
     rows = tuple(
         (one.name, one.chosen_by, one.accuracy, one.n_nonzero, one.seconds)
@@ -82,12 +85,8 @@ def demo(
             "command": "demo",
             "methods": [dict(zip(heads, row, strict=True)) for row in rows],
             "compile_seconds": compiling,
-            "leave_one_out": {
-                "rows": len(digits.y),
-                "accuracy": right,
-                "worst_gap": float(left_out.relative_gap.max()),
-                "seconds": seconds,
-            },
+            "leave_one_out": left_out,
+            "images": images,
             "picture": str(picture.absolute()) if drawn else None,
         },
         text=found.summary(),
@@ -98,18 +97,48 @@ def demo(
                 heads,
                 rows,
             ),
+            words,
         ),
         closing="\n".join(
             (
-                "(on data as small as these a sketch saves no time: docs/benchmarks.md has data "
+                f"walk on from these words in the browser: {program()} topics demo --serve --open",
+                "(on digits as few as these a sketch saves no time: docs/benchmarks.md has data "
                 f"where it does; compiling took {compiling:.1f} s and happens once)",
-                f"leave-one-out: {100 * right:.1f} % of {len(digits.y)} training digits right when "
-                f"left out, each by a model of its own, worst gap "
-                f"{left_out.relative_gap.max():.0e}, {seconds:.2f} s",
+                f"leave-one-out: {100 * left_out['accuracy']:.1f} % of {left_out['rows']} training "
+                f"digits right when left out, each by a model of its own, worst gap "
+                f"{left_out['worst_gap']:.0e}, {left_out['seconds']:.2f} s",
                 f"picture: {picture.absolute()}" if drawn else NO_PICTURE,
             )
         ),
     )
+
+
+def _leave_one_out(found: sl.Sketch, digits: _Digits, model: Any) -> dict[str, Any]:
+    start = perf_counter()
+    left_out = sl.leave_one_out(
+        found, digits.X, digits.y, alpha=float(model.alpha_[0]), radius=float(model.radius_[0])
+    )
+    return {
+        "rows": len(digits.y),
+        "accuracy": float(np.mean((left_out.predictions > 0) == (digits.y > 0))),
+        "worst_gap": float(left_out.relative_gap.max()),
+        "seconds": perf_counter() - start,
+    }
+
+
+def _three_words(screen: Screen) -> tuple[Sheet, list[dict[str, Any]]]:
+    """Images of three words of the embedded corpus, for people and for machines."""
+    imager = fit_docstrings(screen, DEMO_RANK, 0)
+    images = ask(imager, list(WORDS), ImageOptions(n_words=6))
+    sheet = Sheet(
+        f"Words of {imager.corpus_.shape[0]} docstrings of installed packages",
+        ("word", "explained by", "milliseconds"),
+        tuple(
+            (word, image_words(image), round(1e3 * image.seconds, 1))
+            for word, image in zip(WORDS, images, strict=True)
+        ),
+    )
+    return sheet, list(map(image_data, images))
 
 
 def _four_against_nine() -> _Digits:

@@ -48,7 +48,8 @@ _MEANINGS = {
 class Interrupted(BaseException):
     """Ctrl-C at the command line.
 
-    Solvers answer KeyboardInterrupt with what they have; a command has to end instead.
+    Solvers answer KeyboardInterrupt with what they have; a command has to end instead. A message
+    replaces the usual one.
     """
 
 

@@ -120,6 +120,8 @@ def smallest_penalty(
     if room <= 0.0:
         return largest
     alpha, target = 0.0, np.sqrt(room)
+    for i in range(count):  # at the root no single term exceeds the target
+        alpha = max(alpha, (size[i] - target) / weight[i])
     for _ in range(200):
         square = 0.0
         slope = 0.0

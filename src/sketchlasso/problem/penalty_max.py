@@ -10,12 +10,13 @@ from scipy import optimize, sparse
 
 from sketchlasso.kernels.shrink import smallest_penalty
 from sketchlasso.linalg.rows import stack_rows
+from sketchlasso.linalg.threads import map_slices
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.dual import correlate
 from sketchlasso.problem.objective import loss_value
-from sketchlasso.types import FloatArray
+from sketchlasso.types import FloatArray, RealArray
 
-__all__ = ["NullModel", "alpha_max", "null_model"]
+__all__ = ["NullModel", "alpha_max", "largest_penalties", "null_model"]
 
 CHUNK_ENTRIES = 2**23
 
@@ -47,14 +48,30 @@ def alpha_max(batch: Batch) -> FloatArray:
 
 def _chunk_alpha_max(batch: Batch) -> FloatArray:
     null = null_model(batch)
-    correlation = correlate(batch, null.dual)
+    return largest_penalties(batch, correlate(batch, null.dual), spent=null.spent)
+
+
+def largest_penalties(
+    batch: Batch, correlation: RealArray, n_threads: int = 1, spent: FloatArray | float = 0.0
+) -> FloatArray:
+    """alpha_max (B,) from the correlations (B, n) of the null model's dual points.
+
+    `spent` (B,) is what unpenalised features use up of radius^2; without any it is zero.
+    """
+    room = np.maximum(batch.radius**2 - spent, 0.0) if batch.loss == "sqrt" else 0 * batch.radius
     largest = np.zeros(batch.n_instances)
-    buffer = np.empty((2, batch.n_features))
-    for b in range(batch.n_instances):
-        room = max(batch.radius[b] ** 2 - null.spent[b], 0.0) if batch.loss == "sqrt" else 0.0
-        factor = batch.penalty_factor if batch.penalty_factor.ndim == 1 else batch.penalty_factor[b]
-        # The correlation of an excluded feature is zero already.
-        largest[b] = smallest_penalty(correlation[b], factor, batch.nonnegative, room, buffer)
+
+    def find(part: slice) -> None:
+        buffer = np.empty((2, batch.n_features))
+        for b in range(part.start, part.stop):
+            factor = batch.penalty_factor
+            factor = factor if factor.ndim == 1 else factor[b]
+            # The correlation of an excluded feature is zero already.
+            largest[b] = smallest_penalty(
+                correlation[b], factor, batch.nonnegative, room[b], buffer
+            )
+
+    map_slices(find, batch.n_instances, n_threads)
     return largest
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -224,14 +225,31 @@ class Sketch:
         path : path-like
             Replaced if it exists; never left half-written.
         """
+        write_container(path, SKETCH, *self.packed())
+
+    def packed(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return what JSON can hold of the sketch, and its arrays; see :meth:`unpacked`."""
         header = {name: getattr(self, name) for name in SCALARS}
         arrays = {name: getattr(self, name) for name in ARRAYS}
-        write_container(
-            path,
-            SKETCH,
+        return (
             {**header, "cost": asdict(self.cost)},
             {name: array for name, array in arrays.items() if array is not None},
         )
+
+    @classmethod
+    def unpacked(cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Sketch:
+        """Return the sketch that :meth:`packed` took apart.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError, IndexError
+            Something is missing or does not fit.
+        """
+        _check_shapes(arrays)
+        # Files of before there were response directions have none.
+        scalars: dict[str, Any] = {"response_rank": 0, **header}
+        everything: dict[str, Any] = {name: scalars[name] for name in SCALARS} | dict(arrays)
+        return cls(**everything, cost=SketchCost(**header["cost"]))
 
     def __repr__(self) -> str:
         m, n = self.shape
@@ -274,11 +292,7 @@ def load_sketch(path: str | os.PathLike[str]) -> Sketch:
     try:
         if header["content"] != "sketch":
             raise KeyError("content")
-        _check_shapes(arrays)
-        # Files of before there were response directions have none.
-        header.setdefault("response_rank", 0)
-        everything: dict[str, Any] = {name: header[name] for name in SCALARS} | arrays
-        loaded = Sketch(**everything, cost=SketchCost(**header["cost"]))
+        loaded = Sketch.unpacked(header, arrays)
     except (KeyError, TypeError, ValueError, IndexError) as problem:
         raise StoredFileError(
             f"{path} holds no complete sketch; write it again with Sketch.save."
@@ -286,7 +300,7 @@ def load_sketch(path: str | os.PathLike[str]) -> Sketch:
     return loaded
 
 
-def _check_shapes(arrays: dict[str, NDArray[Any]]) -> None:
+def _check_shapes(arrays: Mapping[str, NDArray[Any]]) -> None:
     n, rank = arrays["P"].shape
     expected = {"singular_values": (rank,), "column_means": (n,), "column_scales": (n,)}
     if arrays["Q"].shape[1] != rank:

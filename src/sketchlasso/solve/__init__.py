@@ -4,6 +4,7 @@ from sketchlasso.solve.algorithms import Solver
 from sketchlasso.solve.algorithms.protocol import Iterates
 from sketchlasso.solve.driver import solve
 from sketchlasso.solve.settings import Progress, Screening, Settings
+from sketchlasso.solve.sizes import Sized, solve_for_size
 from sketchlasso.solve.solution import Screened, Solution
 from sketchlasso.solve.status import Status
 
@@ -13,8 +14,10 @@ __all__ = [
     "Screened",
     "Screening",
     "Settings",
+    "Sized",
     "Solution",
     "Solver",
     "Status",
     "solve",
+    "solve_for_size",
 ]

@@ -21,7 +21,7 @@ from sketchlasso.solve.settings import Settings
 from sketchlasso.solve.solution import Solution
 from sketchlasso.types import IntArray, RealArray
 
-__all__ = ["solve"]
+__all__ = ["chunks_of", "solve"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,17 +100,17 @@ def _solve_level(run: _Run, level: Level, warm: Iterates | None) -> None:
     start = _starting_points(run.batch, level, warm, run.ledger)
     # A start between neighbours has the non-zeros of both: let the solver tidy it first.
     run.ledger.fewest_rounds = 0 if level.left is None else 1
-    for chunk in _chunks(run.batch, run.settings, len(level.instances)):
+    for chunk in chunks_of(run.batch, run.settings, len(level.instances)):
         first = None if start is None else start.take(chunk)
         _solve_chunk(run, level.instances[chunk], first)
 
 
 def _buffer(batch: Batch, settings: Settings) -> RealArray:
-    rows = len(_chunks(batch, settings, batch.n_instances)[0]) + TILE
+    rows = len(chunks_of(batch, settings, batch.n_instances)[0]) + TILE
     return np.empty((rows, batch.n_features), dtype=batch.P.dtype)
 
 
-def _chunks(batch: Batch, settings: Settings, count: int) -> list[IntArray]:
+def chunks_of(batch: Batch, settings: Settings, count: int) -> list[IntArray]:
     """Numbers below `count`, cut so that the correlations of a chunk fit the memory budget."""
     per_instance = 3 * batch.n_features * 8
     size = max(1, settings.memory_budget // per_instance)

@@ -1,6 +1,7 @@
 """Files of our own: complete or not there, checked when read, without pickle."""
 
 from sketchlasso.storage.atomic import replacing
+from sketchlasso.storage.cache import cache_folder
 from sketchlasso.storage.container import (
     Content,
     StoredInfo,
@@ -12,6 +13,7 @@ from sketchlasso.storage.container import (
 __all__ = [
     "Content",
     "StoredInfo",
+    "cache_folder",
     "read_container",
     "replacing",
     "stored_info",

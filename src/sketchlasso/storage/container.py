@@ -11,8 +11,9 @@ A container for named arrays and a JSON header, without pickle. All integers are
 
 The payload is an unsigned 8-byte length, a UTF-8 JSON header of that length, and one array
 after another in NumPy's own ``.npy`` format. The header's key ``arrays`` lists their names in
-order and ``content`` says what is stored; the other keys are described by those who store it,
-:meth:`sketchlasso.Sketch.save` and :func:`sketchlasso.save_model`.
+order and ``content`` says what is stored; the other keys are described by those who store it:
+:meth:`sketchlasso.Sketch.save`, :func:`sketchlasso.save_model`,
+:meth:`sketchlasso.TopicImager.save` and :meth:`sketchlasso.WordImages.save`.
 """
 
 from __future__ import annotations
@@ -34,8 +35,10 @@ from sketchlasso.storage.atomic import replacing
 
 __all__ = [
     "FORMAT_VERSION",
+    "IMAGES",
     "MODEL",
     "SKETCH",
+    "TOPICS",
     "Content",
     "StoredInfo",
     "read_container",
@@ -61,7 +64,10 @@ class Content:
 
 SKETCH = Content("sketch", "Sketch.save", "load_sketch")
 MODEL = Content("model", "save_model", "load_model")
-ANYTHING = Content("sketch or model", "Sketch.save or save_model", "load_sketch or load_model")
+TOPICS = Content("topics", "TopicImager.save", "load_topics")
+IMAGES = Content("images", "TopicImager.image_all", "load_images")
+KNOWN = (SKETCH, MODEL, TOPICS, IMAGES)
+ANYTHING = Content("file of sketchlasso", "sketchlasso", "sketchlasso")
 
 
 @dataclass(frozen=True)
@@ -70,7 +76,7 @@ class StoredInfo:
 
     Attributes
     ----------
-    content : {"sketch", "model"}
+    content : {"sketch", "model", "topics", "images"}
     facts : mapping
         The header of the file: method, radius, seed, fingerprint and cost of a sketch;
         estimator, settings, names, fingerprint and library version of a model.
@@ -162,20 +168,20 @@ def read_container(
     except (ValueError, KeyError, TypeError, AttributeError, struct.error) as problem:
         # The checksum fits, so nothing was damaged: another program wrote the payload.
         raise StoredFileError(
-            f"{path} has a {content.name}'s frame but its content cannot be understood; write it "
-            f"again with {content.writer}."
+            f"{path} has the frame of {_article(content)} but its content cannot be understood; "
+            f"write it again with {content.writer}."
         ) from problem
-    for other in (SKETCH, MODEL):
+    for other in KNOWN:
         if content is not ANYTHING and header.get("content") == other.name != content.name:
             raise StoredFileError(
-                f"{path} holds a {other.name}, but a {content.name} is needed; read it with "
+                f"{path} holds {_article(other)}, but {_needed(content)}; read it with "
                 f"{other.reader}, or give a file written by {content.writer}."
             )
     return header, arrays
 
 
 def stored_info(path: str | os.PathLike[str]) -> StoredInfo:
-    """Tell what a file written by :meth:`Sketch.save` or :func:`save_model` holds.
+    """Tell what a file holds: a sketch, a model, topics, or images of words.
 
     Parameters
     ----------
@@ -192,9 +198,9 @@ def stored_info(path: str | os.PathLike[str]) -> StoredInfo:
     """
     header, arrays = read_container(path, ANYTHING)
     content = header.pop("content", None)
-    if content not in (SKETCH.name, MODEL.name):
+    if content not in [known.name for known in KNOWN]:
         raise StoredFileError(
-            f"{path} holds neither a sketch nor a model; give a file written by {ANYTHING.writer}."
+            f"{path} holds nothing that this release knows; give a file written by sketchlasso."
         )
     return StoredInfo(content, header, {name: array.shape for name, array in arrays.items()})
 
@@ -203,7 +209,7 @@ def _check(file: BinaryIO, path: str | os.PathLike[str], content: Content) -> No
     prefix = file.read(PREFIX.size)
     if prefix[: len(MAGIC)] != MAGIC[: len(prefix)] or not prefix:
         raise StoredFileError(
-            f"{path} is not a stored {content.name}; give the path of a file written by "
+            f"{path} is not {_stored(content)}; give the path of a file written by "
             f"{content.writer}."
         )
     if len(prefix) < PREFIX.size:
@@ -232,6 +238,21 @@ def _payload(file: BinaryIO) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     header = json.loads(file.read(size).decode())
     names = header.pop("arrays")
     return header, {name: np.lib.format.read_array(file, allow_pickle=False) for name in names}
+
+
+def _stored(content: Content) -> str:
+    """Say "a stored sketch", but "stored topics"."""
+    return f"stored {content.name}" if content.name.endswith("s") else f"a stored {content.name}"
+
+
+def _needed(content: Content) -> str:
+    """Say "a sketch is needed", but "topics are needed"."""
+    return f"{_article(content)} {'are' if content.name.endswith('s') else 'is'} needed"
+
+
+def _article(content: Content) -> str:
+    """Say "a sketch", but "topics"."""
+    return content.name if content.name.endswith("s") else f"a {content.name}"
 
 
 def _truncated(path: str | os.PathLike[str], content: Content) -> StoredFileError:

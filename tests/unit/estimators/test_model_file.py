@@ -193,7 +193,7 @@ def test_stored_info_of_other_files(path):
     from sketchlasso.storage import Content, write_container
 
     write_container(path, Content("poem", "", ""), {}, {})
-    assert "neither a sketch nor a model" in refusal(StoredFileError, sl.stored_info, path)
+    assert "nothing that this release knows" in refusal(StoredFileError, sl.stored_info, path)
     sl.sketch(X, rank=2, random_state=3).save(path)
     info = sl.stored_info(path)
     assert (info.content, info.facts["seed"], info.arrays["P"]) == ("sketch", 3, (8, 2))

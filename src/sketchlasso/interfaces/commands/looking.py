@@ -20,6 +20,7 @@ from sketchlasso.interfaces.commands.options import Top
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.sketching import sketch_data
+from sketchlasso.interfaces.commands.topics.holding import images_info, topics_info
 
 __all__ = ["doctor", "info"]
 
@@ -28,8 +29,11 @@ EXTRAS = {
     "cli": ("typer", "rich"),
     "conic": ("clarabel",),
     "files": ("pooch", "pyarrow"),
+    "graph": ("networkx",),
     "plot": ("matplotlib",),
+    "web": ("fastapi", "uvicorn"),
 }
+TOPIC_FILES = {"topics": topics_info, "images": images_info}
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 DATA_VARIABLE = "SKETCHLASSO_DATA"
 
@@ -38,22 +42,20 @@ def info(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", show_default=False, help="A file written by sketch, fit or cv."
+            metavar="FILE",
+            show_default=False,
+            help="A file written by sketch, fit, cv, topics fit or topics all.",
         ),
     ],
     screen: Screen,
     top: Top = 10,
 ) -> Report:
-    """Tell what a sketch file or model file holds."""
+    """Tell what a file of sketchlasso holds: a sketch, a model, topics or images."""
     stored = sl.stored_info(file)
+    if stored.content in TOPIC_FILES:
+        return TOPIC_FILES[stored.content](file, top)
     if stored.content == "sketch":
-        found = sl.load_sketch(file)
-        facts = (("fingerprint", str(found.fingerprint)),)
-        return Report(
-            {"command": "info", "content": "sketch", **sketch_data(found)},
-            text=found.summary(),
-            facts=facts,
-        )
+        return _sketch_info(file)
     model, names = sl.load_model(file), stored.facts["feature_names"]
     origin = {name: stored.facts[name] for name in ("library", "fingerprint")}
     if isinstance(model, sl.LinearModels):
@@ -95,6 +97,15 @@ def info(
     )
 
 
+def _sketch_info(file: Path) -> Report:
+    found = sl.load_sketch(file)
+    return Report(
+        {"command": "info", "content": "sketch", **sketch_data(found)},
+        text=found.summary(),
+        facts=(("fingerprint", str(found.fingerprint)),),
+    )
+
+
 def doctor(screen: Screen) -> Report:
     """Check this installation.
 
@@ -107,7 +118,7 @@ def doctor(screen: Screen) -> Report:
     pools = [
         {
             "library": pool.get("internal_api"),
-            "version": pool.get("version"),
+            "version": _told(pool.get("version")),
             "threads": pool.get("num_threads"),
         }
         for pool in threadpool_info()
@@ -153,6 +164,11 @@ def _sketch_words(sketch: dict[str, Any] | None) -> str:
     if sketch is None:
         return "none, the full problem was solved"
     return f"{sketch['method']}, rank {sketch['rank']}, seed {sketch['seed']}"
+
+
+def _told(value: Any) -> str | None:
+    """A version that is a string; one library reports a function instead."""
+    return value if isinstance(value, str) else None
 
 
 def _version(name: str) -> str | None:

@@ -50,7 +50,9 @@ AlphaMinRatio = Annotated[
     float | None, typer.Option(help="Smallest over largest automatic penalty.")
 ]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
-Top = Annotated[int, typer.Option(help="How many coefficients to show, largest first.", min=0)]
+Top = Annotated[
+    int, typer.Option(help="How many coefficients (or words) to show, largest first.", min=0)
+]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,30 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Report", "Sheet", "as_json", "short"]
+__all__ = ["Bar", "Report", "Sheet", "as_json", "short"]
+
+BAR_WIDTH = 24
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A number drawn as a bar, in the last column of a table.
+
+    Attributes
+    ----------
+    share : float
+        Between -1 and 1: the length, and the direction.
+    """
+
+    share: float
+
+    @property
+    def length(self) -> int:
+        """Characters; what is not zero is seen."""
+        return max(1, round(BAR_WIDTH * abs(self.share))) if self.share else 0
+
+    def __str__(self) -> str:
+        return ("#" if self.share > 0 else "-") * self.length
 
 
 @dataclass(frozen=True)
@@ -20,7 +43,7 @@ class Sheet:
     title : str
     columns : tuple of str
     rows : tuple of tuple
-        One entry a column: text stands left, numbers right.
+        One entry a column: text and bars stand left, numbers right.
     """
 
     title: str
@@ -33,7 +56,7 @@ class Sheet:
 
     def right(self, column: int) -> bool:
         """Whether a column holds numbers only."""
-        return all(not isinstance(row[column], str) for row in self.rows)
+        return all(not isinstance(row[column], str | Bar) for row in self.rows)
 
 
 @dataclass(frozen=True)

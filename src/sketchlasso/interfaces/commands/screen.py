@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -14,11 +15,14 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 
 import sketchlasso as sl
-from sketchlasso.interfaces.commands.report import Report, Sheet, as_json
+from sketchlasso.interfaces.commands.report import Bar, Report, Sheet, as_json, short
 
 __all__ = ["Screen"]
 
 Watcher = Callable[[sl.Progress], None]
+Counter = Callable[[int, int], None]
+# Lines that a long count leaves in a pipe.
+LINES_IN_A_PIPE = 10
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,52 @@ class Screen:
 
             yield watch
 
+    @contextmanager
+    def waiting(self, words: str) -> Iterator[None]:
+        """Show that something is under way, on a terminal only."""
+        if self.json or self.quiet or not sys.stderr.isatty():
+            yield
+            return
+        with Console(stderr=True).status(_literal(words)):
+            yield
+
+    @contextmanager
+    def counting(self, words: str, things: str) -> Iterator[Counter | None]:
+        """Show how many things are done: a bar on a terminal, a few lines in a pipe."""
+        if self.json or self.quiet:
+            yield None
+        elif not sys.stderr.isatty():
+            yield _counted_lines(words, things)
+        else:
+            with Progress(
+                SpinnerColumn(),
+                TextColumn("{task.description}"),
+                BarColumn(),
+                TextColumn(f"{{task.completed}}/{{task.total}} {things}"),
+                TimeElapsedColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            ) as bar:
+                task = bar.add_task(f"{words} (a first run compiles for half a minute)")
+
+                def count(done: int, total: int) -> None:
+                    bar.update(task, description=words, completed=done, total=total)
+
+                yield count
+
+
+def _counted_lines(words: str, things: str) -> Counter:
+    told = 0
+
+    def count(done: int, total: int) -> None:
+        nonlocal told
+        tenth = LINES_IN_A_PIPE * done // max(total, 1)
+        if tenth > told:
+            told = tenth
+            print(f"{words}: {done} of {total} {things}", file=sys.stderr, flush=True)
+
+    return count
+
 
 @contextmanager
 def remarks_kept() -> Iterator[list[warnings.WarningMessage]]:
@@ -114,9 +164,15 @@ def _rich_table(sheet: Sheet) -> Table:
     table = Table(title=_literal(sheet.title), title_justify="left", box=box.ROUNDED)
     for number, heading in enumerate(sheet.columns):
         table.add_column(heading, justify="right" if sheet.right(number) else "left")
-    for row in sheet.cells():
-        table.add_row(*map(_literal, row))
+    for row in sheet.rows:
+        table.add_row(*map(_rich_cell, row))
     return table
+
+
+def _rich_cell(value: Any) -> str:
+    if isinstance(value, Bar):
+        return f"[{'green' if value.share > 0 else 'red'}]{'█' * value.length}[/]"
+    return _literal(short(value))
 
 
 def _literal(text: str) -> str:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import shutil
+import sys
+from pathlib import Path
 
-__all__ = ["spoken"]
+__all__ = ["program", "spoken"]
 
 # Arguments of Python and the options that stand for them.
 OPTIONS = {
@@ -13,24 +16,36 @@ OPTIONS = {
         "alpha",
         "alpha_min_ratio",
         "alphas",
+        "column",
         "drop",
+        "exclude",
         "format",
+        "max_share",
         "method",
+        "min_documents",
         "n_features",
+        "n_words",
         "positive",
         "radius",
         "rank",
+        "rule",
         "scoring",
         "selection",
         "separator",
         "sketch",
         "solver",
         "standardize",
+        "stop_words",
         "target",
+        "title_column",
+        "titles",
         "tol",
         "vocabulary",
+        "weighting",
     )
 } | {"metric": "--scoring", "radii": "--radius", "n_splits": "--folds"}
+# What writes a file in Python and in the shell.
+WRITERS = {"TopicImager.save": "topics fit", "TopicImager.image_all": "topics all"}
 NAMED = re.compile(
     rf"\b({'|'.join(OPTIONS)})="
     r"(?:\['([^']*)'\]|\[([^\]']*)\]|'([^']*)'|(-?\w+(?:\.\w+)*(?:[+-]\d+)?))?(?:\.\.\.)?"
@@ -49,6 +64,8 @@ def spoken(message: str) -> str:
     >>> spoken("rank=0 was given; leave it out with drop=['garden'] or pass format=.")
     '--rank 0 was given; leave it out with --drop garden or pass --format.'
     """
+    for name, command in WRITERS.items():
+        message = message.replace(name, command)
     return NAMED.sub(_option, " ".join(message.split()))
 
 
@@ -60,3 +77,15 @@ def _option(found: re.Match[str]) -> str:
     if value == "False":
         return f"--no-{OPTIONS[name].removeprefix('--')}"
     return f"{OPTIONS[name]} {value}"
+
+
+def program() -> str:
+    """Return how this program was called, so that a line to copy works here."""
+    called = Path(sys.argv[0])
+    if called.parts[-2:] == ("sketchlasso", "__main__.py"):
+        return "python -m sketchlasso"
+    found = shutil.which("sketchlasso")
+    if called.name != "sketchlasso" or (found and Path(found).resolve() == called.resolve()):
+        return "sketchlasso"
+    here = Path.cwd()
+    return str(called.relative_to(here) if called.is_relative_to(here) else called)

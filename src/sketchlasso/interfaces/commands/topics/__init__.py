@@ -1,0 +1,1 @@
+"""`sketchlasso topics`: ask a corpus about its words."""

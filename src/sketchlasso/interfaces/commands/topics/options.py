@@ -1,0 +1,187 @@
+"""Options that the commands about topics share, and what they mean for the library."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import sketchlasso as sl
+
+__all__ = [
+    "CorpusOptions",
+    "ImageOptions",
+    "NWords",
+    "Positive",
+    "Radius",
+    "TopicModel",
+    "ViewOptions",
+    "read_source",
+]
+
+TEXT, WORDS, IMAGE = "Text", "Words", "Image"
+
+TopicModel = Annotated[
+    Path,
+    typer.Argument(metavar="MODEL", show_default=False, help="A file written by topics fit."),
+]
+NWords = Annotated[int, typer.Option(help="How many words an image has.")]
+Radius = Annotated[
+    str | None,
+    typer.Option(
+        help="auto, realised, spectral, a multiple such as 0.03*spectral, or a number; that of "
+        "the fit by default."
+    ),
+]
+Positive = Annotated[
+    bool,
+    typer.Option("--positive", help="Only words that come along, none that keep away."),
+]
+
+
+@dataclass(frozen=True)
+class CorpusOptions:
+    """How to read documents, and which of their words to keep."""
+
+    column: Annotated[
+        str | None,
+        typer.Option(rich_help_panel=TEXT, help="The column of texts: name, or position from 0."),
+    ] = None
+    title_column: Annotated[
+        str | None,
+        typer.Option(rich_help_panel=TEXT, help="The column of titles: name, or position from 0."),
+    ] = None
+    separator: Annotated[
+        str | None,
+        typer.Option(rich_help_panel=TEXT, help="What separates the cells of a text table."),
+    ] = None
+    vocabulary: Annotated[
+        Path | None,
+        typer.Option(
+            rich_help_panel=TEXT,
+            help="The words of a file with counts, one a line; looked for beside it by default.",
+        ),
+    ] = None
+    titles: Annotated[
+        Path | None,
+        typer.Option(rich_help_panel=TEXT, help="Titles of the documents, one a line."),
+    ] = None
+    min_documents: Annotated[
+        int | None,
+        typer.Option(
+            rich_help_panel=WORDS,
+            help="Leave out words in fewer documents; 5 by default, less for small corpora.",
+        ),
+    ] = None
+    max_share: Annotated[
+        float,
+        typer.Option(
+            rich_help_panel=WORDS, help="Leave out words in a larger share of the documents."
+        ),
+    ] = 0.95
+    stop_words: Annotated[
+        str,
+        typer.Option(
+            rich_help_panel=WORDS,
+            help="Words to leave out: english, none, or a file with one a line.",
+        ),
+    ] = "english"
+
+    def words_left_out(self) -> Any:
+        """Return what the imager takes as `stop_words`."""
+        if self.stop_words in ("english", "none"):
+            return None if self.stop_words == "none" else self.stop_words
+        path = Path(self.stop_words)
+        try:
+            return sorted(set(path.read_text(encoding="utf-8").split()))
+        except (OSError, UnicodeDecodeError) as problem:
+            raise sl.StoredFileError(
+                f"--stop-words {path} is no text file that can be read; give english, none, or "
+                "the path of a file with one word a line."
+            ) from problem
+
+
+@dataclass(frozen=True)
+class ImageOptions:
+    """What an image may be made of."""
+
+    n_words: Annotated[
+        int, typer.Option(rich_help_panel=IMAGE, help="How many words an image has.")
+    ] = 10
+    alpha: Annotated[
+        float | None,
+        typer.Option(
+            rich_help_panel=IMAGE,
+            help="A penalty of your own; by default the one that leaves as many words as asked.",
+        ),
+    ] = None
+    radius: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=IMAGE,
+            help="auto, realised, spectral, a multiple such as 0.03*spectral, or a number; that "
+            "of the fit by default.",
+        ),
+    ] = None
+    positive: Annotated[
+        bool,
+        typer.Option(
+            "--positive",
+            rich_help_panel=IMAGE,
+            help="Only words that come along, none that keep away.",
+        ),
+    ] = False
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(rich_help_panel=IMAGE, help="A word that may not be used; may be repeated."),
+    ] = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Return keyword arguments of :meth:`TopicImager.image`."""
+        return {
+            "n_words": self.n_words,
+            "alpha": self.alpha,
+            "radius": self.radius,
+            "positive": True if self.positive else None,
+            "exclude": tuple(self.exclude or ()),
+        }
+
+
+@dataclass(frozen=True)
+class ViewOptions:
+    """Where the explorer is served."""
+
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; by default this machine only.")
+    ] = "127.0.0.1"
+    port: Annotated[
+        int, typer.Option(help="Port to listen on; 0 for one that is free.", min=0, max=65535)
+    ] = 8000
+    open: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False
+
+
+def read_source(source: Path, options: CorpusOptions) -> sl.Corpus:
+    """Read a corpus; columns are looked for by name first, then numbers mean positions."""
+    rest: dict[str, Any] = {
+        "vocabulary": options.vocabulary,
+        "titles": options.titles,
+        "separator": options.separator,
+    }
+    asked = (options.column, options.title_column)
+    try:
+        return sl.read_corpus(source, column=asked[0], title_column=asked[1], **rest)
+    except sl.InvalidInputError:
+        numbered = tuple(map(_position, asked))
+        if numbered == asked:
+            raise
+        try:
+            return sl.read_corpus(source, column=numbered[0], title_column=numbered[1], **rest)
+        except sl.InvalidInputError:
+            pass
+        raise
+
+
+def _position(column: str | None) -> str | int | None:
+    return int(column) if column is not None and column.isdecimal() else column

@@ -1,0 +1,133 @@
+"""Images of words as tables for people and as documents for machines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import sketchlasso as sl
+from sketchlasso.interfaces.commands.report import Bar, Sheet
+
+__all__ = [
+    "compared_data",
+    "compared_sheet",
+    "corpus_facts",
+    "document_sheet",
+    "image_data",
+    "image_sheet",
+    "image_words",
+]
+
+
+def image_sheet(image: sl.TopicImage) -> Sheet:
+    """Return the table of one image: every word with its weight and a bar."""
+    longest = float(np.max(np.abs(image.weights), initial=0.0)) or 1.0
+    rows = tuple(
+        (word, _weight(weight), Bar(float(weight) / longest))
+        for word, weight in zip(image.words, image.weights, strict=True)
+    )
+    return Sheet(f"{name_of(image)}: {_facts(image)}", ("word", "weight", ""), rows)
+
+
+def image_data(image: sl.TopicImage, documents: Sequence[sl.DocumentMatch] = ()) -> dict[str, Any]:
+    """Describe an image for machines."""
+    told: dict[str, Any] = {
+        "query": list(image.query),
+        "words": list(image.words),
+        "weights": image.weights,
+        "signs": image.signs,
+        "n_nonzero": image.n_nonzero,
+        "alpha": image.alpha,
+        "radius": image.radius,
+        "gap": image.gap,
+        "explained": image.explained,
+        "seconds": image.seconds,
+        "excluded": list(image.excluded),
+    }
+    if documents:
+        told["documents"] = [
+            {"number": one.number, "title": one.title, "score": one.score, "text": one.text}
+            for one in documents
+        ]
+    return told
+
+
+def image_words(image: sl.TopicImage) -> str:
+    """Return the words of an image on one line, those that keep away behind a minus."""
+    return ", ".join(
+        word if sign > 0 else f"-{word}"
+        for word, sign in zip(image.words, image.signs, strict=True)
+    )
+
+
+def document_sheet(image: sl.TopicImage, documents: Sequence[sl.DocumentMatch]) -> Sheet:
+    """Return the table of the documents behind an image."""
+    rows = tuple((f"{one.score:.1f}", one.title) for one in documents)
+    return Sheet(f"{name_of(image)}: documents behind it", ("score", "document"), rows)
+
+
+def compared_sheet(compared: sl.ComparedImages, first: Path, second: Path) -> Sheet:
+    """Return the table of two images of one word: shared words first, then those of either."""
+    sides = [
+        dict(zip(image.words, image.weights, strict=True))
+        for image in (compared.first, compared.second)
+    ]
+    words = (*compared.shared, *compared.only_first, *compared.only_second)
+    rows = tuple(
+        (word, *(_weight(side[word]) if word in side else "" for side in sides)) for word in words
+    )
+    title = (
+        f"{name_of(compared.first)}: {len(compared.shared)} of {len(words)} words shared; "
+        f"explained {_percent(compared.first.explained)} and "
+        f"{_percent(compared.second.explained)}"
+    )
+    return Sheet(title, ("word", first.name, second.name), rows)
+
+
+def compared_data(compared: sl.ComparedImages) -> dict[str, Any]:
+    """Describe two images of one word for machines."""
+    return {
+        "first": image_data(compared.first),
+        "second": image_data(compared.second),
+        "shared": list(compared.shared),
+        "only_first": list(compared.only_first),
+        "only_second": list(compared.only_second),
+        "overlap": compared.overlap,
+    }
+
+
+def corpus_facts(imager: sl.TopicImager) -> tuple[tuple[str, str], ...]:
+    """Tell of what and how an imager was made."""
+    documents, words = imager.corpus_.shape
+    kept = imager.corpus_.settings
+    how = f"{imager.weighting}{', columns scaled' if imager.scale else ''}"
+    return (
+        ("corpus", imager.corpus_.source or "(unnamed)"),
+        ("documents", f"{documents}, {kept['empty_documents']} of them without a word"),
+        ("words", f"{words}, each in {kept['min_documents']} documents or more"),
+        ("weighting", how),
+        ("sketch", f"rank {imager.sketch_.rank}, radius of images: {imager.radius}"),
+    )
+
+
+def name_of(image: sl.TopicImage) -> str:
+    """Return what was asked for: a word, or several together."""
+    return " + ".join(image.query)
+
+
+def _weight(weight: float) -> str:
+    """Write a weight with its sign; what is not zero never reads as zero."""
+    return f"{weight:+.4f}" if abs(weight) >= 5e-5 else f"{weight:+.0e}"
+
+
+def _facts(image: sl.TopicImage) -> str:
+    return (
+        f"{_percent(image.explained)} explained, gap {image.gap:.0e}, {1e3 * image.seconds:.1f} ms"
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"

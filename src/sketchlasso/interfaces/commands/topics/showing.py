@@ -1,0 +1,115 @@
+"""`sketchlasso topics serve` and `demo`: the explorer, and a corpus that every machine has."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import nullcontext, redirect_stdout
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated
+
+import typer
+
+import sketchlasso as sl
+from sketchlasso.interfaces.commands.options import Seed
+from sketchlasso.interfaces.commands.report import Report
+from sketchlasso.interfaces.commands.screen import Screen
+from sketchlasso.interfaces.commands.topics.asking import COMPILING, ask
+from sketchlasso.interfaces.commands.topics.options import ImageOptions, TopicModel, ViewOptions
+from sketchlasso.interfaces.commands.topics.sheets import corpus_facts, image_data, image_sheet
+from sketchlasso.interfaces.commands.wording import program
+from sketchlasso.interfaces.web import serve as serve_explorer
+
+__all__ = ["DEMO_RANK", "demo", "fit_docstrings", "serve"]
+
+# Of the docstrings; finer than the default, as they are about many things.
+DEMO_RANK = 200
+DEMO_WORDS = ("fourier", "matrix", "random", "cluster", "file")
+
+
+def serve(
+    model: TopicModel,
+    view: ViewOptions,
+    screen: Screen,
+    images: Annotated[
+        Path | None,
+        typer.Option(metavar="IMAGES", help="A file written by topics all, for the map."),
+    ] = None,
+) -> Report:
+    """Explore a model in the browser.
+
+    Serves a page and a JSON API, to this machine only unless told otherwise, until Ctrl-C.
+    """
+    imager = sl.load_topics(model)
+    stored = None if images is None else sl.load_images(images)
+    return _serve(imager, stored, view, screen, "topics serve")
+
+
+def demo(
+    view: ViewOptions,
+    screen: Screen,
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="WORD", help="Words to ask for.")
+    ] = None,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Open the explorer instead, with a map.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Keep the model in a file.")
+    ] = None,
+    rank: Annotated[int, typer.Option(help="Rank of the sketch.", min=1)] = DEMO_RANK,
+    seed: Seed = 0,
+) -> Report:
+    """Image words of the docstrings of installed packages.
+
+    NumPy, SciPy, scikit-learn, Python itself: a real corpus that this machine has already.
+    """
+    start = perf_counter()
+    imager = fit_docstrings(screen, rank, seed)
+    fitting = perf_counter() - start
+    if output is not None:
+        imager.save(output)
+    if serve:
+        with screen.counting("imaging every word for the map", "words") as count:
+            images = imager.image_all(progress=count)
+        return _serve(imager, images, view, screen, "topics demo")
+    with screen.waiting(COMPILING):
+        found = ask(imager, list(words or DEMO_WORDS), ImageOptions())
+    kept = () if output is None else (("wrote", str(output)),)
+    return Report(
+        {
+            "command": "topics demo",
+            "n_documents": imager.corpus_.shape[0],
+            "n_words": imager.corpus_.shape[1],
+            "fit_seconds": fitting,
+            "images": list(map(image_data, found)),
+            "output": None if output is None else str(output),
+        },
+        facts=(*corpus_facts(imager), ("seconds", f"{fitting:.2f} to read and sketch"), *kept),
+        sheets=tuple(map(image_sheet, found)),
+        closing=f"walk on in the browser: {program()} topics demo --serve",
+    )
+
+
+def fit_docstrings(screen: Screen, rank: int, seed: int) -> sl.TopicImager:
+    """Return an imager of the embedded corpus."""
+    with screen.waiting("reading the docstrings of installed packages (kept for the next time)"):
+        corpus = sl.embedded_corpus()
+        # Its words were chosen when it was made.
+        least = corpus.settings["min_documents"]
+        return sl.TopicImager(
+            rank=rank, min_documents=least, stop_words=None, random_state=seed
+        ).fit(corpus)
+
+
+def _serve(
+    imager: sl.TopicImager,
+    images: sl.WordImages | None,
+    view: ViewOptions,
+    screen: Screen,
+    command: str,
+) -> Report:
+    # The server says on stdout where it is; a document for machines has to be alone there.
+    with redirect_stdout(sys.stderr) if screen.json else nullcontext():
+        serve_explorer(imager, images, view.host, view.port, view.open)
+    return Report({"command": command, "n_words": len(imager.words_)}, text="the explorer ended")

@@ -1,0 +1,13 @@
+"""The explorer: a page and a JSON API over a fitted TopicImager; needs the extra `web`.
+
+Importing this does not need the extra; using it does. Requests walk one way::
+
+    protection ──► routes ──► queries ──► gate ──► answers ──► payloads
+    (host, method,            (text to     (threads,  (the imager)
+     headers)                  values)      limits)
+"""
+
+from sketchlasso.interfaces.web.limits import Limits
+from sketchlasso.interfaces.web.server import create_app, serve
+
+__all__ = ["Limits", "create_app", "serve"]

@@ -1,0 +1,79 @@
+"""Threads for the work of requests: so many at a time, so many waiting, so long each."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Lock
+from typing import TypeVar
+
+from sketchlasso.interfaces.web.limits import Limits
+
+__all__ = ["BusyError", "Gate", "SlowError"]
+
+Result = TypeVar("Result")
+
+
+class BusyError(Exception):
+    """No worker was free, in time or at all."""
+
+
+class SlowError(Exception):
+    """The work began and took too long."""
+
+
+class Gate:
+    """Runs work in threads, so that the event loop keeps answering.
+
+    A thread cannot be stopped: work that is given up keeps its place until it ends, and the bound
+    on what runs at the same time holds.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._pool = ThreadPoolExecutor(limits.workers, thread_name_prefix="sketchlasso-web")
+        self._lock = Lock()
+        self._inside = 0
+
+    @property
+    def inside(self) -> int:
+        """How much work runs or waits."""
+        return self._inside
+
+    async def run(self, work: Callable[[], Result]) -> Result:
+        """Return what `work` returns, or raise what it raises.
+
+        Raises
+        ------
+        BusyError
+            Too many wait already, or the work was still waiting when its time was over.
+        SlowError
+            The work was not done in time.
+        """
+        future = self._enter(work)
+        answer = asyncio.wrap_future(future)
+        done, _ = await asyncio.wait({answer}, timeout=self._limits.seconds)
+        if done:
+            return answer.result()
+        waits = not future.running()
+        # Ends what still waits; what runs is only no longer listened to.
+        answer.cancel()
+        raise BusyError if waits else SlowError
+
+    def close(self) -> None:
+        """Let nothing more begin."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _enter(self, work: Callable[[], Result]) -> Future[Result]:
+        with self._lock:
+            if self._inside >= self._limits.workers + self._limits.waiting:
+                raise BusyError
+            self._inside += 1
+        future = self._pool.submit(work)
+        future.add_done_callback(self._leave)
+        return future
+
+    def _leave(self, future: Future[Result]) -> None:
+        with self._lock:
+            self._inside -= 1

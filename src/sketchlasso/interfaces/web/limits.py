@@ -1,0 +1,68 @@
+"""How much one request may ask for, and how much all of them together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import sketchlasso as sl
+
+__all__ = ["Limits"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Bounds that keep the server answering, whatever is asked of it.
+
+    Attributes
+    ----------
+    word_length : int
+        Characters of a word, prefix or excluded word.
+    words : int
+        Words asked for together.
+    excluded : int
+        Words left out on request.
+    n_words : int
+        Words of an image.
+    completions : int
+        Words offered for a prefix.
+    documents : int
+        Documents behind an image.
+    excerpt : int
+        Characters shown of a document.
+    map_words, map_edges : int
+        Size of the map; the words with most links and the strongest links are kept.
+    workers : int
+        Queries solved at the same time.
+    waiting : int
+        Queries that may wait for a worker; the next ones are refused with 503.
+    seconds : float
+        Time after which a query is given up with 503 (still waiting) or 504.
+
+    Raises
+    ------
+    InvalidInputError
+        A limit is not positive.
+    """
+
+    word_length: int = 64
+    words: int = 8
+    excluded: int = 32
+    n_words: int = 50
+    completions: int = 50
+    documents: int = 20
+    excerpt: int = 600
+    map_words: int = 20_000
+    map_edges: int = 60_000
+    workers: int = 4
+    waiting: int = 128
+    seconds: float = 10.0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            least = 0 if field.name == "waiting" else 1
+            if not (value >= least if field.type == "int" else value > 0):
+                raise sl.InvalidInputError(
+                    f"{field.name}={value!r} was given as a limit, but it must be positive; "
+                    "leave it out to use the default."
+                )

@@ -1,0 +1,146 @@
+"""What the API answers with; importing this needs the extra `web`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+__all__ = [
+    "About",
+    "ComparedImages",
+    "Documents",
+    "Health",
+    "Image",
+    "Images",
+    "Map",
+    "MapWord",
+    "MatchedDocument",
+    "Problem",
+    "UnknownWord",
+    "WordCount",
+    "WordWeight",
+    "Words",
+]
+
+
+class WordCount(BaseModel):
+    """A word and in how many documents it stands."""
+
+    word: str
+    documents: int
+
+
+class Words(BaseModel):
+    """Words that begin with a prefix, the most frequent first."""
+
+    prefix: str
+    words: list[WordCount]
+
+
+class WordWeight(BaseModel):
+    """A word of an image: its weight says how much it tells of the query, and with what sign."""
+
+    word: str
+    weight: float
+    documents: int
+
+
+class Image(BaseModel):
+    """The image of a word: the sparse regression of that word on all the others."""
+
+    query: list[str] = Field(description="The word, or the words asked for together.")
+    words: list[WordWeight] = Field(description="The strongest words, strongest first.")
+    n_nonzero: int = Field(description="Words with a weight in the whole solution.")
+    alpha: float | None = Field(description="The penalty.")
+    radius: float | None = Field(description="The robust radius.")
+    gap: float | None = Field(description="Relative duality gap: how far from optimal, at most.")
+    explained: float | None = Field(description="Share of the query's variance explained.")
+    seconds: float = Field(description="Time of the computation.")
+    excluded: list[str]
+
+
+class Images(BaseModel):
+    """The image of each of several words by itself."""
+
+    images: list[Image]
+
+
+class MatchedDocument(BaseModel):
+    """A document in which the words of an image stand."""
+
+    number: int = Field(description="Row of the corpus, from zero.")
+    title: str
+    score: float | None
+    excerpt: str | None
+
+
+class Documents(BaseModel):
+    """The documents behind an image, best first."""
+
+    image: Image
+    documents: list[MatchedDocument]
+
+
+class ComparedImages(BaseModel):
+    """The images of two words side by side."""
+
+    first: Image
+    second: Image
+    shared: list[str] = Field(description="Words of both images.")
+    overlap: float = Field(description="Shared words as a share of all words of both images.")
+
+
+class MapWord(BaseModel):
+    """A word's place on the map."""
+
+    word: str
+    x: float
+    y: float
+    community: int
+    size: int = Field(description="In how many documents the word stands.")
+
+
+class Map(BaseModel):
+    """The graph of the whole vocabulary."""
+
+    nodes: list[MapWord]
+    edges: list[tuple[int, int, float]] = Field(
+        description="Places of two words in `nodes` and the weight of their link."
+    )
+    n_words: int = Field(description="Words of the vocabulary, shown or not.")
+    n_edges: int = Field(description="Links of the whole graph, shown or not.")
+
+
+class About(BaseModel):
+    """The model behind this server and what may be asked of it."""
+
+    version: str
+    source: str
+    n_documents: int
+    n_words: int
+    settings: dict[str, Any] = Field(description="Parameters of the model.")
+    has_map: bool
+    has_texts: bool
+    has_phrases: bool = Field(description="Whether words of the vocabulary hold spaces.")
+    limits: dict[str, int]
+
+
+class Health(BaseModel):
+    """Whether the server answers, and how busy it is."""
+
+    status: str
+    inside: int = Field(description="Queries that are solved or wait.")
+
+
+class Problem(BaseModel):
+    """Why there is no answer, in one sentence."""
+
+    message: str
+
+
+class UnknownWord(Problem):
+    """A word that is not in the vocabulary."""
+
+    word: str
+    suggestions: list[str]

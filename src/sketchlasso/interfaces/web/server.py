@@ -1,0 +1,223 @@
+"""The explorer as an application, and as a server on this machine."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from threadpoolctl import threadpool_limits
+
+import sketchlasso as sl
+from sketchlasso.interfaces.web.limits import Limits
+from sketchlasso.interfaces.web.protection import LOOPBACK, Protection
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+__all__ = ["create_app", "serve"]
+
+TITLE = "sketchlasso topic explorer"
+SUMMARY = (
+    "Ask a corpus about a word: the word is regressed on all the others, and the sparse answer is "
+    "its image. Everything is read with GET; every refusal is a status and one sentence."
+)
+# Connections that are kept open at most; more are refused before they cost anything.
+CONNECTIONS = 1000
+
+
+def create_app(
+    imager: sl.TopicImager,
+    images: sl.WordImages | None = None,
+    *,
+    limits: Limits | None = None,
+    hosts: Sequence[str] = LOOPBACK,
+) -> FastAPI:
+    """Make the application that serves the explorer and its API.
+
+    Parameters
+    ----------
+    imager : TopicImager
+        Fitted.
+    images : WordImages, optional
+        What its `image_all` gave, for the map.
+    limits : Limits, optional
+    hosts : sequence of str
+        Names by which the server may be called; ``["*"]`` for any.
+
+    Returns
+    -------
+    FastAPI
+
+    Raises
+    ------
+    MissingExtraError
+        The extra `web` is not installed.
+    InvalidInputError
+        The images are of another vocabulary.
+    """
+    try:
+        from fastapi import FastAPI
+
+        from sketchlasso.interfaces.web.answers import Answers
+        from sketchlasso.interfaces.web.gate import Gate
+        from sketchlasso.interfaces.web.mapping import MapDesk
+        from sketchlasso.interfaces.web.problems import add_problems
+        from sketchlasso.interfaces.web.routes import api_routes, page_routes
+    except ModuleNotFoundError as missing:
+        raise _missing(missing) from missing
+    limits = Limits() if limits is None else limits
+    answers = Answers(imager, images, limits)
+    # Completions are quick, and must not wait for solves: they have a worker of their own.
+    gate, quick = Gate(limits), Gate(replace(limits, workers=1))
+    desk = MapDesk(images, answers.frequency, limits)
+
+    @asynccontextmanager
+    async def lifespan(application: FastAPI) -> AsyncIterator[None]:
+        await gate.run(answers.warm)
+        desk.start()
+        yield
+        for part in (gate, quick, desk):
+            part.close()
+
+    application = FastAPI(
+        title=TITLE,
+        description=SUMMARY,
+        version=sl.__version__,
+        # Their pages come from a CDN; ours is at /docs.
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    application.include_router(api_routes(answers, desk, gate, quick, limits))
+    application.include_router(page_routes())
+    add_problems(application)
+    application.add_middleware(Protection, hosts=hosts)
+    return application
+
+
+def serve(
+    imager: sl.TopicImager,
+    images: sl.WordImages | None = None,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    open_browser: bool = False,
+) -> None:
+    """Serve the explorer until Ctrl-C.
+
+    Parameters
+    ----------
+    imager : TopicImager
+        Fitted.
+    images : WordImages, optional
+        What its `image_all` gave, for the map.
+    host : str
+        Address to listen on. Any but this machine's own draws a warning.
+    port : int
+        0 for one that is free.
+    open_browser : bool
+        Whether to open the page once the server answers.
+
+    Raises
+    ------
+    MissingExtraError
+        The extra `web` is not installed.
+    InvalidInputError
+        The port is taken, or the address is not one of this machine.
+    """
+    try:
+        import uvicorn
+    except ModuleNotFoundError as missing:
+        raise _missing(missing) from missing
+    inner = host in LOOPBACK
+    application = create_app(imager, images, hosts=LOOPBACK if inner else ("*",))
+    with _listening(host, port) as listener, _ending_quietly(), threadpool_limits(1):
+        address = _address(host, listener.getsockname()[1])
+        if not inner:
+            print(
+                f"warning: the explorer listens on {host}, so everyone who can reach this machine "
+                "can query the model and read its documents; leave the host out to keep it here.",
+                file=sys.stderr,
+            )
+        config = uvicorn.Config(
+            application,
+            log_level="warning",
+            server_header=False,
+            limit_concurrency=CONNECTIONS,
+            timeout_graceful_shutdown=2,
+        )
+        server = uvicorn.Server(config)
+        _announce_when_started(server, address, open_browser)
+        server.run(sockets=[listener])
+
+
+@contextmanager
+def _listening(host: str, port: int) -> Iterator[socket.socket]:
+    """Yield a socket bound before anything starts, so that a taken port is one sentence."""
+    if not 0 <= port < 2**16:  # the system would take what is left after division
+        raise sl.InvalidInputError(
+            f"port={port} was given, but ports go from 0 to {2**16 - 1}; give another one."
+        )
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        family, kind, protocol, _, address = found[0]
+        # Only where the protocol is named does asyncio send small answers without delay.
+        listener = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise sl.InvalidInputError(
+            f"{host} port {port} is no address of this machine ({error}); give another host."
+        ) from error
+    with listener:
+        try:
+            if sys.platform != "win32":  # there the option would let two servers share a port
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+        except OSError as error:
+            raise sl.InvalidInputError(
+                f"{host} port {port} cannot be listened on ({error.strerror}); give another "
+                "port, or 0 for one that is free."
+            ) from error
+        yield listener
+
+
+@contextmanager
+def _ending_quietly() -> Iterator[None]:
+    """Let Ctrl-C end the server and nothing else, whatever it means to the caller."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with suppress(KeyboardInterrupt):
+            yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _announce_when_started(server: Any, address: str, open_browser: bool) -> None:
+    """Say where the page is, once it can be opened. Changes `server`."""
+    startup = server.startup
+
+    async def announced(sockets: list[socket.socket] | None = None) -> None:
+        await startup(sockets=sockets)
+        print(f"The explorer is at {address} (Ctrl-C ends it).", flush=True)
+        if open_browser:
+            # A browser may take its time, and some run in the terminal.
+            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+
+    server.startup = announced
+
+
+def _address(host: str, port: int) -> str:
+    named = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://{f'[{named}]' if ':' in named else named}:{port}/"
+
+
+def _missing(error: ModuleNotFoundError) -> sl.MissingExtraError:
+    return sl.MissingExtraError("the explorer", str(error.name), "web")

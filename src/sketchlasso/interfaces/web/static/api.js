@@ -1,0 +1,84 @@
+// Answers of the server: remembered, asked for again when it is busy, and missed when it is gone.
+
+const KEPT = 200;
+const TRIES = 4;
+const kept = new Map();
+export const server = new EventTarget();
+
+export class Refusal extends Error {
+  constructor(status, body) {
+    super(body.message ?? `The server answered with status ${status}.`);
+    this.status = status;
+    this.word = body.word;
+    this.suggestions = body.suggestions ?? [];
+  }
+}
+
+/** The server could not be reached at all. */
+export class Gone extends Error {}
+
+const pause = (seconds) => new Promise((done) => setTimeout(done, 1000 * seconds));
+
+async function fetched(address, signal) {
+  try {
+    return await fetch(address, { signal, headers: { accept: "application/json" } });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    server.dispatchEvent(new Event("gone"));
+    throw new Gone("The server does not answer.");
+  }
+}
+
+async function bodyOf(response) {
+  try {
+    return await response.json();
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    return {};
+  }
+}
+
+export async function ask(path, parameters = [], signal = undefined) {
+  const query = new URLSearchParams(parameters.map(([name, value]) => [name, String(value)]));
+  const address = `/api/${path}${query.size ? `?${query}` : ""}`;
+  if (kept.has(address)) {
+    const found = kept.get(address);
+    kept.delete(address); // the one used last is forgotten last
+    kept.set(address, found);
+    return found;
+  }
+  for (let attempt = 1; ; attempt += 1) {
+    const response = await fetched(address, signal);
+    const body = await bodyOf(response);
+    if (response.ok) {
+      if (path !== "health") {
+        kept.set(address, body);
+        if (kept.size > KEPT) kept.delete(kept.keys().next().value);
+      }
+      return body;
+    }
+    const again = Number(response.headers.get("retry-after"));
+    if (response.status !== 503 || !again || attempt === TRIES) throw new Refusal(response.status, body);
+    await pause(again);
+    signal?.throwIfAborted();
+  }
+}
+
+/** Only the last of several questions matters; the ones before are given up. */
+export class Last {
+  #controller = null;
+
+  async ask(path, parameters) {
+    this.stop();
+    const controller = new AbortController();
+    this.#controller = controller;
+    return ask(path, parameters, controller.signal);
+  }
+
+  stop() {
+    this.#controller?.abort();
+    this.#controller = null;
+  }
+}
+
+export const isAbort = (error) => error.name === "AbortError";

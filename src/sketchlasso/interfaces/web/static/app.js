@@ -1,0 +1,210 @@
+// The page: reads the address, shows its view, and turns what people do into new addresses.
+
+import { Gone, Refusal, ask, isAbort, server } from "./api.js";
+import { CompareView } from "./compare-view.js";
+import { Controls } from "./controls.js";
+import { byId, countText, element, joined, later, walk } from "./dom.js";
+import { ImageView } from "./image-view.js";
+import { MapView } from "./map-view.js";
+import { Combobox } from "./search.js";
+import { closeShare, startShare } from "./share.js";
+import { hrefOf, readState } from "./state.js";
+
+const REST = 40; // milliseconds between the last move of a slider and its question
+const STARTS = 24;
+
+let state = readState(location.search);
+let current = null;
+let turn = 0;
+let about = null;
+
+const page = {
+  get about() {
+    return about;
+  },
+  href: (changes) => hrefOf({ ...state, ...changes }),
+  go: (changes) => {
+    state = { ...state, ...changes };
+    history.pushState(null, "", hrefOf(state));
+    show();
+  },
+  /** Change the address without a new entry in the history. */
+  keep: (changes) => {
+    state = { ...state, ...changes };
+    history.replaceState(null, "", hrefOf(state));
+  },
+  say: (text) => {
+    byId("said").textContent = text;
+  },
+  fail: (error) => fail(error),
+};
+
+const views = { image: new ImageView(page), compare: new CompareView(page), map: new MapView(page) };
+const soon = later(() => show(), REST);
+const controls = new Controls((changes) => {
+  page.keep(changes);
+  controls.show(state);
+  soon();
+});
+const first = new Combobox(byId("word"), byId("word-list"), () => submit());
+const second = new Combobox(byId("other"), byId("other-list"), () => submit());
+
+function submit() {
+  const [words, others] = [first.words, state.view === "map" ? [] : second.words];
+  first.close();
+  second.close();
+  if (!words.length) {
+    byId("word").focus();
+    return;
+  }
+  const view = state.view === "map" ? "map" : others.length ? "compare" : "image";
+  const same = joined(words) === joined(state.words);
+  page.go({ view, words, others, at: null, exclude: same ? state.exclude : [] });
+}
+
+function showChrome() {
+  closeShare();
+  first.words = state.words;
+  second.words = state.view === "compare" ? state.others : [];
+  byId("other-field").hidden = state.view === "map";
+  for (const link of document.querySelectorAll("[data-view]")) {
+    const view = link.dataset.view;
+    link.href = hrefOf({ ...state, view, at: null });
+    if (view === state.view) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  const empty = !state.words.length && state.view !== "map";
+  byId("problem").hidden = true;
+  byId("welcome").hidden = !empty;
+  byId("view").hidden = empty;
+  byId("controls").hidden = state.view === "map";
+  document.body.dataset.view = empty ? "welcome" : state.view;
+  controls.show(state);
+  return empty;
+}
+
+async function show() {
+  soon.cancel();
+  const mine = ++turn;
+  const next = views[state.view];
+  if (showChrome()) {
+    current?.leave();
+    current = null;
+    document.title = "Topic explorer";
+    return;
+  }
+  if (current !== next) current?.leave();
+  current = next;
+  const slow = setTimeout(() => (byId("progress").hidden = false), 150);
+  try {
+    await next.show(state);
+  } catch (error) {
+    if (mine === turn) fail(error);
+  } finally {
+    clearTimeout(slow);
+    if (mine === turn) byId("progress").hidden = true;
+  }
+}
+
+/** Say why there is no answer, and what to do. */
+function fail(error) {
+  if (isAbort(error) || error instanceof Gone) return;
+  if (!(error instanceof Refusal)) console.error(error);
+  const problem = byId("problem");
+  const unknown = error.status === 404 && error.word !== undefined;
+  byId("view").hidden = true;
+  problem.hidden = false;
+  problem.replaceChildren(
+    element("h1", {}, unknown ? `\u201c${error.word}\u201d is not in the vocabulary` : "No answer"),
+    element("p", {}, unknown ? suggestionText(error.suggestions) : sentence(error.message)),
+  );
+  if (unknown) {
+    problem.append(
+      element(
+        "ul",
+        { class: "chips" },
+        ...error.suggestions.map((word) =>
+          element("li", {}, walk(page.href(replaced(error.word, word)), { class: "chip" }, word)),
+        ),
+      ),
+    );
+  }
+  current?.leave();
+  current = null;
+}
+
+const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+const suggestionText = (words) =>
+  words.length ? "Did you mean one of these?" : "Rare and very common words are left out of it. Try another one.";
+
+/** The state in which a suggestion stands in the place of the unknown word. */
+function replaced(unknown, word) {
+  const swap = (words) => [...new Set(words.map((one) => (one.toLowerCase() === unknown.toLowerCase() ? word : one)))];
+  return { words: swap(state.words), others: swap(state.others), exclude: swap(state.exclude) };
+}
+
+async function start() {
+  about = await ask("about");
+  byId("corpus").textContent =
+    `${about.source} \u00b7 ${countText(about.n_documents, "document")} \u00b7 ${countText(about.n_words, "word")}`;
+  first.phrases = second.phrases = about.has_phrases;
+  byId("n").max = about.limits.n_words;
+  const { words } = await ask("words", [["prefix", ""], ["count", STARTS]]);
+  byId("starts").replaceChildren(
+    ...words.map(({ word }) => element("li", {}, walk(hrefOf({ ...state, view: "image", words: [word] }), { class: "chip" }, word))),
+  );
+  await show();
+  if (!state.words.length && state.view !== "map" && matchMedia("(pointer: fine)").matches) byId("word").focus();
+}
+
+let missed = 0;
+function gone() {
+  byId("gone").hidden = false;
+  clearTimeout(missed);
+  missed = setTimeout(comeBack, 2000);
+}
+
+async function comeBack() {
+  try {
+    await ask("health");
+  } catch {
+    return; // still away: the failure has set the next try
+  }
+  clearTimeout(missed);
+  byId("gone").hidden = true;
+  if (about) show();
+  else start().catch(fail);
+}
+
+server.addEventListener("gone", gone);
+byId("retry").addEventListener("click", comeBack);
+byId("ask").addEventListener("submit", (event) => {
+  event.preventDefault();
+  submit();
+});
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("a[data-walk], a[data-view], a[data-home]");
+  if (!link || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  state = readState(new URL(link.getAttribute("href"), location.href).search);
+  history.pushState(null, "", hrefOf(state));
+  show();
+  if (link.closest("#view, #problem, #welcome")) {
+    byId("main").focus({ preventScroll: true });
+    scrollTo({ top: 0 });
+  }
+});
+document.addEventListener("keydown", (event) => {
+  const typing = event.target.matches?.("input:not([type=range]):not([type=checkbox]), textarea, select");
+  if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    event.preventDefault();
+    byId("word").focus();
+    byId("word").select();
+  }
+});
+addEventListener("popstate", () => {
+  state = readState(location.search);
+  show();
+});
+startShare();
+start().catch(fail);

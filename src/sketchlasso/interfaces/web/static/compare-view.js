@@ -1,0 +1,79 @@
+// Two images side by side, on one scale; what they share is highlighted.
+
+import { Last, ask } from "./api.js";
+import { barList, largestWeights, waitingBars } from "./bars.js";
+import { byId, countText, element, joined, percentText, walk } from "./dom.js";
+import { factLine } from "./facts.js";
+import { imageOptions, named } from "./state.js";
+
+export class CompareView {
+  #page;
+  #last = new Last();
+  #framed = "";
+
+  constructor(page) {
+    this.#page = page;
+  }
+
+  leave() {
+    this.#last.stop();
+    this.#framed = "";
+  }
+
+  async show(state) {
+    if (!state.others.length) return this.#invite(state);
+    const title = `${joined(state.words)} and ${joined(state.others)}`;
+    byId("title").textContent = title;
+    document.title = `${title} \u00b7 Topic explorer`;
+    if (this.#framed !== title) {
+      this.#framed = title;
+      byId("facts").replaceChildren("\u00a0");
+      const waiting = () => element("section", { class: "card" }, waitingBars(state.n));
+      byId("panels").replaceChildren(element("div", { class: "two" }, waiting(), waiting()));
+    }
+    const asked = [...named("first", state.words), ...named("second", state.others), ...imageOptions(state)];
+    this.#fill(await this.#last.ask("compare", asked));
+  }
+
+  #fill({ first, second, shared, overlap }) {
+    const both = new Set(shared);
+    byId("facts").replaceChildren(
+      shared.length
+        ? `${countText(shared.length, "word")} in common (${percentText(overlap)}): ${shared.join(", ")}`
+        : "No word in common.",
+    );
+    const scale = largestWeights([first, second]);
+    const hrefTo = (word) => this.#page.href({ view: "image", words: [word], others: [], exclude: [] });
+    const column = (image) =>
+      element(
+        "section",
+        { class: "card", "aria-label": joined(image.query) },
+        element("h2", {}, walk(this.#page.href({ view: "image", words: image.query, others: [] }), {}, joined(image.query))),
+        element("p", { class: "facts small" }, ...factLine(image)),
+        image.words.length
+          ? barList(image, { scale, hrefTo, shared: both })
+          : element("p", { class: "empty" }, "No word is left at this penalty and radius."),
+      );
+    byId("panels").replaceChildren(element("div", { class: "two" }, column(first), column(second)));
+    this.#page.say(`${byId("title").textContent}: ${countText(shared.length, "word")} in common`);
+  }
+
+  /** Only one word so far: offer its neighbours. */
+  async #invite(state) {
+    this.#framed = "";
+    byId("controls").hidden = true;
+    byId("title").textContent = joined(state.words);
+    byId("facts").replaceChildren("Which word should stand beside it? Type it above, or take a neighbour.");
+    byId("panels").replaceChildren();
+    const image = await ask("image", [...named("word", state.words), ["n_words", 12]]);
+    byId("panels").replaceChildren(
+      element(
+        "ul",
+        { class: "chips" },
+        ...image.words.map(({ word }) =>
+          element("li", {}, walk(this.#page.href({ others: [word] }), { class: "chip" }, word)),
+        ),
+      ),
+    );
+  }
+}

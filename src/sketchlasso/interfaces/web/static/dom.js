@@ -1,0 +1,66 @@
+// Elements are made by these functions alone. Data becomes text nodes and attributes, never markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (name === "on") {
+      for (const [event, handler] of Object.entries(value)) node.addEventListener(event, handler);
+    } else if (value === true) {
+      node.setAttribute(name, "");
+    } else if (value !== false && value !== null && value !== undefined) {
+      node.setAttribute(name, String(value));
+    }
+  }
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+export const element = (tag, attributes, ...children) =>
+  fill(document.createElement(tag), attributes, children);
+
+export const drawn = (tag, attributes, ...children) =>
+  fill(document.createElementNS(SVG, tag), attributes, children);
+
+export const byId = (id) => document.getElementById(id);
+
+/** A link inside the page: real, so that it can be copied and opened in a new tab. */
+export const walk = (href, attributes, ...children) =>
+  element("a", { href, "data-walk": true, ...attributes }, ...children);
+
+export function later(work, milliseconds) {
+  let timer = 0;
+  const call = (...given) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => work(...given), milliseconds);
+  };
+  call.cancel = () => clearTimeout(timer);
+  return call;
+}
+
+const MINUS = "\u2212";
+
+export function weightText(value) {
+  const size = Math.abs(value);
+  const small = size !== 0 && size < 0.001;
+  const text = small ? (size < 1e-5 ? powerText(size) : size.toPrecision(2)) : size.toFixed(size < 0.0995 ? 4 : 3);
+  return value < 0 ? MINUS + text : text;
+}
+
+export const countText = (value, noun) =>
+  `${value.toLocaleString("en")} ${noun}${value === 1 ? "" : "s"}`;
+
+export function percentText(share) {
+  const percent = 100 * share;
+  return `${percent < 10 ? percent.toFixed(1) : Math.round(percent)}\u202f%`.replace("-", MINUS);
+}
+
+export function powerText(value) {
+  if (!value) return "0";
+  const power = Math.floor(Math.log10(value));
+  return power >= -3 ? value.toPrecision(2) : `10${[...String(power)].map(raised).join("")}`;
+}
+
+const raised = (sign) => (sign === "-" ? "\u207b" : "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"[Number(sign)]);
+
+export const joined = (words) => words.join(" + ");

@@ -1,0 +1,116 @@
+// An image as a small graph: the query in the middle, its words around it, their words outside.
+
+import { drawn, joined, weightText } from "./dom.js";
+import { settle } from "./settle.js";
+
+const WIDE = 560;
+const NEIGHBOURS = { wide: 12, narrow: 8 };
+const OUTER = 2;
+
+let pencil = null;
+function textWidth(text, font) {
+  pencil ??= document.createElement("canvas").getContext("2d");
+  pencil.font = font;
+  return pencil.measureText(text).width;
+}
+
+export const shownNeighbours = (image, width) =>
+  image.words.slice(0, width >= WIDE ? NEIGHBOURS.wide : NEIGHBOURS.narrow);
+
+/** Nodes and links; words of the outer ring that are known already become links between nodes. */
+function graphOf(image, outer, width) {
+  const nodes = new Map();
+  const links = [];
+  const centre = { word: joined(image.query), ring: 0, sign: 1 };
+  nodes.set(centre.word, centre);
+  const neighbours = shownNeighbours(image, width);
+  const largest = Math.max(...neighbours.map(({ weight }) => Math.abs(weight)), 1e-300);
+  neighbours.forEach(({ word, weight }, number) => {
+    const angle = (2 * Math.PI * number) / neighbours.length - Math.PI / 2;
+    nodes.set(word, { word, ring: 1, angle, weight, sign: Math.sign(weight) });
+    links.push({ from: centre.word, to: word, strength: Math.abs(weight) / largest, sign: Math.sign(weight) });
+  });
+  for (const second of width >= WIDE ? outer : []) {
+    const home = nodes.get(second.query[0]);
+    if (!home) continue;
+    const fresh = second.words.filter(({ word }) => !image.query.includes(word)).slice(0, OUTER);
+    const spread = Math.PI / Math.max(neighbours.length, 5) / 1.6;
+    fresh.forEach(({ word }, number) => {
+      if (!nodes.has(word)) {
+        const angle = home.angle + spread * (number - (fresh.length - 1) / 2) * 1.4;
+        nodes.set(word, { word, ring: 2, angle, sign: 1 });
+      }
+      links.push({ from: home.word, to: word, strength: 0, sign: 1 });
+    });
+  }
+  return { nodes: [...nodes.values()], links };
+}
+
+function place(nodes, width, height) {
+  const outside = nodes.some(({ ring }) => ring === 2);
+  const reach = { 0: 0, 1: outside ? 0.27 : 0.38, 2: 0.44 };
+  for (const node of nodes) {
+    const font = `${node.ring === 0 ? 600 : 500} ${node.ring === 0 ? 16 : node.ring === 1 ? 14 : 12.5}px system-ui, sans-serif`;
+    node.w = textWidth(node.word, font) + (node.ring === 2 ? 8 : 22);
+    node.h = node.ring === 2 ? 20 : node.ring === 1 ? 28 : 36;
+    const share = reach[node.ring];
+    node.x = node.homeX = width / 2 + (node.ring ? width * share * Math.cos(node.angle) : 0);
+    node.y = node.homeY = height / 2 + (node.ring ? height * share * Math.sin(node.angle) : 0);
+    node.fixed = node.ring === 0;
+  }
+  settle(nodes, width, height);
+}
+
+function linkLine({ from, to, strength, sign }, at) {
+  const [a, b] = [at.get(from), at.get(to)];
+  const kind = strength ? (sign < 0 ? "link negative" : "link positive") : "link outer";
+  const line = drawn("line", { class: kind, x1: a.x, y1: a.y, x2: b.x, y2: b.y });
+  line.dataset.ends = JSON.stringify([from, to]);
+  line.style.strokeWidth = strength ? 1.2 + 4 * strength : 1;
+  return line;
+}
+
+function nodeMark(node, hrefTo) {
+  const label = drawn("text", { x: node.x, y: node.y, "text-anchor": "middle", "dominant-baseline": "central" }, node.word);
+  const shape = drawn("rect", {
+    x: node.x - node.w / 2,
+    y: node.y - node.h / 2,
+    width: node.w,
+    height: node.h,
+    rx: node.h / 2,
+  });
+  if (node.ring === 0) return drawn("g", { class: "node hub" }, shape, label);
+  const sign = node.sign < 0 ? " negative" : "";
+  const said = node.ring === 1 ? `${node.word}, weight ${weightText(node.weight)}` : `${node.word}, a neighbour of a neighbour`;
+  return drawn(
+    "a",
+    { class: `node ring${node.ring}${sign}`, href: hrefTo(node.word), "data-walk": true, "data-word": node.word, "aria-label": said },
+    drawn("title", {}, said),
+    shape,
+    label,
+  );
+}
+
+/** Draw into a container, whose width decides how much is shown. outer: images of the neighbours. */
+export function drawGraph(container, image, outer, hrefTo) {
+  const width = Math.max(280, Math.round(container.clientWidth));
+  const height = Math.round(width >= WIDE ? Math.min(520, 0.72 * width) : Math.min(420, 1.05 * width));
+  const { nodes, links } = graphOf(image, outer, width);
+  place(nodes, width, height);
+  const at = new Map(nodes.map((node) => [node.word, node]));
+  const picture = drawn(
+    "svg",
+    { class: "graph", viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": `Neighbours of ${joined(image.query)}` },
+    drawn("g", {}, ...links.map((link) => linkLine(link, at))),
+    drawn("g", {}, ...nodes.map((node) => nodeMark(node, hrefTo))),
+  );
+  const light = (event) => {
+    const word = event.target.closest?.("[data-word]")?.dataset.word;
+    picture.classList.toggle("lit", Boolean(word));
+    for (const line of picture.querySelectorAll("line")) {
+      line.classList.toggle("on", Boolean(word) && JSON.parse(line.dataset.ends).includes(word));
+    }
+  };
+  for (const event of ["pointerover", "pointerleave", "focusin", "focusout"]) picture.addEventListener(event, light);
+  container.replaceChildren(picture);
+}

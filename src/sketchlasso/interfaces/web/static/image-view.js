@@ -1,0 +1,161 @@
+// One image: bars, graph, documents.
+
+import { Last, isAbort } from "./api.js";
+import { barList, largestWeights, waitingBars } from "./bars.js";
+import { documentList, documentsTitle } from "./documents.js";
+import { byId, element, joined, later, walk } from "./dom.js";
+import { factLine, saidOf } from "./facts.js";
+import { drawGraph, shownNeighbours } from "./graph.js";
+import { imageOptions, named } from "./state.js";
+
+const FIRST_DOCUMENTS = 6;
+const OUTER_IMAGES = 8;
+const OUTER_WORDS = 3;
+const SETTLED = 140;
+
+export class ImageView {
+  #page;
+  #image = new Last();
+  #outer = new Last();
+  #papers = new Last();
+  #shown = null;
+  #outerImages = [];
+  #parts = null;
+  #count = FIRST_DOCUMENTS;
+
+  constructor(page) {
+    this.#page = page;
+    // What costs more than the bars waits until the sliders rest.
+    this.follow = later((state) => this.#follow(state), SETTLED);
+    new ResizeObserver(later(() => this.#draw(), 100)).observe(byId("panels"));
+  }
+
+  leave() {
+    for (const last of [this.#image, this.#outer, this.#papers]) last.stop();
+    this.follow.cancel();
+    this.#parts = null;
+    this.#shown = null;
+  }
+
+  async show(state) {
+    this.#frame(state);
+    const asked = [...named("word", state.words), ...imageOptions(state)];
+    const image = await this.#image.ask("image", asked);
+    const moved = joined(image.query) !== (this.#shown && joined(this.#shown.query));
+    if (moved) {
+      this.#outerImages = [];
+      this.#count = FIRST_DOCUMENTS;
+    }
+    this.#shown = image;
+    this.#fill(state, image);
+    this.follow(state);
+  }
+
+  /** The empty panels; they stay while only the numbers change. */
+  #frame(state) {
+    byId("title").textContent = joined(state.words);
+    if (this.#parts) {
+      this.#parts.bars.parentElement.classList.add("stale");
+      return;
+    }
+    byId("facts").replaceChildren("\u00a0");
+    const bars = element("div", {}, waitingBars(Math.min(10, state.n)));
+    const graph = element("div", { class: "picture" });
+    const papers = element("div", { class: "papers" }, element("p", { class: "quiet" }, "\u00a0"));
+    const papersTitle = element("h2", {}, "Behind it");
+    byId("panels").replaceChildren(
+      element(
+        "div",
+        { class: "two" },
+        element("section", { class: "card", "aria-label": "Words" }, element("h2", {}, "Its words"), bars),
+        element("section", { class: "card", "aria-label": "Graph" }, element("h2", {}, "Its neighbours, and theirs"), graph),
+      ),
+      element("section", { class: "card", "aria-label": "Documents" }, papersTitle, papers),
+    );
+    this.#parts = { bars, graph, papers, papersTitle };
+  }
+
+  #hrefTo = (word) => this.#page.href({ view: "image", words: [word], exclude: [] });
+
+  #fill(state, image) {
+    const { bars } = this.#parts;
+    bars.parentElement.classList.remove("stale");
+    byId("title").textContent = joined(image.query);
+    document.title = `${joined(image.query)} \u00b7 Topic explorer`;
+    byId("facts").replaceChildren(...factLine(image));
+    const focused = bars.contains(document.activeElement) && document.activeElement.closest("[data-word]")?.dataset.word;
+    bars.replaceChildren(
+      image.words.length
+        ? barList(image, {
+            scale: largestWeights([image]),
+            hrefTo: this.#hrefTo,
+            onExclude: (word) => this.#page.go({ exclude: [...state.exclude, word] }),
+          })
+        : this.#nothing(state),
+    );
+    if (focused) bars.querySelector(`[data-word="${CSS.escape(focused)}"] a`)?.focus();
+    this.#draw();
+    this.#page.say(saidOf(image));
+  }
+
+  #nothing(state) {
+    const reset = this.#page.href({ penalty: 1, radius: 1, positive: false, exclude: [] });
+    return element(
+      "p",
+      { class: "empty" },
+      "No word is left at this penalty and radius. ",
+      state.penalty !== 1 || state.radius !== 1 || state.positive || state.exclude.length
+        ? walk(reset, {}, "Back to the automatic choice")
+        : "Ask about another word.",
+    );
+  }
+
+  #draw() {
+    if (this.#parts && this.#shown) {
+      drawGraph(this.#parts.graph, this.#shown, this.#outerImages, this.#hrefTo);
+    }
+  }
+
+  async #follow(state) {
+    const image = this.#shown;
+    await Promise.all([this.#askOuter(image), this.#askPapers(state, image)]).catch((error) => {
+      if (!isAbort(error)) this.#page.fail(error);
+    });
+  }
+
+  async #askOuter(image) {
+    const width = this.#parts?.graph.clientWidth ?? 0;
+    const around = shownNeighbours(image, width).slice(0, OUTER_IMAGES).map(({ word }) => word);
+    if (!around.length) return;
+    const { images } = await this.#outer.ask("images", [...named("word", around), ["n_words", OUTER_WORDS]]);
+    if (image !== this.#shown) return;
+    this.#outerImages = images;
+    this.#draw();
+  }
+
+  async #askPapers(state, image) {
+    if (!image.words.length) {
+      this.#parts.papersTitle.textContent = documentsTitle(0);
+      this.#parts.papers.replaceChildren();
+      return;
+    }
+    const asked = [...named("word", state.words), ...imageOptions(state), ["count", this.#count]];
+    const found = await this.#papers.ask("documents", asked);
+    if (image !== this.#shown || !this.#parts) return;
+    const { papers, papersTitle } = this.#parts;
+    papersTitle.textContent = documentsTitle(found.documents.length);
+    const most = this.#page.about.limits.documents;
+    const more = found.documents.length === this.#count && this.#count < most
+      ? element("button", {
+          type: "button",
+          on: {
+            click: () => {
+              this.#count = Math.min(most, this.#count + FIRST_DOCUMENTS);
+              this.#askPapers(state, image).catch((error) => isAbort(error) || this.#page.fail(error));
+            },
+          },
+        }, "More documents")
+      : null;
+    papers.replaceChildren(...[documentList(found), more].filter(Boolean));
+  }
+}

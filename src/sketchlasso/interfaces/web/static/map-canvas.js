@@ -1,0 +1,284 @@
+// Words as dots on a canvas: drawn, moved, zoomed, found under the pointer.
+
+import { later } from "./dom.js";
+import { Gestures } from "./gestures.js";
+
+const LIMITS = [0.7, 60];
+const LABELS = 260;
+const STRETCH = 2; // at most, to fill a frame that is not a square
+const LINKS = 6000; // of all, the strongest, are enough to see the whole map
+const NEAR = 14; // pixels within which a pointer means a dot
+
+// Colours that colour-blind readers can tell apart, after Okabe and Ito; the rest are grey.
+const PALETTE = {
+  light: ["#0072b2", "#d55e00", "#007f5c", "#b0568a", "#9a6a00", "#2f8fc4", "#5b5bb0", "#7c7c34"],
+  dark: ["#56b4e9", "#f08a3c", "#2fc79b", "#e29ac4", "#e6b23c", "#8fd0f5", "#a9a9f0", "#c9c96a"],
+};
+const GREY = { light: "#8a9299", dark: "#7d868e" };
+
+const style = () => getComputedStyle(document.documentElement);
+const theme = () => (style().getPropertyValue("--is-dark").trim() === "1" ? "dark" : "light");
+export const colourOf = (community) => PALETTE[theme()][community] ?? GREY[theme()];
+
+/** The same words, so that they fill the square from -1 to 1. */
+function spread(nodes) {
+  const span = (values) => {
+    const [low, high] = values.reduce(([a, b], value) => [Math.min(a, value), Math.max(b, value)], [Infinity, -Infinity]);
+    return { middle: (low + high) / 2, half: (high - low) / 2 || 1 };
+  };
+  const [across, down] = [span(nodes.map(({ x }) => x)), span(nodes.map(({ y }) => y))];
+  return nodes.map((node) => ({
+    ...node,
+    x: (node.x - across.middle) / across.half,
+    y: (node.y - down.middle) / down.half,
+  }));
+}
+
+export class MapCanvas {
+  #canvas;
+  #nodes;
+  #edges;
+  #links = new Map();
+  #byWord = new Map();
+  #bySize;
+  #middle = [0, 0];
+  #scale = 1;
+  #hovered = null;
+  #selected = null;
+  #waiting = 0;
+
+  constructor(canvas, { nodes, edges }, { onSelect, onMove }) {
+    this.#canvas = canvas;
+    this.#nodes = nodes = spread(nodes);
+    this.#edges = [...edges].sort((a, b) => Math.abs(b[2]) - Math.abs(a[2]));
+    for (const node of nodes) this.#byWord.set(node.word, node);
+    this.#bySize = [...nodes].sort((a, b) => b.size - a.size);
+    for (const [a, b, weight] of edges) {
+      for (const [from, to] of [[a, b], [b, a]]) {
+        if (!this.#links.has(nodes[from])) this.#links.set(nodes[from], []);
+        this.#links.get(nodes[from]).push([nodes[to], Math.abs(weight)]);
+      }
+    }
+    for (const list of this.#links.values()) list.sort((a, b) => b[1] - a[1]);
+    this.onSelect = onSelect;
+    this.moved = later(() => onMove(this.place), 250);
+    this.observer = new ResizeObserver(() => this.draw());
+    this.observer.observe(canvas);
+    this.gestures = new Gestures(canvas, {
+      pan: (x, y) => this.#pan(x, y),
+      zoom: (factor, x, y) => this.zoom(factor, x, y),
+      hover: (x, y) => this.#hover(x, y),
+      tap: (x, y) => this.onSelect(this.#at(x, y)?.word ?? null),
+      key: (event) => this.#key(event),
+    });
+  }
+
+  close() {
+    this.observer.disconnect();
+    this.gestures.close();
+    this.moved.cancel();
+  }
+
+  /** Middle and zoom: what a link has to know. */
+  get place() {
+    return [...this.#middle, this.#scale];
+  }
+
+  neighbours(node) {
+    return (this.#links.get(node) ?? []).map(([other]) => other);
+  }
+
+  /** Mark a word; without a place to go to, go to the word. */
+  select(word, place) {
+    this.#selected = this.#byWord.get(word) ?? null;
+    if (place) {
+      this.#middle = [place[0], place[1]];
+      this.#scale = Math.min(LIMITS[1], Math.max(LIMITS[0], place[2]));
+    } else if (this.#selected) {
+      this.#middle = [this.#selected.x, this.#selected.y];
+      this.#scale = Math.max(this.#scale, 6);
+    } else {
+      this.#middle = [0, 0];
+      this.#scale = 1;
+    }
+    this.draw();
+    return this.#selected;
+  }
+
+  reset() {
+    this.#middle = [0, 0];
+    this.#scale = 1;
+    this.draw();
+    this.moved();
+  }
+
+  zoom(factor, x = this.#canvas.clientWidth / 2, y = this.#canvas.clientHeight / 2) {
+    const before = this.#toMap(x, y);
+    this.#scale = Math.min(LIMITS[1], Math.max(LIMITS[0], this.#scale * factor));
+    const after = this.#toMap(x, y);
+    this.#middle = [this.#middle[0] + before[0] - after[0], this.#middle[1] + before[1] - after[1]];
+    this.draw();
+    this.moved();
+  }
+
+  /** Draw before the next frame, once, however often asked. */
+  draw() {
+    this.#waiting ||= requestAnimationFrame(() => {
+      this.#waiting = 0;
+      if (this.#canvas.isConnected) this.#paint();
+    });
+  }
+
+  /** Pixels of a unit of the map, across and down. */
+  get #units() {
+    const [width, height] = [this.#canvas.clientWidth, this.#canvas.clientHeight];
+    const least = Math.min(width, height);
+    return [width, height].map((side) => 0.46 * this.#scale * Math.min(side, STRETCH * least));
+  }
+
+  #toMap(x, y) {
+    const [across, down] = this.#units;
+    return [
+      this.#middle[0] + (x - this.#canvas.clientWidth / 2) / across,
+      this.#middle[1] + (y - this.#canvas.clientHeight / 2) / down,
+    ];
+  }
+
+  #pan(x, y) {
+    const [across, down] = this.#units;
+    const inside = (value) => Math.min(1.2, Math.max(-1.2, value));
+    this.#middle = [inside(this.#middle[0] - x / across), inside(this.#middle[1] - y / down)];
+    this.draw();
+    this.moved();
+  }
+
+  #at(x, y) {
+    const [mapX, mapY] = this.#toMap(x, y);
+    const [across, down] = this.#units;
+    let [best, found] = [NEAR ** 2, null];
+    for (const node of this.#nodes) {
+      const distance = (across * (node.x - mapX)) ** 2 + (down * (node.y - mapY)) ** 2;
+      if (distance < best) [best, found] = [distance, node];
+    }
+    return found;
+  }
+
+  #hover(x, y) {
+    const node = x === null ? null : this.#at(x, y);
+    if (node === this.#hovered) return;
+    this.#hovered = node;
+    this.#canvas.style.cursor = node ? "pointer" : "";
+    this.draw();
+  }
+
+  #key(event) {
+    const step = 60;
+    const moves = { ArrowLeft: [step, 0], ArrowRight: [-step, 0], ArrowUp: [0, step], ArrowDown: [0, -step] };
+    if (moves[event.key]) this.#pan(...moves[event.key]);
+    else if (event.key === "+" || event.key === "=") this.zoom(1.4);
+    else if (event.key === "-") this.zoom(1 / 1.4);
+    else if (event.key === "0") this.reset();
+    else if (event.key === "Enter") this.#selectMiddle();
+    else return;
+    event.preventDefault();
+  }
+
+  #selectMiddle() {
+    const [x, y] = this.#middle;
+    const distance = (node) => (node.x - x) ** 2 + (node.y - y) ** 2;
+    const nearest = this.#nodes.reduce((best, node) => (distance(node) < distance(best) ? node : best));
+    this.onSelect(nearest.word);
+  }
+
+  #paint() {
+    const ratio = devicePixelRatio || 1;
+    const [width, height] = [this.#canvas.clientWidth, this.#canvas.clientHeight];
+    this.#canvas.width = Math.round(width * ratio);
+    this.#canvas.height = Math.round(height * ratio);
+    const pen = this.#canvas.getContext("2d");
+    pen.scale(ratio, ratio);
+    const [across, down] = this.#units;
+    const put = ({ x, y }) => [
+      (x - this.#middle[0]) * across + width / 2,
+      (y - this.#middle[1]) * down + height / 2,
+    ];
+    const seen = ([x, y]) => x > -40 && y > -20 && x < width + 40 && y < height + 20;
+    const lit = this.#hovered ?? this.#selected;
+    const near = new Set(lit ? [lit, ...this.neighbours(lit)] : []);
+    this.#paintLinks(pen, put, seen, lit);
+    this.#paintDots(pen, put, seen, near);
+    this.#paintLabels(pen, put, seen, lit, near);
+  }
+
+  #paintLinks(pen, put, seen, lit) {
+    const colours = style();
+    pen.lineWidth = 1;
+    pen.strokeStyle = colours.getPropertyValue("--map-link");
+    // Many lines on top of each other are a dark mass: fewer and fainter ones far away.
+    const shown = this.#edges.slice(0, Math.round(LINKS * this.#scale ** 1.5));
+    pen.globalAlpha = (lit ? 0.3 : 1) * Math.min(0.12, 0.05 + 0.01 * this.#scale);
+    pen.beginPath();
+    for (const [a, b] of shown) {
+      const [from, to] = [put(this.#nodes[a]), put(this.#nodes[b])];
+      if (!seen(from) && !seen(to)) continue;
+      pen.moveTo(...from);
+      pen.lineTo(...to);
+    }
+    pen.stroke();
+    pen.globalAlpha = 1;
+    if (!lit) return;
+    pen.strokeStyle = colours.getPropertyValue("--accent");
+    pen.lineWidth = 1.5;
+    pen.beginPath();
+    for (const other of this.neighbours(lit)) {
+      pen.moveTo(...put(lit));
+      pen.lineTo(...put(other));
+    }
+    pen.stroke();
+  }
+
+  #paintDots(pen, put, seen, near) {
+    const grow = Math.min(2.2, 0.75 + 0.25 * this.#scale);
+    const largest = Math.sqrt(this.#bySize[0]?.size ?? 1);
+    for (const node of this.#nodes) {
+      const at = put(node);
+      if (!seen(at)) continue;
+      pen.globalAlpha = near.size && !near.has(node) ? 0.35 : 0.9;
+      pen.fillStyle = colourOf(node.community);
+      pen.beginPath();
+      pen.arc(...at, grow * (1.3 + (4 * Math.sqrt(node.size)) / largest), 0, 2 * Math.PI);
+      pen.fill();
+    }
+    pen.globalAlpha = 1;
+  }
+
+  /** The largest words first; a label that would lie on another is left out. */
+  #paintLabels(pen, put, seen, lit, near) {
+    const colours = style();
+    const taken = [];
+    const free = (box) => taken.every((o) => box[0] > o[2] || box[2] < o[0] || box[1] > o[3] || box[3] < o[1]);
+    const first = lit ? [lit, ...[...near].filter((node) => node !== lit).slice(0, 24)] : [];
+    pen.textAlign = "center";
+    pen.lineJoin = "round";
+    pen.lineWidth = 3.5;
+    pen.strokeStyle = colours.getPropertyValue("--card");
+    pen.fillStyle = colours.getPropertyValue("--ink");
+    let count = 0;
+    for (const node of [...first, ...this.#bySize]) {
+      if (count >= LABELS) break;
+      const at = put(node);
+      if (!seen(at)) continue;
+      const size = node === lit ? 16 : near.has(node) ? 13.5 : 12;
+      pen.font = `${node === lit ? 700 : 500} ${size}px system-ui, sans-serif`;
+      const half = pen.measureText(node.word).width / 2 + 4;
+      const box = [at[0] - half, at[1] - size - 6, at[0] + half, at[1] + 2];
+      if (!free(box)) continue;
+      taken.push(box);
+      count += 1;
+      pen.globalAlpha = near.size && !near.has(node) ? 0.4 : 1;
+      pen.strokeText(node.word, at[0], at[1] - 7);
+      pen.fillText(node.word, at[0], at[1] - 7);
+    }
+    pen.globalAlpha = 1;
+  }
+}

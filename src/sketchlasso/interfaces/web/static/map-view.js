@@ -1,0 +1,148 @@
+// The map of the whole vocabulary, with a list of its groups for those who do not see it.
+
+import { Refusal, ask } from "./api.js";
+import { byId, countText, element, percentText, walk } from "./dom.js";
+import { MapCanvas, colourOf } from "./map-canvas.js";
+
+const GROUPS = 12;
+const GROUP_WORDS = 8;
+const NEIGHBOURS = 12;
+
+export class MapView {
+  #page;
+  #canvas = null;
+  #data = null;
+  #info = element("div", { class: "map-info", role: "status" });
+
+  constructor(page) {
+    this.#page = page;
+    addEventListener("themechange", () => {
+      if (this.#canvas) this.#groups();
+      this.#canvas?.draw();
+    });
+  }
+
+  leave() {
+    this.#canvas?.close();
+    this.#canvas = null;
+  }
+
+  async show(state) {
+    document.title = "Map \u00b7 Topic explorer";
+    byId("title").textContent = "Map of the vocabulary";
+    if (!this.#canvas) {
+      byId("facts").replaceChildren("Laying out the map\u2026");
+      byId("panels").replaceChildren();
+      try {
+        this.#data ??= await ask("map");
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        this.#missing(error);
+        return;
+      }
+      this.#frame();
+    }
+    this.#select(state);
+  }
+
+  #missing(error) {
+    byId("facts").replaceChildren("\u00a0");
+    const text = error.message.charAt(0).toUpperCase() + error.message.slice(1);
+    byId("panels").replaceChildren(element("section", { class: "card" }, element("p", { class: "empty" }, text)));
+  }
+
+  #frame() {
+    const { nodes, edges, n_words: words, n_edges: links } = this.#data;
+    byId("facts").replaceChildren(
+      element("span", { class: "fact" }, countText(nodes.length, "word")),
+      element("span", { class: "fact" }, countText(edges.length, "link")),
+      ...(edges.length < links ? [element("span", { class: "fact" }, `the strongest ${percentText(edges.length / links)}`)] : []),
+      ...(nodes.length < words ? [element("span", { class: "fact" }, `of ${countText(words, "word")}`)] : []),
+    );
+    const canvas = element("canvas", {
+      tabindex: 0,
+      role: "img",
+      "aria-label": "Map of the words. Arrow keys move it, plus and minus zoom, Enter selects the word in the middle.",
+    });
+    const button = (text, label, act) =>
+      element("button", { type: "button", class: "icon", "aria-label": label, title: label, on: { click: act } }, text);
+    const box = element(
+      "div",
+      { class: "map" },
+      canvas,
+      element(
+        "div",
+        { class: "zoom" },
+        button("+", "Zoom in", () => this.#canvas.zoom(1.6)),
+        button("\u2212", "Zoom out", () => this.#canvas.zoom(1 / 1.6)),
+        button("\u25a1", "The whole map", () => this.#canvas.reset()),
+      ),
+    );
+    const groups = element("section", { class: "card", id: "groups", "aria-label": "Groups" });
+    byId("panels").replaceChildren(element("section", { class: "card flush", "aria-label": "Map" }, box, this.#info), groups);
+    this.#canvas = new MapCanvas(canvas, this.#data, {
+      onSelect: (word) => this.#page.go({ words: word ? [word] : [], at: this.#canvas.place }),
+      onMove: (place) => this.#page.keep({ at: place }),
+    });
+    this.#groups();
+  }
+
+  #select(state) {
+    const word = state.words[0] ?? null;
+    const node = this.#canvas.select(word, state.at);
+    if (!word) {
+      this.#info.replaceChildren(element("p", {}, "Drag to move, scroll or pinch to zoom, click a word to see its links."));
+    } else if (!node) {
+      this.#info.replaceChildren(element("p", {}, `\u201c${word}\u201d is not on the map.`));
+    } else {
+      const near = this.#canvas.neighbours(node).slice(0, NEIGHBOURS);
+      this.#info.replaceChildren(
+        element(
+          "p",
+          {},
+          element("strong", {}, node.word),
+          ` \u00b7 ${countText(node.size, "document")} \u00b7 `,
+          walk(this.#page.href({ view: "image", words: [node.word], at: null }), { class: "open" }, "see its image"),
+        ),
+        this.#chips(near),
+      );
+    }
+  }
+
+  #chips(nodes) {
+    return element(
+      "ul",
+      { class: "chips small" },
+      ...nodes.map(({ word }) =>
+        element("li", {}, walk(this.#page.href({ view: "map", words: [word], at: null }), { class: "chip" }, word)),
+      ),
+    );
+  }
+
+  #groups() {
+    const members = new Map();
+    for (const node of this.#data.nodes) {
+      if (!members.has(node.community)) members.set(node.community, []);
+      members.get(node.community).push(node);
+    }
+    const largest = [...members].sort((a, b) => b[1].length - a[1].length).slice(0, GROUPS);
+    byId("groups").replaceChildren(
+      element("h2", {}, "Groups"),
+      element(
+        "ul",
+        { class: "groups" },
+        ...largest.map(([community, nodes]) => {
+          const swatch = element("span", { class: "swatch", "aria-hidden": "true" });
+          swatch.style.background = colourOf(community);
+          const frequent = [...nodes].sort((a, b) => b.size - a.size).slice(0, GROUP_WORDS);
+          return element(
+            "li",
+            {},
+            element("p", {}, swatch, countText(nodes.length, "word")),
+            this.#chips(frequent),
+          );
+        }),
+      ),
+    );
+  }
+}

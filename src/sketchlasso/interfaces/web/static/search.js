@@ -1,0 +1,132 @@
+// A text field that completes words: the ARIA combobox with a list.
+
+import { Last, isAbort } from "./api.js";
+import { countText, element, later } from "./dom.js";
+
+const OFFERED = 8;
+const PATIENCE = 60;
+
+export class Combobox {
+  #input;
+  #list;
+  #last = new Last();
+  #options = [];
+  #active = -1;
+  #phrases = false;
+
+  constructor(input, list, onChoose) {
+    this.#input = input;
+    this.#list = list;
+    this.onChoose = onChoose;
+    this.offer = later(() => this.#offer(), PATIENCE);
+    input.addEventListener("input", () => this.offer());
+    input.addEventListener("keydown", (event) => this.#key(event));
+    input.addEventListener("blur", () => this.close());
+    // The field must not lose the focus before the click arrives.
+    list.addEventListener("pointerdown", (event) => event.preventDefault());
+    list.addEventListener("click", (event) => {
+      const option = event.target.closest("[role=option]");
+      if (option) this.#choose(Number(option.dataset.number));
+    });
+  }
+
+  set phrases(value) {
+    this.#phrases = value;
+  }
+
+  get words() {
+    return [...new Set(this.#pieces().map((word) => word.trim()).filter(Boolean))];
+  }
+
+  set words(words) {
+    const text = words.join(", ");
+    if (document.activeElement !== this.#input || !this.isOpen) this.#input.value = text;
+  }
+
+  get isOpen() {
+    return !this.#list.hidden;
+  }
+
+  close() {
+    this.offer.cancel();
+    this.#last.stop();
+    this.#list.hidden = true;
+    this.#input.setAttribute("aria-expanded", "false");
+    this.#mark(-1);
+  }
+
+  #pieces() {
+    return this.#input.value.split(this.#phrases ? "," : /[,\s]+/);
+  }
+
+  async #offer() {
+    const prefix = this.#pieces().at(-1).trim();
+    if (!prefix || prefix.length > 64) {
+      this.close();
+      return;
+    }
+    try {
+      const { words } = await this.#last.ask("words", [["prefix", prefix], ["count", OFFERED]]);
+      if (document.activeElement === this.#input) this.#show(words, prefix);
+    } catch (error) {
+      if (!isAbort(error)) this.close();
+    }
+  }
+
+  #show(words, prefix) {
+    this.#options = words.map(({ word }) => word);
+    this.#list.replaceChildren(
+      ...words.map(({ word, documents }, number) => {
+        const same = word.toLowerCase().startsWith(prefix.toLowerCase()) ? prefix.length : 0;
+        return element(
+          "li",
+          { role: "option", id: `${this.#list.id}-${number}`, "data-number": number, "aria-selected": "false" },
+          element("span", {}, element("b", {}, word.slice(0, same)), word.slice(same)),
+          element("small", {}, countText(documents, "document")),
+        );
+      }),
+    );
+    this.#list.hidden = !words.length;
+    this.#input.setAttribute("aria-expanded", String(words.length > 0));
+    this.#mark(-1);
+  }
+
+  #key(event) {
+    if (event.isComposing) return;
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step) {
+      event.preventDefault();
+      if (!this.isOpen) {
+        this.#offer();
+        return;
+      }
+      const places = this.#options.length + 1; // the field itself is a place, too
+      this.#mark(((this.#active + 1 + step + places) % places) - 1);
+    } else if (event.key === "Enter" && this.isOpen && this.#active >= 0) {
+      event.preventDefault();
+      this.#choose(this.#active);
+    } else if (event.key === "Escape") {
+      event.preventDefault();
+      if (this.isOpen) this.close();
+      else this.#input.value = "";
+    }
+  }
+
+  #mark(place) {
+    this.#active = place;
+    for (const [number, option] of [...this.#list.children].entries()) {
+      option.setAttribute("aria-selected", String(number === place));
+      if (number === place) option.scrollIntoView({ block: "nearest" });
+    }
+    if (place < 0) this.#input.removeAttribute("aria-activedescendant");
+    else this.#input.setAttribute("aria-activedescendant", `${this.#list.id}-${place}`);
+  }
+
+  #choose(number) {
+    const before = this.#pieces().slice(0, -1).map((word) => word.trim()).filter(Boolean);
+    const words = [...new Set([...before, this.#options[number]])];
+    this.close();
+    this.#input.value = words.join(", ");
+    this.onChoose(words);
+  }
+}

@@ -1,0 +1,358 @@
+"""The robust problem of a few rows, known by their Gram matrix, and the search for a size.
+
+With rows A (p, k) of R the instance  minimise rho(w) + radius ||w|| + sum_j t_j |w_j|,
+rho(w)^2 = ||c - A'w||^2 + s^2, is known to these loops by G = AA', b = Ac and ||c||^2 + s^2. Both
+norms are smallest values of quadratics,
+
+    rho = min over x of (rho^2 / x + x) / 2,      ||w|| = min over v of (||w||^2 / v + v) / 2
+
+so that one coefficient, at the present x = rho and v = ||w||, is best at
+
+    w_j = soft(q_j + G_jj w_j, t_j rho) / (G_jj + radius rho / ||w||),    q = b - G w
+
+Such sweeps find the support. On it the objective is smooth, and Newton's method, of the size of
+the support and not of the sketch, leaves nothing to do. A few microseconds a penalty make it
+possible to walk down the penalties until as many coefficients are non-zero as asked.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from sketchlasso.kernels.coordinate import best_coefficient, subtract_multiple
+from sketchlasso.kernels.dense import FAST, cholesky_in_place, cholesky_solve, dot
+from sketchlasso.kernels.shrink import shrink
+from sketchlasso.kernels.working_set import gather
+
+SWEEPS = 4
+NEWTON_STEPS = 40
+HALVINGS = 4
+RIDGE = 1e-13
+# Below this share of its start rho^2 has lost its digits to cancellation.
+LOST_DIGITS = 1e-11
+# Walking down: ratio of two penalties, and how close to the next entry the search ends.
+STEP_DOWN = 0.85
+CLOSE = 0.99
+# Coefficients that enter within this ratio of penalties enter together.
+TOGETHER = 0.99999
+# No coefficient down to this share of the largest penalty, and too many there.
+ALL_AT_ONCE = 0.98
+# Penalties of the search below this share of the largest belong to another size of problem.
+SMALLEST_SHARE = 1e-4
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def objective(square: Any, w: Any, thresholds: Any, radius: Any) -> Any:
+    """Rho + radius ||w|| + sum_j t_j |w_j|."""
+    l1 = 0.0
+    for j in range(w.shape[0]):
+        if w[j] != 0.0:
+            l1 += thresholds[j] * abs(w[j])
+    return np.sqrt(square) + radius * np.sqrt(dot(w, w)) + l1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def leave_zero(G: Any, b: Any, total: Any, thresholds: Any, radius: Any, sign: Any, w: Any) -> Any:
+    """Best w along the direction in which the objective falls from w = 0, and its rho^2.
+
+    w stays zero, the optimum, where ||S(b / rho)|| <= radius. `total` is ||c||^2 + s^2.
+    """
+    p = w.shape[0]
+    start = np.sqrt(total)
+    square, l1, inner = 0.0, 0.0, 0.0
+    for j in range(p):
+        w[j] = shrink(b[j] / start, thresholds[j], sign)
+        if w[j] != 0.0:
+            square += w[j] * w[j]
+            l1 += thresholds[j] * abs(w[j])
+            inner += b[j] * w[j]
+    if np.sqrt(square) <= radius * (1.0 + 1e-12):
+        w[:] = 0.0
+        return total
+    norm = 0.0
+    for i in range(p):
+        if w[i] != 0.0:
+            norm += w[i] * dot(G[i], w)
+    step = best_coefficient(total, inner, norm, radius * np.sqrt(square) + l1, True)
+    for j in range(p):
+        w[j] *= step
+    return max(total - 2.0 * step * inner + step * step * norm, 0.0)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def sweep(G: Any, q: Any, w: Any, thresholds: Any, radius: Any, nonneg: Any, square: Any) -> Any:
+    """Improve every coefficient once; q and w change in place. Returns rho^2."""
+    p = w.shape[0]
+    length = dot(w, w)
+    for j in range(p):
+        rho = np.sqrt(square)
+        if w[j] == 0.0 and (q[j] if nonneg else abs(q[j])) <= thresholds[j] * rho:
+            continue
+        norm = G[j, j]
+        ridge = radius * rho / np.sqrt(length) if length > 0.0 else 0.0
+        new = shrink(q[j] + norm * w[j], thresholds[j] * rho, nonneg) / (norm + ridge)
+        moved = new - w[j]
+        if moved != 0.0:
+            square = max(square - 2.0 * moved * q[j] + moved * moved * norm, 0.0)
+            length = max(length + moved * (new + w[j]), 0.0)
+            subtract_multiple(q, G[j], moved, p)
+            w[j] = new
+    return square
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def newton_step(
+    G: Any, q: Any, w: Any, thresholds: Any, radius: Any, square: Any, active: Any, work: Any
+) -> Any:
+    """Write the Newton step of the active coefficients into work[2]; returns the slope along it.
+
+    H = G / rho - q q' / rho^3 + radius (I / v - w w' / v^3),   v = ||w||
+    """
+    a = active.shape[0]
+    rho, v = np.sqrt(square), np.sqrt(dot(w, w))
+    H, slope, d = work[0][:a, :a], work[1][:a], work[2][:a]
+    trace = 0.0
+    for i in range(a):
+        m = active[i]
+        slope[i] = q[m] / rho - radius * w[m] / v - np.sign(w[m]) * thresholds[m]
+        for h in range(i + 1):
+            j = active[h]
+            H[i, h] = G[m, j] / rho - q[m] * q[j] / (rho * square)
+            H[i, h] -= radius * w[m] * w[j] / (v * v * v)
+        H[i, i] += radius / v
+        trace += H[i, i]
+    for i in range(a):
+        H[i, i] += RIDGE * trace / a
+    cholesky_in_place(H)
+    cholesky_solve(H, slope, d)
+    return dot(slope, d)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def newton_move(
+    G: Any, q: Any, w: Any, thresholds: Any, radius: Any, square: Any, active: Any, work: Any
+) -> Any:
+    """Take the step as far as it descends; a coefficient that changes sign stops at zero.
+
+    Returns rho^2, whether it moved, and whether all kept their sign.
+    """
+    before = objective(square, w, thresholds, radius)
+    step, trial, seen, t = work[2], work[3], work[4], 1.0
+    for _ in range(HALVINGS):
+        trial[: w.shape[0]] = w
+        seen[: w.shape[0]] = q
+        whole, after = True, square
+        for i in range(active.shape[0]):
+            j = active[i]
+            new = w[j] + t * step[i]
+            if new * w[j] <= 0.0:
+                new, whole = 0.0, False
+            moved = new - w[j]
+            after = after - 2.0 * moved * seen[j] + moved * moved * G[j, j]
+            subtract_multiple(seen, G[j], moved, w.shape[0])
+            trial[j] = new
+        after = max(after, 0.0)
+        if objective(after, trial[: w.shape[0]], thresholds, radius) < before:
+            w[:] = trial[: w.shape[0]]
+            q[:] = seen[: w.shape[0]]
+            return after, True, whole
+        t *= 0.5
+    return square, False, False
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def violation(q: Any, w: Any, thresholds: Any, radius: Any, nonneg: Any, square: Any) -> Any:
+    """Largest break of the optimality conditions, relative to the threshold it breaks."""
+    rho, v = np.sqrt(square), np.sqrt(dot(w, w))
+    worst = 0.0
+    for j in range(w.shape[0]):
+        slope = q[j] / rho
+        if w[j] != 0.0:
+            miss = abs(slope - radius * w[j] / v - np.sign(w[j]) * thresholds[j])
+        else:
+            miss = max((slope if nonneg else abs(slope)) - thresholds[j], 0.0)
+        if miss > 0.0:
+            worst = max(worst, miss / thresholds[j])
+    return worst
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def solve_on_gram(
+    G: Any,
+    b: Any,
+    total: Any,
+    thresholds: Any,
+    radius: Any,
+    nonneg: Any,
+    tol: Any,
+    q: Any,
+    w: Any,
+    square: Any,
+    work: Any,
+) -> Any:
+    """Solve the problem of these rows; q = b - G w and w (p,) change in place.
+
+    `total` is ||c||^2 + s^2 and `square` rho^2 at w; a w of zero is first left along the steepest
+    direction. Ends when no optimality condition is broken by more than `tol` of its threshold.
+    Returns rho^2, or NaN where the residual vanishes, which is not for these loops.
+    """
+    p = w.shape[0]
+    active = np.empty(p, dtype=np.intp)
+    if not (w != 0.0).any():
+        square = leave_zero(G, b, total, thresholds, radius, nonneg, w)
+        q[:] = b
+        for j in range(p):
+            if w[j] != 0.0:
+                subtract_multiple(q, G[j], w[j], p)
+        if not (w != 0.0).any():
+            return square
+    for _ in range(NEWTON_STEPS):
+        for _ in range(SWEEPS):
+            square = sweep(G, q, w, thresholds, radius, nonneg, square)
+        for _ in range(SWEEPS):
+            if not square > LOST_DIGITS * total:
+                return np.nan
+            count = 0
+            for j in range(p):
+                if w[j] != 0.0:
+                    active[count] = j
+                    count += 1
+            if count == 0:
+                return square
+            slope = newton_step(G, q, w, thresholds, radius, square, active[:count], work)
+            square, moved, whole = newton_move(
+                G, q, w, thresholds, radius, square, active[:count], work
+            )
+            if not moved or (whole and slope <= tol * tol * np.sqrt(square)):
+                break
+        if violation(q, w, thresholds, radius, nonneg, square) <= tol:
+            break
+    return square
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def count_nonzero(w: Any) -> Any:
+    """Coefficients that are not zero."""
+    count = 0
+    for j in range(w.shape[0]):
+        count += w[j] != 0.0
+    return count
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def search_size(
+    A: Any,
+    c: Any,
+    s: Any,
+    factor: Any,
+    largest: Any,
+    radius: Any,
+    nonneg: Any,
+    size: Any,
+    tol: Any,
+    w: Any,
+) -> Any:
+    """Walk down from the penalty `largest` to the last one with at most `size` non-zeros.
+
+    A (p, k) are the rows, w (p,) receives the coefficients. The penalty is within one part in a
+    hundred of the one at which another coefficient enters. Where several enter at once and
+    step over the size, it is the next one, which has more non-zeros, and w is a point to start
+    from. Returns the penalty, NaN where the residual vanishes, and how many coefficients of its
+    solution are not zero.
+    """
+    p = A.shape[0]
+    G = np.dot(A, A.T)
+    b = np.dot(A, c)
+    total = dot(c, c) + s * s
+    work = np.empty((p, p)), np.empty(p), np.empty(p), np.empty(p), np.empty(p)
+    here, q = np.zeros(p), b.copy()
+    low, high, beyond, found = 0.0, largest, 0, 0
+    w[:] = 0.0
+    best_q, square, best_square = b.copy(), total, total
+    alpha = largest
+    while True:
+        alpha = np.sqrt(low * high) if low > 0.0 else alpha * STEP_DOWN
+        if alpha < SMALLEST_SHARE * largest:
+            return high, found
+        square = solve_on_gram(
+            G, b, total, alpha * factor, radius, nonneg, tol, q, here, square, work
+        )
+        count = count_nonzero(here)
+        if not np.isfinite(square):
+            return np.nan, 0
+        if count > size:
+            low, beyond = alpha, count
+            here[:], q[:], square = w, best_q, best_square
+        else:
+            high, found = alpha, count
+            w[:], best_q[:], best_square = here, q, square
+        if found == size and low > CLOSE * high:
+            return high, found
+        if low > TOGETHER * high:
+            return low, beyond
+        if found == 0 and low > ALL_AT_ONCE * largest:
+            # More than asked enter together: a penalty where they have weight.
+            return STEP_DOWN * largest, beyond
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def strongest_rows(
+    correlation: Any, factor: Any, nonneg: Any, floor: Any, known: Any, count: Any
+) -> Any:
+    """The `known` rows and up to `count` others of largest |correlation| / f, beyond `floor`.
+
+    Sorted. Excluded rows (f = inf) never come in.
+    """
+    n = correlation.shape[0]
+    strength = np.full(n, -1.0)
+    candidates = 0
+    for j in range(n):
+        x = float(correlation[j])
+        level = (x if nonneg else abs(x)) / factor[j]
+        if level > floor:
+            strength[j] = level
+            candidates += 1
+    for j in known:
+        candidates -= strength[j] >= 0.0
+        strength[j] = -1.0
+    if candidates > count:
+        cut = np.partition(strength, n - count)[n - count]
+        for j in range(n):
+            if strength[j] < cut:
+                strength[j] = -1.0
+    for j in known:
+        strength[j] = np.inf
+    return np.flatnonzero(strength >= 0.0)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def search_instance(
+    P: Any,
+    root: Any,
+    rows: Any,
+    c: Any,
+    s: Any,
+    factor: Any,
+    largest: Any,
+    radius: Any,
+    nonneg: Any,
+    size: Any,
+    tol: Any,
+    u: Any,
+) -> Any:
+    """Search on the rows P[rows] of one instance; u (k,) receives the dual point found.
+
+    Returns the penalty, the count of its non-zeros and the coefficients (p,).
+    """
+    A = np.empty((rows.shape[0], P.shape[1]))
+    gather(P, rows, A)
+    if root.shape[0] > 0:
+        A = np.dot(A, root)
+    w = np.empty(rows.shape[0])
+    alpha, count = search_size(A, c, s, factor[rows], largest, radius, nonneg, size, tol, w)
+    rest = c - np.dot(w, A)
+    u[:] = rest / np.sqrt(dot(rest, rest) + s * s)
+    return alpha, count, w

@@ -1,0 +1,170 @@
+"""For every instance the penalty that leaves as many coefficients as asked, and its solution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.kernels.support import search_instance, strongest_rows
+from sketchlasso.linalg.rows import stack_rows
+from sketchlasso.linalg.threads import map_rows, single_blas_thread
+from sketchlasso.problem.batch import Batch
+from sketchlasso.problem.dual import correlate
+from sketchlasso.problem.penalty_max import largest_penalties, null_model
+from sketchlasso.solve.algorithms.protocol import Iterates
+from sketchlasso.solve.driver import chunks_of, solve
+from sketchlasso.solve.settings import Settings
+from sketchlasso.solve.solution import Solution
+from sketchlasso.types import FloatArray, IntArray, RealArray
+
+__all__ = ["Sized", "solve_for_size"]
+
+# Rows an instance starts with, and how many may join in a round of the search.
+FEWEST_ROWS = 96
+ROWS_PER_COEFFICIENT = 8
+SEARCH_ROUNDS = 8
+# The search breaks no optimality condition by more than this share of the penalty.
+SEARCH_TOL = 1e-8
+# A row outside enters when it exceeds its threshold by more than this share.
+ENTRY = 1e-7
+# Penalty, as a share of the largest, where the search met an exact fit.
+SHARE_OF_INTERPOLATION = 0.1
+NO_ROOT = np.empty((0, 0))
+NO_ROWS = np.empty(0, dtype=np.intp)
+
+
+@dataclass(frozen=True, eq=False)
+class Sized:
+    """Penalties found for a size, and what they lead to.
+
+    Attributes
+    ----------
+    alpha : ndarray of shape (B,)
+        Zero where the radius leaves no penalty a non-zero coefficient.
+    solution : Solution
+        Of the instances at these penalties, with its certificates. More coefficients than asked
+        are non-zero where several enter at one penalty.
+    """
+
+    alpha: FloatArray
+    solution: Solution
+
+
+def solve_for_size(batch: Batch, size: int, settings: Settings | None = None) -> Sized:
+    """Search every instance's penalty for `size` non-zeros, and solve it there.
+
+    The search walks down the penalties of a working set of rows, warm from one to the next, and
+    is repeated where a row outside would enter. The solution is then certified on all rows.
+
+    Parameters
+    ----------
+    batch : Batch
+        With the square-root loss and no unpenalised feature; its `alpha` plays no role.
+    size : int
+        Coefficients wanted, at least 1.
+    settings : Settings, optional
+
+    Returns
+    -------
+    Sized
+    """
+    settings = settings or Settings()
+    if size < 1:
+        raise InvalidInputError(f"size={size} must be at least 1")
+    if batch.loss != "sqrt" or (batch.penalty_factor == 0).any():
+        raise InvalidInputError(
+            "a search for a size needs the square-root loss and positive penalty factors"
+        )
+    searches = [
+        _Search(batch.take(chunk), size, settings)
+        for chunk in chunks_of(batch, settings, batch.n_instances)
+    ]
+    with single_blas_thread():
+        for search in searches:
+            search.run()
+    alpha = np.concatenate([search.alpha for search in searches])
+    warm = Iterates(
+        stack_rows([piece for search in searches for piece in search.pieces], batch.n_features),
+        np.concatenate([search.dual for search in searches]),
+        np.zeros(batch.n_instances, dtype=np.intp),
+    )
+    # Where nothing can enter any penalty will do: w = 0 is optimal.
+    penalised = replace(batch, alpha=np.where(alpha > 0, alpha, 1.0))
+    return Sized(alpha, solve(penalised, "newton", settings, warm))
+
+
+class _Search:
+    """The search of as many instances as the memory budget allows.
+
+    Attributes
+    ----------
+    alpha : ndarray of shape (b,)
+    pieces : list of (indices, values)
+        Non-zero coefficients of each instance.
+    dual : ndarray of shape (b, k)
+    """
+
+    def __init__(self, batch: Batch, size: int, settings: Settings) -> None:
+        count = batch.n_instances
+        self.batch, self.size, self.settings = batch, size, settings
+        self.alpha = np.zeros(count)
+        self.dual = null_model(batch).dual
+        self.pieces: list[tuple[IntArray, FloatArray]] = [(NO_ROWS, np.empty(0))] * count
+        self._rows = [NO_ROWS] * count
+        self._more = max(FEWEST_ROWS, ROWS_PER_COEFFICIENT * size)
+
+    def run(self) -> None:
+        """Rounds of search on working rows, until no row outside would enter."""
+        threads = self.settings.n_threads
+        correlation = correlate(self.batch, self.dual, n_threads=threads)
+        largest = largest_penalties(self.batch, correlation, threads)
+        open_ = np.flatnonzero(largest > 0)
+        correlation = correlation[open_]
+        for _ in range(SEARCH_ROUNDS):
+            exact = self._round(open_, correlation, largest)
+            open_ = open_[np.flatnonzero(exact)]
+            if len(open_) == 0:
+                return
+            correlation = correlate(self.batch.take(open_), self.dual[open_], n_threads=threads)
+
+    def _round(self, numbers: IntArray, correlation: RealArray, largest: FloatArray) -> list[bool]:
+        def improve(row: int) -> bool:
+            number = int(numbers[row])
+            return self._improve(number, correlation[row], float(largest[number]))
+
+        return map_rows(improve, len(numbers), self.settings.n_threads)
+
+    def _improve(self, number: int, correlation: RealArray, largest: float) -> bool:
+        """Search again with the rows that would enter; False where there are none, or no more."""
+        batch, known = self.batch, self._rows[number]
+        factor = batch.factor_row(number)
+        floor = self.alpha[number] * (1.0 + ENTRY)
+        rows = strongest_rows(correlation, factor, batch.nonnegative, floor, known, self._more)
+        if len(rows) == len(known):
+            return False
+        root = batch.root(number)
+        alpha, count, w = search_instance(
+            batch.P,
+            NO_ROOT if root is None else root,
+            rows,
+            batch.c[number],
+            batch.s[number],
+            factor,
+            largest,
+            batch.radius[number],
+            batch.nonnegative,
+            self.size,
+            SEARCH_TOL,
+            self.dual[number],
+        )
+        if not np.isfinite(alpha):
+            # The residual vanishes: the driver's solver is made for that, from the null model.
+            self.alpha[number] = SHARE_OF_INTERPOLATION * largest
+            self.dual[number] = null_model(batch.take(slice(number, number + 1))).dual[0]
+            return False
+        active = np.flatnonzero(w)
+        self._rows[number], self.alpha[number] = rows, alpha
+        self.pieces[number] = rows[active], w[active]
+        return bool(count <= self.size)

@@ -1,0 +1,28 @@
+"""Topics: corpora of documents, images of words, graphs of images."""
+
+from sketchlasso.topics.corpus import Corpus
+from sketchlasso.topics.embedded import embedded_corpus
+from sketchlasso.topics.everything import WordImages, load_images
+from sketchlasso.topics.graph import WordGraph, word_graph
+from sketchlasso.topics.image import ComparedImages, DocumentMatch, TopicImage
+from sketchlasso.topics.imager import TopicImager, compare_images
+from sketchlasso.topics.matrices import corpus_from_matrix
+from sketchlasso.topics.reading import read_corpus
+from sketchlasso.topics.store import load_topics
+
+__all__ = [
+    "ComparedImages",
+    "Corpus",
+    "DocumentMatch",
+    "TopicImage",
+    "TopicImager",
+    "WordGraph",
+    "WordImages",
+    "compare_images",
+    "corpus_from_matrix",
+    "embedded_corpus",
+    "load_images",
+    "load_topics",
+    "read_corpus",
+    "word_graph",
+]

@@ -1,0 +1,140 @@
+"""From queries to solved problems: radius, penalty, solution, in batches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.problem.batch import Batch
+from sketchlasso.results import RadiusPolicy
+from sketchlasso.sketch import Sketch
+from sketchlasso.solve import Settings, solve, solve_for_size
+from sketchlasso.topics.queries import Queries, WordColumns, automatic_radius
+from sketchlasso.types import FloatArray
+
+__all__ = ["AUTOMATIC", "Answers", "Question", "answer"]
+
+AUTOMATIC = "auto"
+# Rounds of the search for the radius that equals the error realised at the solution.
+REALISED_ROUNDS = 5
+# Share of the way, in its logarithm, that the radius goes in a round: the error falls as it grows.
+REALISED_STEP = 0.7
+
+
+@dataclass(frozen=True)
+class Question:
+    """How to answer: what is the same for all queries of a call.
+
+    Attributes
+    ----------
+    n_words : int
+    alpha : float or None
+        Penalty; None searches the one that leaves `n_words`.
+    radius : "auto" or RadiusPolicy
+    positive : bool
+    """
+
+    n_words: int
+    alpha: float | None
+    radius: str | RadiusPolicy
+    positive: bool
+
+    @classmethod
+    def checked(cls, n_words: Any, alpha: Any, radius: Any, positive: Any) -> Question:
+        """Validate what the user asked for."""
+        if not isinstance(n_words, int | np.integer) or isinstance(n_words, bool) or n_words < 1:
+            raise InvalidInputError(f"n_words={n_words!r} must be a whole number of at least 1.")
+        if alpha is not None and not (isinstance(alpha, int | float) and 0 < alpha < np.inf):
+            raise InvalidInputError(
+                f"alpha={alpha!r} must be a positive number, or None to have it searched."
+            )
+        rule = AUTOMATIC if radius == AUTOMATIC else RadiusPolicy.parse(radius)
+        return cls(int(n_words), None if alpha is None else float(alpha), rule, bool(positive))
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Solutions of a batch of queries.
+
+    Attributes
+    ----------
+    coef : csr_array of shape (B, words)
+    alpha, radius, gap : ndarray of shape (B,)
+    """
+
+    coef: sparse.csr_array[Any, tuple[int, int]]
+    alpha: FloatArray
+    radius: FloatArray
+    gap: FloatArray
+
+
+def answer(
+    queries: Queries,
+    question: Question,
+    sketch: Sketch,
+    columns: WordColumns,
+    settings: Settings,
+) -> Answers:
+    """Solve every query at the radius and penalty that the question asks for."""
+    batch = queries.batch(sketch, columns, question.positive)
+    automatic = automatic_radius(batch, question.n_words, settings.n_threads)
+    rule = question.radius
+    if isinstance(rule, RadiusPolicy) and rule.kind == "realised":
+        return _realised(batch, question, rule.factor, automatic, columns, settings)
+    return _solve(batch, question, _radius(rule, sketch, automatic), settings)
+
+
+def _radius(rule: str | RadiusPolicy, sketch: Sketch, automatic: FloatArray) -> FloatArray:
+    if not isinstance(rule, RadiusPolicy):
+        return automatic
+    level = rule.factor * (sketch.radius if rule.kind == "spectral" else 1.0)
+    return np.full(len(automatic), level)
+
+
+def _solve(batch: Batch, question: Question, radius: FloatArray, settings: Settings) -> Answers:
+    posed = replace(batch, radius=radius)
+    if question.alpha is None:
+        sized = solve_for_size(posed, min(question.n_words, batch.n_features), settings)
+        alpha, solution = sized.alpha, sized.solution
+    else:
+        alpha = np.full(batch.n_instances, question.alpha)
+        solution = solve(replace(posed, alpha=alpha), "newton", settings)
+    return Answers(solution.coef, alpha, radius, solution.relative_gap)
+
+
+def _realised(
+    batch: Batch,
+    question: Question,
+    factor: float,
+    radius: FloatArray,
+    columns: WordColumns,
+    settings: Settings,
+) -> Answers:
+    """Move the radius towards factor ||(A - QP')w|| / ||w|| at the solution that it leads to."""
+    answers = _solve(batch, question, radius, settings)
+    for _ in range(REALISED_ROUNDS):
+        error = factor * _realised_error(batch, answers, columns)
+        known = np.isfinite(error) & (error > 0) & (radius > 0)
+        change = np.where(known, error, 1.0) / np.where(known, radius, 1.0)
+        radius = radius * np.where(known, change**REALISED_STEP, 0.5)
+        answers = _solve(batch, question, radius, settings)
+    return answers
+
+
+def _realised_error(batch: Batch, answers: Answers, columns: WordColumns) -> FloatArray:
+    """||(A - QP')w|| / ||w|| (B,); the sketch is a projection, so squares subtract."""
+    errors = np.full(batch.n_instances, np.nan)
+    sketched = np.asarray(answers.coef @ batch.P, dtype=np.float64)
+    for row in range(batch.n_instances):
+        part = slice(answers.coef.indptr[row], answers.coef.indptr[row + 1])
+        values = answers.coef.data[part]
+        length = float(values @ values)
+        if length > 0:
+            real = columns.combine(answers.coef.indices[part].astype(np.intp), values)
+            missed = max(float(real @ real) - float(sketched[row] @ sketched[row]), 0.0)
+            errors[row] = np.sqrt(missed / length)
+    return errors

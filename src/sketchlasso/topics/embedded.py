@@ -1,0 +1,250 @@
+"""A corpus that every machine has: the docstrings of the installed scientific packages."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import json
+import os
+import platform
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+from sketchlasso.errors import StoredFileError
+from sketchlasso.storage import Content, cache_folder, read_container, write_container
+from sketchlasso.topics.corpus import Corpus, CountMatrix, stop_list
+from sketchlasso.topics.docstrings import (
+    compiled_docstrings,
+    package_docstrings,
+    standard_library_docstrings,
+)
+from sketchlasso.topics.packing import pack_corpus, unpack_corpus
+from sketchlasso.topics.prose import prose, without_repeated
+from sketchlasso.topics.tokens import LONGER_TOKEN, count_words
+
+__all__ = ["embedded_corpus"]
+
+# Changes whenever the same installation would give another corpus: caches are then made anew.
+RECIPE = 2
+CONTENT = Content("corpus", "embedded_corpus", "embedded_corpus")
+
+# Import name and name of the distribution; those that are not installed are passed over.
+PACKAGES = {
+    "numpy": "numpy",
+    "scipy": "scipy",
+    "sklearn": "scikit-learn",
+    "pandas": "pandas",
+    "matplotlib": "matplotlib",
+}
+# Modules of the required packages, and of Python, whose docstrings are in compiled code.
+COMPILED = (
+    "numpy",
+    "numpy.linalg",
+    "numpy.fft",
+    "numpy.random",
+    "numpy.ma",
+    "numpy.polynomial",
+    "scipy.special",
+    "builtins",
+    "math",
+    "itertools",
+)
+# Shorter texts say what something is called and little more.
+LEAST_WORDS = 12
+LEAST_DOCUMENTS = 8
+# Sentences in more documents than this were pasted.
+MOST_REPEATED = 5
+# A plural is counted with its singular where that is at least this share as frequent: of the
+# package pandas there is no singular, whatever some docstring says of an animal.
+LEAST_SINGULAR = 0.05
+SHOWN = 1200
+
+# Words of documentation as such, whatever it is about; of plurals the singular is enough, and
+# adverbs, which tell how and not what, are known by their ending.
+ADVERB = re.compile(r"(?!anomaly|assembly|family|multiply|supply)\w{4,}ly")
+BOILERPLATE = """
+able accept accepted according actual add added addition additional aim aka alias aliases allow
+allowed already alternatively analogous api appear applied apply applying appropriate arbitrary
+arg argument aside aspect associated assume assumed assuming attempt attempted attribute
+automatically available avoid away bad based basic basically beginning behave behavior behaviour
+belong better bool boolean brief calculate calculated call callable called caller calling careful
+case cause caution certain change changed check checked choose choosing chosen circumstances class
+clear col come coming commonly compatibility compatible compute computed consider consideration
+considered considering consist consisting construct constructed constructing contain contained
+containing convenience convenient convention conventional convert converted converting correct
+correspond corresponding couple create created creating current currently deal def default
+defaulting define defined defining depend dependent depending deprecated describe described
+describing desired detail determine determined dict did differ different directly discussed
+discussion doc docstring documentation does doing downstream dtype earlier easier easy effect
+encountered ensure entire equal equally equivalent especially essentially exact exactly example
+exception exist existing expect expected explicitly extra fact fairly false final fine float
+follow following form formed func function furthermore future general generally generic getting
+give given giving glossary goes going good guess guide hand handle handled handling happen having
+help helpful hold holding idea ideally ignored illustrate implement implementation implemented
+implementing implied imply include included including indicate indicated indicating information
+input instance instantiate instantiated instantiating instead int intended interested interesting
+internal internally introduced involve involved involving issue just keeping kept keyword kind
+know known kwarg kwd kwdoc later lead leading leave leaving let like little long look looked
+looking lot main make making manner matter meaning meaningful meant mention mentioned method misc
+modified modify module namely ndarray necessary need needed new newly non note noted notice num
+obj object obtain obtained obtaining occur occurred occurrence older opposed option optional
+optionally original output overall override overwrite overwritten package param parameter
+particular pass passed passing people perform performed performing place placed plus possible
+practice prefer preferred present previous previously probable produce produced producing proper
+provide provided providing purpose putting question quick quite raise raised raising reader really
+reason reasonable received recommend recommended refer reference referenced referred regarded
+regarding regardless related relevant rely relying remain remaining removed represent representing
+require required requirement requiring resp respect respective respectively responsible result
+resulting return returned returning said say section see seeing seen self sense serve set setting
+shall showing shown similar simple simpler simplest simply single situation slightly soon specific
+specified specify specifying str sub subclass subclassed subclassing succeed sufficient suggest
+suggested suitable suited supplied supply support supported supporting suppose supposed sure take
+taken taking talk tell tend thanks thing think thought treat treated treating tried trivial true
+try trying tuple turn turned twice typ type typeerror typical typically unchanged underlying
+understand understood unexpected unless unlike unused unwanted usable usage use used useful user
+using usual usually utility valid value valueerror various verbosity versa version versus vice
+want wanted way whether whichever wise wish work works worth wrapper wrong xxx yes yield yielding
+"""
+
+
+def embedded_corpus(*, cache: str | os.PathLike[str] | None = None) -> Corpus:
+    """Return the docstrings of NumPy, SciPy, scikit-learn and Python itself as a corpus.
+
+    pandas and Matplotlib are in it where they are installed. A document is the docstring of a
+    public module, function, class or method, its title the name of that (``numpy.fft.fft``).
+    Source files are parsed and not run. Markup, code, types, references and the words of
+    documentation as such ("parameters", "returns", "default") are taken out, and regular plurals
+    are counted with their singular, so that what is left is English about the subject.
+
+    The same installation always gives the same corpus. It takes some seconds to make, and is kept
+    in a cache for as long as the versions of the packages stay the same.
+
+    Parameters
+    ----------
+    cache : path-like, optional
+        Folder of the cache; by default the operating system's place for caches. One that cannot
+        be written is done without.
+
+    Returns
+    -------
+    Corpus
+        About 10,000 documents, pruned; texts are the docstrings' beginnings.
+
+    Examples
+    --------
+    >>> import sketchlasso as sl
+    >>> corpus = sl.embedded_corpus()
+    >>> "fourier" in corpus.words
+    True
+    """
+    versions = _versions()
+    folder = cache_folder() if cache is None else Path(cache)
+    if folder is None:
+        return _made(versions)
+    key = hashlib.sha256(json.dumps([RECIPE, versions]).encode()).hexdigest()[:16]
+    path = folder / f"docstrings-{key}.corpus"
+    with suppress(StoredFileError):
+        return unpack_corpus(*read_container(path, CONTENT))
+    corpus = _made(versions)
+    with suppress(StoredFileError, OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        write_container(path, CONTENT, *pack_corpus(corpus))
+    return corpus
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for module, distribution in PACKAGES.items():
+        with suppress(PackageNotFoundError):
+            found[module] = version(distribution)
+    return found
+
+
+def _made(versions: dict[str, str]) -> Corpus:
+    titles, originals, texts = zip(*_documents(versions), strict=True)
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    counts, words, _ = count_words(texts, CountVectorizer(token_pattern=LONGER_TOKEN))
+    whole = Corpus(*_singular(counts, words), titles, originals, "installed packages")
+    adverbs = {word for word in whole.words if ADVERB.fullmatch(word)}
+    stopped = stop_list("english") | set(BOILERPLATE.split()) | adverbs
+    pruned = whole.pruned(min_documents=LEAST_DOCUMENTS, max_share=0.5, stop_words=stopped)
+    recorded = {"recipe": RECIPE, "packages": versions, "stop_words": "english, documentation"}
+    return replace(pruned, settings={**pruned.settings, **recorded})
+
+
+def _documents(versions: dict[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Yield the name, the beginning and the prose of every docstring that has something to say."""
+    found: dict[str, str] = {}
+    seen: set[str] = set()
+    for title, docstring in _docstrings(versions):
+        # The same thing under a second name, and a second thing (a setter) under the same name.
+        if title not in found and docstring not in seen and len(docstring.split()) >= LEAST_WORDS:
+            seen.add(docstring)
+            found[title] = docstring
+    texts = without_repeated([prose(docstring) for docstring in found.values()], MOST_REPEATED)
+    for (title, docstring), text in zip(found.items(), texts, strict=True):
+        if len(text.split()) >= LEAST_WORDS and text not in seen:
+            seen.add(text)
+            yield title, docstring[:SHOWN], text
+
+
+def _docstrings(versions: dict[str, str]) -> list[tuple[str, str]]:
+    packages = [name for name in PACKAGES if name in versions]
+    with _collector_off():
+        return [
+            *compiled_docstrings(COMPILED),
+            *chain.from_iterable(map(package_docstrings, packages)),
+            *standard_library_docstrings(),
+        ]
+
+
+@contextmanager
+def _collector_off() -> Iterator[None]:
+    """Parse without the garbage collector, which would look at every node: twice as fast."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
+
+
+def _singular(counts: CountMatrix, words: Sequence[str]) -> tuple[CountMatrix, tuple[str, ...]]:
+    """Count regular plurals with their singular, where that is a word of the corpus as well."""
+    places = {word: place for place, word in enumerate(words)}
+    frequency = np.bincount(counts.indices, minlength=len(words))
+    home = np.arange(len(words))
+    for word, place in places.items():
+        for one in _singulars(word):
+            if one in places and frequency[places[one]] >= LEAST_SINGULAR * frequency[place]:
+                home[place] = places[one]
+                break
+    kept, column = np.unique(home, return_inverse=True)
+    shape = (len(words), len(kept))
+    fold = sparse.csr_array((np.ones(len(words)), (np.arange(len(words)), column)), shape=shape)
+    return sparse.csr_array(counts @ fold), tuple(words[place] for place in kept)
+
+
+def _singulars(word: str) -> Iterator[str]:
+    """Yield what a word would be the plural of."""
+    if len(word) < 4 or re.search("(?:ss|us|is)$", word):
+        return
+    if word.endswith("ies"):
+        yield word[:-3] + "y"
+    if word.endswith("ices"):
+        yield word[:-4] + "ix"
+        yield word[:-4] + "ex"
+    if re.search("(?:ss|sh|ch|x|z)es$", word):
+        yield word[:-2]
+    if word.endswith("s"):
+        yield word[:-1]

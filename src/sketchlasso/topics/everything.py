@@ -1,0 +1,244 @@
+"""The images of a whole vocabulary: in parts that outlive an accident, and as one file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from sketchlasso.errors import InvalidInputError, StoredFileError
+from sketchlasso.storage import read_container, write_container
+from sketchlasso.storage.container import IMAGES
+from sketchlasso.topics.answering import Answers, Question
+from sketchlasso.topics.graph import Rule, WordGraph, word_graph
+from sketchlasso.topics.packing import pack_strings, unpack_strings
+from sketchlasso.topics.queries import Queries
+from sketchlasso.types import FloatArray
+
+if TYPE_CHECKING:
+    from sketchlasso.topics.imager import TopicImager
+
+__all__ = ["WordImages", "image_everything", "load_images"]
+
+# Words solved together, and written as one part.
+WORDS_PER_PART = 512
+VECTORS = ("alpha", "radius", "gap")
+
+
+@dataclass(frozen=True, eq=False)
+class WordImages:
+    """Images of all words.
+
+    Attributes
+    ----------
+    words : tuple of str, of length n
+    weights : csr_array of shape (n, n)
+        A row for every word: the weights of the words that explain it, at most `n_words` of them.
+    alpha, radius, gap : ndarray of shape (n,)
+        Penalty, robust radius and relative duality gap of every image.
+    n_words : int
+    settings : mapping
+        What the images were asked for with.
+    """
+
+    words: tuple[str, ...]
+    weights: sparse.csr_array[Any, tuple[int, int]]
+    alpha: FloatArray
+    radius: FloatArray
+    gap: FloatArray
+    n_words: int
+    settings: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return f"<WordImages of {len(self.words)} words, {self.weights.nnz} weights>"
+
+    def graph(self, rule: Rule = "or") -> WordGraph:
+        """Join words that explain each other; see :func:`word_graph`."""
+        return word_graph(self.weights, self.words, rule)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all images to a file; :func:`load_images` reads it back."""
+        letters, ends = pack_strings(self.words)
+        write_container(
+            path,
+            IMAGES,
+            {"n_words": self.n_words, "settings": self.settings},
+            {
+                "words": letters,
+                "words_ends": ends,
+                "data": self.weights.data,
+                "indices": self.weights.indices.astype(np.int64),
+                "indptr": self.weights.indptr.astype(np.int64),
+                **{name: getattr(self, name) for name in VECTORS},
+            },
+        )
+
+
+def load_images(path: str | os.PathLike[str]) -> WordImages:
+    """Read the images that :meth:`WordImages.save` or :meth:`TopicImager.image_all` wrote.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Raises
+    ------
+    StoredFileError
+        The file is missing, truncated, altered, foreign, or of a newer version.
+    """
+    header, arrays = read_container(path, IMAGES)
+    try:
+        words = unpack_strings(arrays["words"], arrays["words_ends"])
+        weights = sparse.csr_array(
+            (arrays["data"], arrays["indices"], arrays["indptr"]), shape=(len(words), len(words))
+        )
+        vectors = {name: arrays[name] for name in VECTORS}
+        return WordImages(
+            words, weights, **vectors, n_words=header["n_words"], settings=header["settings"]
+        )
+    except (KeyError, TypeError, ValueError, IndexError) as problem:
+        raise StoredFileError(
+            f"{path} holds no complete images; write it again with TopicImager.image_all."
+        ) from problem
+
+
+def image_everything(
+    imager: TopicImager,
+    question: Question,
+    answer: Callable[[Queries, Question], Answers],
+    path: str | os.PathLike[str] | None,
+    progress: Callable[[int, int], None] | None,
+) -> WordImages:
+    """Solve the vocabulary part by part; with a path, each part is on disk before the next.
+
+    A part is the same words in the same order whether it was solved in the first attempt or in a
+    later one, so that the file is the same too.
+    """
+    count = len(imager.words_)
+    settings = _settings(imager, question)
+    parts = None if path is None else _Parts.beside(Path(path), settings)
+    answers = []
+    for start in range(0, count, WORDS_PER_PART):
+        stop = min(start + WORDS_PER_PART, count)
+        found = None if parts is None else parts.read(start)
+        if found is None:
+            found = answer(Queries.single(np.arange(start, stop)), question)
+            found = _strongest(found, question.n_words)
+            if parts is not None:
+                parts.write(start, found)
+        answers.append(found)
+        if progress is not None:
+            progress(stop, count)
+    images = WordImages(
+        tuple(str(word) for word in imager.words_),
+        sparse.csr_array(sparse.vstack([part.coef for part in answers])),
+        np.concatenate([part.alpha for part in answers]),
+        np.concatenate([part.radius for part in answers]),
+        np.concatenate([part.gap for part in answers]),
+        n_words=question.n_words,
+        settings=settings,
+    )
+    if parts is not None and path is not None:
+        images.save(path)
+        parts.remove()
+    return images
+
+
+def _settings(imager: TopicImager, question: Question) -> dict[str, Any]:
+    """What decides the answer, as JSON can hold it."""
+    P = np.ascontiguousarray(imager.sketch_.P)
+    return {
+        "n_words": question.n_words,
+        "radius": str(question.radius),
+        "positive": question.positive,
+        "tol": imager.tol,
+        "weighting": imager.weighting,
+        "rank": imager.sketch_.rank,
+        "sketch": hashlib.sha256(P.tobytes()).hexdigest(),
+    }
+
+
+def _strongest(answers: Answers, n_words: int) -> Answers:
+    """The answers with the `n_words` strongest weights of each row only."""
+    coef = answers.coef
+    rows = []
+    for row in range(coef.shape[0]):
+        part = slice(coef.indptr[row], coef.indptr[row + 1])
+        kept = np.sort(np.argsort(-np.abs(coef.data[part]), kind="stable")[:n_words])
+        rows.append((coef.indices[part][kept], coef.data[part][kept]))
+    indptr = np.concatenate([[0], np.cumsum([len(values) for _, values in rows])])
+    data, indices = (np.concatenate([row[i] for row in rows]) for i in (1, 0))
+    return Answers(
+        sparse.csr_array((data, indices.astype(np.int64), indptr), shape=coef.shape),
+        answers.alpha,
+        answers.radius,
+        answers.gap,
+    )
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Finished parts in a folder beside the file to come."""
+
+    folder: Path
+
+    @classmethod
+    def beside(cls, path: Path, settings: dict[str, Any]) -> _Parts:
+        """The folder of parts, made if needed; one of other settings is refused."""
+        folder = path.with_name(f"{path.name}.parts")
+        stamp, told = folder / "settings.json", json.dumps(settings, sort_keys=True)
+        try:
+            folder.mkdir(exist_ok=True)
+            if not stamp.exists():
+                stamp.write_text(told, encoding="utf-8")
+            same = stamp.read_text(encoding="utf-8") == told
+        except OSError as problem:
+            raise StoredFileError(
+                f"{folder} could not be used for finished parts ({problem.strerror}); choose a "
+                "path in a folder that exists and can be written to."
+            ) from problem
+        if not same:
+            raise InvalidInputError(
+                f"{folder} has parts of another corpus or other settings; go on with those, or "
+                "delete that folder to start afresh."
+            )
+        return cls(folder)
+
+    def read(self, start: int) -> Answers | None:
+        """A finished part, or None where it is missing or was damaged."""
+        try:
+            header, arrays = read_container(self._file(start), IMAGES)
+            coef = sparse.csr_array(
+                (arrays["data"], arrays["indices"], arrays["indptr"]), shape=tuple(header["shape"])
+            )
+            return Answers(coef, *(arrays[name] for name in VECTORS))
+        except (StoredFileError, KeyError, TypeError, ValueError):
+            return None
+
+    def write(self, start: int, answers: Answers) -> None:
+        coef = answers.coef
+        write_container(
+            self._file(start),
+            IMAGES,
+            {"shape": list(coef.shape)},
+            {
+                "data": coef.data,
+                "indices": coef.indices,
+                "indptr": coef.indptr,
+                **{name: getattr(answers, name) for name in VECTORS},
+            },
+        )
+
+    def remove(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _file(self, start: int) -> Path:
+        return self.folder / f"{start:09d}.part"

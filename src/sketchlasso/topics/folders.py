@@ -1,0 +1,120 @@
+"""Text files below a folder: one document a file."""
+
+from __future__ import annotations
+
+import codecs
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sketchlasso.errors import InvalidInputError, StoredFileError
+
+__all__ = ["ENDINGS", "FolderTexts", "read_folder"]
+
+ENDINGS = (".txt", ".text", ".md", ".rst", ".tex", ".org", ".adoc", ".py")
+# Folders that hold no documents of the reader's.
+SKIPPED = frozenset({"__pycache__", "node_modules"})
+MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+
+
+@dataclass(frozen=True)
+class FolderTexts:
+    """Documents of a folder.
+
+    Attributes
+    ----------
+    texts : list of str
+    titles : list of str
+        Paths below the folder, with forward slashes.
+    cut : int
+        Number of files that were longer than allowed, of which the beginning was read.
+    """
+
+    texts: list[str]
+    titles: list[str]
+    cut: int
+
+
+def read_folder(folder: Path, endings: Sequence[str], max_bytes: int) -> FolderTexts:
+    """Read all text files below a folder, in the order of their paths.
+
+    Hidden files and folders, links to folders, and files with zero bytes in them (which are no
+    text) are passed over. Text is UTF-8, UTF-16 with a mark, else Windows' western alphabet.
+
+    Parameters
+    ----------
+    folder : Path
+    endings : sequence of str
+        How the names of text files end.
+    max_bytes : int
+        Most bytes of a file to read.
+
+    Returns
+    -------
+    FolderTexts
+    """
+    wanted = {ending.lower() for ending in endings}
+    texts, titles, cut = [], [], 0
+    others: Counter[str] = Counter()
+    for path in _files(folder):
+        if path.suffix.lower() not in wanted:
+            others[path.suffix.lower()] += 1
+            continue
+        data = _bytes(path, max_bytes + 1)
+        text = _decoded(data[:max_bytes], whole=len(data) <= max_bytes)
+        if text is not None:
+            texts.append(text)
+            titles.append(path.relative_to(folder).as_posix())
+            cut += len(data) > max_bytes
+    if not texts:
+        found = ", ".join(ending or "none" for ending, _ in others.most_common(5)) or "no files"
+        raise InvalidInputError(
+            f"the folder {folder} holds no text files with the endings {', '.join(endings)} "
+            f"(there: {found}); pass endings= with those to read ('' for names without one)."
+        )
+    return FolderTexts(texts, titles, cut)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    def refuse(problem: OSError) -> None:
+        raise StoredFileError(
+            f"{problem.filename} could not be read ({problem.strerror}); give a folder that may "
+            "be read."
+        ) from problem
+
+    for place, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = sorted(n for n in folders if n not in SKIPPED and not n.startswith("."))
+        for name in sorted(names):
+            path = Path(place) / name
+            if not name.startswith(".") and path.is_file():
+                yield path
+
+
+def _bytes(path: Path, most: int) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(most)
+    except OSError as problem:
+        raise StoredFileError(
+            f"{path} could not be read ({problem.strerror or problem}); make it readable or take "
+            "it out of the folder."
+        ) from problem
+
+
+def _decoded(data: bytes, *, whole: bool) -> str | None:
+    """Return the text, or None for what is no text; a cut may go through a character."""
+    encoding = next((name for mark, name in MARKS.items() if data.startswith(mark)), None)
+    if encoding is None and b"\0" in data:
+        return None
+    for name in (encoding or "utf-8", "cp1252"):
+        try:
+            return codecs.getincrementaldecoder(name)().decode(data, final=whole)
+        except UnicodeDecodeError:
+            continue
+    return data.decode("utf-8", "replace")

@@ -1,0 +1,121 @@
+"""What a question about a word is answered with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = ["ComparedImages", "DocumentMatch", "TopicImage"]
+
+
+@dataclass(frozen=True, eq=False)
+class TopicImage:
+    """The few words that explain a word, or several words asked for together.
+
+    Attributes
+    ----------
+    query : tuple of str
+    words : tuple of str
+        Strongest first.
+    weights : ndarray of shape (len(words),)
+        Their coefficients.
+    n_nonzero : int
+        Non-zero coefficients of the whole solution, of which `words` are the strongest.
+    alpha : float
+        Penalty.
+    radius : float
+        Robust radius.
+    gap : float
+        Relative duality gap of the solution on the sketch.
+    explained : float
+        Share of the query's variance over the documents that these coefficients explain, on the
+        real data and not on the sketch. It is negative where they do harm.
+    seconds : float
+        Time of the answer; of all answers together where they were asked for together.
+    excluded : tuple of str
+        Words that were not allowed, beside those of the query.
+    """
+
+    query: tuple[str, ...]
+    words: tuple[str, ...]
+    weights: FloatArray
+    n_nonzero: int
+    alpha: float
+    radius: float
+    gap: float
+    explained: float
+    seconds: float
+    excluded: tuple[str, ...] = ()
+
+    @property
+    def signs(self) -> IntArray:
+        """+1 for words that come along with the query, -1 for those that keep away."""
+        return np.sign(self.weights).astype(np.intp)
+
+    def __str__(self) -> str:
+        told = ", ".join(
+            word if weight > 0 else f"not {word}"
+            for word, weight in zip(self.words, self.weights, strict=True)
+        )
+        return f"{' + '.join(self.query)}: {told or 'nothing'}"
+
+
+@dataclass(frozen=True)
+class DocumentMatch:
+    """A document that an image fits.
+
+    Attributes
+    ----------
+    number : int
+        Its row.
+    title : str
+    score : float
+        What the image predicts for it and what it has of the query itself, both in standard
+        deviations over the documents, added up.
+    text : str or None
+        Its beginning.
+    """
+
+    number: int
+    title: str
+    score: float
+    text: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedImages:
+    """Images of one word in two corpora.
+
+    Attributes
+    ----------
+    first, second : TopicImage
+    shared, only_first, only_second : tuple of str
+    overlap : float
+        Shared words over all words of the two images.
+    """
+
+    first: TopicImage
+    second: TopicImage
+    shared: tuple[str, ...]
+    only_first: tuple[str, ...]
+    only_second: tuple[str, ...]
+
+    @property
+    def overlap(self) -> float:
+        """Shared words over all words, between 0 and 1."""
+        everything = len(self.shared) + len(self.only_first) + len(self.only_second)
+        return len(self.shared) / everything if everything else 0.0
+
+    @classmethod
+    def of(cls, first: TopicImage, second: TopicImage) -> ComparedImages:
+        """Sort the words of two images by who has them."""
+        return cls(
+            first,
+            second,
+            tuple(word for word in first.words if word in second.words),
+            tuple(word for word in first.words if word not in second.words),
+            tuple(word for word in second.words if word not in first.words),
+        )

@@ -1,0 +1,390 @@
+"""Ask a corpus about a word."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from sketchlasso.errors import InvalidInputError, UnknownWordError
+from sketchlasso.files import Table
+from sketchlasso.results import RadiusPolicy
+from sketchlasso.sketch import sketch
+from sketchlasso.solve import Settings
+from sketchlasso.topics.answering import Answers, Question, answer
+from sketchlasso.topics.corpus import Corpus, StopWords
+from sketchlasso.topics.everything import WordImages, image_everything
+from sketchlasso.topics.image import ComparedImages, DocumentMatch, TopicImage
+from sketchlasso.topics.matrices import corpus_from_matrix
+from sketchlasso.topics.queries import Queries, WordColumns
+from sketchlasso.topics.reading import read_corpus
+from sketchlasso.topics.spelling import Speller
+from sketchlasso.topics.weighting import Weighting, weigh
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = ["TopicImager", "compare_images"]
+
+QUERIES_PER_THREAD = 4
+
+
+class TopicImager(BaseEstimator):
+    """Explain every word of a corpus by the few other words that predict it.
+
+    A word's column x of the document-word matrix A is regressed on all other columns,
+
+        minimise over w     ||QP'w - x||_2 + radius ||w||_2 + alpha ||w||_1,     w_x = 0
+
+    on a sketch A ~ QP' that is made once; a query then takes milliseconds. The few words with
+    non-zero weights are the word's image.
+
+    Parameters
+    ----------
+    rank : int, default 50
+        Of the sketch.
+    weighting : {"tfidf", "log", "counts", "length"}
+        See :func:`sketchlasso.topics.weighting.weigh`. The default gave the most coherent images
+        on held-out documents (docs/topics.md).
+    scale : bool
+        Whether columns are brought to one standard deviation; rare words gain by it.
+    radius : "auto", float or str
+        ``"auto"``: for each query 0.7 of the radius at which more words than asked for would
+        enter at once. A number, 0, ``"spectral"``, ``"realised"`` or a multiple such as
+        ``"0.03*spectral"`` hold for every query.
+    positive : bool
+        Whether only words that come along with the query may explain it.
+    min_documents : int, optional
+    max_share : float
+    stop_words : {"english"}, iterable of str, or None
+        Which words are left out, see :meth:`Corpus.pruned`.
+    tol : float
+        Relative duality gap.
+    n_jobs : int, optional
+        Threads; all cores by default.
+    random_state : int, Generator, RandomState or None
+        Of the sketch.
+
+    Attributes
+    ----------
+    words_ : ndarray of str of shape (n,)
+        The vocabulary.
+    document_frequency_ : ndarray of shape (n,)
+    corpus_ : Corpus
+        The documents, words that were left out taken away.
+    sketch_ : Sketch
+        Of the weighted and centred matrix.
+    """
+
+    def __init__(
+        self,
+        *,
+        rank: int = 50,
+        weighting: Weighting = "tfidf",
+        scale: bool = False,
+        radius: float | str | RadiusPolicy = "auto",
+        positive: bool = False,
+        min_documents: int | None = None,
+        max_share: float = 0.95,
+        stop_words: StopWords = "english",
+        tol: float = 1e-6,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.rank = rank
+        self.weighting = weighting
+        self.scale = scale
+        self.radius = radius
+        self.positive = positive
+        self.min_documents = min_documents
+        self.max_share = max_share
+        self.stop_words = stop_words
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(
+        self, X: Any, y: None = None, *, vocabulary: Any = None, titles: Sequence[str] | None = None
+    ) -> Self:
+        """Sketch a corpus.
+
+        Parameters
+        ----------
+        X : Corpus, iterable of str, or matrix of shape (documents, words)
+            Documents, or their counts.
+        y : ignored
+        vocabulary : sequence of str or mapping of str to int, optional
+            Names of the columns, where X is a matrix.
+        titles : sequence of str, optional
+            Names of the documents.
+        """
+        Question.checked(1, None, self.radius, self.positive)
+        corpus = _as_corpus(X, vocabulary, titles).pruned(
+            min_documents=self.min_documents,
+            max_share=self.max_share,
+            stop_words=self.stop_words,
+        )
+        weights = weigh(corpus.counts, self.weighting)
+        self.sketch_ = sketch(
+            weights,
+            rank=min(self.rank, *weights.shape),
+            center=True,
+            scale=self.scale,
+            random_state=self.random_state,
+        )
+        return self._settle(corpus)
+
+    def _settle(self, corpus: Corpus) -> Self:
+        """Everything that follows from the corpus and the sketch. Sets: all attributes but it."""
+        self.corpus_ = corpus
+        self.words_ = np.array(corpus.words)
+        self.document_frequency_ = corpus.document_frequency
+        weights = weigh(corpus.counts, self.weighting)
+        self._columns = WordColumns.of(weights, self.sketch_)
+        self._place = {word: number for number, word in enumerate(corpus.words)}
+        self._speller = Speller(corpus.words, self.document_frequency_)
+        self.n_features_in_ = len(corpus.words)
+        return self
+
+    def image(
+        self,
+        word: str | Sequence[str],
+        n_words: int = 10,
+        *,
+        alpha: float | None = None,
+        radius: float | str | RadiusPolicy | None = None,
+        exclude: Sequence[str] = (),
+        positive: bool | None = None,
+    ) -> TopicImage:
+        """The words that explain a word, or several words together.
+
+        Parameters
+        ----------
+        word : str or sequence of str
+        n_words : int
+            How many words to name. The penalty that leaves so many is found by walking down the
+            path.
+        alpha : float, optional
+            A penalty of one's own, for a response of length one.
+        radius : float or str, optional
+            Instead of the imager's own.
+        exclude : sequence of str
+            Words that may not be used.
+        positive : bool, optional
+            Instead of the imager's own.
+
+        Returns
+        -------
+        TopicImage
+
+        Raises
+        ------
+        UnknownWordError
+            With words that look alike.
+        """
+        together = [word] if isinstance(word, str) else list(word)
+        return self._images([together], n_words, alpha, radius, exclude, positive)[0]
+
+    def images(
+        self,
+        words: Sequence[str],
+        n_words: int = 10,
+        *,
+        alpha: float | None = None,
+        radius: float | str | RadiusPolicy | None = None,
+        exclude: Sequence[str] = (),
+        positive: bool | None = None,
+    ) -> list[TopicImage]:
+        """One image a word, solved together; see :meth:`image`."""
+        if isinstance(words, str):
+            raise InvalidInputError(f"words={words!r} is one word; pass a list, or use image.")
+        return self._images([[word] for word in words], n_words, alpha, radius, exclude, positive)
+
+    def image_all(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        n_words: int = 10,
+        *,
+        radius: float | str | RadiusPolicy | None = None,
+        positive: bool | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> WordImages:
+        """The image of every word of the vocabulary.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            File to write. Finished parts are kept beside it on the way: what was stopped, in
+            whatever way, goes on there and ends in the same file.
+        n_words : int
+        radius, positive :
+            See :meth:`image`.
+        progress : callable, optional
+            Told how many words are done, of how many.
+
+        Returns
+        -------
+        WordImages
+        """
+        check_is_fitted(self)
+        question = self._question(n_words, None, radius, positive)
+        return image_everything(self, question, self._answer, path, progress)
+
+    def documents(self, image: TopicImage, count: int = 5) -> list[DocumentMatch]:
+        """The documents that have most of an image's words and of the query itself."""
+        check_is_fitted(self)
+        if count < 1:
+            raise InvalidInputError(f"count={count} must be at least 1.")
+        if not image.words:
+            return []
+        predicted = self._columns.combine(self._indices(image.words), image.weights)
+        asked = Queries.together(self._indices(image.query)).response(self._columns, 0)
+        found = predicted / (predicted.std() or 1.0) + asked / (asked.std() or 1.0)
+        best = np.argsort(-found, kind="stable")[:count]
+        corpus = self.corpus_
+        return [
+            DocumentMatch(
+                int(row),
+                corpus.titles[row],
+                float(found[row]),
+                None if corpus.texts is None else corpus.texts[row],
+            )
+            for row in best
+        ]
+
+    def suggest(self, word: str, count: int = 5) -> list[str]:
+        """Words of the vocabulary that are spelt like this one."""
+        check_is_fitted(self)
+        return self._speller.close(word, count)
+
+    def complete(self, prefix: str, count: int = 10) -> list[str]:
+        """Words of the vocabulary that begin so, the most frequent first."""
+        check_is_fitted(self)
+        return self._speller.complete(prefix, count)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write corpus, sketch and settings to a file; :func:`load_topics` reads it back."""
+        from sketchlasso.topics.store import save_topics
+
+        check_is_fitted(self)
+        save_topics(self, path)
+
+    def _question(self, n_words: Any, alpha: Any, radius: Any, positive: Any) -> Question:
+        return Question.checked(
+            n_words,
+            alpha,
+            self.radius if radius is None else radius,
+            self.positive if positive is None else positive,
+        )
+
+    def _indices(self, words: Sequence[str]) -> IntArray:
+        for word in words:
+            if not isinstance(word, str):
+                raise InvalidInputError(f"{word!r} is no word; pass words as str.")
+            if word not in self._place:
+                raise UnknownWordError(word, tuple(self.suggest(word)))
+        return np.array([self._place[word] for word in words], dtype=np.intp)
+
+    def _images(
+        self,
+        groups: list[list[str]],
+        n_words: int,
+        alpha: float | None,
+        radius: float | str | RadiusPolicy | None,
+        exclude: Sequence[str],
+        positive: bool | None,
+    ) -> list[TopicImage]:
+        """One image a group of words."""
+        check_is_fitted(self)
+        start = perf_counter()
+        question = self._question(n_words, alpha, radius, positive)
+        if not groups or not all(groups):
+            raise InvalidInputError("no word was given; pass at least one.")
+        forbidden = self._indices(list(exclude))
+        members = [np.unique(self._indices(group)) for group in groups]
+        queries = Queries(members, [np.union1d(words, forbidden) for words in members])
+        answers = self._answer(queries, question)
+        images = []
+        for number, group in enumerate(groups):
+            explained = self._explained(queries, answers, number)
+            images.append(self._image(answers, number, question, group, tuple(exclude), explained))
+        seconds = perf_counter() - start
+        for image in images:
+            object.__setattr__(image, "seconds", seconds)
+        return images
+
+    def _answer(self, queries: Queries, question: Question) -> Answers:
+        threads = os.cpu_count() or 1
+        jobs = threads if self.n_jobs is None else self.n_jobs
+        jobs = max(1, jobs if jobs > 0 else threads + 1 + jobs)
+        # A few queries are over before threads have begun, and a server has other clients.
+        few = len(queries.members) < QUERIES_PER_THREAD * jobs
+        settings = Settings(tol=self.tol, n_threads=1 if few else jobs)
+        return answer(queries, question, self.sketch_, self._columns, settings)
+
+    def _image(
+        self,
+        answers: Answers,
+        number: int,
+        question: Question,
+        group: list[str],
+        excluded: tuple[str, ...],
+        explained: float,
+    ) -> TopicImage:
+        features, weights = _row(answers, number)
+        strongest = np.argsort(-np.abs(weights), kind="stable")[: question.n_words]
+        return TopicImage(
+            query=tuple(group),
+            words=tuple(str(word) for word in self.words_[features[strongest]]),
+            weights=weights[strongest],
+            n_nonzero=len(features),
+            alpha=float(answers.alpha[number]),
+            radius=float(answers.radius[number]),
+            gap=float(answers.gap[number]),
+            explained=explained,
+            seconds=0.0,
+            excluded=excluded,
+        )
+
+    def _explained(self, queries: Queries, answers: Answers, number: int) -> float:
+        """1 - ||a - A w||^2 / ||a||^2 on the real columns."""
+        response = queries.response(self._columns, number)
+        features, weights = _row(answers, number)
+        rest = response - self._columns.combine(features, weights)
+        return 1.0 - float(rest @ rest) / float(response @ response)
+
+
+def _as_corpus(X: Any, vocabulary: Any, titles: Sequence[str] | None) -> Corpus:
+    """Whatever the user has, as a corpus: a matrix has two dimensions, documents have one."""
+    if isinstance(X, Corpus):
+        return X
+    if isinstance(X, Table) or getattr(X, "ndim", 1) == 2:
+        return corpus_from_matrix(X, vocabulary, titles)
+    return read_corpus(X, vocabulary=vocabulary, titles=titles)
+
+
+def _row(answers: Answers, number: int) -> tuple[IntArray, FloatArray]:
+    part = slice(answers.coef.indptr[number], answers.coef.indptr[number + 1])
+    return answers.coef.indices[part].astype(np.intp), answers.coef.data[part]
+
+
+def compare_images(
+    first: TopicImager, second: TopicImager, word: str, n_words: int = 10
+) -> ComparedImages:
+    """The images of one word in two corpora, side by side.
+
+    Parameters
+    ----------
+    first, second : TopicImager
+        Fitted.
+    word : str
+    n_words : int
+
+    Returns
+    -------
+    ComparedImages
+    """
+    return ComparedImages.of(first.image(word, n_words), second.image(word, n_words))

@@ -1,0 +1,164 @@
+"""Where the words of a graph lie on a map: linked words near, all others apart.
+
+The map minimises the divergence of t-SNE (van der Maaten and Hinton, JMLR 9, 2008) with the graph
+in the place of distances. With p_ij the share that the link i-j has in all links, each word's own
+links summing to one before, and q_ij = 1 / (1 + |x_i - x_j|^2) / Z over all pairs, the words move
+along
+
+    sum over j of  (exaggeration p_ij - q_ij) (x_i - x_j) / (1 + |x_i - x_j|^2).
+
+An exaggeration above one keeps groups tight and the space between them free. The second sum runs
+over all pairs; it is a convolution, so words are spread on a grid and the fast Fourier transform
+sums them (Linderman and others, Nature Methods 16, 2019): a step costs
+O(words + links + cells log cells).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import fft, sparse
+from scipy.sparse import linalg
+
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = ["force_layout", "ring"]
+
+# Steps, exaggeration and momentum: first groups find their places, then words theirs.
+STAGES = ((150, 12.0, 0.5), (150, 4.0, 0.8), (200, 1.5, 0.8))
+# Width of a cell, where distances are measured in the width of the kernel, and most cells a side.
+CELL = 0.5
+MOST_CELLS = 512
+
+
+def force_layout(
+    edges: IntArray, weights: FloatArray, nodes: int, generator: np.random.Generator
+) -> FloatArray:
+    """Return places for the nodes of a graph in which every node has an edge.
+
+    Parameters
+    ----------
+    edges : ndarray of shape (n_edges, 2)
+        Pairs of nodes, each once.
+    weights : ndarray of shape (n_edges,)
+        Positive.
+    nodes : int
+    generator : Generator
+
+    Returns
+    -------
+    ndarray of shape (nodes, 2)
+        In the unit disc, their middle at zero.
+    """
+    i, j = edges.T
+    total: Any = np.bincount(i, weights, nodes) + np.bincount(j, weights, nodes)
+    shares = weights * (1 / total[i] + 1 / total[j]) / (2 * nodes)
+    # A step that suits most words would throw those with very many links about.
+    pull = np.bincount(i, shares, nodes) + np.bincount(j, shares, nodes)
+    pace = (nodes / 3 / np.maximum(1, nodes * pull))[:, None]
+    places = _start(i, j, weights, total, generator)
+    move, gain = np.zeros_like(places), np.ones_like(places)
+    grid = _Grid()
+    for steps, exaggeration, momentum in STAGES:
+        for _ in range(steps):
+            slope = exaggeration * _pull(i, j, shares, places) - grid.push(places)
+            same = slope * move > 0
+            gain = np.maximum(np.where(same, 0.8 * gain, gain + 0.2), 0.01)
+            move = momentum * move - pace * gain * slope
+            places = places + move
+            places -= places.mean(axis=0)
+    return places / max(float(np.linalg.norm(places, axis=1).max()), np.finfo(float).tiny)
+
+
+def ring(count: int, inner: float) -> FloatArray:
+    """Return places around the unit disc for nodes without edges, from a radius outwards.
+
+    Parameters
+    ----------
+    count : int
+    inner : float
+
+    Returns
+    -------
+    ndarray of shape (count, 2)
+    """
+    number = np.arange(count)
+    # Sunflower: equal area a seed, each turned by the golden angle.
+    radius = np.sqrt(inner**2 + number * (0.5 / max(count, 200)))
+    angle = number * np.pi * (3 - np.sqrt(5))
+    return radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+
+
+def _start(
+    i: IntArray, j: IntArray, weights: FloatArray, total: FloatArray, generator: np.random.Generator
+) -> FloatArray:
+    """Return the smoothest functions on the graph, small, with some noise to part what is equal."""
+    nodes = len(total)
+    noise = generator.standard_normal((nodes, 2))
+    if nodes <= 10:
+        return 1e-2 * noise
+    root = 1 / np.sqrt(total)
+    values = weights * root[i] * root[j]
+    A: Any = sparse.csr_array((values, (i, j)), shape=(nodes, nodes))
+    try:
+        _, found = linalg.eigsh(A + A.T, k=3, which="LA", v0=noise[:, 0], tol=1e-2, maxiter=500)
+    except linalg.ArpackError:  # a worse start, no worse an end
+        return 1e-2 * noise
+    smooth = root[:, None] * found[:, :2]
+    smooth = (smooth - smooth.mean(axis=0)) / np.maximum(smooth.std(axis=0), 1e-12)
+    # A few words far out would squeeze all the others together.
+    return 1e-2 * (np.clip(smooth, -3, 3) + 0.1 * noise)
+
+
+def _pull(i: IntArray, j: IntArray, shares: FloatArray, places: FloatArray) -> FloatArray:
+    """Return the sum over links of p_ij (x_i - x_j) / (1 + |x_i - x_j|^2): shape (nodes, 2)."""
+    apart = places[i] - places[j]
+    along = (shares / (1 + np.einsum("ed,ed->e", apart, apart)))[:, None] * apart
+    count = len(places)
+    return np.column_stack(
+        [np.bincount(i, part, count) - np.bincount(j, part, count) for part in along.T]
+    )
+
+
+class _Grid:
+    """Sums over all pairs, on a square grid of cells."""
+
+    def __init__(self) -> None:
+        self._cells = 0
+        self._kernels: list[Any] = []
+
+    def push(self, places: FloatArray) -> FloatArray:
+        """Return the sum over j of q_ij (x_i - x_j) / (1 + |x_i - x_j|^2): shape (nodes, 2)."""
+        low = places.min(axis=0)
+        width = float((places.max(axis=0) - low).max())
+        cells = min(MOST_CELLS, max(32, 16 * int(np.ceil((width / CELL + 2) / 16))))
+        cell = max(CELL, width / (cells - 2))
+        if cells != self._cells or cell != CELL:
+            self._prepare(cells, cell)
+        corner, inside = np.divmod((places - low) / cell, 1.0)
+        size = 2 * cells
+        first = corner.astype(np.intp) @ np.array([size, 1])
+        near = [
+            (
+                first + right * size + up,
+                np.abs(1 - right - inside[:, 0]) * np.abs(1 - up - inside[:, 1]),
+            )
+            for right in (0, 1)
+            for up in (0, 1)
+        ]
+        density = sum(np.bincount(at, share, size * size) for at, share in near)
+        spectrum = fft.rfft2(np.asarray(density, dtype=np.float32).reshape(size, size))
+        fields = [fft.irfft2(spectrum * k, s=(size, size)).ravel() for k in self._kernels]
+        total, x, y = (sum(share * field[at] for at, share in near) for field in fields)
+        # Every word sees itself in the first sum.
+        pairs = max(float(np.sum(total)) - len(places), 1e-9)
+        return np.column_stack([x, y]) / pairs
+
+    def _prepare(self, cells: int, cell: float) -> None:
+        self._cells = cells if cell == CELL else 0
+        steps = (cell * np.fft.fftfreq(2 * cells, 1 / (2 * cells))).astype(np.float32)
+        x, y = steps[:, None], steps[None, :]
+        kernel = 1 / (1 + x * x + y * y)
+        parts = (kernel, x * kernel**2, y * kernel**2)
+        self._kernels = [fft.rfft2(part) for part in parts]

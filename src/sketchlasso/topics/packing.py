@@ -1,0 +1,85 @@
+"""A corpus as a header and arrays, for files of our own, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from sketchlasso.topics.corpus import Corpus
+
+__all__ = ["pack_corpus", "pack_strings", "unpack_corpus", "unpack_strings"]
+
+
+def pack_corpus(corpus: Corpus) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return what JSON can hold of a corpus, and its arrays.
+
+    Parameters
+    ----------
+    corpus : Corpus
+
+    Returns
+    -------
+    dict, dict of str to ndarray
+        For :func:`sketchlasso.storage.write_container`.
+    """
+    counts = corpus.counts
+    header = {
+        "source": corpus.source,
+        "settings": dict(corpus.settings),
+        "shape": list(corpus.shape),
+        "has_texts": corpus.texts is not None,
+    }
+    arrays: dict[str, NDArray[Any]] = {
+        "counts_data": _narrowed(counts.data),
+        "counts_indices": counts.indices,
+        "counts_indptr": counts.indptr,
+    }
+    for name in ("words", "titles", "texts"):
+        arrays[name], arrays[f"{name}_ends"] = pack_strings(getattr(corpus, name) or ())
+    return header, arrays
+
+
+def unpack_corpus(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Corpus:
+    """Return the corpus that :func:`pack_corpus` took apart."""
+    parts = (arrays["counts_data"], arrays["counts_indices"], arrays["counts_indptr"])
+    counts: Any = sparse.csr_array(parts, shape=tuple(header["shape"]))
+    words, titles, texts = (
+        unpack_strings(arrays[name], arrays[f"{name}_ends"])
+        for name in ("words", "titles", "texts")
+    )
+    shown = texts if header["has_texts"] else None
+    return Corpus(counts, words, titles, shown, header["source"], header["settings"])
+
+
+def pack_strings(strings: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return strings as their UTF-8 bytes, one after another, and where each of them ends.
+
+    Parameters
+    ----------
+    strings : sequence of str
+
+    Returns
+    -------
+    ndarray of shape (n_bytes,), ndarray of shape (len(strings),)
+        Lone surrogates, which are no text, become question marks.
+    """
+    encoded = [string.encode("utf-8", "replace") for string in strings]
+    ends = np.cumsum([len(part) for part in encoded], dtype=np.int64)
+    return np.frombuffer(b"".join(encoded), dtype=np.uint8), ends
+
+
+def unpack_strings(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> tuple[str, ...]:
+    """Return the strings that :func:`pack_strings` put together."""
+    whole, bounds = data.tobytes(), [0, *ends.tolist()]
+    return tuple(whole[start:end].decode("utf-8") for start, end in pairwise(bounds))
+
+
+def _narrowed(values: NDArray[np.float64]) -> NDArray[Any]:
+    """Return counts in the smallest type that holds them all, weights as they are."""
+    whole = bool(np.all(values == np.rint(values))) and float(values.max(initial=0)) < 2**32
+    return values.astype(np.min_scalar_type(int(values.max(initial=0)))) if whole else values

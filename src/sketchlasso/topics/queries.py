@@ -1,0 +1,137 @@
+"""Words as responses: the problems of a sketch whose columns are regressed on each other.
+
+The columns of the (weighted, centred, scaled) matrix A ~ Q P' are features and responses alike.
+With orthonormal Q and P = A'Q a query a = sum of A_j / ||A_j|| over its words enters through
+
+    c = sum of P_j / ||A_j||,     s^2 = ||a||^2 - ||c||^2
+
+and its words, and whatever the user forbids, are left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sketchlasso.problem.batch import Batch
+from sketchlasso.problem.dual import correlate
+from sketchlasso.problem.penalty_max import null_model
+from sketchlasso.problem.reduction import unreachable_part
+from sketchlasso.sketch import Sketch
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = ["Queries", "WordColumns"]
+
+# Share of the radius at which more words than asked would enter at once.
+AUTOMATIC_SHARE = 0.7
+
+
+@dataclass(frozen=True, eq=False)
+class WordColumns:
+    """The columns of A, never formed: (W - 1 means') diag(1 / scales) of a sparse W.
+
+    Attributes
+    ----------
+    weights : csc_array of shape (documents, words)
+    means, scales : ndarray of shape (words,)
+    energies : ndarray of shape (words,)
+        ||A_j||^2.
+    """
+
+    weights: sparse.csc_array[Any]
+    means: FloatArray
+    scales: FloatArray
+    energies: FloatArray
+
+    @classmethod
+    def of(cls, weights: Any, sketch: Sketch) -> WordColumns:
+        """Columns as the sketch centred and scaled them."""
+        columns = sparse.csc_array(weights)
+        m, n = columns.shape
+        means = np.zeros(n) if sketch.column_means is None else sketch.column_means
+        scales = np.ones(n) if sketch.column_scales is None else sketch.column_scales
+        squares = np.asarray(columns.multiply(columns).sum(axis=0)).ravel()
+        energies = np.maximum(squares - m * means**2, 0.0) / scales**2
+        return cls(columns, means.astype(np.float64), scales.astype(np.float64), energies)
+
+    def combine(self, features: IntArray, values: FloatArray) -> FloatArray:
+        """A[:, features] values (documents,)."""
+        scaled = values / self.scales[features]
+        product: FloatArray = self.weights[:, features] @ scaled
+        return product - float(self.means[features] @ scaled)
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """Several questions to one sketch.
+
+    Attributes
+    ----------
+    members : list of ndarray
+        Words (indices) of each query.
+    left_out : list of ndarray
+        Words that each may not use, its own included.
+    """
+
+    members: list[IntArray]
+    left_out: list[IntArray]
+
+    @classmethod
+    def single(cls, words: IntArray) -> Queries:
+        """One query a word."""
+        each = list(np.asarray(words, dtype=np.intp)[:, None])
+        return cls(each, each)
+
+    @classmethod
+    def together(cls, words: IntArray) -> Queries:
+        """One query of several words."""
+        own = np.unique(words)
+        return cls([own], [own])
+
+    def response(self, columns: WordColumns, query: int) -> FloatArray:
+        """The response a (documents,) of one query."""
+        words = self.members[query]
+        return columns.combine(words, 1.0 / np.sqrt(columns.energies[words]))
+
+    def batch(self, sketch: Sketch, columns: WordColumns, positive: bool) -> Batch:
+        """Problems of all queries, with radius and penalty still to be set.
+
+        A word that is nowhere or everywhere the same has no column to explain: its response is 0.
+        """
+        P, energies = np.asarray(sketch.P), columns.energies
+        lengths = np.sqrt(np.where(energies > 0, energies, np.inf))
+        c = np.stack(
+            [(P[words] / lengths[words, None]).sum(axis=0) for words in self.members]
+        ).astype(np.float64)
+        energy = np.array(
+            [
+                1.0 if len(words) == 1 else float(np.sum(self.response(columns, number) ** 2))
+                for number, words in enumerate(self.members)
+            ]
+        )
+        sizes = [len(words) for words in self.left_out]
+        indices = np.concatenate(self.left_out)
+        excluded = sparse.csr_array(
+            (np.ones(len(indices)), indices, np.concatenate([[0], np.cumsum(sizes)])),
+            shape=(len(sizes), len(P)),
+        )
+        s = unreachable_part(energy, c)
+        return Batch.build(P, c, s, alpha=1.0, excluded=excluded, nonnegative=positive)
+
+
+def automatic_radius(batch: Batch, size: int, n_threads: int) -> FloatArray:
+    """AUTOMATIC_SHARE of the radius (B,) at which more than `size` words would enter at once.
+
+    At the largest penalty with a non-zero answer all words whose correlation x with the response
+    exceeds it enter together, and that penalty solves ||(|x| - alpha)_+|| = radius. With x sorted
+    it has no more than `size` of them while radius^2 <= sum_{i <= size} (x_i - x_{size+1})^2.
+    """
+    seen = correlate(batch, null_model(batch).dual, n_threads=n_threads)
+    level = np.maximum(seen, 0.0) if batch.nonnegative else np.abs(seen)
+    last = min(size, level.shape[1] - 1)
+    top = -np.partition(-level, last, axis=1)[:, : last + 1].astype(np.float64)
+    above = top - top[:, last:]
+    return AUTOMATIC_SHARE * np.sqrt(np.sum(above**2, axis=1))

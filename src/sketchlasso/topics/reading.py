@@ -1,0 +1,241 @@
+"""The way in: one function that makes a corpus of documents, folders and files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sketchlasso.errors import InvalidInputError, StoredFileError
+from sketchlasso.files import read_table
+from sketchlasso.files.source import Source, format_of
+from sketchlasso.files.text_columns import JSON_LINES, plain_ending, read_text_columns
+from sketchlasso.topics.corpus import Corpus
+from sketchlasso.topics.folders import ENDINGS, read_folder
+from sketchlasso.topics.matrices import (
+    Names,
+    corpus_from_matrix,
+    names_from,
+    vocabulary_beside,
+)
+from sketchlasso.topics.tokens import count_words
+
+__all__ = ["read_corpus"]
+
+MATRICES = ("bag-of-words", "npz", "npy", "matrix-market", "svmlight")
+TITLE = 60
+# Which options mean something for which kind of source, and what a kind is called in a sentence.
+UNDERSTOOD = {
+    "documents": {"vectorizer"},
+    "folder": {"vectorizer"},
+    "lines": {"vectorizer"},
+    "columns": {"vectorizer", "column", "title_column", "separator", "header"},
+    "counts": {"vocabulary"},
+}
+MEANINGS = {
+    "documents": "documents given as strings",
+    "folder": "a folder of text files",
+    "lines": "a file with one document a line",
+    "columns": "a file with columns of text",
+    "counts": "a file with counts",
+}
+
+
+def read_corpus(
+    source: str | os.PathLike[str] | Iterable[str] | Mapping[str, str],
+    *,
+    column: str | int | None = None,
+    title_column: str | int | None = None,
+    vocabulary: Any = None,
+    titles: Names = None,
+    vectorizer: Any = None,
+    endings: Sequence[str] = ENDINGS,
+    max_bytes: int = 1 << 20,
+    text_length: int | None = 2000,
+    separator: str | None = None,
+    header: bool | None = None,
+) -> Corpus:
+    """Read documents, or counts of their words, from wherever they are.
+
+    No word is left out; see :meth:`Corpus.pruned` for that.
+
+    Parameters
+    ----------
+    source : iterable of str, mapping of str to str, or path-like
+        - Documents, or documents by title. A string is taken for a path.
+        - A folder: every text file below it is a document, its path the title.
+        - ``.jsonl``, ``.csv``, ``.tsv`` (these also compressed), ``.parquet``, ``.feather``: a
+          column of texts.
+        - ``.txt`` (also compressed): one document a line.
+        - ``docword.NAME.txt`` (UCI bag-of-words, also compressed), ``.npz``, ``.mtx``, ``.npy``,
+          ``.svm``: counts, with their words in a text file.
+    column, title_column : str, int or None
+        Name or position of the texts and of their titles; by default the column called 'text', or
+        the only one, and no titles.
+    vocabulary : path-like, sequence of str, mapping of str to int, or None
+        The words of a file with counts, see :func:`corpus_from_matrix`. By default those stored
+        in it, ``vocab.NAME.txt`` beside ``docword.NAME.txt``, ``NAME_vocab.txt`` beside
+        ``NAME_counts.npz``, or ``vocab.txt`` beside it.
+    titles : sequence of str, path-like, or None
+        One a document, or a text file with one a line; by default what the source has, else the
+        beginnings of the texts, else "document 1" and so on.
+    vectorizer : CountVectorizer, TfidfVectorizer or None
+        What takes documents apart. One that is fitted is used as it is, another is fitted as a
+        copy; counts are taken, weights are left to what comes later. By default words in small
+        letters, two letters or more, without digits and underscores.
+    endings : sequence of str
+        How names of text files in a folder end; '' stands for names without an ending.
+    max_bytes : int
+        Most bytes that are read of a file in a folder; ``settings["cut_files"]`` says how many
+        were longer.
+    text_length : int or None
+        Characters of every document that are kept for showing: None for all, 0 for no texts.
+    separator : str, optional
+        What stands between the cells of a delimited file; found out by default.
+    header : bool, optional
+        Whether a delimited file begins with names; found out by default.
+
+    Returns
+    -------
+    Corpus
+        counts of shape (n_documents, n_words).
+
+    Raises
+    ------
+    StoredFileError
+        A file is missing, truncated, damaged, or not of its format.
+    InvalidInputError
+        There is no text, no such column, or words and counts do not belong together.
+    MissingExtraError
+        Parquet or Arrow, and pyarrow is not installed.
+
+    Examples
+    --------
+    >>> import sketchlasso as sl
+    >>> corpus = sl.read_corpus(["The wave and the sea.", "The sea at night."])
+    >>> corpus.shape, corpus.titles[0]
+    ((2, 6), 'The wave and the sea.')
+    >>> corpus = sl.read_corpus("posts.jsonl", column="body")  # doctest: +SKIP
+    """
+    _check_sizes(max_bytes, text_length)
+    settings: dict[str, Any] = {}
+    named: Sequence[str] | None = None
+    kind = _kind(source) if isinstance(source, str | os.PathLike) else "documents"
+    _check_options(
+        kind,
+        column=column,
+        title_column=title_column,
+        vocabulary=vocabulary,
+        vectorizer=vectorizer,
+        separator=separator,
+        header=header,
+    )
+    if not isinstance(source, str | os.PathLike):
+        origin = "documents"
+        texts, named = _given(source)
+    else:
+        path, origin = Path(source), str(source)
+        if kind == "counts":
+            return _from_counts(path, vocabulary, titles)
+        if kind == "folder":
+            read = read_folder(path, endings, max_bytes)
+            texts, named, settings["cut_files"] = read.texts, read.titles, read.cut
+        elif kind == "lines":
+            with Source.of(path, "csv").open_text() as file:
+                texts = [line.strip() for line in file]
+        else:
+            columns = read_text_columns(
+                path, column, title_column, separator=separator, header=header
+            )
+            texts, named = columns.texts, columns.titles
+            settings["column"] = column
+    if not texts:
+        raise InvalidInputError(f"{origin} has no documents; give at least one.")
+    counts, words, recorded = count_words(texts, vectorizer)
+    if titles is not None:
+        named = names_from(titles)
+    elif named is None:
+        named = _beginnings(texts)
+    shown = None if text_length == 0 else tuple(text[:text_length] for text in texts)
+    settings = {**settings, **recorded, "text_length": text_length}
+    return Corpus(counts, words, tuple(named or ()), shown, origin, settings)
+
+
+def _given(source: Iterable[str] | Mapping[str, str]) -> tuple[list[str], list[str] | None]:
+    if isinstance(source, Mapping):
+        titles, texts = list(map(str, source.keys())), list(source.values())
+    else:
+        titles, texts = None, list(source)
+    for number, text in enumerate(texts, start=1):
+        if not isinstance(text, str):
+            raise InvalidInputError(
+                f"document {number} is of type {type(text).__name__}, but documents are strings; "
+                "convert it or leave it out (a matrix of counts goes to corpus_from_matrix)."
+            )
+    return texts, titles
+
+
+def _kind(source: str | os.PathLike[str]) -> str:
+    path = Path(source)
+    try:
+        folder, there = path.is_dir(), path.exists()
+    except OSError:  # the name is too long: a document, probably
+        folder = there = False
+    if folder:
+        return "folder"
+    if not there:
+        raise StoredFileError(
+            f"{str(path)[:200]} does not exist; give the path of a file or folder, or documents "
+            "themselves as a list of strings."
+        )
+    if plain_ending(path) in JSON_LINES:
+        return "columns"
+    if plain_ending(path) == ".txt" and not path.name.lower().startswith("docword."):
+        return "lines"
+    return "counts" if format_of(path) in MATRICES else "columns"
+
+
+def _from_counts(path: Path, vocabulary: Any, titles: Names) -> Corpus:
+    if format_of(path) == "bag-of-words" and isinstance(vocabulary, str | os.PathLike):
+        table = read_table(path, vocabulary=vocabulary)
+    else:
+        table = read_table(path)
+    if vocabulary is None and table.feature_names is None:
+        vocabulary = vocabulary_beside(path, table.shape[1])
+    corpus = corpus_from_matrix(table, vocabulary, titles)
+    if isinstance(vocabulary, str | os.PathLike):
+        corpus = replace(corpus, settings={"vocabulary": str(vocabulary)})
+    return corpus
+
+
+def _beginnings(texts: Sequence[str]) -> list[str]:
+    """Return a title for every text: how it begins, on one line."""
+    titles = []
+    for number, text in enumerate(texts, start=1):
+        line = " ".join(text[: 4 * TITLE].split())
+        if len(line) > TITLE:
+            line = line[: TITLE - 3].rpartition(" ")[0].rstrip() or line[: TITLE - 3]
+            line += "..."
+        titles.append(line or f"document {number}")
+    return titles
+
+
+def _check_options(kind: str, **options: Any) -> None:
+    understood = UNDERSTOOD[kind]
+    for name, value in options.items():
+        if value is not None and name not in understood:
+            raise InvalidInputError(
+                f"{name}= was given, but it means nothing for {MEANINGS[kind]}; leave it out."
+            )
+
+
+def _check_sizes(max_bytes: Any, text_length: Any) -> None:
+    for name, value, least in (("max_bytes", max_bytes, 1), ("text_length", text_length, 0)):
+        allowed = name == "text_length" and value is None
+        if not allowed and (not isinstance(value, int) or isinstance(value, bool) or value < least):
+            raise InvalidInputError(
+                f"{name}={value!r} was given, but a whole number of {least} or more is needed; "
+                "pass one or leave it out."
+            )

@@ -1,0 +1,221 @@
+"""Topics from the shell: documents in, images and graphs out."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import sketchlasso as sl
+from tests.interfaces.posts import posts
+
+
+def document(result):
+    assert result.stderr == ""
+    return json.loads(result.stdout)
+
+
+def test_fit_writes_a_model_that_python_reads(ask, made):
+    said = ask(
+        "topics fit {made}/posts.jsonl --column body --title-column name --rank 8 -o p.topics"
+    ).stdout
+    assert "documents  90, 0 of them without a word" in said
+    assert "wrote      p.topics" in said
+    assert "ask it: sketchlasso topics image p.topics " in said
+    loaded, expected = sl.load_topics("p.topics"), sl.load_topics(made / "posts.topics")
+    assert loaded.corpus_.titles[0] == "sea 0"
+    mine, theirs = loaded.image("sea"), expected.image("sea")
+    assert mine.words == theirs.words
+    assert np.array_equal(mine.weights, theirs.weights)
+
+
+def test_options_of_a_fit_arrive(ask, tmp_path):
+    (tmp_path / "mine.txt").write_text("day\npeople\n")
+    told = document(
+        ask(
+            "topics fit {made}/posts.jsonl --column 1 --weighting log --scale --radius 0.5 "
+            "--positive --min-documents 3 --max-share 0.9 --stop-words mine.txt --threads 1 "
+            "--seed 7 --rank 5 -o p.topics --json"
+        )
+    )
+    assert told["command"] == "topics fit"
+    assert told["n_documents"] == 90
+    kept = sl.load_topics("p.topics").get_params()
+    assert (kept["weighting"], kept["scale"], kept["positive"]) == ("log", True, True)
+    assert (kept["min_documents"], kept["max_share"], kept["n_jobs"]) == (3, 0.9, 1)
+    assert (kept["radius"], kept["rank"], kept["random_state"]) == (0.5, 5, 7)
+    assert kept["stop_words"] == ["day", "people"]
+    assert not {"day", "people"} & set(sl.load_topics("p.topics").words_)
+    ask("topics fit {made}/posts.jsonl --column body --stop-words none -o q.topics")
+    assert sl.load_topics("q.topics").stop_words is None
+
+
+@pytest.mark.parametrize("kind", ["folder", "lines", "csv", "counts"])
+def test_other_sources(ask, tmp_path, kind):
+    texts = [record["body"] for record in posts(0)]
+    if kind == "folder":
+        (tmp_path / "source").mkdir()
+        for number, text in enumerate(texts):
+            (tmp_path / "source" / f"{number}.txt").write_text(text)
+        line = "topics fit source"
+    elif kind == "lines":
+        (tmp_path / "source.txt").write_text("\n".join(texts))
+        line = "topics fit source.txt"
+    elif kind == "csv":
+        rows = (f"{number};{text}\n" for number, text in enumerate(texts))
+        (tmp_path / "source.csv").write_text("number;text\n" + "".join(rows))
+        line = "topics fit source.csv --separator ;"
+    else:
+        corpus = sl.read_corpus(texts)
+        sparse.save_npz(tmp_path / "counts.npz", sparse.csr_matrix(corpus.counts))
+        (tmp_path / "words.txt").write_text("\n".join(corpus.words))
+        line = "topics fit counts.npz --vocabulary words.txt"
+    told = document(ask(f"{line} --rank 8 -o m.topics --json"))
+    assert told["n_documents"] == 90
+    assert "wave" in sl.load_topics("m.topics").image("sea").words
+
+
+def test_an_image_for_people(ask, made):
+    said = ask("topics image {made}/posts.topics sea music --n-words 4").stdout
+    assert said.isascii()
+    lines = said.splitlines()
+    image = sl.load_topics(made / "posts.topics").image("sea", 4)
+    assert lines[0].startswith(f"sea: {100 * image.explained:.0f} % explained, gap ")
+    assert lines[0].endswith(" ms")
+    word, weight, bar = lines[2].split()
+    assert (word, bar) == (image.words[0], "#" * 24)
+    assert float(weight) == pytest.approx(image.weights[0], abs=1e-4)
+    assert sum(line.startswith("music: ") for line in lines) == 1
+
+
+def test_words_that_keep_away_have_another_bar(ask, made):
+    image = sl.load_topics(made / "posts.topics").image("sea", 12)
+    assert (image.weights < 0).any()
+    said = ask("topics image {made}/posts.topics sea --n-words 12").stdout
+    shown = {line.split()[0]: line.split()[1:] for line in said.splitlines()[2:]}
+    for word, weight in zip(image.words, image.weights, strict=True):
+        assert shown[word][0][0] == ("+" if weight > 0 else "-")
+        assert set(shown[word][1]) == {"#" if weight > 0 else "-"}
+    said = ask("topics image {made}/posts.topics sea --n-words 12 --positive").stdout
+    assert " -" not in said.split("ms\n")[1]
+
+
+def test_an_image_for_machines(ask, made):
+    told = document(
+        ask("topics image {made}/posts.topics sea --alpha 0.2 --radius 0.1 --documents 2 --json")
+    )
+    imager = sl.load_topics(made / "posts.topics")
+    image = imager.image("sea", alpha=0.2, radius=0.1)
+    (mine,) = told["images"]
+    assert mine["words"] == list(image.words)
+    assert np.allclose(mine["weights"], image.weights, rtol=1e-6)
+    assert mine["signs"] == image.signs.tolist()
+    assert (mine["alpha"], mine["radius"]) == (0.2, 0.1)
+    assert mine["explained"] == pytest.approx(image.explained)
+    titles = [one.title for one in imager.documents(image, 2)]
+    assert [one["title"] for one in mine["documents"]] == titles
+    assert told["warnings"] == []
+
+
+def test_words_together_and_words_left_out(ask, made):
+    told = document(
+        ask("topics image {made}/posts.topics sea ship --together --exclude wave --json")
+    )
+    (mine,) = told["images"]
+    assert mine["query"] == ["sea", "ship"]
+    assert mine["excluded"] == ["wave"]
+    image = sl.load_topics(made / "posts.topics").image(["sea", "ship"], exclude=["wave"])
+    assert mine["words"] == list(image.words)
+    assert "wave" not in image.words
+
+
+def test_documents_behind_an_image(ask):
+    said = ask("topics image {made}/posts.topics sea --documents 3").stdout
+    below = said.split("sea: documents behind it\n")[1].splitlines()
+    assert len(below) == 4
+    assert all(" sea " in line for line in below[1:])
+
+
+def test_two_corpora_side_by_side(ask, made):
+    line = "topics image {made}/posts.topics sea --compare {made}/other.topics"
+    said = ask(line).stdout
+    assert "posts.topics" in said and "other.topics" in said and "words shared" in said
+    (told,) = document(ask(f"{line} --json"))["compared"]
+    models = [sl.load_topics(made / f"{name}.topics") for name in ("posts", "other")]
+    expected = sl.compare_images(*models, "sea")
+    assert told["shared"] == list(expected.shared)
+    assert told["only_second"] == list(expected.only_second)
+    assert told["overlap"] == expected.overlap
+    assert "wave" in told["shared"] and "desert" in told["only_second"]
+
+
+def test_all_writes_what_python_writes(ask, made):
+    result = ask("topics all {made}/posts.topics -o all.images --n-words 5")
+    assert "each explained by at most 5 others" in result.stdout
+    count = len(sl.load_images("all.images").words)
+    assert result.stderr == f"imaging every word: {count} of {count} words\n"
+    with open("all.images", "rb") as mine:
+        assert mine.read() == (made / "posts.images").read_bytes()
+    told = document(ask("topics all {made}/posts.topics -o b.images --positive --json"))
+    assert told["worst_gap"] <= 1e-6
+    assert sl.load_images("b.images").weights.data.min() > 0
+
+
+@pytest.mark.parametrize("ending", ["graphml", "json", "csv"])
+@pytest.mark.parametrize("rule", ["or", "and"])
+def test_graphs(ask, made, tmp_path, ending, rule):
+    told = document(ask(f"topics graph {{made}}/posts.images -o g.{ending} --rule {rule} --json"))
+    images = sl.load_images(made / "posts.images")
+    graph = sl.word_graph(images.weights, images.words, rule)
+    assert told["n_links"] == len(graph.edges) > 0
+    getattr(graph, f"to_{ending}")(tmp_path / "expected")
+    assert (tmp_path / f"g.{ending}").read_bytes() == (tmp_path / "expected").read_bytes()
+
+
+def test_communities_are_told_and_written(ask, tmp_path):
+    pytest.importorskip("networkx")
+    said = ask("topics graph {made}/posts.images -o g.json --communities --drop-isolated").stdout
+    written = json.loads((tmp_path / "g.json").read_text())
+    found = {node["community"] for node in written["nodes"]}
+    assert f"communities  {len(found)}" in said
+    assert f"{len(found)} of {len(found)} communities" in said
+
+
+def test_info_knows_topics_and_images(ask):
+    said = ask("info {made}/posts.topics --top 2").stdout
+    assert "documents  90" in said and "most frequent 2 words" in said
+    told = document(ask("info {made}/posts.topics --json"))
+    assert (told["content"], told["n_documents"], told["rank"]) == ("topics", 90, 8)
+    said = ask("info {made}/posts.images --top 0").stdout
+    assert "each explained by at most 5 others" in said
+    told = document(ask("info {made}/posts.images --json"))
+    assert (told["content"], told["n_words"]) == ("images", 5)
+
+
+def test_doctor_names_the_extras(ask):
+    extras = document(ask("doctor --json"))["extras"]
+    assert set(extras["web"]) == {"fastapi", "uvicorn"}
+    assert set(extras["graph"]) == {"networkx"}
+
+
+def test_the_demo_images_words_of_installed_packages(ask, tmp_path):
+    result = ask("topics demo -o docs.topics")
+    for word in ("fourier", "matrix", "random", "cluster", "file"):
+        assert f"\n{word}: " in result.stdout
+    assert "transform" in result.stdout and "directory" in result.stdout
+    assert result.stdout.splitlines()[-1] == (
+        "walk on in the browser: sketchlasso topics demo --serve"
+    )
+    told = document(ask("topics demo matrix --rank 20 --json"))
+    assert [image["query"] for image in told["images"]] == [["matrix"]]
+    assert told["n_documents"] > 4000
+    assert "sparse" in sl.load_topics("docs.topics").image("matrix").words
+
+
+def test_every_command_of_topics_has_examples(call):
+    from sketchlasso.interfaces.app import TOPICS
+
+    for name in TOPICS:
+        page = call(f"topics {name} --help").stdout
+        assert f"sketchlasso topics {name}" in page
+        assert "--json" in page

@@ -1,0 +1,187 @@
+"""Topics from the shell when something is in the way: mistakes, Ctrl-C, taken ports."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from contextlib import contextmanager
+
+import pytest
+
+from sketchlasso.interfaces.commands.screen import Screen
+from sketchlasso.interfaces.exits import Interrupted
+
+COMMAND = [sys.executable, "-m", "sketchlasso"]
+
+
+@pytest.fixture
+def refused(ask):
+    def run(line, code):
+        result = ask(line, code)
+        assert result.stdout == ""
+        (told,) = result.stderr.splitlines()
+        assert told.startswith("sketchlasso: ")
+        return told
+
+    return run
+
+
+def test_what_was_interrupted_goes_on(ask, made, monkeypatch, tmp_path):
+    @contextmanager
+    def impatient(self, words, things):
+        def count(done, total):
+            if done > 600:
+                raise Interrupted
+
+        yield count
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Screen, "counting", impatient)
+        with pytest.raises(Interrupted, match="the same command goes on from there"):
+            ask("topics all {made}/many.topics -o many.images")
+    assert not (tmp_path / "many.images").exists()
+    (kept,) = tmp_path.iterdir()
+    assert len(list(kept.glob("*.part"))) == 2
+    stamps = {part: part.stat().st_mtime_ns for part in kept.glob("*.part")}
+    with monkeypatch.context() as patch:
+        patch.setattr(Screen, "counting", impatient)
+        with pytest.raises(Interrupted):
+            ask("topics all {made}/many.topics -o many.images")
+    assert {part: part.stat().st_mtime_ns for part in kept.glob("*.part")} == stamps
+    ask("topics all {made}/many.topics -o many.images")
+    ask("topics all {made}/many.topics -o again.images")
+    assert (tmp_path / "many.images").read_bytes() == (tmp_path / "again.images").read_bytes()
+    assert not kept.exists()
+
+
+def test_ctrl_c_says_how_to_go_on(made, tmp_path):
+    process = subprocess.Popen(
+        [*COMMAND, "topics", "all", made / "many.topics", "-o", "many.images"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    )
+    try:
+        first = process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        said, told = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert first.startswith("imaging every word: 512 of ")
+    assert (process.returncode, said) == (130, "")
+    assert told.splitlines()[-1] == (
+        "sketchlasso: interrupted; what is finished lies beside many.images, and the same "
+        "command goes on from there."
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        ("fit none.jsonl -o m", 3, "none.jsonl does not exist"),
+        ("fit {made}/posts.jsonl --column bodi -o m", 2, "bodi"),
+        ("fit {made}/posts.jsonl --column 9 -o m", 2, "9"),
+        ("fit {made}/posts.jsonl --vocabulary w.txt -o m", 2, "--vocabulary was given"),
+        ("fit {made}/posts.jsonl --column body --stop-words w.txt -o m", 3, "--stop-words w.txt"),
+        ("fit {made}/posts.jsonl --column body --weighting much -o m", 2, "--weighting much"),
+        ("fit {made}/posts.jsonl --column body --radius wide -o m", 2, "--radius wide"),
+        ("fit {made}/posts.jsonl --column body --max-share 3 -o m", 2, "--max-share 3.0"),
+        ("fit {made}/posts.jsonl --column body --min-documents 0 -o m", 2, "--min-documents 0"),
+        ("fit {made}/posts.jsonl --column body --min-documents 99 -o m", 2, "no word left"),
+        ("fit {made}/posts.jsonl --column body -o no/folder/m", 3, "could not be written"),
+        ("image none.topics sea", 3, "none.topics does not exist"),
+        ("image {made}/posts.images sea", 3, "holds images, but topics"),
+        ("image {made}/posts.topics wawe", 2, "'wawe' is not in the vocabulary; did you mean wave"),
+        ("image {made}/posts.topics sea --exclude wawe", 2, "did you mean wave"),
+        (
+            "image {made}/posts.topics oven --compare {made}/other.topics",
+            2,
+            "other.topics the word",
+        ),
+        ("image {made}/posts.topics sea --n-words 0", 2, "--n-words 0"),
+        ("image {made}/posts.topics sea --alpha -1", 2, "--alpha -1.0"),
+        ("image {made}/posts.topics sea --radius wide", 2, "--radius wide"),
+        (
+            "image {made}/posts.topics sea --documents 2 --compare {made}/other.topics",
+            2,
+            "leave one of them out",
+        ),
+        ("all {made}/posts.topics -o no/folder/i", 3, "could not be used"),
+        ("graph {made}/posts.images -o graph.png", 2, "end it in .graphml, .json or .csv"),
+        ("graph {made}/posts.images -o g.csv --communities", 2, "write .graphml or .json"),
+        ("graph {made}/posts.images -o g.csv --rule xor", 2, "--rule xor"),
+        ("graph {made}/posts.topics -o g.csv", 3, "holds topics, but images"),
+        ("serve none.topics", 3, "none.topics does not exist"),
+    ],
+)
+def test_mistakes(refused, line, code, words):
+    assert words in refused(f"topics {line}", code)
+
+
+def test_a_damaged_model(refused, made, tmp_path):
+    content = (made / "posts.topics").read_bytes()
+    (tmp_path / "cut.topics").write_bytes(content[:-9])
+    for line in ("image cut.topics sea", "all cut.topics -o i", "serve cut.topics"):
+        assert "cut.topics is truncated" in refused(f"topics {line}", 3)
+
+
+def test_parts_of_other_settings_are_not_mixed(refused, tmp_path):
+    folder = tmp_path / "i.parts"
+    folder.mkdir()
+    (folder / "settings.json").write_text("{}")
+    told = refused("topics all {made}/posts.topics -o i", 2)
+    assert "parts of another corpus or other settings" in told
+
+
+class TestExplorer:
+    """The page, through the command line; tests of the page itself are elsewhere."""
+
+    @pytest.fixture(autouse=True)
+    def web(self):
+        pytest.importorskip("fastapi")
+        pytest.importorskip("uvicorn")
+
+    def test_it_serves_until_ctrl_c(self, made):
+        files = (made / "posts.topics", "--images", made / "posts.images")
+        process = subprocess.Popen(
+            [*COMMAND, "topics", "serve", *files, "--port", "0"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        )
+        try:
+            line = process.stdout.readline()
+            assert line.startswith("The explorer is at http://127.0.0.1:"), process.stderr.read()
+            address = line.split()[4]
+            with urllib.request.urlopen(address, timeout=30) as page:
+                assert page.status == 200
+            with urllib.request.urlopen(f"{address}openapi.json", timeout=30) as page:
+                assert json.load(page)["paths"]
+            process.send_signal(signal.SIGINT)
+            said, told = process.communicate(timeout=60)
+        finally:
+            process.kill()
+        assert (process.returncode, told) == (0, "")
+        assert said == "the explorer ended\n"
+
+    def test_a_port_in_use(self, refused):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = taken.getsockname()[1]
+            told = refused(f"topics serve {{made}}/posts.topics --port {port}", 2)
+        assert f"port {port} cannot be listened on" in told
+
+    def test_images_of_another_model(self, refused):
+        told = refused("topics serve {made}/posts.topics --images {made}/other.images --port 0", 2)
+        assert "images" in told
+
+    def test_without_the_extra(self, refused, monkeypatch):
+        monkeypatch.setitem(sys.modules, "uvicorn", None)
+        told = refused("topics serve {made}/posts.topics", 4)
+        assert "pip install 'sketchlasso[web]'" in told

@@ -1,0 +1,174 @@
+"""Every address answers, and says what the model says."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+import sketchlasso as sl
+from sketchlasso.interfaces.web.excerpts import excerpt
+
+
+def same_image(body, image):
+    assert body["query"] == list(image.query)
+    assert [one["word"] for one in body["words"]] == list(image.words)
+    np.testing.assert_allclose([one["weight"] for one in body["words"]], image.weights, rtol=1e-6)
+    assert body["n_nonzero"] == image.n_nonzero
+    for name in ("alpha", "radius", "explained"):
+        assert body[name] == pytest.approx(getattr(image, name))
+    assert body["gap"] <= 1e-6
+    assert body["excluded"] == list(image.excluded)
+
+
+def test_about_names_the_model_and_its_limits(ask, imager):
+    about = ask("/api/about")
+    assert about["version"] == sl.__version__
+    assert (about["n_documents"], about["n_words"]) == imager.corpus_.shape
+    assert about["settings"]["rank"] == 12
+    assert about["has_map"]
+    assert about["has_texts"]
+    assert not about["has_phrases"]
+    assert about["limits"]["words"] == 8
+
+
+def test_health(ask):
+    assert ask("/api/health") == {"status": "ok", "inside": 0}
+
+
+def test_words_complete_a_prefix_with_the_most_frequent_first(ask, imager):
+    found = ask("/api/words", prefix="s", count=5)["words"]
+    assert [one["word"] for one in found] == imager.complete("s", 5)
+    counts = [one["documents"] for one in found]
+    assert counts == sorted(counts, reverse=True)
+    assert ask("/api/words", prefix="S", count=5)["words"] == found
+    assert ask("/api/words", prefix="zzz")["words"] == []
+
+
+def test_words_without_a_prefix_are_the_most_frequent_of_all(ask, imager):
+    first = ask("/api/words", count=1)["words"][0]
+    assert first["documents"] == imager.document_frequency_.max()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "options"),
+    [
+        ({}, {}),
+        ({"n_words": 3}, {"n_words": 3}),
+        ({"alpha": "0.3", "radius": "0.2"}, {"alpha": 0.3, "radius": 0.2}),
+        ({"radius": "0"}, {"radius": 0.0}),
+        ({"radius": "0.1*spectral"}, {"radius": "0.1*spectral"}),
+        ({"radius": "realised"}, {"radius": "realised"}),
+        ({"positive": "true"}, {"positive": True}),
+        ({"exclude": ["tide", "ship"]}, {"exclude": ("tide", "ship")}),
+    ],
+)
+def test_an_image_is_the_imagers(ask, imager, parameters, options):
+    same_image(ask("/api/image", word="sea", **parameters), imager.image("sea", **options))
+
+
+def test_words_are_asked_for_together(ask, imager):
+    same_image(ask("/api/image", word=["sea", "bread"]), imager.image(["sea", "bread"]))
+
+
+def test_multiples_of_the_automatic_choice(ask, imager):
+    usual = imager.image("sea")
+    wide = imager.image("sea", radius=2 * usual.radius)
+    same_image(ask("/api/image", word="sea", alpha="0.5*auto"),
+               imager.image("sea", alpha=0.5 * usual.alpha))  # fmt: skip
+    same_image(ask("/api/image", word="sea", radius="2*auto"), wide)
+    same_image(ask("/api/image", word="sea", radius="2*auto", alpha="0.5*auto"),
+               imager.image("sea", radius=2 * usual.radius, alpha=0.5 * wide.alpha))  # fmt: skip
+    same_image(ask("/api/image", word="sea", radius="auto", alpha="auto"), usual)
+
+
+def test_case_and_surrounding_blanks_do_not_matter(ask):
+    assert ask("/api/image", word=" Sea ")["query"] == ["sea"]
+
+
+def test_images_are_those_of_each_word(ask, imager):
+    found = ask("/api/images", word=["sea", "bread"], n_words=3)["images"]
+    for body, image in zip(found, imager.images(["sea", "bread"], 3), strict=True):
+        same_image(body, image)
+
+
+def test_documents_behind_an_image(ask, imager):
+    body = ask("/api/documents", word="sea", count=3)
+    image = imager.image("sea")
+    same_image(body["image"], image)
+    matches = imager.documents(image, 3)
+    assert [one["title"] for one in body["documents"]] == [match.title for match in matches]
+    assert [one["number"] for one in body["documents"]] == [match.number for match in matches]
+    for one in body["documents"]:
+        assert any(word in one["excerpt"] for word in ("sea", *image.words))
+
+
+def test_compare_stands_two_images_side_by_side(ask, imager):
+    body = ask("/api/compare", first="garden", second="bread", n_words=12)
+    one, other = imager.image("garden", 12), imager.image("bread", 12)
+    same_image(body["first"], one)
+    same_image(body["second"], other)
+    assert set(body["shared"]) == set(one.words) & set(other.words)
+    union = set(one.words) | set(other.words)
+    assert body["overlap"] == pytest.approx(len(body["shared"]) / len(union))
+
+
+def test_the_map_is_the_graph_of_all_images(client, images):
+    body = client.get("/api/map").json()
+    graph = sl.word_graph(images.weights, images.words)
+    linked = [word for word, degree in zip(graph.words, graph.degrees, strict=True) if degree]
+    assert [node["word"] for node in body["nodes"]] == linked
+    assert body["n_edges"] == len(body["edges"]) == len(graph.edges)
+    assert all(abs(node["x"]) <= 1 and abs(node["y"]) <= 1 for node in body["nodes"])
+    word = {place: node["word"] for place, node in enumerate(body["nodes"])}
+    source, target, weight = body["edges"][0]
+    assert (word[target], pytest.approx(weight, rel=1e-2)) in graph.neighbours(word[source])
+
+
+def test_the_map_is_sent_once_and_small(client):
+    plain = client.get("/api/map", headers={"accept-encoding": "identity"})
+    assert "content-encoding" not in plain.headers
+    zipped = client.get("/api/map", headers={"accept-encoding": "gzip"})
+    assert zipped.headers["content-encoding"] == "gzip"
+    assert zipped.json() == plain.json()
+    assert int(zipped.headers["content-length"]) < len(plain.content)
+    again = client.get("/api/map", headers={"if-none-match": plain.headers["etag"]})
+    assert again.status_code == 304
+    assert again.content == b""
+
+
+def test_openapi_describes_every_address(ask):
+    described = ask("/openapi.json")
+    assert set(described["paths"]) == {
+        f"/api/{name}"
+        for name in ("about", "health", "map", "words", "image", "images", "documents", "compare")
+    }
+    parameters = {one["name"]: one for one in described["paths"]["/api/image"]["get"]["parameters"]}
+    assert set(parameters) == {"word", "n_words", "alpha", "radius", "positive", "exclude"}
+    assert parameters["n_words"]["schema"]["maximum"] == 50
+
+
+def test_an_excerpt_is_where_the_words_are():
+    text = "blah " * 500 + "a sea of ships " + "blah " * 500
+    found = excerpt(text, ("sea", "ship"), 100)
+    assert "sea of ships" in found
+    assert len(found) <= 100
+    assert found[0] == found[-1] == "…"
+    assert excerpt("short\n  text", (), 100) == "short text"
+    assert excerpt("Title\n-----\ntext", (), 100) == "Title text"
+    assert excerpt(None, (), 100) is None
+    assert len(excerpt("x" * 5000, ("y",), 100)) <= 100
+    assert excerpt("one two " * 50, (), 20) == "one two one two…"
+
+
+def test_gzip_of_the_map_is_reproducible(images, imager):
+    from sketchlasso.interfaces.web.limits import Limits
+    from sketchlasso.interfaces.web.mapping import whole_map
+
+    frequency = dict(zip(imager.words_, imager.document_frequency_, strict=True))
+    small = Limits(map_words=10, map_edges=5)
+    first, second = (whole_map(images, frequency, small).model_dump_json() for _ in range(2))
+    assert gzip.compress(first.encode(), mtime=0) == gzip.compress(second.encode(), mtime=0)
+    body = json.loads(first)
+    assert len(body["nodes"]) == 10
+    assert len(body["edges"]) == 5 < body["n_edges"]

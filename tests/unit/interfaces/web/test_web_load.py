@@ -1,0 +1,146 @@
+"""Many at once: bounded work, bounded waiting, bounded time, and an event loop that answers."""
+
+import asyncio
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from sketchlasso.interfaces.web import Limits, create_app
+from sketchlasso.interfaces.web.answers import Answers
+from sketchlasso.interfaces.web.gate import BusyError, Gate, SlowError
+
+
+class Blocked:
+    """Work that lasts until it is let go, and counts how much of it runs at once."""
+
+    def __init__(self):
+        self.free = threading.Event()
+        self.lock = threading.Lock()
+        self.running = self.most = 0
+
+    def __call__(self):
+        with self.lock:
+            self.running += 1
+            self.most = max(self.most, self.running)
+        self.free.wait(10)
+        with self.lock:
+            self.running -= 1
+        return "done"
+
+
+def test_work_and_waiting_are_bounded():
+    work = Blocked()
+    gate = Gate(Limits(workers=2, waiting=3, seconds=10))
+
+    async def scene():
+        tasks = [asyncio.create_task(gate.run(work)) for _ in range(5)]
+        await asyncio.sleep(0.1)
+        assert gate.inside == 5
+        with pytest.raises(BusyError):
+            await gate.run(work)
+        work.free.set()
+        assert await asyncio.gather(*tasks) == ["done"] * 5
+        return await gate.run(lambda: "after")
+
+    assert asyncio.run(scene()) == "after"
+    assert work.most == 2
+    assert gate.inside == 0
+    gate.close()
+
+
+def test_time_is_bounded_and_places_are_given_back():
+    work = Blocked()
+    gate = Gate(Limits(workers=1, waiting=1, seconds=0.1))
+
+    async def scene():
+        running = asyncio.create_task(gate.run(work))
+        await asyncio.sleep(0.02)
+        waiting = asyncio.create_task(gate.run(lambda: "never"))
+        with pytest.raises(SlowError):
+            await running
+        with pytest.raises(BusyError):
+            await waiting
+        # What runs cannot be stopped: it keeps its place until it ends.
+        assert gate.inside == 1
+        work.free.set()
+        while gate.inside:
+            await asyncio.sleep(0.01)
+        return await gate.run(lambda: "again")
+
+    assert asyncio.run(scene()) == "again"
+    gate.close()
+
+
+def test_errors_of_the_work_come_through():
+    gate = Gate(Limits())
+
+    async def scene():
+        with pytest.raises(ZeroDivisionError):
+            await gate.run(lambda: 1 // 0)
+        assert gate.inside == 0
+
+    asyncio.run(scene())
+    gate.close()
+
+
+def over(application):
+    transport = httpx.ASGITransport(application)
+    return httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=20)
+
+
+@pytest.fixture
+def blocked(monkeypatch):
+    work = Blocked()
+    real = Answers.image
+    monkeypatch.setattr(Answers, "image", lambda self, query: work() and real(self, query))
+    yield work
+    work.free.set()
+
+
+def test_a_full_server_says_so_and_stays_awake(imager, blocked):
+    application = create_app(imager, limits=Limits(workers=1, waiting=1, seconds=10))
+
+    async def scene():
+        async with over(application) as client:
+            tasks = [asyncio.create_task(client.get("/api/image?word=sea")) for _ in range(2)]
+            await asyncio.sleep(0.1)
+            refused = await client.get("/api/image?word=sea")
+            assert refused.status_code == 503
+            assert refused.headers["retry-after"] == "1"
+            assert "busy" in refused.json()["message"]
+            # Pages and health need no worker.
+            began = time.perf_counter()
+            assert (await client.get("/api/health")).json() == {"status": "ok", "inside": 2}
+            assert (await client.get("/")).status_code == 200
+            assert time.perf_counter() - began < 1
+            blocked.free.set()
+            assert [one.status_code for one in await asyncio.gather(*tasks)] == [200, 200]
+
+    asyncio.run(scene())
+
+
+def test_a_query_without_end_is_given_up(imager, blocked):
+    application = create_app(imager, limits=Limits(workers=1, waiting=4, seconds=0.1))
+
+    async def scene():
+        async with over(application) as client:
+            answers = await asyncio.gather(*(client.get("/api/image?word=sea") for _ in range(2)))
+            assert sorted(one.status_code for one in answers) == [503, 504]
+            assert "took too long" in next(one for one in answers if one.status_code == 504).text
+
+    asyncio.run(scene())
+
+
+def test_fifty_clients_get_the_same_answers_as_one(client, imager):
+    words = [str(word) for word in imager.words_[:25]] * 2
+
+    def answer(word):
+        body = client.get("/api/image", params={"word": word, "n_words": 5}).json()
+        return {key: value for key, value in body.items() if key != "seconds"}
+
+    alone = [answer(word) for word in words[:25]] * 2
+    with ThreadPoolExecutor(50) as crowd:
+        assert list(crowd.map(answer, words)) == alone
