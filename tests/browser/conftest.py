@@ -9,7 +9,8 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 SWITCHES = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 
 
-@pytest.fixture(scope="session")
+# Not for the whole session: while the driver runs, no other event loop can.
+@pytest.fixture(scope="module")
 def browser():
     playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
     found = next(filter(None, map(shutil.which, NAMES)), None)
@@ -21,7 +22,7 @@ def browser():
         chromium.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def address(browser):
     pytest.importorskip("fastapi", reason="needs the extra web")
     from sketchlasso.interfaces.web import create_app
@@ -30,7 +31,7 @@ def address(browser):
         yield address
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def bare_address(browser):
     """The same model without the images of all words."""
     from sketchlasso.interfaces.web import create_app

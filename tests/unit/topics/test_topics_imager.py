@@ -13,7 +13,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from tests.unit.topics.made import TOPICS, topical_corpus
+from tests.made_corpus import TOPICS, topical_corpus
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, StoredFileError, UnknownWordError
