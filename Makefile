@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # Real data sets, where they lie beside the repository; without them some tests skip.
 export SKETCHLASSO_DATA ?= $(abspath ../shared/data)
 
-.PHONY: run test lint format docs bench clean
+.PHONY: run test lint format docs bench paper clean
 
 run: $(READY)
 	$(BIN)/sketchlasso demo
@@ -32,11 +32,15 @@ docs: $(VENV)/.docs
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks all
 
+# The paper's tables and figures on the data at hand, into paper-report/; `make paper QUICK=1` needs no data.
+paper: $(VENV)/.bench
+	$(BIN)/sketchlasso paper $(if $(QUICK),--quick)
+
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "sketchlasso needs Python >= 3.11"'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[cli,conic,files,graph,plot,web]' --group dev
+	$(BIN)/python -m pip install --quiet --editable '.[cli,conic,files,graph,paper,plot,web]' --group dev
 	touch $@
 
 $(VENV)/.docs: $(READY)
@@ -48,4 +52,4 @@ $(VENV)/.bench: $(READY)
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) build dist site paper-report .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

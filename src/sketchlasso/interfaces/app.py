@@ -15,6 +15,7 @@ from sketchlasso.interfaces.commands.judging import cv
 from sketchlasso.interfaces.commands.leaving_out import loo
 from sketchlasso.interfaces.commands.looking import doctor, info
 from sketchlasso.interfaces.commands.report import Report
+from sketchlasso.interfaces.commands.reproducing import paper
 from sketchlasso.interfaces.commands.sketching import make_sketch
 from sketchlasso.interfaces.commands.topics import asking, everything, fitting, showing
 from sketchlasso.interfaces.commands.using import certify, predict
@@ -74,6 +75,11 @@ COMMANDS: dict[str, tuple[Callable[..., Report], tuple[str, ...]]] = {
     "certify": (certify, (
         "certify houses.model houses.csv",
         "certify rcv1.model rcv1.svm.gz --tol 0.01",
+    )),
+    "paper": (paper, (
+        "paper --quick",
+        "paper -o report",
+        "paper --only figure_3,table_2 --again table_2",
     )),
     "info": (info, ("info nips.sketch", "info houses.model --top 20", "info nips.topics")),
     "doctor": (doctor, ("doctor", "doctor --json")),

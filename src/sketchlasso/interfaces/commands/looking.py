@@ -30,6 +30,7 @@ EXTRAS = {
     "conic": ("clarabel",),
     "files": ("pooch", "pyarrow"),
     "graph": ("networkx",),
+    "paper": ("fpdf2",),
     "plot": ("matplotlib",),
     "web": ("fastapi", "uvicorn"),
 }
