@@ -203,6 +203,20 @@ def test_two_words_side_by_side(opened):
     wait_for_title(page, "garden")
 
 
+def test_a_page_that_gets_ready_leaves_what_is_typed(opened):
+    page, held = opened(), []
+    page.wait_for_selector("#starts li")
+    page.route("**/api/about", lambda route: held.append(route))
+    page.reload()
+    page.locator("#word").fill("violin")
+    page.wait_for_function("() => true")  # lets the route be heard
+    held[0].continue_()
+    page.wait_for_selector("#starts li")
+    assert page.locator("#word").input_value() == "violin"
+    page.locator("#word").press("Enter")
+    wait_for_title(page, "violin")
+
+
 def test_unknown_words_lead_to_known_ones(opened):
     page = opened(expected=["404"])
     page.locator("#word").fill("voilin")

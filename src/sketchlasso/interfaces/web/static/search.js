@@ -13,13 +13,17 @@ export class Combobox {
   #options = [];
   #active = -1;
   #phrases = false;
+  #typed = false;
 
   constructor(input, list, onChoose) {
     this.#input = input;
     this.#list = list;
     this.onChoose = onChoose;
     this.offer = later(() => this.#offer(), PATIENCE);
-    input.addEventListener("input", () => this.offer());
+    input.addEventListener("input", () => {
+      this.#typed = true;
+      this.offer();
+    });
     input.addEventListener("keydown", (event) => this.#key(event));
     input.addEventListener("blur", () => this.close());
     // The field must not lose the focus before the click arrives.
@@ -39,8 +43,9 @@ export class Combobox {
   }
 
   set words(words) {
-    const text = words.join(", ");
-    if (document.activeElement !== this.#input || !this.isOpen) this.#input.value = text;
+    // What somebody is typing is not taken away, not even by a page that gets ready meanwhile.
+    const busy = document.activeElement === this.#input && (this.isOpen || this.#typed);
+    if (!busy) this.#input.value = words.join(", ");
   }
 
   get isOpen() {
@@ -48,6 +53,7 @@ export class Combobox {
   }
 
   close() {
+    this.#typed = false;
     this.offer.cancel();
     this.#last.stop();
     this.#list.hidden = true;
