@@ -281,6 +281,21 @@ def test_without_a_map_the_page_says_how_to_get_one(opened, bare_address):
     page.get_by_text("sketchlasso topics all").wait_for()
 
 
+def test_a_graph_that_grows_leaves_the_focus_where_it_is(opened):
+    page, held = opened(), []
+    page.wait_for_selector("#starts li")
+    page.route("**/api/images?**", lambda route: held.append(route))
+    page.goto("/?word=sea")
+    node = page.locator("svg.graph a.ring1").first
+    node.wait_for()
+    word = node.get_attribute("data-word")
+    node.focus()
+    page.wait_for_timeout(300)  # the question for the outer ring is on its way
+    held[0].continue_()
+    page.wait_for_selector("svg.graph a.ring2")
+    assert page.evaluate("document.activeElement.dataset.word") == word
+
+
 def test_the_keyboard_is_enough(opened):
     page = opened("/?word=sea")
     words_of(page)

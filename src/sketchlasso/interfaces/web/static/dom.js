@@ -64,3 +64,11 @@ export function powerText(value) {
 const raised = (sign) => (sign === "-" ? "\u207b" : "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"[Number(sign)]);
 
 export const joined = (words) => words.join(" + ");
+
+/** Draw a container anew; the word that had the focus in it has it again. */
+export function redraw(container, draw) {
+  const held = container.contains(document.activeElement) && document.activeElement.closest("[data-word]")?.dataset.word;
+  draw();
+  const again = held && container.querySelector(`[data-word="${CSS.escape(held)}"]`);
+  if (again) (again.matches("a") ? again : again.querySelector("a"))?.focus();
+}

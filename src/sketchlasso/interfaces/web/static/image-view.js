@@ -3,7 +3,7 @@
 import { Last, isAbort } from "./api.js";
 import { barList, largestWeights, waitingBars } from "./bars.js";
 import { documentList, documentsTitle } from "./documents.js";
-import { byId, element, joined, later, walk } from "./dom.js";
+import { byId, element, joined, later, redraw, walk } from "./dom.js";
 import { factLine, saidOf } from "./facts.js";
 import { drawGraph, shownNeighbours } from "./graph.js";
 import { imageOptions, named } from "./state.js";
@@ -83,17 +83,14 @@ export class ImageView {
     byId("title").textContent = joined(image.query);
     document.title = `${joined(image.query)} \u00b7 Topic explorer`;
     byId("facts").replaceChildren(...factLine(image));
-    const focused = bars.contains(document.activeElement) && document.activeElement.closest("[data-word]")?.dataset.word;
-    bars.replaceChildren(
-      image.words.length
-        ? barList(image, {
-            scale: largestWeights([image]),
-            hrefTo: this.#hrefTo,
-            onExclude: (word) => this.#page.go({ exclude: [...state.exclude, word] }),
-          })
-        : this.#nothing(state),
-    );
-    if (focused) bars.querySelector(`[data-word="${CSS.escape(focused)}"] a`)?.focus();
+    const list = image.words.length
+      ? barList(image, {
+          scale: largestWeights([image]),
+          hrefTo: this.#hrefTo,
+          onExclude: (word) => this.#page.go({ exclude: [...state.exclude, word] }),
+        })
+      : this.#nothing(state);
+    redraw(bars, () => bars.replaceChildren(list));
     this.#draw();
     this.#page.say(saidOf(image));
   }
@@ -112,7 +109,8 @@ export class ImageView {
 
   #draw() {
     if (this.#parts && this.#shown) {
-      drawGraph(this.#parts.graph, this.#shown, this.#outerImages, this.#hrefTo);
+      const { graph } = this.#parts;
+      redraw(graph, () => drawGraph(graph, this.#shown, this.#outerImages, this.#hrefTo));
     }
   }
 
