@@ -1,9 +1,5 @@
 """Coherence: mean NPMI on held-out documents of a word and the ten words that answer for it.
 
-For two words with document frequencies p, q and joint frequency r in the documents held out,
-
-    NPMI = log(r / (p q)) / -log(r),     -1 where they never meet.
-
 `coherence` is the mean over all pairs of the query and its ten words, `to query` over the pairs
 with the query only.
 """
@@ -20,8 +16,9 @@ from scipy import sparse
 
 from benchmarks.datasets import SEED
 from benchmarks.report import Report
-from benchmarks.topics.corpora import corpus, halves
+from benchmarks.topics.corpora import corpus
 from sketchlasso import TopicImager
+from sketchlasso.interfaces.paper.coherence import halves, npmi
 
 BANDS = 4
 WORDS = 10
@@ -157,14 +154,6 @@ def pmi(counts: Any, asked: np.ndarray, least: int) -> np.ndarray:
     joint = np.asarray((present[:, asked].T @ present).todense())
     frequency = np.asarray(present.sum(axis=0)).ravel()
     return np.where(joint >= least, npmi(joint, frequency[asked], frequency, counts.shape[0]), -2.0)
-
-
-def npmi(joint: np.ndarray, first: np.ndarray, second: np.ndarray, total: int) -> np.ndarray:
-    """NPMI (a, b) of joint document frequencies (a, b); -1 where two words never meet."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        value = np.log(joint * total / np.outer(first, second)) / -np.log(joint / total)
-    value = np.where(joint >= total, 1.0, value)
-    return np.where(joint > 0, value, np.where(np.outer(first, second) > 0, -1.0, np.nan))
 
 
 class Judge:

@@ -37,14 +37,3 @@ def corpus(name: str, documents: int | None = None) -> Corpus:
         rows = np.random.default_rng(SEED).choice(counts.shape[0], documents, replace=False)
         counts = counts[np.sort(rows)]
     return corpus_from_matrix(counts, data_file(folder, vocabulary), source=name)
-
-
-def halves(whole: Corpus) -> tuple[Corpus, Any]:
-    """One half as a corpus, and the counts of the other."""
-    order = np.random.default_rng(SEED).permutation(whole.shape[0])
-    first, second = np.array_split(order, 2)
-    titles = [whole.titles[row] for row in first]
-    return (
-        Corpus(whole.counts[first], whole.words, titles, None, whole.source),
-        whole.counts[second],
-    )

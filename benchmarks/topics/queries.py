@@ -7,57 +7,15 @@ from __future__ import annotations
 
 import argparse
 from time import perf_counter
+from typing import Any
 
 from benchmarks.report import Report
 from benchmarks.topics.corpora import corpus
 from sketchlasso import TopicImager
+from sketchlasso.interfaces.paper.paper_figures import PAPER
 
-# Tables 3 and 4 of the paper: seconds and answers on NIPS papers and on the New York Times, as
-# printed (its words are stems, written out by their first completion).
-NIPS = {
-    "learning": (
-        3.15,
-        "error action algorithm targeting weighed trained uniqueness reinforced control policies",
-    ),
-    "statistic": (
-        2.89,
-        "data distribution model error algorithm parameter trained likelihood gaussian set",
-    ),
-    "optimization": (
-        3.11,
-        "algorithm data distribution likelihood variable network mixture parame bound bayesian",
-    ),
-    "text": (
-        3.52,
-        "trained error generalization wooter classifier student validating trainable hidden hmm",
-    ),
-    "vision": (
-        3.15,
-        "object image visiting images unit recognition representation motion view field",
-    ),
-}
-NYTIMES = {
-    "health": (
-        11.81,
-        "drug patience doctor cell perceiving disease tawny medica cancer care",
-    ),
-    "technology": (
-        11.84,
-        "weaving companies com computer site company wwii online sites customer",
-    ),
-    "political": (
-        10.95,
-        "campaign election presidency vortices republic tawny voted democratic presidentes leader",
-    ),
-    "business": (
-        11.93,
-        "companionship companias milling stmurray marker customary weaving analyst firing billion",
-    ),
-    "research": (
-        10.65,
-        "drug patient cell doctor percent disease program tessie medical studly",
-    ),
-}
+NIPS: dict[str, Any] = PAPER["tables_3_4"]["nips"]
+NYTIMES: dict[str, Any] = PAPER["tables_3_4"]["nytimes"]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -87,8 +45,8 @@ def run(options: argparse.Namespace) -> Report:
                     "ours ms": 1e3 * seconds,
                     "explained": image.explained,
                     "gap": image.gap,
-                    "paper s": theirs[0] if theirs else None,
-                    "paper": theirs[1] if theirs else None,
+                    "paper s": theirs["seconds"] if theirs else None,
+                    "paper": theirs["words"] if theirs else None,
                 }
             )
     report: Report = options.report

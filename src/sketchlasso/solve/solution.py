@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +29,7 @@ class Screened:
     gap_safe: IntArray
 
 
-class Certified:
+class Certified(ABC):
     """What solutions share whose objective is bounded from below, one row an instance."""
 
     coef: sparse.csr_array[Any, tuple[int, int]]
@@ -42,9 +43,9 @@ class Certified:
         return np.maximum(self.primal - self.dual, 0.0)
 
     @property
+    @abstractmethod
     def relative_gap(self) -> FloatArray:
         """Gap over objective (B,); how, each kind of problem says itself."""
-        raise NotImplementedError
 
     @property
     def n_nonzero(self) -> IntArray:

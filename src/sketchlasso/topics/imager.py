@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import Any, Self
 
@@ -17,7 +18,7 @@ from sketchlasso.results import RadiusPolicy
 from sketchlasso.sketch import sketch
 from sketchlasso.solve import Settings
 from sketchlasso.topics.answering import Answers, Question, answer
-from sketchlasso.topics.corpus import Corpus, StopWords
+from sketchlasso.topics.corpus import Corpus, CountMatrix, StopWords
 from sketchlasso.topics.everything import WordImages, image_everything
 from sketchlasso.topics.image import ComparedImages, DocumentMatch, TopicImage
 from sketchlasso.topics.matrices import corpus_from_matrix
@@ -135,14 +136,13 @@ class TopicImager(BaseEstimator):
             scale=self.scale,
             random_state=self.random_state,
         )
-        return self._settle(corpus)
+        return self._settle(corpus, weights)
 
-    def _settle(self, corpus: Corpus) -> Self:
-        """Everything that follows from the corpus and the sketch. Sets: all attributes but it."""
+    def _settle(self, corpus: Corpus, weights: CountMatrix) -> Self:
+        """Everything that follows from corpus, weights and sketch. Sets: all but the sketch."""
         self.corpus_ = corpus
         self.words_ = np.array(corpus.words)
         self.document_frequency_ = corpus.document_frequency
-        weights = weigh(corpus.counts, self.weighting)
         self._columns = WordColumns.of(weights, self.sketch_)
         self._place = {word: number for number, word in enumerate(corpus.words)}
         self._speller = Speller(corpus.words, self.document_frequency_)
@@ -312,9 +312,7 @@ class TopicImager(BaseEstimator):
             explained = self._explained(queries, answers, number)
             images.append(self._image(answers, number, question, group, tuple(exclude), explained))
         seconds = perf_counter() - start
-        for image in images:
-            object.__setattr__(image, "seconds", seconds)
-        return images
+        return [replace(image, seconds=seconds) for image in images]
 
     def _answer(self, queries: Queries, question: Question) -> Answers:
         threads = os.cpu_count() or 1

@@ -11,6 +11,7 @@ from sketchlasso.storage import read_container, write_container
 from sketchlasso.storage.container import TOPICS
 from sketchlasso.topics.imager import TopicImager
 from sketchlasso.topics.packing import pack_corpus, unpack_corpus
+from sketchlasso.topics.weighting import weigh
 
 __all__ = ["load_topics", "save_topics"]
 
@@ -52,7 +53,8 @@ def load_topics(path: str | os.PathLike[str]) -> TopicImager:
     try:
         imager = TopicImager(**header["settings"])
         imager.sketch_ = Sketch.unpacked(header["sketch"], _below(arrays, SKETCH))
-        return imager._settle(unpack_corpus(header["corpus"], _below(arrays, CORPUS)))
+        corpus = unpack_corpus(header["corpus"], _below(arrays, CORPUS))
+        return imager._settle(corpus, weigh(corpus.counts, imager.weighting))
     except (KeyError, TypeError, ValueError, IndexError) as problem:
         raise StoredFileError(
             f"{path} holds no complete topics; write it again with TopicImager.save."

@@ -1,10 +1,7 @@
 """Coherence of words: how often they meet in documents that no model has seen.
 
-For two words with document frequencies p, q and joint frequency r in the documents held out,
-
-    NPMI = log(r / (p q)) / -log(r),     -1 where they never meet,
-
-and the coherence of a list of words is the mean over its pairs.
+The coherence of a list of words is the mean of their normalised pointwise mutual information,
+:func:`npmi`, over its pairs.
 """
 
 from __future__ import annotations
@@ -17,7 +14,7 @@ from scipy import sparse
 import sketchlasso as sl
 from sketchlasso.interfaces.paper.data import SEED
 
-__all__ = ["Judge", "halves"]
+__all__ = ["Judge", "halves", "npmi"]
 
 
 def halves(whole: sl.Corpus) -> tuple[sl.Corpus, Any]:
@@ -48,12 +45,22 @@ class Judge:
         if len(places) < 2:
             return None, len(places)
         part = self._present[:, places]
-        joint = np.asarray((part.T @ part).todense()) / self._present.shape[0]
+        joint = np.asarray((part.T @ part).todense())
         own = np.diagonal(joint)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            value = np.log(joint / np.outer(own, own)) / -np.log(joint)
-        value = np.where(joint >= 1.0, 1.0, value)
-        value = np.where(joint > 0, value, np.where(np.outer(own, own) > 0, -1.0, np.nan))
+        value = npmi(joint, own, own, self._present.shape[0])
         pairs = value[np.triu_indices(len(places), 1)]
         known = pairs[np.isfinite(pairs)]
         return (float(known.mean()) if known.size else None), len(places)
+
+
+def npmi(joint: Any, first: Any, second: Any, total: int) -> Any:
+    """NPMI (a, b) of words that stand in `first` (a,) and `second` (b,) of `total` documents.
+
+    With p, q and r the shares of documents that have the one, the other and both (`joint`, (a, b)):
+
+        NPMI = log(r / (p q)) / -log(r),     -1 where they never meet, NaN where one is nowhere
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = np.log(joint * total / np.outer(first, second)) / -np.log(joint / total)
+    value = np.where(joint >= total, 1.0, value)
+    return np.where(joint > 0, value, np.where(np.outer(first, second) > 0, -1.0, np.nan))
