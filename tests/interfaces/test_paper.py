@@ -190,6 +190,8 @@ CASES = [
     ("table_2", 0, {"rows__0__factor": 20000.0}, "better"),
     ("table_2", 0, {"rows__0__factor": 500.0}, "not reproduced"),
     ("table_2", 0, {"rows__0__factor": None}, "not reproduced"),
+    ("table_2", 1, {"rows__0__factor": 20000.0}, "better"),
+    ("table_2", 1, {"rows__0__factor": 9000.0}, "not reproduced"),
     ("leave_one_out", 0, {"loo_seconds": 7000.0}, "better"),
     ("leave_one_out", 0, {"loo_seconds": 8000.0}, "not reproduced"),
     ("leave_one_out", 1, {"difference_over_effect": 0.01}, "beyond the paper"),
