@@ -19,6 +19,8 @@ MARGIN = 15.0
 # Height that a section asks for where it begins, mm.
 ROOM = 95.0
 SUMMARY_WIDTHS = (30, 17, 19, 13, 46)
+# Of a cell, left and right; entries that stay on one line; how wide long text may make a column.
+PADDING, SHORT, LONGEST = 1.4, 14, 60.0
 COLOURS = {
     "reproduced": (17, 112, 60),
     "better": (17, 112, 60),
@@ -138,10 +140,10 @@ def _table(
     align = tuple("RIGHT" if right else "LEFT" for right in right_columns(sheet))
     with page.table(
         borders_layout=TableBordersLayout.HORIZONTAL_LINES,
-        col_widths=widths or _widths(sheet),
+        col_widths=widths or _widths(page, sheet),
         text_align=align,
         line_height=3.2,
-        padding=(0.7, 1.4),
+        padding=(0.7, PADDING),
         headings_style=FontFace(emphasis="BOLD", fill_color=(240, 242, 245)),
     ) as table:
         table.row(sheet.columns)
@@ -153,12 +155,25 @@ def _table(
     page.ln(3)
 
 
-def _widths(sheet: Sheet) -> tuple[int, ...]:
-    """Widths that follow the longest entry, within reason: long text and heads are wrapped."""
-    widths = []
+def _widths(page: Any, sheet: Sheet) -> tuple[float, ...]:
+    """Widths in millimetres that break no word and no short entry; what is left, long text gets."""
+
+    def wide(words: str, style: str = "") -> float:
+        page.set_font(style=style)
+        return float(page.get_string_width(words)) + 2 * PADDING + 0.8
+
+    least, wished = [], []
     for column, head in enumerate(sheet.columns):
         cells = [line[column] for line in sheet.cells()]
-        longest = max((len(cell) for cell in cells), default=0)
-        word = max(len(word) for entry in (head, *cells) for word in entry.split() or [""])
-        widths.append(max(min(longest, 40), word) + 3)
-    return tuple(widths)
+        whole = [
+            part for cell in cells for part in ([cell] if len(cell) <= SHORT else cell.split())
+        ]
+        words = [wide(word, "B") for word in head.split()] + [wide(part) for part in whole]
+        least.append(max(words, default=0.0))
+        wished.append(max([least[-1], *(min(wide(cell), LONGEST) for cell in cells)]))
+    page.set_font(style="")
+    room, more = page.epw - sum(least), sum(wished) - sum(least)
+    if room <= 0 or more <= 0:
+        return tuple(least)
+    share = min(room / more, 1.0)
+    return tuple(low + share * (high - low) for low, high in zip(least, wished, strict=True))
