@@ -41,6 +41,7 @@ $(READY): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable '.[cli,conic,files,graph,paper,plot,web]' --group dev
+	$(BIN)/python -m pip install --quiet --group torch || echo "no PyTorch: the tests of the GPU's code will skip"
 	touch $@
 
 $(VENV)/.docs: $(READY)

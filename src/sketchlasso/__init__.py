@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sketchlasso.data import fingerprint
 from sketchlasso.errors import (
+    DeviceWarning,
     EmptyGridWarning,
     GridEdgeWarning,
     InaccurateWarning,
@@ -109,6 +110,7 @@ __all__ = [
     "Comparison",
     "Corpus",
     "CrossValidation",
+    "DeviceWarning",
     "DocumentMatch",
     "EmptyGridWarning",
     "FullCertificate",

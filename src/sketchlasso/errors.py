@@ -11,6 +11,7 @@
     UserWarning
     |-- InaccurateWarning                     a result whose duality gap missed the tolerance
     |-- EmptyGridWarning                      a radius so large that w = 0 at every penalty
+    |-- DeviceWarning                         no GPU where one was asked for
     +-- GridEdgeWarning                       the best penalty lies at an end of the grid
 
 Non-convergence is a status of the solution, never an exception.
@@ -19,6 +20,7 @@ Non-convergence is a status of the solution, never an exception.
 from __future__ import annotations
 
 __all__ = [
+    "DeviceWarning",
     "EmptyGridWarning",
     "GridEdgeWarning",
     "InaccurateWarning",
@@ -81,3 +83,7 @@ class EmptyGridWarning(UserWarning):
 
 class GridEdgeWarning(UserWarning):
     """The best penalty lies at an end of the grid, so a better one may lie beyond."""
+
+
+class DeviceWarning(UserWarning):
+    """A GPU was asked for and cannot be used, so the CPU does the work."""

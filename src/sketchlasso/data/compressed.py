@@ -38,6 +38,11 @@ class SparseStorage:
         m, n = self.shape
         return len(self._matrix.data) / (m * n)
 
+    @property
+    def matrix(self) -> Compressed:
+        """The entries as they lie."""
+        return self._matrix
+
     def entries(self) -> Iterator[tuple[NDArray[Any], NDArray[Any], FloatArray]]:
         """Yield rows, columns and values of the stored entries, some at a time."""
         matrix = self._matrix

@@ -32,6 +32,11 @@ class DenseStorage:
         """Samples and features, (m, n)."""
         return self._values.shape[0], self._values.shape[1]
 
+    @property
+    def matrix(self) -> NDArray[Any]:
+        """The entries as they lie."""
+        return self._values
+
     def blocks(self) -> Iterator[tuple[slice, RealArray]]:
         """Yield row slices and their entries as C-ordered blocks in the working type."""
         m, n = self.shape

@@ -9,15 +9,19 @@ Centring and scaling are applied inside the products, so a sparse X stays sparse
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from sketchlasso.data.compressed import SparseStorage
+from sketchlasso.data.dense import DenseStorage
+from sketchlasso.data.on_device import DeviceStorage
 from sketchlasso.data.storage import Storage
 from sketchlasso.data.transform import ColumnTransform
 from sketchlasso.data.validate import MatrixLike, as_storage
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.linalg.device import Device
 from sketchlasso.types import FloatArray, RealArray
 
 __all__ = ["DataMatrix", "MatrixLike", "Meter", "fingerprint"]
@@ -87,6 +91,17 @@ class DataMatrix:
         scales = matrix._standard_deviations(means) if scale else None
         transform = ColumnTransform(means if center else None, scales)
         return cls(matrix.storage, transform, matrix.meter)
+
+    def on(self, device: Device | None) -> DataMatrix:
+        """Return the matrix with its products computed on a device; itself without one."""
+        if device is None:
+            return self
+        if not isinstance(self.storage, DenseStorage | SparseStorage):
+            raise InvalidInputError(
+                f"a device was given for {type(self.storage).__name__.removesuffix('Storage')} "
+                "data, but it multiplies arrays and sparse matrices in memory; leave it out."
+            )
+        return replace(self, storage=DeviceStorage(self.storage, device))
 
     @property
     def shape(self) -> tuple[int, int]:

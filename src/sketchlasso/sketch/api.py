@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from sketchlasso.data import DataMatrix, MatrixLike, as_responses
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.linalg.device import CPU, open_device
 from sketchlasso.sketch.exact import exact
 from sketchlasso.sketch.factors import Factors
 from sketchlasso.sketch.frequent_directions import frequent_directions
@@ -93,6 +94,7 @@ def sketch(
     weights: Weights | None = None,
     distribution: Distribution | None = None,
     response_rank: int | None = None,
+    device: str = CPU,
 ) -> Sketch:
     """Approximate a data matrix by two thin factors, X ~ Q P', with a bound on the error.
 
@@ -144,6 +146,8 @@ def sketch(
     response_rank : int, optional
         How much of the rank ``response`` gives to directions from y: two fifths by default, at
         least 20 where that is no more than four fifths.
+    device : {"cpu", "cuda", "cuda:1", ..., "auto", "torch"}
+        Where X is multiplied; see :class:`Settings`. The sketch is the CPU's up to rounding.
 
     Returns
     -------
@@ -170,7 +174,8 @@ def sketch(
     bound = checked_radius(default if radius is None else radius)
     tolerance = checked_tolerance(tol, bound, method)
     seed = seed_of(random_state)
-    A = DataMatrix.of(X, center=center, scale=scale)
+    place = open_device(device)
+    A = DataMatrix.of(X, center=center, scale=scale).on(place)
     if chosen.needs_entries and not A.storage.has_entries:
         raise InvalidInputError(
             f"method={method!r} was given for a LinearOperator, which has no rows to read, but "

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.linalg.device import CPU, open_device
 from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.dual import TILE, certify, correlate
 from sketchlasso.problem.penalty_max import null_model
 from sketchlasso.problem.screening import RowNorms, gap_safe_distance, row_norms, static_margin
+from sketchlasso.solve.accelerated import solve_accelerated
 from sketchlasso.solve.algorithms import Solver, make_algorithm
 from sketchlasso.solve.algorithms.protocol import Algorithm, Iterates, Round
 from sketchlasso.solve.chains import Level, between, chain_levels
@@ -71,6 +73,10 @@ def solve(
             f"warm.coef has shape {warm.coef.shape}; the batch needs "
             f"({batch.n_instances}, {batch.n_features})"
         )
+    if settings.device != CPU:
+        found = _solve_on_device(batch, solver, settings, warm)
+        if found is not None:
+            return found
     ledger = Ledger(batch, settings)
     with Stopwatch() as watch, single_blas_thread():
         run = _Run(
@@ -87,6 +93,24 @@ def solve(
         except KeyboardInterrupt:
             ledger.interrupt()
     return ledger.solution(solver, watch)
+
+
+def _solve_on_device(
+    batch: Batch, solver: Solver, settings: Settings, warm: Iterates | None
+) -> Solution | None:
+    """The solution of a device; None where the CPU has to do the work."""
+    if solver != "newton":
+        raise InvalidInputError(
+            f"solver={solver!r} was given with device={settings.device!r}, but devices solve by "
+            "'newton'; leave out one of the two."
+        )
+    device = open_device(settings.device, settings.device_memory)
+    if device is None:
+        return None
+    on_cpu = replace(settings, device=CPU)
+    return solve_accelerated(
+        batch, device, settings, warm, lambda part, start: solve(part, solver, on_cpu, start)
+    )
 
 
 def _levels(batch: Batch, chain: IntArray | None) -> list[Level]:

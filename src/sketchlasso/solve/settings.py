@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.linalg.device import CPU, check_device
 
 __all__ = ["Progress", "Screening", "Settings"]
 
@@ -61,6 +62,13 @@ class Settings:
     callback : callable or None
         Called with a :class:`Progress` after each round; raising KeyboardInterrupt in it
         stops the solve cleanly.
+    device : {"cpu", "cuda", "cuda:1", ..., "auto", "torch"}
+        Where to solve: the CPU's own compiled code, or PyTorch (extra ``gpu``) on a GPU; "torch"
+        is the GPU's code on PyTorch's CPU device. A device works in single precision, certifies
+        in double, and leaves what it cannot certify to the CPU. Without a GPU a warning says so,
+        and the CPU does the work.
+    device_memory : int or None
+        Bytes that may be used on the device; seven tenths of what is free there by default.
     """
 
     tol: float = 1e-6
@@ -69,6 +77,8 @@ class Settings:
     memory_budget: int = 96 * 2**20
     n_threads: int = field(default_factory=lambda: os.cpu_count() or 1)
     callback: Callable[[Progress], None] | None = None
+    device: str = CPU
+    device_memory: int | None = None
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.tol) and self.tol > 0):
@@ -77,3 +87,6 @@ class Settings:
             value = getattr(self, name)
             if value < 1:
                 raise InvalidInputError(f"{name}={value} must be at least 1")
+        check_device(self.device)
+        if self.device_memory is not None and self.device_memory < 1:
+            raise InvalidInputError(f"device_memory={self.device_memory} must be at least 1 byte")

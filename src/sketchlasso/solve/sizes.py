@@ -8,12 +8,14 @@ import numpy as np
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.kernels.support import search_instance, strongest_rows
+from sketchlasso.linalg.device import Device, open_device
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import map_rows, single_blas_thread
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.dual import correlate
 from sketchlasso.problem.penalty_max import largest_penalties, null_model
 from sketchlasso.solve.algorithms.protocol import Iterates
+from sketchlasso.solve.device.sizes import search_on_device
 from sketchlasso.solve.driver import chunks_of, solve
 from sketchlasso.solve.settings import Settings
 from sketchlasso.solve.solution import Solution
@@ -77,6 +79,9 @@ def solve_for_size(batch: Batch, size: int, settings: Settings | None = None) ->
         raise InvalidInputError(
             "a search for a size needs the square-root loss and positive penalty factors"
         )
+    device = open_device(settings.device, settings.device_memory)
+    if device is not None:
+        return _sized_on_device(batch, size, device, settings)
     searches = [
         _Search(batch.take(chunk), size, settings)
         for chunk in chunks_of(batch, settings, batch.n_instances)
@@ -90,9 +95,27 @@ def solve_for_size(batch: Batch, size: int, settings: Settings | None = None) ->
         np.concatenate([search.dual for search in searches]),
         np.zeros(batch.n_instances, dtype=np.intp),
     )
+    return _solved_at(batch, alpha, warm, settings)
+
+
+def _solved_at(batch: Batch, alpha: FloatArray, warm: Iterates, settings: Settings) -> Sized:
     # Where nothing can enter any penalty will do: w = 0 is optimal.
     penalised = replace(batch, alpha=np.where(alpha > 0, alpha, 1.0))
     return Sized(alpha, solve(penalised, "newton", settings, warm))
+
+
+def _sized_on_device(batch: Batch, size: int, device: Device, settings: Settings) -> Sized:
+    found = search_on_device(
+        batch,
+        size,
+        device,
+        rows=max(FEWEST_ROWS, ROWS_PER_COEFFICIENT * size),
+        rounds=SEARCH_ROUNDS,
+        entry=ENTRY,
+        share=SHARE_OF_INTERPOLATION,
+    )
+    warm = Iterates(found.coef, found.dual, np.zeros(batch.n_instances, dtype=np.intp))
+    return _solved_at(batch, found.alpha, warm, settings)
 
 
 class _Search:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from sketchlasso.linalg.device import CPU
 from sketchlasso.problem.objective import relative_gap
 from sketchlasso.solve.status import Status, ending_message, warn_of_ending
 from sketchlasso.types import BoolArray, FloatArray, IntArray
@@ -89,6 +90,10 @@ class Solution(Certified):
     compile_seconds : float
         Time spent compiling kernels during this call; zero once they are cached on disk.
     solver : str
+    device : str
+        Where it was solved.
+    finished_on_cpu : int
+        Instances that the device could not certify, so that the CPU had to.
     """
 
     coef: sparse.csr_array[Any, tuple[int, int]]
@@ -103,6 +108,8 @@ class Solution(Certified):
     seconds: float
     compile_seconds: float
     solver: str
+    device: str = CPU
+    finished_on_cpu: int = 0
 
     @property
     def relative_gap(self) -> FloatArray:

@@ -1,0 +1,130 @@
+"""Entries on a GPU: products there, everything else where the entries were."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sketchlasso.data.compressed import SparseStorage
+from sketchlasso.data.dense import DenseStorage
+from sketchlasso.data.storage import Storage
+from sketchlasso.linalg.device import Device
+from sketchlasso.types import FloatArray, RealArray
+
+__all__ = ["DeviceStorage"]
+
+
+class DeviceStorage:
+    """Dense or sparse entries whose products are computed by PyTorch.
+
+    Where the entries and a thin factor fit the device's memory they stay there; where they do not,
+    blocks of rows travel there for every product.
+
+    Parameters
+    ----------
+    base : DenseStorage or SparseStorage
+    device : Device
+    """
+
+    has_entries = True
+
+    def __init__(self, base: DenseStorage | SparseStorage, device: Device) -> None:
+        self._base, self._device = base, device
+        self.dtype = base.dtype
+        m, n = base.shape
+        stored = base.density * n * (self.dtype.itemsize + (0 if base.density == 1.0 else 8))
+        # A sparse block lies there twice, by rows and by columns, and is sorted once.
+        each = 3 * stored + 64.0
+        fixed = 64 * (m + n) * self.dtype.itemsize
+        device.refuse_small(int(fixed + each), "a product with one row of X")
+        rows = max(1, int(min(m, (device.budget - fixed) / each)))
+        self._edges = [*range(0, m, rows), m]
+        self._resident = self._load(0, m) if rows >= m else None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples and features, (m, n)."""
+        return self._base.shape
+
+    @property
+    def density(self) -> float:
+        """Share of entries that are stored."""
+        return self._base.density
+
+    def matmat(self, V: RealArray) -> RealArray:
+        """Return X V."""
+        right = self._device.tensor(V)
+        return np.concatenate([(block[0] @ right).cpu().numpy() for _, block in self._blocks()])
+
+    def rmatmat(self, U: RealArray) -> RealArray:
+        """Return X'U."""
+        left = self._device.tensor(np.ascontiguousarray(U, dtype=self.dtype))
+        total: Any = 0.0
+        for rows, block in self._blocks():
+            total = total + block[1] @ left[rows]
+        return np.asarray(total.cpu().numpy())
+
+    def _blocks(self) -> Any:
+        """Row slices with X and X' of these rows on the device."""
+        if self._resident is not None:
+            yield slice(None), self._resident
+            return
+        for start, stop in zip(self._edges, self._edges[1:], strict=False):
+            yield slice(start, stop), self._load(start, stop)
+
+    def _load(self, start: int, stop: int) -> tuple[Any, Any]:
+        whole = (start, stop) == (0, self.shape[0])
+        entries = self._base.matrix if whole else self._base.rows(start, stop).matrix
+        if not sparse.issparse(entries):
+            block = self._device.tensor(np.ascontiguousarray(entries, dtype=self.dtype))
+            return block, block.T
+        rows = sparse.csr_array(entries)
+        by_rows = self._compressed(rows)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            return by_rows, by_rows.transpose(0, 1).to_sparse_csr()
+
+    def _compressed(self, rows: Any) -> Any:
+        torch = self._device.torch
+        with warnings.catch_warnings():
+            # PyTorch calls its compressed matrices a beta; their products are all we use.
+            warnings.simplefilter("ignore", UserWarning)
+            wide = max(rows.nnz, *rows.shape) >= 2**31
+            kind = torch.int64 if wide else torch.int32
+            return torch.sparse_csr_tensor(
+                self._device.tensor(rows.indptr, kind),
+                self._device.tensor(rows.indices, kind),
+                self._device.tensor(rows.data),
+                rows.shape,
+            )
+
+    def rows(self, start: int, stop: int) -> Storage:
+        """Return the rows start, ..., stop - 1, off the device."""
+        return self._base.rows(start, stop)
+
+    def squared_norm(self) -> float:
+        """Return the sum of all squared entries."""
+        return self._base.squared_norm()
+
+    def column_sums(self) -> FloatArray:
+        """Return X'1."""
+        return self._base.column_sums()
+
+    def column_deviations(self, means: FloatArray) -> FloatArray:
+        """Return the squared deviations of each column from `means`."""
+        return self._base.column_deviations(means)
+
+    def row_deviations(self, means: FloatArray, weights: FloatArray) -> FloatArray:
+        """Return the weighted squared deviations of each row from `means`."""
+        return self._base.row_deviations(means, weights)
+
+    def row_gram(self, weights: FloatArray) -> FloatArray:
+        """Return X diag(weights) X'."""
+        return self._base.row_gram(weights)
+
+    def fingerprint(self) -> str:
+        """Return the digest of the entries."""
+        return self._base.fingerprint()

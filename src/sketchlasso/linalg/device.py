@@ -1,0 +1,97 @@
+"""PyTorch as the array library of a GPU: which device, and how much memory it lends."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+from sketchlasso.errors import DeviceWarning, InvalidInputError, MissingExtraError
+
+__all__ = ["CPU", "Device", "check_device", "open_device"]
+
+CPU = "cpu"
+ACCEPTED = "'cpu', 'cuda' (or 'cuda:1', ...), 'auto', or 'torch' (PyTorch on the CPU)"
+# Share of the free memory of a GPU that is used unless told otherwise: the rest is for the
+# workspaces of its libraries.
+SHARE = 0.7
+# What PyTorch on the CPU may use unless told otherwise.
+HOST_BUDGET = 2**30
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device of PyTorch and the memory that may be used on it.
+
+    Attributes
+    ----------
+    name : str
+        As PyTorch has it.
+    budget : int
+        Bytes.
+    torch : module
+    """
+
+    name: str
+    budget: int
+    torch: Any
+
+    def tensor(self, values: Any, dtype: Any = None) -> Any:
+        """Copy an array to the device."""
+        return self.torch.as_tensor(values).to(self.name, dtype)
+
+    def refuse_small(self, needed: int, what: str) -> None:
+        """Refuse work of which the least part does not fit."""
+        if needed > self.budget:
+            raise InvalidInputError(
+                f"device {self.name!r} may use {self.budget / 2**20:.0f} MiB, but {what} needs "
+                f"{needed / 2**20:.0f} MiB; give it more memory, or use device='cpu'."
+            )
+
+
+def check_device(name: object) -> str:
+    """Return the name of a device, or say which are known."""
+    known = isinstance(name, str) and (
+        name in (CPU, "cuda", "auto", "torch")
+        or (name.startswith("cuda:") and name[5:].isdecimal())
+    )
+    if not known:
+        raise InvalidInputError(f"device={name!r} was given, but {ACCEPTED} is accepted; pass one.")
+    return str(name)
+
+
+def open_device(name: str, budget: int | None = None) -> Device | None:
+    """Return a device of PyTorch; None where the CPU's own code is to be used.
+
+    Parameters
+    ----------
+    name : {"cpu", "cuda", "cuda:1", ..., "auto", "torch"}
+        Without a GPU, "cuda" and "auto" say so in a warning and fall back on the CPU.
+    budget : int, optional
+        Bytes that may be used; seven tenths of what is free on a GPU by default.
+    """
+    if check_device(name) == CPU:
+        return None
+    try:
+        import torch
+    except ImportError as missing:
+        if name == "auto":
+            _warn_of_cpu("PyTorch is not installed")
+            return None
+        raise MissingExtraError(f"device={name!r}", "torch", "gpu") from missing
+    if name == "torch":
+        return Device("cpu", HOST_BUDGET if budget is None else budget, torch)
+    number = int(name[5:]) if name.startswith("cuda:") else 0
+    if torch.cuda.device_count() <= number:
+        _warn_of_cpu(f"PyTorch sees {torch.cuda.device_count()} CUDA devices")
+        return None
+    free = int(SHARE * torch.cuda.mem_get_info(number)[0])
+    return Device(f"cuda:{number}", free if budget is None else budget, torch)
+
+
+def _warn_of_cpu(why: str) -> None:
+    warnings.warn(
+        f"no GPU can be used ({why}), so the CPU does the work; pass device='cpu' to say so.",
+        DeviceWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,101 @@
+"""A solve on a device, with what it could not certify finished on the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sketchlasso.linalg.device import Device
+from sketchlasso.linalg.rows import stack_rows
+from sketchlasso.problem.batch import Batch
+from sketchlasso.problem.objective import null_value
+from sketchlasso.solve.algorithms.protocol import Iterates
+from sketchlasso.solve.clock import Stopwatch
+from sketchlasso.solve.device import DeviceRun, solve_on_device
+from sketchlasso.solve.settings import Progress, Settings
+from sketchlasso.solve.solution import Screened, Solution
+from sketchlasso.solve.status import Status
+from sketchlasso.types import IntArray
+
+__all__ = ["solve_accelerated"]
+
+# Solves some instances on the CPU from their present points.
+Finish = Callable[[Batch, Iterates], Solution]
+
+
+def solve_accelerated(
+    batch: Batch, device: Device, settings: Settings, warm: Iterates | None, finish: Finish
+) -> Solution | None:
+    """Solve on a device; None where the method on tensors is not made for the problems.
+
+    Instances that the device leaves above the tolerance are finished on the CPU, and counted.
+    """
+    total = batch.n_instances
+
+    def tell(done: int) -> None:
+        if settings.callback is not None:
+            settings.callback(Progress(done, total, 0, np.nan))
+
+    with Stopwatch() as watch:
+        run = solve_on_device(batch, device, settings.tol, warm, tell)
+        if run is None:
+            return None
+        left = np.flatnonzero(~run.solved)
+        rest = None
+        if left.size:
+            start = Iterates(run.coef[left], run.dual_point[left], np.zeros(left.size, np.intp))
+            rest = finish(batch.take(left), start)
+    return _solution(batch, run, left, rest, watch, device)
+
+
+def _solution(
+    batch: Batch,
+    run: DeviceRun,
+    left: IntArray,
+    rest: Solution | None,
+    watch: Stopwatch,
+    device: Device,
+) -> Solution:
+    """One solution of both parts."""
+    zeros = np.zeros(batch.n_instances, dtype=np.intp)
+    status = np.full(batch.n_instances, Status.SOLVED, dtype=np.intp)
+    coef = run.coef
+    if rest is not None:
+        for name in ("dual_point", "primal", "dual"):
+            getattr(run, name)[left] = getattr(rest, name)
+        run.rounds[left] += rest.rounds
+        run.steps[left] += rest.steps
+        status[left] = rest.status
+        coef = _replaced(run.coef, left, rest.coef)
+    return Solution(
+        coef=coef,
+        dual_point=run.dual_point,
+        primal=run.primal,
+        dual=run.dual,
+        null=null_value(batch),
+        status=status,
+        rounds=run.rounds,
+        steps=run.steps,
+        # Rows are chosen by a product of all of them: nothing is screened.
+        screened=Screened(zeros, zeros, zeros),
+        seconds=watch.seconds,
+        compile_seconds=watch.compile_seconds,
+        solver="newton",
+        device=device.name,
+        finished_on_cpu=len(left),
+    )
+
+
+def _replaced(coef: Any, left: IntArray, others: Any) -> sparse.csr_array[Any, tuple[int, int]]:
+    """Coefficients (B, n) with some rows taken from others."""
+    place = dict(zip(left.tolist(), range(len(left)), strict=True))
+
+    def row(number: int) -> tuple[Any, Any]:
+        source, here = (others, place[number]) if number in place else (coef, number)
+        part = slice(source.indptr[here], source.indptr[here + 1])
+        return source.indices[part].astype(np.intp), source.data[part]
+
+    return stack_rows([row(number) for number in range(coef.shape[0])], coef.shape[1])
