@@ -102,7 +102,8 @@ def whole_vocabulary(options: argparse.Namespace, floors: Floors, report: Report
 def text_like_matrix(documents: int, words: int, entries: int) -> Any:
     """Sparse (documents, words) with about so many entries, frequencies of Zipf's kind."""
     rng = np.random.default_rng(SEED)
-    counts = np.full(documents, entries // documents)
+    # A word may be drawn twice for a document, and is then one entry.
+    counts = np.full(documents, int(1.093 * entries) // documents)
     columns = (words * rng.random(int(counts.sum()), dtype=np.float32) ** 4).astype(np.int32)
     values = rng.random(len(columns), dtype=np.float32) + np.float32(0.5)
     indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,10 @@ class DeviceStorage:
 
     def __init__(self, base: DenseStorage | SparseStorage, device: Device) -> None:
         self._base, self._device = base, device
+        # The digest of large entries takes as long as all products: it is made meanwhile.
+        beside = ThreadPoolExecutor(1)
+        self._digest = beside.submit(base.fingerprint)
+        beside.shutdown(wait=False)
         self.dtype = base.dtype
         m, n = base.shape
         stored = base.density * n * (self.dtype.itemsize + (0 if base.density == 1.0 else 8))
@@ -127,4 +132,4 @@ class DeviceStorage:
 
     def fingerprint(self) -> str:
         """Return the digest of the entries."""
-        return self._base.fingerprint()
+        return self._digest.result()

@@ -37,8 +37,11 @@ class Device:
     torch: Any
 
     def tensor(self, values: Any, dtype: Any = None) -> Any:
-        """Copy an array to the device."""
-        return self.torch.as_tensor(values).to(self.name, dtype)
+        """Copy an array to the device; on the CPU it may be the array itself: only read it."""
+        with warnings.catch_warnings():
+            # PyTorch warns of arrays that must not be written to.
+            warnings.simplefilter("ignore", UserWarning)
+            return self.torch.as_tensor(values).to(self.name, dtype)
 
     def refuse_small(self, needed: int, what: str) -> None:
         """Refuse work of which the least part does not fit."""
