@@ -20,6 +20,7 @@ __all__ = [
     "gram_product",
     "multiply_parts",
     "orthogonal_product",
+    "product_triangle",
     "row_deviations",
     "row_products",
     "survey",

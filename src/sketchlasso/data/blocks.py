@@ -164,7 +164,7 @@ class BlockMatrix:
             part = self if isinstance(rows, slice) and rows == slice(None) else self[rows]
             if not isinstance(part, BlockMatrix):
                 return part[:, columns]
-            return part._joined(part._collect(entries_of, (None, columns)))
+            return part._joined(part.run_collect(entries_of, (None, columns)))
         rows = _row_numbers(key, self.shape[0])
         if np.all(np.diff(rows) > 0):
             return self._select(rows)
@@ -189,7 +189,7 @@ class BlockMatrix:
 
     def collect(self) -> Any:
         """Return all entries in memory, an ndarray or csr_array (m, n): one pass."""
-        return self._joined(self._collect(entries_of, (None, None)))
+        return self._joined(self.run_collect(entries_of, (None, None)))
 
     def products(self, pairs: Sequence[tuple[IntArray | None, Any]]) -> list[FloatArray]:
         """Return X[rows] V for several pairs of sorted rows (None: all) and V (n, t): one pass.
@@ -258,14 +258,20 @@ class BlockMatrix:
         """Return the sum over the blocks of ``work(entries, *shared, *each[i])``: one pass."""
         return self._run("sum", work, shared, each)
 
+    def run_collect(
+        self,
+        work: Callable[..., Any],
+        shared: Sequence[Any] = (),
+        each: Sequence[tuple[Any, ...]] | None = None,
+    ) -> list[Any]:
+        """Return ``work(entries, *shared, *each[i])`` of every block, in order: one pass."""
+        return list(self._run("collect", work, shared, each))
+
     def run_chain(self, work: Callable[..., Any], state: Any, shared: Sequence[Any] = ()) -> Any:
         """Return what ``state = work(entries, state, *shared)`` leads to: one pass, in order."""
         found = current_engine().chain(work, self._blocks(range(self.n_blocks)), state, shared)
         self._checked = True
         return found
-
-    def _collect(self, work: Callable[..., Any], own: tuple[Any, ...]) -> list[Any]:
-        return self._run("collect", work, own, None)
 
     def _run(
         self,
