@@ -33,8 +33,15 @@ class Engine(Protocol):
     arguments: any call may be repeated elsewhere when a worker dies.
     """
 
-    n_workers: int
     on_progress: Progress | None
+
+    @property
+    def n_workers(self) -> int:
+        """How many calls run at the same time."""
+
+    @property
+    def remote(self) -> bool:
+        """Whether the calls run in other processes than this one."""
 
     def sum(
         self,

@@ -20,6 +20,7 @@ class SequentialEngine:
     """
 
     n_workers = 1
+    remote = False
 
     def __init__(self, on_progress: Progress | None = None) -> None:
         self.on_progress = on_progress

@@ -16,6 +16,7 @@ __all__ = [
     "Triangle",
     "centred_product",
     "correlate",
+    "dense_product",
     "entries_of",
     "gram_product",
     "multiply_parts",
@@ -23,6 +24,7 @@ __all__ = [
     "product_triangle",
     "row_deviations",
     "row_products",
+    "sums_of_rows",
     "survey",
     "transposed_product",
     "triangle_of",
@@ -153,9 +155,21 @@ def multiply_parts(
 ) -> tuple[FloatArray, ...]:
     """Return X[rows_p] V_p, dense, for every pair of rows (None: all) and factor (n, t)."""
     return tuple(
-        _dense_product(entries if own is None else entries[own], V)
+        dense_product(entries if own is None else entries[own], V)
         for own, V in zip(rows, factors, strict=True)
     )
+
+
+def sums_of_rows(
+    entries: Any, choices: tuple[tuple[IntArray, FloatArray | None], ...]
+) -> FloatArray:
+    """Return weighted sums (p, n) of the rows of every choice."""
+    sums = np.zeros((len(choices), entries.shape[1]))
+    for place, (rows, weights) in enumerate(choices):
+        if len(rows):
+            part = entries[rows]
+            sums[place] = part.T @ (np.ones(len(rows)) if weights is None else weights)
+    return sums
 
 
 def row_products(entries: Any, rows: IntArray, B: Any) -> FloatArray:
@@ -173,7 +187,8 @@ def entries_of(entries: Any, rows: IntArray | None, columns: Any) -> Any:
     return part if columns is None else part[:, columns]
 
 
-def _dense_product(X: Any, V: Any) -> FloatArray:
+def dense_product(X: Any, V: Any) -> FloatArray:
+    """Return X V, dense, for any mix of dense and sparse."""
     if not sparse.issparse(X):
         # A dense block meets a dense factor, which BLAS likes better.
         return np.asarray(X @ (V.toarray() if sparse.issparse(V) else V))

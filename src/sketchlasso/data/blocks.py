@@ -17,6 +17,7 @@ from sketchlasso.data.block_work import (
     entries_of,
     multiply_parts,
     row_products,
+    sums_of_rows,
     survey,
 )
 from sketchlasso.data.opening import Opening, RowBlock
@@ -192,23 +193,27 @@ class BlockMatrix:
         return self._joined(self.run_collect(entries_of, (None, None)))
 
     def products(self, pairs: Sequence[tuple[IntArray | None, Any]]) -> list[FloatArray]:
-        """Return X[rows] V for several pairs of sorted rows (None: all) and V (n, t): one pass.
+        """Return X[rows] V for several pairs of rows (None: all) and V (n, t): one pass.
 
         Only blocks that hold some of the rows are opened.
         """
-        rows = [self._split_rows(chosen) for chosen, _ in pairs]
+        order = [None if chosen is None else np.argsort(chosen) for chosen, _ in pairs]
+        rows = [
+            self._split_rows(None if place is None or chosen is None else chosen[place])
+            for (chosen, _), place in zip(pairs, order, strict=True)
+        ]
         local = [tuple(own[i] for own in rows) for i in range(self.n_blocks)]
         used = [i for i, own in enumerate(local) if any(r is None or len(r) for r in own)]
         factors = tuple(V for _, V in pairs)
         found = self._run(
             "collect", multiply_parts, (factors,), [(local[i],) for i in used], used
         )
-        return [
-            np.concatenate([part[p] for part in found])
-            if found
-            else np.empty((0, factors[p].shape[1]))
-            for p in range(len(pairs))
-        ]
+        products = []
+        for p, place in enumerate(order):
+            nothing = np.empty((0, factors[p].shape[1]))
+            product = np.concatenate([part[p] for part in found]) if found else nothing
+            products.append(product if place is None else product[np.argsort(place)])
+        return products
 
     def row_products(self, rows: IntArray, B: Any) -> FloatArray:
         """Return x_r'b_i (r,) for rows r_i of X in any order and rows b_i of a csr_array B."""
@@ -222,6 +227,12 @@ class BlockMatrix:
             for i, part in zip(used, parts, strict=True):
                 products[members[i]] = part
         return products
+
+    def row_sums(self, choices: Sequence[tuple[IntArray, FloatArray | None]]) -> FloatArray:
+        """Return sums (p, n) of sorted rows with their weights (None: one) each: one pass."""
+        local = [self.split_choice(rows, weights) for rows, weights in choices]
+        each = [(tuple(own[i] for own in local),) for i in range(self.n_blocks)]
+        return np.asarray(self.run_sum(sums_of_rows, (), each))
 
     def surveyed(self) -> Survey:
         """Return sums, spreads, squares and digests of the blocks: one pass, the first time."""
@@ -248,6 +259,16 @@ class BlockMatrix:
     def split_rows(self, rows: IntArray) -> list[IntArray]:
         """Return sorted rows (r,) as rows of each block."""
         return [part for part in self._split_rows(rows) if part is not None]
+
+    def split_choice(
+        self, rows: IntArray, weights: FloatArray | None
+    ) -> list[tuple[IntArray, FloatArray | None]]:
+        """Return sorted rows (r,) and their weights (r,) as those of each block."""
+        parts = self.split_rows(rows)
+        if weights is None:
+            return [(part, None) for part in parts]
+        ends = np.cumsum([len(part) for part in parts])[:-1]
+        return list(zip(parts, np.split(weights, ends), strict=True))
 
     def run_sum(
         self,

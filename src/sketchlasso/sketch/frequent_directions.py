@@ -9,6 +9,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from sketchlasso.data import ColumnTransform, DataMatrix, ImplicitRows
+from sketchlasso.data.opening import storage_of
 from sketchlasso.linalg.factor import (
     orthonormal_basis,
     singular_form,
@@ -96,7 +97,7 @@ def _walk(entries: Any, state: _Walk, transform: ColumnTransform, count: int, ti
 
 
 def _take_in(B: RealArray, entries: Any, transform: ColumnTransform, count: int) -> RealArray:
-    return _absorb(B, DataMatrix(DataMatrix.of(entries).storage, transform), count)
+    return _absorb(B, DataMatrix(storage_of(entries), transform), count)
 
 
 def _absorb(B: RealArray, block: DataMatrix, count: int) -> RealArray:
