@@ -1,7 +1,7 @@
 """One validated view of the data matrix, and what centring and scaling did to it."""
 
 from sketchlasso.data.blocks import BlockMatrix
-from sketchlasso.data.implicit import ImplicitRows, RowFactor, gram_of, residual_of
+from sketchlasso.data.implicit import ImplicitRows, RowFactor, gram_of
 from sketchlasso.data.matrix import DataMatrix, MatrixLike, fingerprint
 from sketchlasso.data.spread import spread
 from sketchlasso.data.transform import ColumnTransform
@@ -18,6 +18,5 @@ __all__ = [
     "as_responses",
     "fingerprint",
     "gram_of",
-    "residual_of",
     "spread",
 ]

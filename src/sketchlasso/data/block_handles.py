@@ -10,7 +10,14 @@ from scipy import sparse
 
 from sketchlasso.errors import InvalidInputError
 
-__all__ = ["ArrayBlock", "BlockHandle", "DaskBlock", "dask_blocks", "is_dask_array"]
+__all__ = [
+    "ArrayBlock",
+    "BlockHandle",
+    "DaskBlock",
+    "check_alike",
+    "dask_blocks",
+    "is_dask_array",
+]
 
 
 class BlockHandle(Protocol):
@@ -115,3 +122,34 @@ def dask_blocks(array: Any) -> list[DaskBlock]:
             zip(array.to_delayed().ravel(), array.chunks[0], strict=True)
         )
     ]
+
+
+def check_alike(handles: list[BlockHandle]) -> None:
+    """Refuse blocks that do not make one matrix."""
+    if not handles:
+        raise InvalidInputError(
+            "X has no block, but at least one row and one column are needed; pass blocks."
+        )
+    first = handles[0]
+    for number, handle in enumerate(handles):
+        name = f"block {number}" + (f" ({handle.name})" if handle.name else "")
+        if handle.columns != first.columns:
+            raise InvalidInputError(
+                f"{name} of X has {handle.columns} columns and block 0 has {first.columns}, but "
+                "all blocks need the same features; bring them to one set of columns."
+            )
+        if np.dtype(handle.dtype) != np.dtype(first.dtype):
+            raise InvalidInputError(
+                f"{name} of X has entries of type {handle.dtype} and block 0 of {first.dtype}, "
+                "but all blocks need one type; convert them first."
+            )
+        if np.dtype(handle.dtype).kind not in "biuf":
+            raise InvalidInputError(
+                f"{name} of X has entries of type {handle.dtype}, but real numbers are needed; "
+                "convert it to float."
+            )
+    if first.columns == 0 or not any(handle.rows for handle in handles):
+        raise InvalidInputError(
+            f"X is empty ({sum(h.rows for h in handles)} rows, {first.columns} columns), but at "
+            "least one row and one column are needed; pass blocks with entries."
+        )

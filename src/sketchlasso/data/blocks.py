@@ -10,7 +10,13 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.cluster import current_engine
-from sketchlasso.data.block_handles import ArrayBlock, BlockHandle, DaskBlock, dask_blocks
+from sketchlasso.data.block_handles import (
+    ArrayBlock,
+    BlockHandle,
+    DaskBlock,
+    check_alike,
+    dask_blocks,
+)
 from sketchlasso.data.block_work import (
     Survey,
     correlate,
@@ -21,6 +27,7 @@ from sketchlasso.data.block_work import (
     survey,
 )
 from sketchlasso.data.opening import Opening, RowBlock
+from sketchlasso.data.selection import check_factor, row_numbers, split_choice, split_rows
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray, IntArray
 
@@ -79,7 +86,7 @@ class BlockMatrix:
 
     def __init__(self, handles: Sequence[BlockHandle]) -> None:
         handles = list(handles)
-        _check_alike(handles)
+        check_alike(handles)
         parts = [_Part(handle, number) for number, handle in enumerate(handles)]
         self._take_over(parts, checked=False)
 
@@ -166,7 +173,7 @@ class BlockMatrix:
             if not isinstance(part, BlockMatrix):
                 return part[:, columns]
             return part._joined(part.run_collect(entries_of, (None, columns)))
-        rows = _row_numbers(key, self.shape[0])
+        rows = row_numbers(key, self.shape[0])
         if np.all(np.diff(rows) > 0):
             return self._select(rows)
         wanted, place = np.unique(rows, return_inverse=True)
@@ -176,7 +183,7 @@ class BlockMatrix:
         """Return X V, of shape (m,) or (m, t), for V of shape (n,) or (n, t), dense or sparse."""
         single = np.ndim(V) == 1 and not sparse.issparse(V)
         factor = np.asarray(V)[:, None] if single else V
-        self._check_factor(factor, self.shape[1])
+        check_factor(factor, self.shape[1])
         product = self.products([(None, factor)])[0]
         return product[:, 0] if single else product
 
@@ -198,8 +205,9 @@ class BlockMatrix:
         Only blocks that hold some of the rows are opened.
         """
         order = [None if chosen is None else np.argsort(chosen) for chosen, _ in pairs]
+        every: list[IntArray | None] = [None] * self.n_blocks
         rows = [
-            self._split_rows(None if place is None or chosen is None else chosen[place])
+            every if place is None or chosen is None else self.split_rows(chosen[place])
             for (chosen, _), place in zip(pairs, order, strict=True)
         ]
         local = [tuple(own[i] for own in rows) for i in range(self.n_blocks)]
@@ -249,26 +257,15 @@ class BlockMatrix:
         """Return the rows of values (m, ...) that belong to each block."""
         return [values[a:b] for a, b in zip(self._edges[:-1], self._edges[1:], strict=True)]
 
-    def _split_rows(self, rows: IntArray | None) -> list[IntArray | None]:
-        """Sorted rows as rows of each block; None (all rows) stays None."""
-        if rows is None:
-            return [None] * self.n_blocks
-        places = np.searchsorted(rows, self._edges)
-        return [rows[a:b] - e for a, b, e in zip(places, places[1:], self._edges, strict=False)]
-
     def split_rows(self, rows: IntArray) -> list[IntArray]:
         """Return sorted rows (r,) as rows of each block."""
-        return [part for part in self._split_rows(rows) if part is not None]
+        return split_rows(rows, self._edges)
 
     def split_choice(
         self, rows: IntArray, weights: FloatArray | None
     ) -> list[tuple[IntArray, FloatArray | None]]:
         """Return sorted rows (r,) and their weights (r,) as those of each block."""
-        parts = self.split_rows(rows)
-        if weights is None:
-            return [(part, None) for part in parts]
-        ends = np.cumsum([len(part) for part in parts])[:-1]
-        return list(zip(parts, np.split(weights, ends), strict=True))
+        return split_choice(rows, weights, self._edges)
 
     def run_sum(
         self,
@@ -342,19 +339,6 @@ class BlockMatrix:
             return sparse.csr_array(sparse.vstack([sparse.csr_array(p) for p in pieces]))
         return np.concatenate(pieces)
 
-    @staticmethod
-    def _check_factor(V: Any, size: int) -> None:
-        if np.ndim(V) != 2 and not sparse.issparse(V):
-            raise InvalidInputError(
-                f"a factor of shape {np.shape(V)} was given, but one of shape ({size},) or "
-                f"({size}, t) is needed; reshape it."
-            )
-        if V.shape[0] != size:
-            raise InvalidInputError(
-                f"a factor of shape {V.shape} was given, but {size} rows are needed; check which "
-                "side of X it belongs to."
-            )
-
 
 @dataclass(frozen=True, eq=False)
 class _Transposed:
@@ -371,60 +355,7 @@ class _Transposed:
         """Return X'U, of shape (n,) or (n, t), for U of shape (m,) or (m, t): one pass."""
         single = np.ndim(U) == 1
         factor = np.asarray(U)[:, None] if single else np.asarray(U)
-        BlockMatrix._check_factor(factor, self.base.shape[0])
+        check_factor(factor, self.base.shape[0])
         own = [(rows,) for rows in self.base.split(factor)]
         product = self.base.run_sum(correlate, (), own)
         return product[:, 0] if single else product
-
-
-def _row_numbers(key: Any, m: int) -> IntArray:
-    """Row numbers (r,) that a slice, a mask or numbers, negative ones too, stand for."""
-    if isinstance(key, slice):
-        return np.arange(m)[key]
-    rows = np.asarray(key)
-    if rows.dtype == bool and rows.shape == (m,):
-        return np.flatnonzero(rows)
-    if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
-        raise InvalidInputError(
-            f"X[{key!r:.60}] was asked for, but a slice, a mask of length {m} or a list of row "
-            "numbers is accepted; pass one of them."
-        )
-    rows = rows.astype(np.intp)
-    rows = np.where(rows < 0, rows + m, rows)
-    if rows.size and (rows.min() < 0 or rows.max() >= m):
-        raise InvalidInputError(
-            f"X[rows] was asked for with a row number beyond the {m} rows there are; pass "
-            f"numbers from 0 to {m - 1}."
-        )
-    return rows
-
-
-def _check_alike(handles: list[BlockHandle]) -> None:
-    """Refuse blocks that do not make one matrix."""
-    if not handles:
-        raise InvalidInputError(
-            "X has no block, but at least one row and one column are needed; pass blocks."
-        )
-    first = handles[0]
-    for number, handle in enumerate(handles):
-        name = f"block {number}" + (f" ({handle.name})" if handle.name else "")
-        if handle.columns != first.columns:
-            raise InvalidInputError(
-                f"{name} of X has {handle.columns} columns and block 0 has {first.columns}, but "
-                "all blocks need the same features; bring them to one set of columns."
-            )
-        if np.dtype(handle.dtype) != np.dtype(first.dtype):
-            raise InvalidInputError(
-                f"{name} of X has entries of type {handle.dtype} and block 0 of {first.dtype}, "
-                "but all blocks need one type; convert them first."
-            )
-        if np.dtype(handle.dtype).kind not in "biuf":
-            raise InvalidInputError(
-                f"{name} of X has entries of type {handle.dtype}, but real numbers are needed; "
-                "convert it to float."
-            )
-    if first.columns == 0 or not any(handle.rows for handle in handles):
-        raise InvalidInputError(
-            f"X is empty ({sum(h.rows for h in handles)} rows, {first.columns} columns), but at "
-            "least one row and one column are needed; pass blocks with entries."
-        )

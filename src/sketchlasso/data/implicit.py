@@ -15,10 +15,9 @@ from sketchlasso.data.block_storage import BlockStorage
 from sketchlasso.data.block_work import centred_product
 from sketchlasso.data.blocks import BlockMatrix
 from sketchlasso.data.matrix import DataMatrix
-from sketchlasso.linalg.operator import ImplicitResidual, LowRankResidual
 from sketchlasso.types import FloatArray, RealArray
 
-__all__ = ["ImplicitRows", "RowFactor", "gram_of", "residual_of"]
+__all__ = ["ImplicitRows", "RowFactor", "gram_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,17 +93,6 @@ def _with_rows(entries: Any, work: Any, V: Any, shift: Any, *rest: Any) -> Any:
 
 
 RowFactor: TypeAlias = "RealArray | ImplicitRows"
-
-
-def residual_of(
-    A: DataMatrix, Q: RowFactor, P: RealArray
-) -> LowRankResidual | ImplicitResidual:
-    """Return A - Q P', of shape (m, n), as a map."""
-    if isinstance(Q, ImplicitRows):
-        if A.keeps_rows:
-            return ImplicitResidual(A, Q.W, P)
-        Q = np.asarray(Q)
-    return LowRankResidual(A, Q, P)
 
 
 def gram_of(Q: RowFactor) -> FloatArray:

@@ -9,9 +9,10 @@ from scipy import linalg
 
 from sketchlasso.data import DataMatrix, ImplicitRows, RowFactor
 from sketchlasso.linalg.factor import orthonormal_basis, singular_form, singular_rotation
+from sketchlasso.linalg.operator import ImplicitResidual, LowRankResidual
 from sketchlasso.types import RealArray
 
-__all__ = ["Factors", "factors_from_left", "factors_from_right", "triangle_inverse"]
+__all__ = ["Factors", "factors_from_left", "factors_from_right", "residual_of", "triangle_inverse"]
 
 # Units in the last place, times the condition of A V, that one round of orthonormalising may
 # lose, and beyond which nothing is left of the smallest directions.
@@ -106,3 +107,14 @@ def triangle_inverse(R: RealArray) -> tuple[RealArray | None, float]:
         return None, lost
     identity = np.eye(len(R), dtype=R.dtype)
     return linalg.solve_triangular(R, identity, check_finite=False), lost
+
+
+def residual_of(
+    A: DataMatrix, Q: RowFactor, P: RealArray
+) -> LowRankResidual | ImplicitResidual:
+    """Return A - Q P', of shape (m, n), as a map."""
+    if isinstance(Q, ImplicitRows):
+        if A.keeps_rows:
+            return ImplicitResidual(A, Q.W, P)
+        Q = np.asarray(Q)
+    return LowRankResidual(A, Q, P)

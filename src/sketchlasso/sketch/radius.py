@@ -23,9 +23,9 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from sketchlasso.data import DataMatrix, ImplicitRows, RowFactor, residual_of
+from sketchlasso.data import DataMatrix, ImplicitRows, RowFactor
 from sketchlasso.linalg.norms import norm_bound
-from sketchlasso.sketch.factors import Factors
+from sketchlasso.sketch.factors import Factors, residual_of
 from sketchlasso.types import RealArray
 
 __all__ = [
