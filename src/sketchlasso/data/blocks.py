@@ -193,7 +193,7 @@ class BlockMatrix:
             raise InvalidInputError(
                 f"axis={axis!r} was given, but only sums of columns are offered; pass axis=0."
             )
-        return self.surveyed().sums
+        return self.surveyed().sums.copy()
 
     def collect(self) -> Any:
         """Return all entries in memory, an ndarray or csr_array (m, n): one pass."""
