@@ -11,7 +11,7 @@ import asyncio
 import logging
 import uuid
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import Any
@@ -63,7 +63,7 @@ class DaskEngine:
     @property
     def n_workers(self) -> int:
         """Tasks that run at the same time."""
-        with self._guarded([]):
+        with self._guarded():
             return max(1, sum(self._client.ncores().values()))
 
     def sum(
@@ -113,15 +113,23 @@ class DaskEngine:
         nodes = [self._node(value) for value in shared]
         futures = self._submit([_CALL(_Held(work), _Held(item), *nodes) for item in items])
         number = {future.key: i for i, future in enumerate(futures)}
+        # A result that was yielded is let go of, so that the workers can forget it.
+        waiting = {future.key: future for future in futures}
+        results = as_completed(futures, with_results=True)
+        del futures
         try:
-            with self._guarded(futures):
-                for done, (future, result) in enumerate(as_completed(futures, with_results=True)):
+            with self._guarded(waiting.values()):
+                for future, result in results:
+                    if isinstance(result, CancelledError | asyncio.CancelledError):
+                        raise result
+                    del waiting[future.key]
                     yield number[future.key], result
                     if self.on_progress is not None:
-                        self.on_progress(done + 1, len(items), "parts")
+                        done = len(items) - len(waiting)
+                        self.on_progress(done, len(items), "parts")
         finally:
             # Also when the caller has had enough.
-            self._cancel([future for future in futures if not future.done()])
+            self._cancel(waiting.values())
 
     def close(self) -> None:
         """Close what was started for this engine, and let go of shared arrays."""
@@ -152,13 +160,13 @@ class DaskEngine:
             node = delayed(_Held(value), name=f"shared-{uuid.uuid4().hex}", traverse=False)
             while len(self._kept) >= MOST_KEPT:
                 del self._kept[next(iter(self._kept))]
-            with self._guarded([]), _quietly():
+            with self._guarded(), _quietly():
                 # The scheduler keeps how it is made, which is the value itself.
                 self._kept[id(value)] = value, self._client.persist(node)
         return self._kept[id(value)][1]
 
     def _submit(self, tasks: list[Any]) -> list[Any]:
-        with self._guarded([]), _quietly():
+        with self._guarded(), _quietly():
             return list(self._client.compute(tasks, optimize_graph=False))
 
     def _results(self, wanted: list[Any], parts: list[Any]) -> list[Any]:
@@ -176,7 +184,7 @@ class DaskEngine:
             return list(self._client.gather(found))
 
     @contextmanager
-    def _guarded(self, futures: list[Any]) -> Iterator[None]:
+    def _guarded(self, futures: Collection[Any] = ()) -> Iterator[None]:
         """Cancel the work on Ctrl-C, and say in one sentence what happened to a cluster."""
         try:
             yield
@@ -196,9 +204,9 @@ class DaskEngine:
                 raise
             raise self._lost() from problem
 
-    def _cancel(self, futures: list[Any]) -> None:
+    def _cancel(self, futures: Collection[Any]) -> None:
         if futures and self._client.status == "running":
-            self._client.cancel(futures)
+            self._client.cancel(list(futures))
 
     def _lost(self) -> ClusterLostError:
         return ClusterLostError(

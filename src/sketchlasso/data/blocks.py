@@ -71,6 +71,17 @@ class BlockMatrix:
     sparse : bool
         Whether the blocks are announced as sparse.
 
+    Notes
+    -----
+    Passes over the blocks of tall data (m > n), ``Sketch.cost`` tells them too: one for means,
+    scales, squares, digest and the check that all entries are finite; then ``randomized`` 12,
+    ``krylov`` 5, ``power`` 9, ``projection`` 1, ``frequent_directions`` 2, and one more where
+    the sketched directions differ a lot in size; ``nystrom`` 2, ``response`` those of
+    ``randomized`` and two for every direction from y. A spectral radius takes about 7 more. A
+    path takes 3, and up to 4 where it searches realised radii; cross-validation 2 more,
+    whatever the folds and penalties. For n >= m, and for ``response``, a step of a Krylov space
+    takes two passes instead of one, and Q is kept here.
+
     Examples
     --------
     >>> import numpy as np

@@ -12,7 +12,7 @@ from sketchlasso.linalg.factor import orthonormal_basis, singular_form, singular
 from sketchlasso.linalg.operator import ImplicitResidual, LowRankResidual
 from sketchlasso.types import RealArray
 
-__all__ = ["Factors", "factors_from_left", "factors_from_right", "residual_of", "triangle_inverse"]
+__all__ = ["Factors", "factors_from_left", "factors_from_right", "implicit_basis", "residual_of"]
 
 # Units in the last place, times the condition of A V, that one round of orthonormalising may
 # lose, and beyond which nothing is left of the smallest directions.
@@ -88,7 +88,7 @@ def _implicit_factors(A: DataMatrix, V: RealArray, rank: int) -> Factors | None:
     """
     for _ in range(2):
         product, R = A.orthogonal_image(V)
-        inverse, lost = triangle_inverse(R)
+        inverse, lost = _triangle_inverse(R)
         if inverse is None:
             return None
         V, P = V @ inverse, product @ inverse
@@ -98,7 +98,21 @@ def _implicit_factors(A: DataMatrix, V: RealArray, rank: int) -> Factors | None:
     return Factors(ImplicitRows(A, V @ rotation), P @ rotation, values)
 
 
-def triangle_inverse(R: RealArray) -> tuple[RealArray | None, float]:
+def implicit_basis(A: DataMatrix, V: RealArray) -> tuple[RealArray, RealArray] | None:
+    """Return W and R with A V = (A W) R and A W orthonormal; None where A V is all but singular."""
+    W, whole = V, np.eye(V.shape[1], dtype=V.dtype)
+    for _ in range(2):
+        R = A.triangle(W)
+        inverse, lost = _triangle_inverse(R)
+        if inverse is None:
+            return None
+        W, whole = W @ inverse, R @ whole
+        if lost <= ONE_ROUND:
+            break
+    return W, whole
+
+
+def _triangle_inverse(R: RealArray) -> tuple[RealArray | None, float]:
     """Return R^-1, None where R (d, d) is all but singular, and its condition times eps."""
     if R.shape[0] < R.shape[1] or not np.abs(np.diag(R)).min() > 0:
         return None, np.inf

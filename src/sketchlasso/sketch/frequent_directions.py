@@ -16,7 +16,7 @@ from sketchlasso.linalg.factor import (
     singular_rotation,
     subtract_product,
 )
-from sketchlasso.sketch.factors import Factors, triangle_inverse
+from sketchlasso.sketch.factors import Factors, implicit_basis
 from sketchlasso.sketch.options import SketchOptions
 from sketchlasso.types import RealArray
 
@@ -57,11 +57,11 @@ def frequent_directions(
 def _finished(A: DataMatrix, V: RealArray) -> Factors:
     """Return Q and P of A V V', for orthonormal V (n, k): one pass."""
     if A.keeps_rows:
-        R = A.triangle(V)
-        inverse, _ = triangle_inverse(R)
-        if inverse is not None:
+        found = implicit_basis(A, V)
+        if found is not None:
+            W, R = found
             rotation, values = singular_rotation(V @ R.T)
-            return Factors(ImplicitRows(A, V @ inverse @ rotation), V @ R.T @ rotation, values)
+            return Factors(ImplicitRows(A, W @ rotation), V @ R.T @ rotation, values)
     Q, R = linalg.qr(A.matmat(V), mode="economic", check_finite=False)
     return Factors(*singular_form(Q, V @ R.T))
 
