@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from scipy import sparse
 
@@ -19,7 +21,7 @@ CUTS = {
 def pieces(X, rows):
     """The rows of X in blocks of so many rows."""
     edges = np.concatenate([[0], np.cumsum(rows)])
-    return [X[a:b] for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    return [X[a:b] for a, b in pairwise(edges)]
 
 
 def cut(X, rows):

@@ -58,7 +58,7 @@ class DaskEngine:
         self._client, self._started = client, tuple(started)
         self.on_progress = on_progress
         self._kept: dict[int, tuple[Any, Any]] = {}
-        self._address = str(client.scheduler.address)
+        self._address = str(getattr(client.scheduler, "address", client.scheduler))
 
     @property
     def n_workers(self) -> int:
@@ -115,7 +115,7 @@ class DaskEngine:
         number = {future.key: i for i, future in enumerate(futures)}
         # A result that was yielded is let go of, so that the workers can forget it.
         waiting = {future.key: future for future in futures}
-        results = as_completed(futures, with_results=True)
+        results = as_completed(futures, loop=self._client.loop, with_results=True)
         del futures
         try:
             with self._guarded(waiting.values()):
@@ -165,6 +165,9 @@ class DaskEngine:
                 self._kept[id(value)] = value, self._client.persist(node)
         return self._kept[id(value)][1]
 
+    def _as_completed(self, futures: list[Any]) -> Any:
+        return as_completed(futures, loop=self._client.loop) if futures else ()
+
     def _submit(self, tasks: list[Any]) -> list[Any]:
         with self._guarded(), _quietly():
             return list(self._client.compute(tasks, optimize_graph=False))
@@ -178,7 +181,7 @@ class DaskEngine:
             futures = self._submit([*wanted, *(_DONE(part) for part in parts)])
         found, marks = futures[: len(wanted)], futures[len(wanted) :]
         with self._guarded(futures):
-            for done, _ in enumerate(as_completed(marks)) if marks else ():
+            for done, _ in enumerate(self._as_completed(marks)):
                 assert self.on_progress is not None
                 self.on_progress(done + 1, len(marks), "blocks")
             return list(self._client.gather(found))
@@ -236,7 +239,8 @@ def open_engine(
         n_workers=n_workers,
         threads_per_worker=1,
         processes=True,
-        dashboard_address=None,
+        dashboard_address=":0",
+        scheduler_kwargs={"dashboard": False},
         silence_logs=logging.CRITICAL,
         memory_limit="auto" if memory_limit is None else memory_limit,
     )

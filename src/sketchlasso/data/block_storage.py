@@ -92,9 +92,7 @@ class BlockStorage:
 
     def row_deviations(self, means: FloatArray, weights: FloatArray) -> FloatArray:
         """Return the weighted squared deviations of each row from `means`."""
-        return np.concatenate(
-            self.matrix.run_collect(at_blocks.row_deviations, (means, weights))
-        )
+        return np.concatenate(self.matrix.run_collect(at_blocks.row_deviations, (means, weights)))
 
     def row_gram(self, weights: FloatArray) -> FloatArray:
         """Return X diag(weights) X', for few rows: they are collected."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 
-from sketchlasso.data.opening import storage_of
+from sketchlasso.data.opening import is_sparse, storage_of
 from sketchlasso.types import FloatArray, IntArray, RealArray
 
 __all__ = [
@@ -80,7 +80,7 @@ def survey(entries: Any) -> Survey:
     storage = storage_of(entries)
     sums = storage.column_sums()
     rows = entries.shape[0]
-    stored = len(entries.data) if sparse.issparse(entries) else entries.size
+    stored = len(entries.data) if is_sparse(entries) else entries.size
     return Survey(
         rows,
         sums,
@@ -174,7 +174,7 @@ def sums_of_rows(
 
 def row_products(entries: Any, rows: IntArray, B: Any) -> FloatArray:
     """Return inner products (r,) of rows of the block with the rows of a csr_array B (r, n)."""
-    if sparse.issparse(entries):
+    if is_sparse(entries):
         return np.asarray(B.multiply(entries[rows]).sum(axis=1)).ravel()
     owner = np.repeat(np.arange(B.shape[0]), np.diff(B.indptr))
     products = B.data * entries[rows[owner], B.indices]
@@ -189,8 +189,8 @@ def entries_of(entries: Any, rows: IntArray | None, columns: Any) -> Any:
 
 def dense_product(X: Any, V: Any) -> FloatArray:
     """Return X V, dense, for any mix of dense and sparse."""
-    if not sparse.issparse(X):
+    if not is_sparse(X):
         # A dense block meets a dense factor, which BLAS likes better.
-        return np.asarray(X @ (V.toarray() if sparse.issparse(V) else V))
+        return np.asarray(X @ (V.toarray() if is_sparse(V) else V))
     product: Any = X @ V
-    return np.asarray(product.toarray() if sparse.issparse(product) else product)
+    return np.asarray(product.toarray() if is_sparse(product) else product)

@@ -224,9 +224,7 @@ class BlockMatrix:
         local = [tuple(own[i] for own in rows) for i in range(self.n_blocks)]
         used = [i for i, own in enumerate(local) if any(r is None or len(r) for r in own)]
         factors = tuple(V for _, V in pairs)
-        found = self._run(
-            "collect", multiply_parts, (factors,), [(local[i],) for i in used], used
-        )
+        found = self._run("collect", multiply_parts, (factors,), [(local[i],) for i in used], used)
         products = []
         for p, place in enumerate(order):
             nothing = np.empty((0, factors[p].shape[1]))

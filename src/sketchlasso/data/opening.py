@@ -13,7 +13,7 @@ from sketchlasso.data.dense import DenseStorage
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import IntArray
 
-__all__ = ["Opening", "RowBlock", "storage_of"]
+__all__ = ["Opening", "RowBlock", "is_sparse", "storage_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Opening:
     def __call__(self, source: Any) -> Any:
         """Return an ndarray or csr_array (r, columns) of float32 or float64."""
         entries = source.load() if hasattr(source, "load") else source
-        entries = _canonical(entries) if sparse.issparse(entries) else np.asarray(entries)
+        entries = _canonical(entries) if is_sparse(entries) else np.asarray(entries)
         self._check_announced(entries)
         if self.check:
             self._check_finite(entries)
@@ -73,11 +73,11 @@ class Opening:
     def _check_finite(self, entries: Any) -> None:
         if entries.dtype.kind != "f":
             return
-        values = entries.data if sparse.issparse(entries) else entries
+        values = entries.data if is_sparse(entries) else entries
         if np.isfinite(values).all():
             return
         place = np.argwhere(~np.isfinite(values))[0]
-        if sparse.issparse(entries):
+        if is_sparse(entries):
             row = int(np.searchsorted(entries.indptr, place[0], side="right")) - 1
             column, value = int(entries.indices[place[0]]), values[place[0]]
         else:
@@ -96,9 +96,14 @@ class RowBlock:
     open: Opening
 
 
+def is_sparse(entries: Any) -> bool:
+    """Return whether entries are a sparse matrix."""
+    return bool(sparse.issparse(entries))
+
+
 def storage_of(entries: Any) -> DenseStorage | SparseStorage:
     """Return the entries of an opened block as storage."""
-    return SparseStorage(entries) if sparse.issparse(entries) else DenseStorage(entries)
+    return SparseStorage(entries) if is_sparse(entries) else DenseStorage(entries)
 
 
 def _canonical(matrix: Any) -> Any:

@@ -26,9 +26,7 @@ def spread(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
 
     @wraps(function)
     def called(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        if active_engine() is not None or not any(
-            map(_needs_dask, (*args[:2], kwargs.get("X")))
-        ):
+        if active_engine() is not None or not any(map(_needs_dask, (*args[:2], kwargs.get("X")))):
             return function(*args, **kwargs)
         with cluster():
             return function(*args, **kwargs)

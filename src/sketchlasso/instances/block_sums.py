@@ -84,7 +84,7 @@ def block_sums(
     return total, list(parts), stacked.rows
 
 
-def training_choices(rows: RowSets, places: Sequence[int]) -> list[Choice]:
+def training_choices(rows: RowSets, places: IntArray) -> list[Choice]:
     """Return the training rows of some row sets."""
     return [Choice(rows[place].train(rows.n_samples)) for place in places]
 

@@ -121,7 +121,10 @@ def _stacked_over_blocks(
         _, inverse = psd_root(total.K)
         removed = np.array([choice.removed and len(choice.rows) > 0 for choice in choices])
         stack = StatisticsStack.of(
-            [total - part if choice.removed else part for choice, part in zip(choices, sums, strict=True)]
+            [
+                total - part if choice.removed else part
+                for choice, part in zip(choices, sums, strict=True)
+            ]
         )
         unsafe = np.array(
             [i for i in np.flatnonzero(removed) if not _safe_gram(inverse @ sums[i].K @ inverse.T)],

@@ -76,6 +76,7 @@ def block_error_lengths(
         scaled = sparse.csr_array(coef @ sparse.diags_array(1.0 / A.transform.scales))
     shift = None if A.transform.means is None else scaled @ A.transform.means
     inside = np.asarray(coef @ np.asarray(sketch.P, dtype=np.float64)).T
+    factor: tuple[Any, Any]
     if isinstance(sketch.Q, ImplicitRows):
         factor, parts = A.inner_factor(sketch.Q.W), [None] * matrix.n_blocks
     else:

@@ -123,9 +123,7 @@ def _triangle_inverse(R: RealArray) -> tuple[RealArray | None, float]:
     return linalg.solve_triangular(R, identity, check_finite=False), lost
 
 
-def residual_of(
-    A: DataMatrix, Q: RowFactor, P: RealArray
-) -> LowRankResidual | ImplicitResidual:
+def residual_of(A: DataMatrix, Q: RowFactor, P: RealArray) -> LowRankResidual | ImplicitResidual:
     """Return A - Q P', of shape (m, n), as a map."""
     if isinstance(Q, ImplicitRows):
         if A.keeps_rows:

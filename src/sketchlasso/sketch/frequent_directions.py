@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from sketchlasso.data import ColumnTransform, DataMatrix, ImplicitRows
-from sketchlasso.data.opening import storage_of
+from sketchlasso.data.opening import is_sparse, storage_of
 from sketchlasso.linalg.factor import (
     orthonormal_basis,
     singular_form,
@@ -85,9 +85,9 @@ class _Walk:
 def _walk(entries: Any, state: _Walk, transform: ColumnTransform, count: int, tile: int) -> _Walk:
     """Take in the full tiles that the rows left over and those of one more block make."""
     if state.rest is not None:
-        join = sparse.vstack if sparse.issparse(entries) else np.vstack
+        join = sparse.vstack if is_sparse(entries) else np.vstack
         entries = join([state.rest, entries])
-    entries = sparse.csr_array(entries) if sparse.issparse(entries) else entries
+    entries = sparse.csr_array(entries) if is_sparse(entries) else entries
     B, start = state.B, 0
     while start + tile <= entries.shape[0]:
         B = _take_in(B, entries[start : start + tile], transform, count)

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from sketchlasso.cluster import Engine, active_engine
 from sketchlasso.problem.batch import Batch
+from sketchlasso.problem.screening import EXACT_ROOTS
 from sketchlasso.solve.algorithms.protocol import Iterates
 from sketchlasso.solve.clock import Stopwatch
 from sketchlasso.solve.ledger import Ledger
@@ -137,8 +138,11 @@ def _light(part: Batch, shared_factor: bool) -> Batch:
     """A part with its own roots only, and without what all parts share."""
     roots, root_of = part.roots, part.root_of
     if roots is not None:
-        used, root_of = np.unique(root_of, return_inverse=True)
-        roots = roots[used]
+        # Few roots are screened more sharply than many: with as many as tell the difference,
+        # a part is solved as it would be within the whole.
+        some = np.arange(min(len(roots), EXACT_ROOTS + 1))
+        used = np.union1d(root_of, some)
+        roots, root_of = roots[used], np.searchsorted(used, root_of)
     nothing: FloatArray = np.empty((0, part.rank))
     factor = nothing[:, 0] if shared_factor else part.penalty_factor
     return replace(part, P=nothing, roots=roots, root_of=root_of, penalty_factor=factor)

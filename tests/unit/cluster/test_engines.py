@@ -1,15 +1,16 @@
 """The engines: same results in the same order of sums, here and on workers."""
 
 import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
+from tests.sentences import refusal
 
 import sketchlasso as sl
 from sketchlasso.cluster import SequentialEngine, active_engine, current_engine
 from sketchlasso.cluster.engine import tree_sum
 from sketchlasso.data.opening import Opening, RowBlock
-from tests.sentences import refusal
 
 
 def blocks_of(arrays):
@@ -55,7 +56,7 @@ def dask_engine():
 
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
         ) as local,
         distributed.Client(local, set_as_default=False) as client,
     ):
@@ -152,7 +153,7 @@ def test_refusals():
 
 def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr("sketchlasso.cluster.dask_engine.CONNECT_SECONDS", 0.3)
+    monkeypatch.setattr(import_module("sketchlasso.cluster.dask_engine"), "CONNECT_SECONDS", 0.3)
     text = refusal(sl.ClusterLostError, sl.cluster("tcp://127.0.0.1:9").__enter__)
     assert "tcp://127.0.0.1:9" in text
 

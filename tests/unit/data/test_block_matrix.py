@@ -5,13 +5,13 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
+from tests.cut import CUTS, close, cut, dask_array, pieces
+from tests.matrices import sparse_counts
+from tests.sentences import refusal
 
 import sketchlasso as sl
 from sketchlasso.cluster import SequentialEngine
 from sketchlasso.data import DataMatrix
-from tests.cut import CUTS, close, cut, dask_array, pieces
-from tests.matrices import sparse_counts
-from tests.sentences import refusal
 
 
 @pytest.fixture(params=["dense", "sparse"], scope="module")

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from tests.cut import CUTS, close, cut, dask_array, product
+from tests.matrices import decaying, sparse_counts, spectral_error, with_singular_values
 
 import sketchlasso as sl
 from sketchlasso.data import ImplicitRows
 from sketchlasso.sketch.api import METHODS
-from tests.cut import CUTS, close, cut, dask_array, product
-from tests.matrices import decaying, sparse_counts, spectral_error, with_singular_values
 
 SHAPES = {"tall": (150, 80), "small": (150, 20), "wide": (150, 200)}
 
@@ -175,7 +175,7 @@ def client():
     distributed = pytest.importorskip("distributed")
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
         ) as local,
         distributed.Client(local, set_as_default=False) as connected,
     ):

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from tests.cut import close
 
 import sketchlasso as sl
 from sketchlasso.solve.workers import parts_for_workers
-from tests.cut import close
 
 distributed = pytest.importorskip("distributed")
 
@@ -14,7 +14,7 @@ distributed = pytest.importorskip("distributed")
 def client():
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
         ) as local,
         distributed.Client(local, set_as_default=False) as connected,
     ):
