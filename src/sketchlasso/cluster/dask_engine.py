@@ -134,8 +134,15 @@ class DaskEngine:
     def close(self) -> None:
         """Close what was started for this engine, and let go of shared arrays."""
         self._kept.clear()
-        for thing in self._started:
-            thing.close()
+        # A client that lost its scheduler logs how its farewell failed; the error told it.
+        log = logging.getLogger("distributed.client")
+        level = log.level
+        log.setLevel(logging.CRITICAL)
+        try:
+            for thing in self._started:
+                thing.close()
+        finally:
+            log.setLevel(level)
 
     def _tasks(
         self,

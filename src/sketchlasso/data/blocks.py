@@ -73,14 +73,17 @@ class BlockMatrix:
 
     Notes
     -----
-    Passes over the blocks of tall data (m > n), ``Sketch.cost`` tells them too: one for means,
-    scales, squares, digest and the check that all entries are finite; then ``randomized`` 12,
-    ``krylov`` 5, ``power`` 9, ``projection`` 1, ``frequent_directions`` 2, and one more where
-    the sketched directions differ a lot in size; ``nystrom`` 2, ``response`` those of
-    ``randomized`` and two for every direction from y. A spectral radius takes about 7 more. A
-    path takes 3, and up to 4 where it searches realised radii; cross-validation 2 more,
-    whatever the folds and penalties. For n >= m, and for ``response``, a step of a Krylov space
-    takes two passes instead of one, and Q is kept here.
+    Passes over the blocks of tall data (m > n), which ``Sketch.cost`` counts: one for means,
+    scales, squares, digest and the check that entries are finite; then ``randomized`` 12,
+    ``krylov`` 5, ``power`` 9, ``projection`` 1, ``nystrom`` 2, ``frequent_directions`` 2 and
+    ``exact`` 1 for few features (n <= 64, or 3 times the rank), each one more where directions
+    differ in size by more than 1e4; ``response`` those of ``randomized`` and two for every
+    direction from y. A spectral radius takes 6 more, a few more for millions of features. A
+    path takes 2, cross-validation 4, whatever the folds and penalties, and the search for
+    realised radii 1 to 5. For n >= m a step of a Krylov space takes two passes instead of one.
+
+    Memory here, beside one block: some (n, rank) arrays, and what is asked for with a row for
+    every sample (predictions). For n >= m and for ``response`` also Q, of shape (m, rank).
 
     Examples
     --------

@@ -113,6 +113,19 @@ def test_errors_of_the_work_are_raised_as_they_are(engine, arrays):
     assert "inf" in text
 
 
+def test_an_interruption_is_raised_and_leaves_the_engine_in_order(engine, arrays):
+    def stop(done, total, what):
+        raise KeyboardInterrupt
+
+    engine.on_progress = stop
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            engine.collect(first_entry, blocks_of(arrays), (1.0,))
+    finally:
+        engine.on_progress = None
+    assert engine.collect(first_entry, blocks_of(arrays), (1.0,)) == [a[0, 0] for a in arrays]
+
+
 def test_large_constant_arrays_are_sent_once(dask_engine, arrays):
     large = np.ones(1 << 18)
     large.setflags(write=False)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from tests.cut import close
 
 import sketchlasso as sl
@@ -80,6 +81,17 @@ def test_factors_and_exclusions_travel(client):
         ours = sl.solve_for_size(posed.batch, 3)
     assert close(ours.alpha, sized.alpha)
     assert close(ours.solution.coef, sized.solution.coef)
+
+
+def test_a_vocabulary_is_imaged_on_workers(client, tmp_path):
+    counts = sparse.csr_array(np.random.default_rng(2).poisson(0.4, (60, 25)))
+    words = [f"word{i}" for i in range(25)]
+    imager = sl.TopicImager(rank=8, random_state=0).fit(sl.corpus_from_matrix(counts, words))
+    wanted = imager.image_all(n_words=4)
+    with sl.cluster(client):
+        found = imager.image_all(tmp_path / "images", n_words=4)
+    assert close(found.weights, wanted.weights)
+    assert close(found.alpha, wanted.alpha)
 
 
 def test_callback_and_interruption(client, problems):
