@@ -30,13 +30,17 @@ def cut(X, rows):
 
 
 def dask_array(X, rows):
-    """X as a dask array of so many rows a chunk, its chunks dense or sparse as X is."""
+    """X as a dask array of so many rows a chunk, its chunks dense or sparse as X is.
+
+    Sparse chunks are of the older class, whose arrays all versions of Dask can put together.
+    """
     import dask
     import dask.array as da
 
-    meta = sparse.csr_array((0, 0), dtype=X.dtype) if sparse.issparse(X) else None
+    kind = sparse.csr_matrix if sparse.issparse(X) else np.asarray
+    meta = kind(np.empty((0, 0), dtype=X.dtype))
     parts = [
-        da.from_delayed(dask.delayed(part), part.shape, dtype=X.dtype, meta=meta)
+        da.from_delayed(dask.delayed(kind(part)), part.shape, dtype=X.dtype, meta=meta)
         for part in pieces(X, rows)
     ]
     return da.concatenate(parts, axis=0)

@@ -201,6 +201,20 @@ def test_dask_arrays_of_any_cut_are_blocks(X):
         assert close(sl.BlockMatrix.from_dask(array.rechunk((50, 5))).collect(), X)
 
 
+def test_sparse_chunks_that_were_announced_as_dense():
+    dask = pytest.importorskip("dask")
+    da = pytest.importorskip("dask.array")
+    X = sparse.csr_array(sparse_counts(150, 12, np.random.default_rng(5), density=0.3))
+    parts = [
+        da.from_delayed(dask.delayed(part), part.shape, dtype=X.dtype)
+        for part in pieces(X, CUTS["two"])
+    ]
+    blocks = sl.BlockMatrix.from_dask(da.concatenate(parts))
+    assert close(blocks @ np.eye(12), X)
+    assert sparse.issparse(blocks.collect())
+    assert np.isclose(DataMatrix.of(blocks).density, X.nnz / (150 * 12))
+
+
 def test_refusals_of_arrays(X):
     refuse = sl.InvalidInputError
     make = sl.BlockMatrix.from_arrays
