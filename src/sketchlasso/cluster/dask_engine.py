@@ -242,17 +242,28 @@ def open_engine(
             return DaskEngine(Client.current(), (), on_progress)
         except ValueError:
             pass
-    local = LocalCluster(
-        n_workers=n_workers,
-        threads_per_worker=1,
-        processes=True,
-        dashboard_address=":0",
-        scheduler_kwargs={"dashboard": False},
-        silence_logs=logging.CRITICAL,
-        memory_limit="auto" if memory_limit is None else memory_limit,
-    )
+    local = _local_cluster(n_workers, memory_limit)
     client = Client(local, set_as_default=False)
     return DaskEngine(client, (client, local), on_progress)
+
+
+def _local_cluster(n_workers: int | None, memory_limit: str | int | None) -> LocalCluster:
+    try:
+        return LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=":0",
+            scheduler_kwargs={"dashboard": False},
+            silence_logs=logging.CRITICAL,
+            memory_limit="auto" if memory_limit is None else memory_limit,
+        )
+    except RuntimeError as problem:
+        raise ClusterLostError(
+            f"worker processes could not be started on this machine ({problem}); put a script's "
+            'work under `if __name__ == "__main__":`, as new processes read the script too, or '
+            'use cluster("sequential").'
+        ) from problem
 
 
 def _connected(scheduler: Any) -> Client:

@@ -1,5 +1,6 @@
 """The engines: same results in the same order of sums, here and on workers."""
 
+import subprocess
 import sys
 from importlib import import_module
 
@@ -169,6 +170,16 @@ def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):
     monkeypatch.setattr(import_module("sketchlasso.cluster.dask_engine"), "CONNECT_SECONDS", 0.3)
     text = refusal(sl.ClusterLostError, sl.cluster("tcp://127.0.0.1:9").__enter__)
     assert "tcp://127.0.0.1:9" in text
+
+
+def test_a_script_without_a_guard_is_told_of_it(tmp_path):
+    pytest.importorskip("distributed")
+    script = tmp_path / "unguarded.py"
+    script.write_text("import sketchlasso as sl\nwith sl.cluster(n_workers=1):\n    pass\n")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "ClusterLostError: worker processes could not be started" in done.stderr
+    assert '`if __name__ == "__main__":`' in done.stderr
 
 
 def test_without_dask_the_extra_is_named(monkeypatch):
