@@ -13,7 +13,7 @@ import uuid
 import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -140,7 +140,10 @@ class DaskEngine:
         log.setLevel(logging.CRITICAL)
         try:
             for thing in self._started:
-                thing.close()
+                # Workers that are just being started again cannot be stopped in order; that
+                # must not hide why they were.
+                with suppress(Exception):
+                    thing.close()
         finally:
             log.setLevel(level)
 
@@ -172,9 +175,6 @@ class DaskEngine:
                 self._kept[id(value)] = value, self._client.persist(node)
         return self._kept[id(value)][1]
 
-    def _as_completed(self, futures: list[Any]) -> Any:
-        return as_completed(futures, loop=self._client.loop) if futures else ()
-
     def _submit(self, tasks: list[Any]) -> list[Any]:
         with self._guarded(), _quietly():
             return list(self._client.compute(tasks, optimize_graph=False))
@@ -186,11 +186,15 @@ class DaskEngine:
         else:
             # A part's result is not kept for the sake of knowing that it is there.
             futures = self._submit([*wanted, *(_DONE(part) for part in parts)])
-        found, marks = futures[: len(wanted)], futures[len(wanted) :]
+        found, marks = futures[: len(wanted)], {future.key for future in futures[len(wanted) :]}
+        done = 0
         with self._guarded(futures):
-            for done, _ in enumerate(self._as_completed(marks)):
-                assert self.on_progress is not None
-                self.on_progress(done + 1, len(marks), "blocks")
+            for future in as_completed(futures, loop=self._client.loop):
+                if future.status != "finished":
+                    break  # gathering tells why
+                if future.key in marks and self.on_progress is not None:
+                    done += 1
+                    self.on_progress(done, len(marks), "blocks")
             return list(self._client.gather(found))
 
     @contextmanager
