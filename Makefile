@@ -40,7 +40,7 @@ $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "sketchlasso needs Python >= 3.11"'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[cli,conic,files,graph,paper,plot,web]' --group dev
+	$(BIN)/python -m pip install --quiet --editable '.[cli,conic,dask,files,graph,paper,plot,web]' --group dev
 	$(BIN)/python -m pip install --quiet --group torch || echo "no PyTorch: the tests of the GPU's code will skip"
 	touch $@
 

@@ -4,8 +4,10 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from sketchlasso.data import fingerprint
+from sketchlasso.cluster import cluster
+from sketchlasso.data import BlockMatrix, fingerprint
 from sketchlasso.errors import (
+    ClusterLostError,
     DeviceWarning,
     EmptyGridWarning,
     GridEdgeWarning,
@@ -106,6 +108,8 @@ except PackageNotFoundError:  # pragma: no cover - a source tree that is not ins
 
 __all__ = [
     "Batch",
+    "BlockMatrix",
+    "ClusterLostError",
     "ComparedImages",
     "Comparison",
     "Corpus",
@@ -152,6 +156,7 @@ __all__ = [
     "bootstrap_rows",
     "build_problems",
     "certify",
+    "cluster",
     "compare",
     "compare_images",
     "complementary_pairs",

@@ -5,6 +5,7 @@
     SketchlassoError
     |-- InvalidInputError (also ValueError)   data, options or shapes that cannot be used
     |   +-- UnknownWordError                  a word that is not in the vocabulary
+    |-- ClusterLostError (also RuntimeError)  a scheduler or its workers are gone
     |-- StoredFileError (also ValueError)     a file that is truncated, altered or foreign
     +-- MissingExtraError (also ImportError)  an optional dependency is not installed
 
@@ -20,6 +21,7 @@ Non-convergence is a status of the solution, never an exception.
 from __future__ import annotations
 
 __all__ = [
+    "ClusterLostError",
     "DeviceWarning",
     "EmptyGridWarning",
     "GridEdgeWarning",
@@ -61,6 +63,10 @@ class UnknownWordError(InvalidInputError):
 
 class StoredFileError(SketchlassoError, ValueError):
     """A stored file cannot be trusted or understood."""
+
+
+class ClusterLostError(SketchlassoError, RuntimeError):
+    """The scheduler of a cluster, or worker after worker, is gone; what was written is kept."""
 
 
 class MissingExtraError(SketchlassoError, ImportError):

@@ -10,6 +10,8 @@ OPTIONAL = (
     "IPython",
     "clarabel",
     "cvxpy",
+    "dask",
+    "distributed",
     "fastapi",
     "matplotlib",
     "networkx",

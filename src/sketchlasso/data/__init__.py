@@ -1,7 +1,22 @@
 """One validated view of the data matrix, and what centring and scaling did to it."""
 
+from sketchlasso.data.blocks import BlockMatrix
+from sketchlasso.data.implicit import ImplicitRows, RowFactor, gram_of
 from sketchlasso.data.matrix import DataMatrix, MatrixLike, fingerprint
+from sketchlasso.data.spread import spread
 from sketchlasso.data.transform import ColumnTransform
-from sketchlasso.data.validate import as_responses
+from sketchlasso.data.validate import as_blocks, as_responses
 
-__all__ = ["ColumnTransform", "DataMatrix", "MatrixLike", "as_responses", "fingerprint"]
+__all__ = [
+    "BlockMatrix",
+    "ColumnTransform",
+    "DataMatrix",
+    "ImplicitRows",
+    "MatrixLike",
+    "RowFactor",
+    "as_blocks",
+    "as_responses",
+    "fingerprint",
+    "gram_of",
+    "spread",
+]

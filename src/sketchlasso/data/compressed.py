@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sketchlasso.data.storage import CHUNK, new_digest, sum_of_squares
+from sketchlasso.data.storage import CHUNK, new_digest, sum_of_squares, two_products
 from sketchlasso.types import FloatArray, RealArray
 
 __all__ = ["SparseStorage"]
@@ -21,6 +21,8 @@ class SparseStorage:
     """A compressed sparse matrix, by rows or by columns, of 32- or 64-bit indices."""
 
     has_entries = True
+    fused = False
+    surveyed = False
 
     def __init__(self, matrix: Compressed) -> None:
         self._matrix = matrix
@@ -67,6 +69,12 @@ class SparseStorage:
     def rmatmat(self, U: RealArray) -> RealArray:
         """Return X'U."""
         return np.asarray(self._transposed @ U)
+
+    def gram_matmat(
+        self, V: RealArray, shift: RealArray | None = None
+    ) -> tuple[RealArray, FloatArray]:
+        """Return X'B and 1'B for B = X V - 1 shift'."""
+        return two_products(self, V, shift)
 
     def rows(self, start: int, stop: int) -> SparseStorage:
         """Return a copy of the rows start, ..., stop - 1."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchlasso.data.storage import CHUNK, new_digest, sum_of_squares
+from sketchlasso.data.storage import CHUNK, new_digest, sum_of_squares, two_products
 from sketchlasso.types import FloatArray, RealArray
 
 __all__ = ["DenseStorage"]
@@ -18,6 +18,8 @@ class DenseStorage:
     """An ndarray or memory map of any real type; products are float32 or float64."""
 
     has_entries = True
+    fused = False
+    surveyed = False
     density = 1.0
 
     def __init__(self, values: NDArray[Any]) -> None:
@@ -62,6 +64,12 @@ class DenseStorage:
         for chosen, block in self.blocks():
             product += block.T @ U[chosen]
         return product
+
+    def gram_matmat(
+        self, V: RealArray, shift: RealArray | None = None
+    ) -> tuple[RealArray, FloatArray]:
+        """Return X'B and 1'B for B = X V - 1 shift'."""
+        return two_products(self, V, shift)
 
     def rows(self, start: int, stop: int) -> DenseStorage:
         """Return the rows start, ..., stop - 1 as a view."""

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from sketchlasso.data.block_storage import BlockStorage
 from sketchlasso.data.compressed import SparseStorage
 from sketchlasso.data.dense import DenseStorage
 from sketchlasso.data.on_device import DeviceStorage
@@ -34,9 +35,9 @@ class Meter:
     passes: int = 0
     products: int = 0
 
-    def count(self, products: int = 0) -> None:
-        """Count one pass over X that multiplied it with so many columns."""
-        self.passes += 1
+    def count(self, products: int = 0, passes: int = 1) -> None:
+        """Count a pass over X, or several, that multiplied it with so many columns."""
+        self.passes += passes
         self.products += products
 
 
@@ -66,7 +67,8 @@ class DataMatrix:
 
         Parameters
         ----------
-        X : array-like, memory map, sparse matrix or LinearOperator of shape (m, n)
+        X : array-like, memory map, sparse matrix, BlockMatrix, dask array or LinearOperator
+            Of shape (m, n).
         center : bool
             Whether columns have their means subtracted.
         scale : bool
@@ -86,8 +88,8 @@ class DataMatrix:
         matrix = cls(as_storage(X))
         if not center and not scale:
             return matrix
+        matrix._count_survey()
         means = matrix.storage.column_sums() / matrix.shape[0]
-        matrix.meter.count()
         scales = matrix._standard_deviations(means) if scale else None
         transform = ColumnTransform(means if center else None, scales)
         return cls(matrix.storage, transform, matrix.meter)
@@ -116,20 +118,61 @@ class DataMatrix:
     def matmat(self, V: RealArray) -> RealArray:
         """Return A V, of shape (m, t), for V of shape (n, t)."""
         self.meter.count(V.shape[1])
-        V = self._divided(V)
+        V, shift = self.inner_factor(V)
         product = self.storage.matmat(V)
-        if self.transform.means is not None:
-            product -= (self.transform.means @ V).astype(self.dtype)
+        if shift is not None:
+            product -= shift
         return product
 
     def rmatmat(self, U: RealArray) -> RealArray:
         """Return A'U, of shape (n, t), for U of shape (m, t)."""
         self.meter.count(U.shape[1])
         product = self.storage.rmatmat(np.ascontiguousarray(U, dtype=self.dtype))
-        if self.transform.means is not None:
-            sums = U.sum(axis=0, dtype=np.float64)
-            product -= np.outer(self.transform.means, sums).astype(self.dtype)
-        return self._divided(product)
+        return self._outer_product(product, U.sum(axis=0, dtype=np.float64))
+
+    def gram_matmat(self, V: RealArray) -> RealArray:
+        """Return A'A V, of shape (n, t), for V of shape (n, t): one pass where X is in blocks."""
+        self.meter.count(2 * V.shape[1], passes=1 if self.storage.fused else 2)
+        product, sums = self.storage.gram_matmat(*self.inner_factor(V))
+        return self._outer_product(product, sums)
+
+    @property
+    def density(self) -> float:
+        """Share of entries that are stored."""
+        if self.storage.fused:
+            self._count_survey()
+        return self.storage.density
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether combinations of the rows' entries stay where X is: tall X in blocks.
+
+        What has one row for every sample is then never made, only its sums.
+        """
+        return isinstance(self.storage, BlockStorage) and self.shape[0] > self.shape[1]
+
+    @property
+    def blocks(self) -> BlockStorage:
+        """The storage of X in blocks."""
+        assert isinstance(self.storage, BlockStorage)
+        return self.storage
+
+    def orthogonal_image(self, V: RealArray) -> tuple[RealArray, RealArray]:
+        """Return A'A V and the triangle R of A V = Q R, for X in blocks: one pass."""
+        self.meter.count(2 * V.shape[1])
+        product, sums, R = self.blocks.orthogonal_matmat(*self.inner_factor(V))
+        return self._outer_product(product, sums), R
+
+    def triangle(self, V: RealArray) -> RealArray:
+        """Return R of A V = Q R, for X in blocks: one pass."""
+        self.meter.count(V.shape[1])
+        return self.blocks.triangle(*self.inner_factor(V))
+
+    def inner_factor(self, V: RealArray) -> tuple[RealArray, RealArray | None]:
+        """Return V' and shift with A V = X V' - 1 shift'."""
+        V = self._divided(V)
+        means = self.transform.means
+        return V, None if means is None else (means @ V).astype(self.dtype)
 
     def row_blocks(self, rows: int) -> Iterator[DataMatrix]:
         """Yield A in blocks of at most so many rows: one pass."""
@@ -150,7 +193,7 @@ class DataMatrix:
 
     def column_lengths(self) -> FloatArray:
         """Return the squared lengths of the columns of A, of shape (n,)."""
-        self.meter.count()
+        self._count_survey()
         means, weights = self._means_and_weights()
         return self.storage.column_deviations(means) * weights
 
@@ -162,7 +205,7 @@ class DataMatrix:
     def squared_norm(self) -> float:
         """Return the squared Frobenius norm of A."""
         if self.transform.is_identity:
-            self.meter.count()
+            self._count_survey()
             return self.storage.squared_norm()
         return float(self.column_lengths().sum())
 
@@ -177,9 +220,23 @@ class DataMatrix:
         """Return a digest of X, before centring and scaling.
 
         The digest covers shape, floating type and entries; it depends on whether X is dense,
-        CSR or CSC. Of a LinearOperator it covers shape and type only.
+        CSR or CSC, and on how it is cut into blocks. Of a LinearOperator it covers shape and
+        type only.
         """
+        if self.storage.fused:
+            self._count_survey()
         return self.storage.fingerprint()
+
+    def _count_survey(self) -> None:
+        """Count the walk that sums over columns cost, where they are not known already."""
+        if not self.storage.surveyed:
+            self.meter.count()
+
+    def _outer_product(self, product: RealArray, sums: FloatArray) -> RealArray:
+        """Return A'U from X'U (n, t) and the sums 1'U (t,)."""
+        if self.transform.means is not None:
+            product -= np.outer(self.transform.means, sums).astype(self.dtype)
+        return self._divided(product)
 
     def _means_and_weights(self) -> tuple[FloatArray, FloatArray]:
         n = self.shape[1]
@@ -195,8 +252,8 @@ class DataMatrix:
 
     def _standard_deviations(self, means: FloatArray) -> FloatArray:
         m = self.shape[0]
+        self._count_survey()
         variances = self.storage.column_deviations(means) / m
-        self.meter.count()
         # What rounding leaves of a constant column.
         floor = m * np.finfo(np.float64).eps * variances
         floor = floor + (m * np.finfo(np.float64).eps * means) ** 2
@@ -208,11 +265,13 @@ def fingerprint(X: MatrixLike) -> str:
 
     Parameters
     ----------
-    X : array-like, memory map, sparse matrix or LinearOperator of shape (m, n)
+    X : array-like, memory map, sparse matrix, BlockMatrix, dask array or LinearOperator
+        Of shape (m, n).
 
     Returns
     -------
     str
-        Of shape, floating type and entries; it depends on whether X is dense, CSR or CSC.
+        Of shape, floating type and entries; it depends on whether X is dense, CSR or CSC, and
+        on how it is cut into blocks.
     """
     return DataMatrix.of(X).fingerprint()

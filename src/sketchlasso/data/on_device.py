@@ -31,6 +31,8 @@ class DeviceStorage:
     """
 
     has_entries = True
+    fused = False
+    surveyed = False
 
     def __init__(self, base: DenseStorage | SparseStorage, device: Device) -> None:
         self._base, self._device = base, device
@@ -71,6 +73,20 @@ class DeviceStorage:
         for rows, block in self._blocks():
             total = total + block[1] @ left[rows]
         return np.asarray(total.cpu().numpy())
+
+    def gram_matmat(
+        self, V: RealArray, shift: RealArray | None = None
+    ) -> tuple[RealArray, FloatArray]:
+        """Return X'B and 1'B for B = X V - 1 shift', with B on the device alone."""
+        right = self._device.tensor(V)
+        less = None if shift is None else self._device.tensor(np.asarray(shift, dtype=self.dtype))
+        total: Any = 0.0
+        sums: Any = 0.0
+        for _, block in self._blocks():
+            image = block[0] @ right
+            image = image if less is None else image - less
+            total, sums = total + block[1] @ image, sums + image.double().sum(0)
+        return np.asarray(total.cpu().numpy()), np.asarray(sums.cpu().numpy())
 
     def _blocks(self) -> Any:
         """Row slices with X and X' of these rows on the device."""

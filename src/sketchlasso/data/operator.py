@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
-from sketchlasso.data.storage import new_digest
+from sketchlasso.data.storage import new_digest, two_products
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray, RealArray
 
@@ -19,6 +19,8 @@ class OperatorStorage:
     """A linear operator: products, and nothing else."""
 
     has_entries = False
+    fused = False
+    surveyed = False
     density = 1.0
 
     def __init__(self, operator: LinearOperator) -> None:
@@ -44,6 +46,12 @@ class OperatorStorage:
                 "products; define rmatvec or rmatmat."
             ) from missing
         return self._checked(product)
+
+    def gram_matmat(
+        self, V: RealArray, shift: RealArray | None = None
+    ) -> tuple[RealArray, FloatArray]:
+        """Return X'B and 1'B for B = X V - 1 shift'."""
+        return two_products(self, V, shift)
 
     def column_sums(self) -> FloatArray:
         """Return X'1."""

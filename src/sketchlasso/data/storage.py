@@ -9,7 +9,7 @@ import numpy as np
 
 from sketchlasso.types import FloatArray, RealArray
 
-__all__ = ["CHUNK", "Storage", "new_digest", "sum_of_squares"]
+__all__ = ["CHUNK", "Storage", "new_digest", "sum_of_squares", "two_products"]
 
 # Entries handled at a time by walks over a matrix: temporaries of a few MiB.
 CHUNK = 1 << 18
@@ -34,11 +34,24 @@ class Storage(Protocol):
     def density(self) -> float:
         """Share of entries that are stored."""
 
+    @property
+    def fused(self) -> bool:
+        """Whether :meth:`gram_matmat` walks over X once, and not twice."""
+
+    @property
+    def surveyed(self) -> bool:
+        """Whether sums of columns, of squares and the digest are known without another walk."""
+
     def matmat(self, V: RealArray) -> RealArray:
         """Return X V."""
 
     def rmatmat(self, U: RealArray) -> RealArray:
         """Return X'U."""
+
+    def gram_matmat(
+        self, V: RealArray, shift: RealArray | None = None
+    ) -> tuple[RealArray, FloatArray]:
+        """Return X'B and 1'B for B = X V - 1 shift', of shapes (n, t) and (t,)."""
 
     def rows(self, start: int, stop: int) -> Storage:
         """Return the rows start, ..., stop - 1."""
@@ -65,6 +78,16 @@ class Storage(Protocol):
 def new_digest(*header: object) -> hashlib._Hash:
     """Return a SHA-256 that has taken in the header's words."""
     return hashlib.sha256("|".join(str(part) for part in header).encode())
+
+
+def two_products(
+    storage: Storage, V: RealArray, shift: RealArray | None
+) -> tuple[RealArray, FloatArray]:
+    """Return X'B and 1'B for B = X V - 1 shift', by two products."""
+    B = storage.matmat(V)
+    if shift is not None:
+        B -= shift
+    return storage.rmatmat(B), B.sum(axis=0, dtype=np.float64)
 
 
 def sum_of_squares(values: RealArray) -> float:

@@ -9,6 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
+from sketchlasso.data.block_handles import is_dask_array
+from sketchlasso.data.block_storage import BlockStorage
+from sketchlasso.data.blocks import BlockMatrix
 from sketchlasso.data.compressed import SparseStorage
 from sketchlasso.data.dense import DenseStorage
 from sketchlasso.data.operator import OperatorStorage
@@ -16,19 +19,21 @@ from sketchlasso.data.storage import CHUNK, Storage
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray, RealArray
 
-__all__ = ["MatrixLike", "as_factor", "as_responses", "as_storage"]
+__all__ = ["MatrixLike", "as_blocks", "as_factor", "as_responses", "as_storage"]
 
 MatrixLike: TypeAlias = (
     "ArrayLike | sparse.sparray[Any, Any] | sparse.spmatrix[Any] | LinearOperator[Any]"
+    " | BlockMatrix"
 )
 
 
 def as_storage(X: MatrixLike) -> Storage:
-    """Return X as dense, sparse or operator storage.
+    """Return X as dense, sparse, block or operator storage.
 
     Parameters
     ----------
-    X : array-like, memory map, sparse matrix or LinearOperator of shape (m, n)
+    X : array-like, memory map, sparse matrix, BlockMatrix, dask array or LinearOperator
+        Of shape (m, n).
         float32 stays float32, any other real type is computed with as float64. Sparse formats
         other than CSR and CSC are converted to CSR.
 
@@ -41,6 +46,9 @@ def as_storage(X: MatrixLike) -> Storage:
     InvalidInputError
         X is not a matrix of finite real numbers.
     """
+    X = as_blocks(X)
+    if isinstance(X, BlockMatrix):
+        return BlockStorage(X)
     if isinstance(X, LinearOperator):
         _check_shape(tuple(X.shape))
         _check_kind(np.dtype(X.dtype))
@@ -55,6 +63,11 @@ def as_storage(X: MatrixLike) -> Storage:
             "shape (n_samples, n_features) is needed; give every row the same number of entries."
         ) from ragged
     return _dense_storage(values)
+
+
+def as_blocks(X: Any) -> Any:
+    """Return a dask array as a BlockMatrix, and anything else as it is."""
+    return BlockMatrix.from_dask(X) if is_dask_array(X) else X
 
 
 def as_factor(name: str, values: ArrayLike) -> RealArray:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
+from sketchlasso.data.block_storage import BlockStorage
 from sketchlasso.data.compressed import SparseStorage
 from sketchlasso.data.dense import DenseStorage
 from sketchlasso.data.validate import as_storage
@@ -77,6 +78,11 @@ def as_columns(X: Any, centred: bool) -> Columns:
     if isinstance(storage, SparseStorage):
         kind = sparse.csc_array if X.format == "csc" else sparse.csr_array
         return SparseColumns(kind(X, dtype=np.float64))
+    if isinstance(storage, BlockStorage):
+        raise InvalidInputError(
+            f"X is in {storage.matrix.n_blocks} blocks, but the exact problem needs its columns in "
+            "memory; pass a sketch and leave out refine, or pass X.collect()."
+        )
     raise InvalidInputError(
         "X is a LinearOperator, but the exact problem needs its columns; pass an array or a "
         "sparse matrix"

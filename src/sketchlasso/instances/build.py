@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from sketchlasso.data import as_responses
+from sketchlasso.data import as_responses, gram_of
 from sketchlasso.errors import EmptyGridWarning, InvalidInputError
 from sketchlasso.instances.grid import alpha_grid, check_alphas, default_ratio
 from sketchlasso.instances.problem_set import ProblemSet
@@ -277,7 +277,7 @@ def feature_problems(
     chosen = np.arange(len(P)) if features is None else np.asarray(features, dtype=np.intp)
     if len(chosen) == 0 or chosen.min() < 0 or chosen.max() >= len(P):
         raise InvalidInputError(f"features must be indices between 0 and {len(P) - 1}")
-    gram = np.asarray(sketch.Q, dtype=np.float64).T @ np.asarray(sketch.Q, dtype=np.float64)
+    gram = gram_of(sketch.Q)
     c = P[chosen].astype(np.float64)
     s = unreachable_part(np.asarray(energies, dtype=np.float64)[chosen], c)
     level = sketch.radius if radius is None else radius

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sketchlasso.data import ImplicitRows, RowFactor
+from sketchlasso.instances.block_sums import block_sums, summed_choice, training_choices
 from sketchlasso.instances.rows import RowSet, RowSets
 from sketchlasso.instances.statistics import (
     Statistics,
@@ -53,11 +55,14 @@ class ReducedSets:
     rebuilt: int
 
 
-def reduce_row_sets(Q: RealArray, Y: FloatArray, rows: RowSets, fit_intercept: bool) -> ReducedSets:
+def reduce_row_sets(Q: RowFactor, Y: FloatArray, rows: RowSets, fit_intercept: bool) -> ReducedSets:
     """Reduce every row set of Q (m, k) with responses Y (m, t)."""
-    total = row_statistics(Q, Y)
-    _, inverse = psd_root(total.K)
-    stack, rebuilt = _stacked(Q, Y, rows, total, inverse)
+    if isinstance(Q, ImplicitRows):
+        stack, rebuilt = _stacked_over_blocks(Q, Y, rows)
+    else:
+        total = row_statistics(Q, Y)
+        _, inverse = psd_root(total.K)
+        stack, rebuilt = _stacked(Q, Y, rows, total, inverse)
     means = np.zeros_like(stack.y_sum)
     if fit_intercept:
         means = stack.y_sum / stack.weight[:, None]
@@ -77,10 +82,9 @@ def _stacked(
     Q: RealArray, Y: FloatArray, rows: RowSets, total: Statistics, inverse: FloatArray
 ) -> tuple[StatisticsStack, int]:
     """Statistics of every row set, and how many unsafe downdates were rebuilt."""
-    if all(row_set.weights is None and len(row_set.removed) == 1 for row_set in rows):
+    if _single_deletions(rows):
         gone = np.concatenate([row_set.removed for row_set in rows])
-        leverage = np.sum((Q[gone].astype(np.float64) @ inverse.T) ** 2, axis=1)
-        if (leverage <= 1.0 - SAFE_SHARE).all():
+        if (_leverage(Q[gone], inverse) <= 1.0 - SAFE_SHARE).all():
             return without_each(total, Q, Y, gone), 0
     parts, rebuilt = [], 0
     for row_set in rows:
@@ -88,6 +92,48 @@ def _stacked(
         rebuilt += again
         parts.append(statistics)
     return StatisticsStack.of(parts), rebuilt
+
+
+def _single_deletions(rows: RowSets) -> bool:
+    return all(row_set.weights is None and len(row_set.removed) == 1 for row_set in rows)
+
+
+def _leverage(q: RealArray, inverse: FloatArray) -> FloatArray:
+    """Share (r,) that each row has of the weight of its own direction."""
+    return np.sum((q.astype(np.float64) @ inverse.T) ** 2, axis=1)
+
+
+def _stacked_over_blocks(
+    Q: ImplicitRows, Y: FloatArray, rows: RowSets
+) -> tuple[StatisticsStack, int]:
+    """Statistics of every row set from one pass, and a second one for unsafe downdates."""
+    if _single_deletions(rows):
+        gone = np.concatenate([row_set.removed for row_set in rows])
+        wanted, place = np.unique(gone, return_inverse=True)
+        total, _, q = block_sums(Q, Y, [], wanted)
+        q = q[place]
+        stack = without_each(total, q, Y[gone], np.arange(len(gone)))
+        risky = _leverage(q, psd_root(total.K)[1]) > 1.0 - SAFE_SHARE
+        unsafe = np.flatnonzero(risky)
+    else:
+        choices = [summed_choice(row_set, len(Q)) for row_set in rows]
+        total, sums, _ = block_sums(Q, Y, choices)
+        _, inverse = psd_root(total.K)
+        removed = np.array([choice.removed and len(choice.rows) > 0 for choice in choices])
+        stack = StatisticsStack.of(
+            [
+                total - part if choice.removed else part
+                for choice, part in zip(choices, sums, strict=True)
+            ]
+        )
+        unsafe = np.array(
+            [i for i in np.flatnonzero(removed) if not _safe_gram(inverse @ sums[i].K @ inverse.T)],
+            dtype=np.intp,
+        )
+    if unsafe.size:
+        _, again, _ = block_sums(Q, Y, training_choices(rows, unsafe))
+        stack = stack.with_sets(unsafe, again)
+    return stack, len(unsafe)
 
 
 def set_statistics(
@@ -122,4 +168,9 @@ def _safe_to_remove(whitened: FloatArray) -> bool:
     small = (
         whitened @ whitened.T if whitened.shape[0] <= whitened.shape[1] else whitened.T @ whitened
     )
-    return bool(np.linalg.eigvalsh(small)[-1] <= 1.0 - SAFE_SHARE)
+    return _safe_gram(small)
+
+
+def _safe_gram(whitened: FloatArray) -> bool:
+    """Whether the removed rows' Gram matrix, in units of that of all rows, is safely below 1."""
+    return bool(np.linalg.eigvalsh(whitened)[-1] <= 1.0 - SAFE_SHARE)

@@ -6,7 +6,7 @@ They are sums over rows, so changing rows is adding or subtracting k x k numbers
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -42,6 +42,16 @@ class Statistics:
     g: FloatArray
     yy: FloatArray
 
+    def __add__(self, other: Statistics) -> Statistics:
+        return Statistics(
+            weight=self.weight + other.weight,
+            q_sum=self.q_sum + other.q_sum,
+            y_sum=self.y_sum + other.y_sum,
+            K=self.K + other.K,
+            g=self.g + other.g,
+            yy=self.yy + other.yy,
+        )
+
     def __sub__(self, other: Statistics) -> Statistics:
         return Statistics(
             weight=self.weight - other.weight,
@@ -75,6 +85,14 @@ class StatisticsStack:
             g=np.stack([part.g for part in parts]),
             yy=np.stack([part.yy for part in parts]),
         )
+
+    def with_sets(self, places: IntArray, parts: Sequence[Statistics]) -> StatisticsStack:
+        """The same stack with other statistics at some places (p,)."""
+        columns = {field.name: getattr(self, field.name).copy() for field in fields(self)}
+        for place, part in zip(places, parts, strict=True):
+            for name, values in columns.items():
+                values[place] = getattr(part, name)
+        return StatisticsStack(**columns)
 
     def centred(self) -> StatisticsStack:
         """The same rows with the weighted means projected out: the instances have intercepts."""

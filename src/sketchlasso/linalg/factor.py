@@ -13,6 +13,7 @@ __all__ = [
     "orthonormal_basis",
     "psd_root",
     "singular_form",
+    "singular_rotation",
     "subtract_product",
     "thin_singular_values",
     "triangular_factor",
@@ -132,10 +133,15 @@ def singular_form(
     singular_values : ndarray of shape (k,)
         Largest first.
     """
-    _, values, Wt = linalg.svd(_square_factor(P), check_finite=False)
-    W = np.ascontiguousarray(Wt[:rank].T)
+    W, values = singular_rotation(P, rank)
     P = P @ W
-    return Q @ W, P, values[:rank]
+    return Q @ W, P, values
+
+
+def singular_rotation(P: RealArray, rank: int | None = None) -> tuple[RealArray, RealArray]:
+    """Return W (d, k) and the values (k,) that :func:`singular_form` rotates with."""
+    _, values, Wt = linalg.svd(_square_factor(P), check_finite=False)
+    return np.ascontiguousarray(Wt[:rank].T), values[:rank]
 
 
 def thin_singular_values(P: RealArray) -> RealArray:

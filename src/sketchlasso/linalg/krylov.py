@@ -14,7 +14,7 @@ from sketchlasso.linalg.factor import (
     subtract_product,
     triangular_factor,
 )
-from sketchlasso.linalg.operator import LinearMap
+from sketchlasso.linalg.operator import LinearMap, outer_product
 from sketchlasso.types import RealArray
 
 __all__ = ["KrylovSpace", "gaussian", "krylov_space"]
@@ -89,11 +89,8 @@ def krylov_space(
         width = min(block.shape[1], dimension - done)
         new = _new_directions(basis[:, :done], block[:, :width], shares[:, :width], rng)
         basis[:, done : done + width] = new
-        del block
-        image = A.rmatmat(new)
-        del new
-        block = A.matmat(image)
-        del image
+        del block, new
+        block = outer_product(A, basis[:, done : done + width])
         done += width
         # Column block of B'AA'B; the part above the diagonal is all that is needed.
         shares = basis[:, :done].T @ block

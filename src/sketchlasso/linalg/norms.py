@@ -26,7 +26,7 @@ import numpy as np
 from scipy import linalg, special
 
 from sketchlasso.linalg.krylov import gaussian, krylov_space
-from sketchlasso.linalg.operator import LinearMap, as_dense, smaller_side_first
+from sketchlasso.linalg.operator import LinearMap, same_singular_values, smaller_side_first
 
 __all__ = ["NormBound", "norm_bound", "overestimate"]
 
@@ -115,7 +115,7 @@ def norm_bound(
         if steps * BLOCK >= size:
             break
     if size <= max(dense_limit, steps * BLOCK):
-        norm = float(linalg.svdvals(as_dense(A), check_finite=False)[0])
+        norm = float(linalg.svdvals(same_singular_values(A), check_finite=False)[0])
         return NormBound(norm, norm, 0.0)
     space = krylov_space(A, gaussian(rng, size, BLOCK, A), steps * BLOCK, rng)
     lower = space.largest_singular_value()

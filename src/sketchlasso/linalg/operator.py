@@ -1,15 +1,26 @@
-"""Matrices known by their products: the protocol and the two views built on it."""
+"""Matrices known by their products: the protocols and the views built on them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from sketchlasso.types import RealArray
 
-__all__ = ["LinearMap", "LowRankResidual", "Transposed", "as_dense", "smaller_side_first"]
+__all__ = [
+    "FusedMap",
+    "ImplicitResidual",
+    "LinearMap",
+    "LowRankResidual",
+    "SplitMap",
+    "Transposed",
+    "as_dense",
+    "outer_product",
+    "same_singular_values",
+    "smaller_side_first",
+]
 
 
 class LinearMap(Protocol):
@@ -28,6 +39,21 @@ class LinearMap(Protocol):
 
     def rmatmat(self, U: RealArray) -> RealArray:
         """Return A'U, of shape (n, t), for U of shape (m, t)."""
+
+
+@runtime_checkable
+class FusedMap(LinearMap, Protocol):
+    """A map whose two products in a row may cost less than twice one."""
+
+    def gram_matmat(self, V: RealArray) -> RealArray:
+        """Return A'A V, of shape (n, t), for V of shape (n, t)."""
+
+
+class SplitMap(FusedMap, Protocol):
+    """A tall map whose rows lie in many places: what has m rows is never in one of them."""
+
+    def triangle(self, V: RealArray) -> RealArray:
+        """Return R, at most (t, t), of A V = Q R."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +117,69 @@ class LowRankResidual:
         product = self.base.rmatmat(U)
         product -= self.P @ (self.Q.T @ U)
         return product
+
+
+@dataclass(frozen=True, eq=False)
+class ImplicitResidual:
+    """The difference A - Q P' for Q = A W, written as A (I - W P'), without Q.
+
+    Attributes
+    ----------
+    base : SplitMap of shape (m, n)
+    W : ndarray of shape (n, k)
+    P : ndarray of shape (n, k)
+    """
+
+    base: SplitMap
+    W: RealArray
+    P: RealArray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of the base."""
+        return self.base.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Floating type of the base."""
+        return self.base.dtype
+
+    def matmat(self, V: RealArray) -> RealArray:
+        """Return A (V - W P'V)."""
+        return self.base.matmat(self._inner(V))
+
+    def rmatmat(self, U: RealArray) -> RealArray:
+        """Return A'U - P W'A'U."""
+        return self._outer(self.base.rmatmat(U))
+
+    def gram_matmat(self, V: RealArray) -> RealArray:
+        """Return (I - P W') A'A (I - W P') V: one pass over A."""
+        return self._outer(self.base.gram_matmat(self._inner(V)))
+
+    def triangle(self, V: RealArray) -> RealArray:
+        """Return R of (A - Q P') V = Q R."""
+        return self.base.triangle(self._inner(V))
+
+    def _inner(self, V: RealArray) -> RealArray:
+        return V - self.W @ (self.P.T @ V)
+
+    def _outer(self, U: RealArray) -> RealArray:
+        return U - self.P @ (self.W.T @ U)
+
+
+def outer_product(A: LinearMap, U: RealArray) -> RealArray:
+    """Return A A'U, of shape (m, t): in one pass where A is the transpose of a fused map."""
+    if isinstance(A, Transposed) and isinstance(A.base, FusedMap):
+        return A.base.gram_matmat(U)
+    return A.matmat(A.rmatmat(U))
+
+
+def same_singular_values(A: LinearMap) -> RealArray:
+    """Return a small matrix with the singular values of A, whose smaller side is short."""
+    base = A.base if isinstance(A, Transposed) else A
+    if isinstance(base, ImplicitResidual):
+        return base.triangle(np.eye(base.shape[1], dtype=base.dtype))
+    return as_dense(A)
 
 
 def smaller_side_first(A: LinearMap) -> LinearMap:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sketchlasso.data import as_responses
+from sketchlasso.data import as_responses, spread
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import RowSets, check_weights, splitter_rows
 from sketchlasso.results.fitting import Fitted, Task, fit_all
@@ -141,6 +141,7 @@ class CrossValidation:
         return self.scores[metric or self.first_metric]
 
 
+@spread
 def cross_validate(
     sketch: Sketch | None,
     X: Any,
@@ -171,7 +172,7 @@ def cross_validate(
     ----------
     sketch : Sketch or None
         Of X. None solves the full problems, without any approximation.
-    X : array or sparse matrix of shape (m, n)
+    X : array, sparse matrix, BlockMatrix or dask array of shape (m, n)
         The data that were sketched.
     y : array-like of shape (m,) or (m, t)
     cv : int, splitter, iterable of (train, test), or RowSets

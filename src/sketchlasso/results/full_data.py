@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from sketchlasso.data import as_responses
+from sketchlasso.data import as_responses, spread
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances.grid import check_nonnegative
 from sketchlasso.linalg.threads import single_blas_thread
@@ -63,6 +63,7 @@ class FullCertificate:
         return full_gap(self.primal, self.dual, null)
 
 
+@spread
 def certify(
     X: Any,
     y: ArrayLike,
@@ -82,7 +83,7 @@ def certify(
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (m, n)
+    X : array, sparse matrix, BlockMatrix or dask array of shape (m, n)
     y : array-like of shape (m,) or (m, p)
         One response for all coefficients, or one for each row of them.
     coef : array or sparse matrix of shape (n,) or (p, n)

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from sketchlasso.data import as_responses
+from sketchlasso.data import BlockMatrix, as_responses, spread
+from sketchlasso.data.block_work import row_products
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import all_rows, build_problems, leave_one_out_rows
 from sketchlasso.results.models import rows_of
@@ -60,6 +61,7 @@ class LeaveOneOut:
     seconds: float
 
 
+@spread
 def leave_one_out(
     sketch: Sketch,
     X: Any,
@@ -86,7 +88,7 @@ def leave_one_out(
     ----------
     sketch : Sketch
         Of X.
-    X : array or sparse matrix of shape (m, n)
+    X : array, sparse matrix, BlockMatrix or dask array of shape (m, n)
         The data that were sketched.
     y : array-like of shape (m,)
     alpha : float
@@ -255,7 +257,8 @@ def _predict_left_out(
     """
     if sketch.column_scales is not None:
         coef = sparse.csr_array(coef @ sparse.diags_array(1.0 / sketch.column_scales))
-    own = _row_products(X, left_out, coef)
+    blocks = isinstance(X, BlockMatrix)
+    own = X.row_products(left_out, coef) if blocks else row_products(X, left_out, coef)
     if not fit_intercept:
         means = sketch.column_means
         return own if means is None else own - coef @ means
@@ -274,15 +277,6 @@ def _repeat_row(row: Any, count: int) -> Any:
         ),
         shape=(count, row.shape[1]),
     )
-
-
-def _row_products(X: Any, rows: IntArray, B: Any) -> FloatArray:
-    """Inner products (r,) of the given rows of X with the rows of a sparse B (r, n)."""
-    if not isinstance(X, np.ndarray):
-        return np.asarray(B.multiply(X[rows]).sum(axis=1)).ravel()
-    owner = np.repeat(np.arange(B.shape[0]), np.diff(B.indptr))
-    products = B.data * X[rows[owner], B.indices]
-    return np.bincount(owner, weights=products, minlength=B.shape[0]).astype(np.float64)
 
 
 def _influence(full: Any, others: Any) -> tuple[FloatArray, IntArray, IntArray]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sketchlasso.data import ColumnTransform
+from sketchlasso.data import BlockMatrix, ColumnTransform, as_blocks, spread
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import ProblemSet, RowSets
 from sketchlasso.types import FloatArray, IntArray
@@ -37,6 +37,7 @@ class LinearModels:
         """Non-zero coefficients (B,) of each instance."""
         return np.diff(self.coef.indptr).astype(np.intp)
 
+    @spread
     def predict(self, X: Any, instances: IntArray | None = None) -> FloatArray:
         """Predictions (rows of X, instances)."""
         coef = self.coef if instances is None else self.coef[instances]
@@ -45,8 +46,10 @@ class LinearModels:
 
 
 def rows_of(X: Any) -> Any:
-    """X in a form whose rows can be taken: CSR, or the array itself."""
-    stored: Any = X
+    """X in a form whose rows can be taken: CSR, blocks, or the array itself."""
+    stored: Any = as_blocks(X)
+    if isinstance(stored, BlockMatrix):
+        return stored
     return sparse.csr_array(stored) if sparse.issparse(X) else np.asarray(X)
 
 
@@ -85,6 +88,8 @@ def _training_means(problems: ProblemSet, coef: SparseRows, X: Any) -> FloatArra
     """Mean (B,) of X v over the training rows of every instance."""
     total = coef @ np.asarray(X.sum(axis=0)).ravel()
     means = np.empty(coef.shape[0])
+    if isinstance(X, BlockMatrix):
+        return _block_training_means(problems, coef, X, total)
     for number, instances in _by_row_set(problems.shape):
         row_set = problems.rows[number]
         if row_set.weights is not None:
@@ -98,6 +103,34 @@ def _training_means(problems: ProblemSet, coef: SparseRows, X: Any) -> FloatArra
     return means
 
 
+def _block_training_means(
+    problems: ProblemSet, coef: SparseRows, X: BlockMatrix, total: FloatArray
+) -> FloatArray:
+    """The same for blocks: the rows of all row sets are summed in one pass."""
+    if all(row_set.weights is None and len(row_set.removed) == 0 for row_set in problems.rows):
+        return total / X.shape[0]
+    choices = [
+        (row_set.removed, None) if row_set.weights is None else _weighted(row_set.weights)
+        for row_set in problems.rows
+    ]
+    sums = X.row_sums(choices)
+    means = np.empty(coef.shape[0])
+    for number, instances in _by_row_set(problems.shape):
+        row_set = problems.rows[number]
+        part = coef[instances] @ sums[number]
+        if row_set.weights is not None:
+            means[instances] = part / row_set.weights.sum()
+        else:
+            kept = X.shape[0] - len(row_set.removed)
+            means[instances] = (total[instances] - part) / kept
+    return means
+
+
+def _weighted(weights: FloatArray) -> tuple[IntArray, FloatArray]:
+    used = np.flatnonzero(weights)
+    return used, weights[used]
+
+
 def _by_row_set(shape: tuple[int, int, int, int]) -> Iterator[tuple[int, IntArray]]:
     """Instances of every row set; they are contiguous."""
     size = int(np.prod(shape[1:]))
@@ -109,6 +142,16 @@ def held_out_predictions(
     rows: RowSets, shape: tuple[int, int, int, int], models: LinearModels, X: Any
 ) -> Iterator[tuple[IntArray, FloatArray]]:
     """Test rows and their predictions (rows, responses, radii, alphas), per row set."""
+    if isinstance(X, BlockMatrix):
+        # All row sets in one pass, each on its own rows of every block.
+        products = X.products(
+            [(rows[number].test, models.coef[members].T) for number, members in _by_row_set(shape)]
+        )
+        for (number, members), product in zip(_by_row_set(shape), products, strict=True):
+            test = rows[number].test
+            predicted = product + models.intercept[members]
+            yield test, predicted.reshape((len(test), *shape[1:]))
+        return
     for number, instances in _by_row_set(shape):
         test = rows[number].test
         predicted = models.predict(X[test], instances)
@@ -117,6 +160,9 @@ def held_out_predictions(
 
 def fitted_values(X: Any, coef: SparseRows) -> FloatArray:
     """X w (rows of X, instances); a dense X meets dense coefficients, which BLAS likes better."""
+    X = as_blocks(X)
+    if isinstance(X, BlockMatrix):
+        return X @ coef.T
     if isinstance(X, np.ndarray):
         return np.asarray(X @ coef.toarray().T)
     return np.asarray((X @ coef.T).toarray())

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sketchlasso.data import as_responses
+from sketchlasso.data import as_responses, spread
 from sketchlasso.instances import all_rows, check_weights
 from sketchlasso.results.fitting import Task, fit_all, full_penalty_factor
 from sketchlasso.results.full_data import FullCertificate, certify
@@ -71,6 +71,7 @@ class Path:
         return self.certificate.relative_gap
 
 
+@spread
 def sqrt_lasso_path(
     X: Any,
     y: ArrayLike,
@@ -101,7 +102,7 @@ def sqrt_lasso_path(
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (m, n)
+    X : array, sparse matrix, BlockMatrix or dask array of shape (m, n)
     y : array-like of shape (m,) or (m, t)
     sketch : Sketch, optional
         Of X. Without one the full problem is solved, without any approximation.

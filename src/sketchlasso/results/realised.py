@@ -20,6 +20,7 @@ import numpy as np
 from sketchlasso.data import DataMatrix
 from sketchlasso.instances import ProblemSet
 from sketchlasso.linalg.operator import LowRankResidual
+from sketchlasso.results.block_errors import block_error_lengths
 from sketchlasso.sketch import Sketch
 from sketchlasso.solve import Iterates, Settings, Solver, solve
 from sketchlasso.types import BoolArray, FloatArray, IntArray
@@ -34,6 +35,8 @@ SETTLED = 0.05
 SEARCH_TOL = 1e-4
 # Coefficients multiplied with X at a time.
 COLUMNS = 64
+# The same for X in blocks, where a pass costs more and a product is only as long as a block.
+BLOCK_COLUMNS = 512
 FIRST_STEP = 0.7
 STEEPEST, FLATTEST = -3.0, -0.5
 
@@ -44,31 +47,44 @@ class RealisedError:
 
     Attributes
     ----------
-    residual : LowRankResidual
-        A - QP' for all rows of the sketch.
+    sketch : Sketch
+    A : DataMatrix
+        What was sketched.
     problems : ProblemSet
     """
 
-    residual: LowRankResidual
+    sketch: Sketch
+    A: DataMatrix
     problems: ProblemSet
-
-    @classmethod
-    def of(cls, sketch: Sketch, A: DataMatrix, problems: ProblemSet) -> RealisedError:
-        """The error of a sketch of A, seen by a set of problems."""
-        return cls(LowRankResidual(A, np.asarray(sketch.Q), np.asarray(sketch.P)), problems)
 
     def __call__(self, coef: Any, instances: IntArray) -> FloatArray:
         """Error (b,) of coefficients (b, n) of so many instances; NaN where they are zero."""
         errors = np.full(len(instances), np.nan)
         lengths = np.sqrt(np.asarray(coef.multiply(coef).sum(axis=1)).ravel())
-        for block in np.array_split(np.flatnonzero(lengths), -(-len(instances) // COLUMNS)):
-            if block.size == 0:
-                continue
-            W = np.ascontiguousarray(coef[block].toarray().T, dtype=self.residual.dtype)
-            missed = self.residual.matmat(W).astype(np.float64, copy=False)
-            for column, number in zip(missed.T, block, strict=True):
-                errors[number] = self._length(column, instances[number]) / lengths[number]
+        in_blocks = self.A.storage.fused
+        at_once = BLOCK_COLUMNS if in_blocks else COLUMNS
+        for block in np.array_split(np.flatnonzero(lengths), -(-len(instances) // at_once)):
+            if block.size:
+                missed = self._in_blocks if in_blocks else self._here
+                errors[block] = missed(coef[block], instances[block]) / lengths[block]
         return errors
+
+    def _in_blocks(self, coef: Any, instances: IntArray) -> FloatArray:
+        """Length (b,) of (A - QP')w, added up where the blocks are."""
+        problems = self.problems
+        row_set = problems.row_set[instances]
+        return block_error_lengths(
+            self.sketch, self.A, problems.rows, coef, row_set, problems.fit_intercept
+        )
+
+    def _here(self, coef: Any, instances: IntArray) -> FloatArray:
+        """Length (b,) of (A - QP')w, for data in memory."""
+        residual = LowRankResidual(self.A, np.asarray(self.sketch.Q), np.asarray(self.sketch.P))
+        W = np.ascontiguousarray(coef.toarray().T, dtype=residual.dtype)
+        missed = residual.matmat(W).astype(np.float64, copy=False)
+        return np.array(
+            [self._length(column, i) for column, i in zip(missed.T, instances, strict=True)]
+        )
 
     def _length(self, column: FloatArray, instance: int) -> float:
         """Length of a column (m,) over the training rows, its mean taken out as the fit does."""

@@ -186,7 +186,7 @@ def solve_sketched(
     spent = 0.0
     if chosen.any() and start > 0:
         factor = np.array([policy.factor for policy in policies])[problems.radius_index]
-        error = RealisedError.of(part.sketch, A, problems)
+        error = RealisedError(part.sketch, A, problems)
         radius, spent = settle_radii(problems, error, factor, chosen, solver, settings)
         problems = replace(problems, batch=replace(problems.batch, radius=radius))
     solution = solve(problems.batch, solver, settings, chain=problems.chain)

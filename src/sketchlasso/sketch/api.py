@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sketchlasso.data import DataMatrix, MatrixLike, as_responses
+from sketchlasso.data import DataMatrix, MatrixLike, as_responses, spread
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.device import CPU, open_device
 from sketchlasso.sketch.exact import exact
@@ -77,6 +77,7 @@ METHODS: dict[str, _Method] = {
 }
 
 
+@spread
 def sketch(
     X: MatrixLike,
     y: ArrayLike | None = None,
@@ -100,9 +101,10 @@ def sketch(
 
     Parameters
     ----------
-    X : array-like, memory map, CSR or CSC matrix, or LinearOperator, shape (m, n)
-        Samples in rows, features in columns. float32 stays float32. Never made dense, never
-        copied whole where its type allows products in place.
+    X : array-like, memory map, CSR or CSC matrix, BlockMatrix, dask array or LinearOperator
+        Of shape (m, n), samples in rows, features in columns. float32 stays float32. Never made
+        dense, never copied whole where its type allows products in place; never collected where
+        it is in blocks of rows (chunks of a dask array), see :class:`BlockMatrix`.
     y : array-like of shape (m,) or (m, t), optional
         One or several responses, for ``method="response"`` only.
     rank : int, default 50

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import linalg
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, svds
@@ -11,7 +13,7 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.factor import orthonormal_basis
 from sketchlasso.linalg.krylov import gaussian
 from sketchlasso.linalg.operator import as_dense
-from sketchlasso.sketch.factors import Factors, factors_from_left
+from sketchlasso.sketch.factors import Factors, factors_from_left, factors_from_right
 from sketchlasso.sketch.options import SketchOptions
 
 __all__ = ["exact"]
@@ -30,7 +32,7 @@ def exact(A: DataMatrix, rank: int, options: SketchOptions, rng: np.random.Gener
     """
     del options
     if min(A.shape) <= max(3 * rank, SMALL_SIDE):
-        return _by_lapack(A, rank)
+        return _in_blocks(A, rank) if A.keeps_rows else _by_lapack(A, rank)
     return _by_arpack(A, rank, rng)
 
 
@@ -40,6 +42,13 @@ def _by_lapack(A: DataMatrix, rank: int) -> Factors:
     next_value = float(values[rank]) if rank < len(values) else 0.0
     P = Vt[:rank].T * values[:rank]
     return Factors(U[:, :rank], P, values[:rank], residual_norm=next_value)
+
+
+def _in_blocks(A: DataMatrix, rank: int) -> Factors:
+    """Decompose tall A in blocks by way of its triangle: Q stays where the blocks are."""
+    n = A.shape[1]
+    whole = factors_from_right(A, np.eye(n, dtype=A.dtype), n)
+    return replace(whole, residual_norm=0.0).truncate(rank)
 
 
 def _by_arpack(A: DataMatrix, rank: int, rng: np.random.Generator) -> Factors:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-import numpy as np
-from scipy import linalg
+from dataclasses import dataclass
+from typing import Any
 
-from sketchlasso.data import DataMatrix
-from sketchlasso.linalg.factor import orthonormal_basis, singular_form, subtract_product
-from sketchlasso.sketch.factors import Factors
+import numpy as np
+from scipy import linalg, sparse
+
+from sketchlasso.data import ColumnTransform, DataMatrix, ImplicitRows
+from sketchlasso.data.opening import is_sparse, storage_of
+from sketchlasso.linalg.factor import (
+    orthonormal_basis,
+    singular_form,
+    singular_rotation,
+    subtract_product,
+)
+from sketchlasso.sketch.factors import Factors, implicit_basis
 from sketchlasso.sketch.options import SketchOptions
 from sketchlasso.types import RealArray
 
@@ -29,18 +38,66 @@ def frequent_directions(
         0  <=  A'A - B B'  <=  ||A - A_k||_F^2 / (l - k)    for every k < l
 
     The leading right singular vectors V of B then give Q R = A V in a second pass, and
-    Q P' = A V V' with P = V R': here P is not A'Q, which would take a third pass.
+    Q P' = A V V' with P = V R': here P is not A'Q, which would take a third pass. Where X is
+    in blocks, B walks from block to block, and the tiles it takes in do not depend on the cuts.
     """
     del rng
     extra = OVERSAMPLING if options.oversampling is None else options.oversampling
     count = min(rank + extra, *A.shape)
     B = np.zeros((A.shape[1], 0), dtype=A.dtype)
-    sparse_blocks = A.storage.density < 1 / SPARSE_BLOCK
-    for block in A.row_blocks(count * SPARSE_BLOCK if sparse_blocks else count):
-        B = _absorb(B, block, count)
-    V = _leading_directions(B, rank)
+    tile = count * SPARSE_BLOCK if A.density < 1 / SPARSE_BLOCK else count
+    if A.storage.fused:
+        B = _walked(A, B, count, tile)
+    else:
+        for block in A.row_blocks(tile):
+            B = _absorb(B, block, count)
+    return _finished(A, _leading_directions(B, rank))
+
+
+def _finished(A: DataMatrix, V: RealArray) -> Factors:
+    """Return Q and P of A V V', for orthonormal V (n, k): one pass."""
+    if A.keeps_rows:
+        found = implicit_basis(A, V)
+        if found is not None:
+            W, R = found
+            rotation, values = singular_rotation(V @ R.T)
+            return Factors(ImplicitRows(A, W @ rotation), V @ R.T @ rotation, values)
     Q, R = linalg.qr(A.matmat(V), mode="economic", check_finite=False)
     return Factors(*singular_form(Q, V @ R.T))
+
+
+def _walked(A: DataMatrix, B: RealArray, count: int, tile: int) -> RealArray:
+    """Let B walk along blocks of rows; tiles are cut across them, as if X were in one piece."""
+    A.meter.count()
+    state = _Walk(B, None)
+    state = A.blocks.matrix.run_chain(_walk, state, (A.transform, count, tile))
+    return state.B if state.rest is None else _take_in(state.B, state.rest, A.transform, count)
+
+
+@dataclass(frozen=True, eq=False)
+class _Walk:
+    """The running B (n, l), and the rows that did not fill a tile yet."""
+
+    B: RealArray
+    rest: Any
+
+
+def _walk(entries: Any, state: _Walk, transform: ColumnTransform, count: int, tile: int) -> _Walk:
+    """Take in the full tiles that the rows left over and those of one more block make."""
+    if state.rest is not None:
+        join = sparse.vstack if is_sparse(entries) else np.vstack
+        entries = join([state.rest, entries])
+    entries = sparse.csr_array(entries) if is_sparse(entries) else entries
+    B, start = state.B, 0
+    while start + tile <= entries.shape[0]:
+        B = _take_in(B, entries[start : start + tile], transform, count)
+        start += tile
+    # A copy, so that the whole block is not kept for the sake of its last rows.
+    return _Walk(B, entries[start:].copy() if start < entries.shape[0] else None)
+
+
+def _take_in(B: RealArray, entries: Any, transform: ColumnTransform, count: int) -> RealArray:
+    return _absorb(B, DataMatrix(storage_of(entries), transform), count)
 
 
 def _absorb(B: RealArray, block: DataMatrix, count: int) -> RealArray:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from sketchlasso.data import DataMatrix
-from sketchlasso.linalg.factor import orthonormal_basis
 from sketchlasso.linalg.krylov import gaussian
 from sketchlasso.linalg.operator import LinearMap
-from sketchlasso.sketch.factors import Factors, factors_from_left
+from sketchlasso.sketch.factors import Factors, factors_from_right
 from sketchlasso.sketch.options import Distribution, SketchOptions
 from sketchlasso.types import RealArray
 
@@ -23,8 +22,9 @@ def projection(
     """Sketch from Q = orth(A Omega), P = A'Q: two passes."""
     extra = OVERSAMPLING if options.oversampling is None else options.oversampling
     width = min(rank + extra, *A.shape)
-    Q = A.matmat(random_matrix(options.distribution, A.shape[1], width, A, rng))
-    return factors_from_left(A, orthonormal_basis(Q, overwrite=True), rank)
+    return factors_from_right(
+        A, random_matrix(options.distribution, A.shape[1], width, A, rng), rank
+    )
 
 
 def random_matrix(

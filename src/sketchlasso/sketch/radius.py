@@ -23,10 +23,9 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from sketchlasso.data import DataMatrix
+from sketchlasso.data import DataMatrix, ImplicitRows, RowFactor
 from sketchlasso.linalg.norms import norm_bound
-from sketchlasso.linalg.operator import LowRankResidual
-from sketchlasso.sketch.factors import Factors
+from sketchlasso.sketch.factors import Factors, residual_of
 from sketchlasso.types import RealArray
 
 __all__ = [
@@ -116,7 +115,7 @@ def spectral_radius(
     if factors.residual_norm is not None:
         return Radius(_rounded_up(A, factors, factors.residual_norm), "spectral", 0.0)
     bound = norm_bound(
-        LowRankResidual(A, factors.Q, factors.P),
+        residual_of(A, factors.Q, factors.P),
         rng,
         failure_probability=failure_probability,
         dense_limit=max(SMALL_SIDE, 2 * factors.rank),
@@ -142,8 +141,9 @@ def frobenius_radius(A: DataMatrix, factors: Factors, *, projected: bool = True)
     explained = _inner(P, P)
     size = total + explained
     if not projected:
-        product = _inner(Q.T @ Q, P.T @ P)
-        explained = 2 * _inner(A.matmat(P), Q) - product
+        gram, shared = _overlaps(A, Q, P)
+        product = _inner(gram, P.T @ P)
+        explained = 2 * shared - product
         size = total + product
     # Cancellation: each sum of squares carries a relative error of its own.
     lost = np.finfo(A.dtype).eps * (ROUNDING + np.sqrt(max(A.shape))) * size
@@ -159,12 +159,21 @@ def realised_estimate(
     if not A.storage.has_entries:
         # Products with random signs have the squared Frobenius norm as their mean.
         signs = rng.choice([-1.0, 1.0], (A.shape[1], PROBES)).astype(A.dtype)
-        errors = LowRankResidual(A, factors.Q, factors.P).matmat(signs)
+        errors = residual_of(A, factors.Q, factors.P).matmat(signs)
         return Radius(
             float(np.linalg.norm(errors) / np.sqrt(PROBES * A.shape[1])), "realised", None
         )
     total = frobenius_radius(A, factors, projected=projected).value
     return Radius(total / float(np.sqrt(A.shape[1])), "realised", None)
+
+
+def _overlaps(A: DataMatrix, Q: RowFactor, P: RealArray) -> tuple[RealArray, float]:
+    """Return Q'Q, of shape (k, k), and tr(Q'A P): one pass."""
+    if isinstance(Q, ImplicitRows) and A.keeps_rows:
+        image = A.gram_matmat(Q.W)
+        return Q.W.T @ image, _inner(image, P)
+    rows = np.asarray(Q)
+    return rows.T @ rows, _inner(A.matmat(P), rows)
 
 
 def _rounded_up(A: DataMatrix, factors: Factors, norm: float) -> float:

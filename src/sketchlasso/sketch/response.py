@@ -11,6 +11,9 @@ Krylov part is built in the orthogonal complement of U, where it finds what U ha
 Such a sketch has seen y. Where rows are held out, their responses must not have shaped it:
 :func:`sketch_rows` makes the sketch anew from the training rows, with the unsupervised part U,
 which has not seen y, shared by all of them.
+
+The basis has a row for every sample. Where X is in blocks the products are computed where the
+blocks are, but the basis (m, k) is held here: that much memory the method needs.
 """
 
 from __future__ import annotations
@@ -21,7 +24,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg
 
-from sketchlasso.data import ColumnTransform, DataMatrix, MatrixLike, as_responses
+from sketchlasso.data import (
+    BlockMatrix,
+    ColumnTransform,
+    DataMatrix,
+    MatrixLike,
+    as_blocks,
+    as_responses,
+    spread,
+)
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.factor import orthonormal_basis, thin_singular_values
 from sketchlasso.linalg.krylov import krylov_space
@@ -76,12 +87,13 @@ def response(
             "are part of the rank; pass at most the rank."
         )
     if rank > directions:
-        U = randomized(A, rank - directions, options, rng).Q
+        U = np.asarray(randomized(A, rank - directions, options, rng).Q)
     else:
         U = np.empty((A.shape[0], 0), dtype=A.dtype)
     return _extended(A, U, Y, directions, rng)
 
 
+@spread
 def extend_sketch(
     base: Sketch,
     X: MatrixLike,
@@ -113,8 +125,9 @@ def extend_sketch(
         Of rank ``base.rank + directions``, at most min(m, n). `base` is not changed.
     """
     start = perf_counter()
+    X = as_blocks(X)
     _check_same_shape(base, X)
-    U = base.Q[:, : base.rank - base.response_rank]
+    U = np.asarray(base.Q[:, : base.rank - base.response_rank])
     count = _default_directions(U.shape[1]) if directions is None else directions
     A = _matrix(X, base.transform)
     Y = as_responses(y, A.shape[0])
@@ -159,7 +172,7 @@ def sketch_rows(
     Y = as_responses(y, A.shape[0])
     if weights is not None:
         Y = weights[:, None] * (Y - weights @ Y / weights.sum())
-    U = base.Q[rows, : base.rank - base.response_rank]
+    U = np.asarray(base.Q)[rows, : base.rank - base.response_rank]
     wanted = checked_radius(radius)
     return _finished(A, base, U, Y, base.response_rank, wanted, random_state, start)
 
@@ -173,7 +186,7 @@ def _default_directions(unsupervised: int) -> int:
 
 
 def _check_same_shape(base: Sketch, X: MatrixLike) -> None:
-    shape = DataMatrix.of(X).shape
+    shape = X.shape if isinstance(X, BlockMatrix) else DataMatrix.of(X).shape
     if shape != base.shape:
         raise InvalidInputError(
             f"X has shape {shape}, but the sketch is of a matrix of shape {base.shape}; pass the "

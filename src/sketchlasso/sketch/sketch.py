@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchlasso.data import ColumnTransform, DataMatrix, MatrixLike
+from sketchlasso.data import ColumnTransform, DataMatrix, ImplicitRows, MatrixLike, RowFactor
 from sketchlasso.errors import StoredFileError
 from sketchlasso.linalg.factor import psd_root
 from sketchlasso.sketch.factors import Factors
@@ -60,8 +60,10 @@ class Sketch:
     Attributes
     ----------
     P : ndarray of shape (n_features, rank)
-    Q : ndarray of shape (n_samples, rank)
-        Orthonormal columns, except in a pair the user brought.
+    Q : ndarray or ImplicitRows of shape (n_samples, rank)
+        Orthonormal columns, except in a pair the user brought. For X in blocks with more
+        samples than features, and methods that have not seen y, it is never made: Q = A W is
+        known by W, its rows stay where the blocks are, and ``numpy.asarray(Q)`` collects them.
     radius : float
         Upper bound on ||A - QP'||, or the number that was given, or an estimate to start from;
         the epsilon of the paper.
@@ -86,7 +88,7 @@ class Sketch:
     """
 
     P: RealArray
-    Q: RealArray
+    Q: RowFactor
     radius: float
     singular_values: RealArray
     method: str
@@ -102,7 +104,7 @@ class Sketch:
     def __post_init__(self) -> None:
         for name in ARRAYS:
             array = getattr(self, name)
-            if array is not None:
+            if array is not None and not isinstance(array, ImplicitRows):
                 # Factors are read by rows; a copy also drops the wider array it was cut from,
                 # and a view leaves the caller's own array writeable.
                 array = np.ascontiguousarray(array).view()
@@ -218,7 +220,7 @@ class Sketch:
         The container is described in :mod:`sketchlasso.storage.container`. Its header holds
         ``content`` ("sketch"), the scalar attributes of this class under their own names,
         ``cost`` as a mapping, and its arrays are P, Q, singular_values and, where present,
-        column_means and column_scales.
+        column_means and column_scales. An implicit Q is collected: one pass over the data.
 
         Parameters
         ----------
@@ -231,6 +233,7 @@ class Sketch:
         """Return what JSON can hold of the sketch, and its arrays; see :meth:`unpacked`."""
         header = {name: getattr(self, name) for name in SCALARS}
         arrays = {name: getattr(self, name) for name in ARRAYS}
+        arrays["Q"] = np.asarray(arrays["Q"])
         return (
             {**header, "cost": asdict(self.cost)},
             {name: array for name, array in arrays.items() if array is not None},

@@ -18,6 +18,7 @@ from sketchlasso.linalg.krylov import gaussian, krylov_space
 from sketchlasso.linalg.operator import smaller_side_first
 from sketchlasso.sketch.factors import Factors, factors_from_left, factors_from_right
 from sketchlasso.sketch.options import SketchOptions
+from sketchlasso.types import RealArray
 
 __all__ = ["krylov", "power", "randomized"]
 
@@ -31,14 +32,20 @@ RANDOMIZED_OVERSAMPLING = 40
 
 
 def power(A: DataMatrix, rank: int, options: SketchOptions, rng: np.random.Generator) -> Factors:
-    """Sketch by subspace iteration, orthonormalising after every product (paper, section 2)."""
+    """Sketch by subspace iteration, orthonormalising after every product (paper, section 2).
+
+    Where X is tall and in blocks both products are one pass, and orthonormalised after it.
+    """
     n_iter = POWER_ITERATIONS if options.n_iter is None else options.n_iter
     width = min(rank + (options.oversampling or 0), *A.shape)
-    Q = orthonormal_basis(A.matmat(gaussian(rng, A.shape[1], width, A)), overwrite=True)
+    V = gaussian(rng, A.shape[1], width, A)
     for _ in range(n_iter):
-        V = orthonormal_basis(A.rmatmat(Q), overwrite=True)
-        Q = orthonormal_basis(A.matmat(V), overwrite=True)
-    return factors_from_left(A, Q, rank)
+        if A.keeps_rows:
+            V = orthonormal_basis(A.gram_matmat(V), overwrite=True)
+        else:
+            Q = orthonormal_basis(A.matmat(V), overwrite=True)
+            V = orthonormal_basis(A.rmatmat(Q), overwrite=True)
+    return factors_from_right(A, V, rank)
 
 
 def krylov(A: DataMatrix, rank: int, options: SketchOptions, rng: np.random.Generator) -> Factors:
@@ -75,10 +82,20 @@ def _from_krylov_space(
 ) -> Factors:
     # The basis is the largest array of the sketch: it lives on the smaller side of A.
     side = smaller_side_first(A)
-    space = krylov_space(
-        side, side.matmat(gaussian(rng, side.shape[1], width, side)), dimension, rng
-    )
+    space = krylov_space(side, _random_start(A, width, rng), dimension, rng)
     vectors = space.leading(rank)
     del space
     finish = factors_from_left if side is A else factors_from_right
     return finish(A, vectors, rank)
+
+
+def _random_start(A: DataMatrix, width: int, rng: np.random.Generator) -> RealArray:
+    """Return random combinations of A's columns, or of its rows where those are longer.
+
+    Random numbers are drawn for every feature, never for every sample: a tall A may lie in many
+    places.
+    """
+    numbers = gaussian(rng, A.shape[1], width, A)
+    if A.shape[0] <= A.shape[1]:
+        return A.matmat(numbers)
+    return A.gram_matmat(numbers)

@@ -21,6 +21,7 @@ from sketchlasso.solve.clock import Stopwatch
 from sketchlasso.solve.ledger import Ledger
 from sketchlasso.solve.settings import Settings
 from sketchlasso.solve.solution import Solution
+from sketchlasso.solve.workers import parts_for_workers, solve_on_workers
 from sketchlasso.types import IntArray, RealArray
 
 __all__ = ["chunks_of", "solve"]
@@ -64,19 +65,35 @@ def solve(
     -------
     Solution
         Instances that fell short carry a status, never an exception. Ctrl-C returns what
-        is solved, the rest marked INTERRUPTED.
+        is solved, the rest marked INTERRUPTED. Inside a :func:`cluster` with workers a batch of
+        more than two instances for each is solved there, whole chains at a time.
     """
     settings = settings or Settings()
-    algorithm = make_algorithm(solver)
+    make_algorithm(solver)
     if warm is not None and warm.coef.shape != (batch.n_instances, batch.n_features):
         raise InvalidInputError(
             f"warm.coef has shape {warm.coef.shape}; the batch needs "
             f"({batch.n_instances}, {batch.n_features})"
         )
+    parts = parts_for_workers(batch, chain)
+    if parts is not None:
+        return solve_on_workers(_solve_here, parts, batch, solver, settings, warm, chain)
+    return _solve_here(batch, warm, chain, settings, solver)
+
+
+def _solve_here(
+    batch: Batch,
+    warm: Iterates | None,
+    chain: IntArray | None,
+    settings: Settings,
+    solver: Solver,
+) -> Solution:
+    """Solve a batch in this process."""
     if settings.device != CPU:
         found = _solve_on_device(batch, solver, settings, warm)
         if found is not None:
             return found
+    algorithm = make_algorithm(solver)
     ledger = Ledger(batch, settings)
     with Stopwatch() as watch, single_blas_thread():
         run = _Run(

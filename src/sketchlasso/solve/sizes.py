@@ -15,10 +15,12 @@ from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.dual import correlate
 from sketchlasso.problem.penalty_max import largest_penalties, null_model
 from sketchlasso.solve.algorithms.protocol import Iterates
+from sketchlasso.solve.clock import Stopwatch
 from sketchlasso.solve.device.sizes import search_on_device
 from sketchlasso.solve.driver import chunks_of, solve
 from sketchlasso.solve.settings import Settings
 from sketchlasso.solve.solution import Solution
+from sketchlasso.solve.workers import join_solutions, map_parts, parts_for_workers
 from sketchlasso.types import FloatArray, IntArray, RealArray
 
 __all__ = ["Sized", "solve_for_size"]
@@ -79,6 +81,25 @@ def solve_for_size(batch: Batch, size: int, settings: Settings | None = None) ->
         raise InvalidInputError(
             "a search for a size needs the square-root loss and positive penalty factors"
         )
+    parts = parts_for_workers(batch)
+    if parts is None:
+        return _size_here(batch, None, None, settings, size)
+    with Stopwatch() as watch:
+        found, finished = map_parts(_size_here, parts, batch, settings, (size,))
+    if not finished:
+        raise KeyboardInterrupt
+    back = np.argsort(np.concatenate(parts), kind="stable")
+    return Sized(
+        np.concatenate([part.alpha for part in found])[back],
+        join_solutions([part.solution for part in found], parts, watch.seconds),
+    )
+
+
+def _size_here(
+    batch: Batch, warm: Iterates | None, chain: IntArray | None, settings: Settings, size: int
+) -> Sized:
+    """Search and solve a batch in this process, from scratch and without chains."""
+    del warm, chain
     device = open_device(settings.device, settings.device_memory)
     if device is not None:
         return _sized_on_device(batch, size, device, settings)
@@ -90,12 +111,12 @@ def solve_for_size(batch: Batch, size: int, settings: Settings | None = None) ->
         for search in searches:
             search.run()
     alpha = np.concatenate([search.alpha for search in searches])
-    warm = Iterates(
+    start = Iterates(
         stack_rows([piece for search in searches for piece in search.pieces], batch.n_features),
         np.concatenate([search.dual for search in searches]),
         np.zeros(batch.n_instances, dtype=np.intp),
     )
-    return _solved_at(batch, alpha, warm, settings)
+    return _solved_at(batch, alpha, start, settings)
 
 
 def _solved_at(batch: Batch, alpha: FloatArray, warm: Iterates, settings: Settings) -> Sized:

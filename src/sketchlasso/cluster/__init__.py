@@ -1,0 +1,15 @@
+"""Functions over blocks of rows: here one after another, or on the workers of a cluster."""
+
+from sketchlasso.cluster.context import active_engine, cluster, current_engine
+from sketchlasso.cluster.engine import Block, Engine, Progress
+from sketchlasso.cluster.sequential import SequentialEngine
+
+__all__ = [
+    "Block",
+    "Engine",
+    "Progress",
+    "SequentialEngine",
+    "active_engine",
+    "cluster",
+    "current_engine",
+]

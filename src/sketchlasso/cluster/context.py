@@ -1,0 +1,108 @@
+"""Which engine is in force, and how one is started and stopped for the user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from sketchlasso.cluster.engine import Engine, Progress
+from sketchlasso.cluster.sequential import SequentialEngine
+from sketchlasso.errors import InvalidInputError, MissingExtraError
+
+__all__ = ["active_engine", "cluster", "current_engine"]
+
+_IN_FORCE: ContextVar[Engine | None] = ContextVar("sketchlasso_engine", default=None)
+
+
+@contextmanager
+def cluster(
+    scheduler: Any = None,
+    *,
+    n_workers: int | None = None,
+    memory_limit: str | int | None = None,
+    on_progress: Progress | None = None,
+) -> Iterator[Engine]:
+    """Run what is inside the ``with`` on a cluster: data in blocks, and large batches of problems.
+
+    Parameters
+    ----------
+    scheduler : str, distributed.Client or None
+        Address of a Dask scheduler, such as ``"tcp://10.0.0.1:8786"``, or a client of one;
+        ``"sequential"`` works through the blocks one after another in this process and needs no
+        Dask. None takes the Dask client that is current, and where there is none starts worker
+        processes on this machine, which end with the ``with``. (A script that starts processes
+        needs ``if __name__ == "__main__":`` around its work.)
+    n_workers : int, optional
+        Worker processes to start on this machine; as many as it has cores by default.
+    memory_limit : str or int, optional
+        Memory of each of them, such as ``"2GB"``.
+    on_progress : callable, optional
+        Called with the parts done, their number and what they are, whenever one is done.
+
+    Yields
+    ------
+    Engine
+        Within another ``cluster``, the engine of that one.
+
+    Raises
+    ------
+    MissingExtraError
+        Dask is not installed.
+    ClusterLostError
+        The scheduler could not be reached, or was lost in the middle of the work.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sketchlasso as sl
+    >>> X = np.random.default_rng(0).standard_normal((90, 20))
+    >>> blocks = sl.BlockMatrix.from_arrays([X[:40], X[40:]])
+    >>> with sl.cluster("sequential"):
+    ...     found = sl.sketch(blocks, rank=5, random_state=0)
+    >>> bool(np.isclose(found.radius, sl.sketch(X, rank=5, random_state=0).radius))
+    True
+    """
+    engine = _IN_FORCE.get()
+    if engine is not None:
+        yield engine
+        return
+    engine = _started(scheduler, n_workers, memory_limit, on_progress)
+    token = _IN_FORCE.set(engine)
+    try:
+        yield engine
+    finally:
+        _IN_FORCE.reset(token)
+        engine.close()
+
+
+def active_engine() -> Engine | None:
+    """Return the engine of the ``cluster`` around the call, or None."""
+    return _IN_FORCE.get()
+
+
+def current_engine() -> Engine:
+    """Return the engine of the ``cluster`` around the call, or one that works in this process."""
+    return _IN_FORCE.get() or SequentialEngine()
+
+
+def _started(
+    scheduler: Any,
+    n_workers: int | None,
+    memory_limit: str | int | None,
+    on_progress: Progress | None,
+) -> Engine:
+    if scheduler is not None and (n_workers is not None or memory_limit is not None):
+        raise InvalidInputError(
+            f"n_workers={n_workers!r} and memory_limit={memory_limit!r} were given with "
+            f"scheduler={scheduler!r}, but they are for workers started on this machine; leave "
+            "them out, or leave out scheduler."
+        )
+    if isinstance(scheduler, str) and scheduler == "sequential":
+        return SequentialEngine(on_progress)
+    try:
+        from sketchlasso.cluster.dask_engine import open_engine
+    except ImportError as missing:
+        raise MissingExtraError("A cluster", "distributed", "dask") from missing
+    return open_engine(scheduler, n_workers, memory_limit, on_progress)

@@ -1,0 +1,331 @@
+"""Blocks on the workers of a Dask cluster.
+
+Every call is one graph of pure tasks. Arrays that all tasks share are nodes of the graph, so
+that the scheduler can make them again: nothing lives in a worker's memory alone, and a worker
+that dies costs the time of repeating its tasks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+import warnings
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import numpy as np
+from dask.delayed import delayed
+from distributed import Client, KilledWorker, LocalCluster, as_completed
+
+from sketchlasso.cluster.engine import Block, Progress, add
+from sketchlasso.errors import ClusterLostError, InvalidInputError
+
+__all__ = ["DaskEngine", "open_engine"]
+
+CONNECT_SECONDS = 20
+# Read-only arrays of this size are sent to the scheduler once, however often they are used.
+KEPT_BYTES = 1 << 20
+MOST_KEPT = 4
+
+
+class _Held:
+    """Keeps Dask from looking into a value for more of its own."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class DaskEngine:
+    """Runs functions over blocks on the workers that a client reaches.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    started : sequence
+        What :meth:`close` closes, in this order.
+    on_progress : callable, optional
+        Called with the blocks or parts done, their number and what they are.
+    """
+
+    remote = True
+
+    def __init__(
+        self, client: Client, started: Sequence[Any] = (), on_progress: Progress | None = None
+    ) -> None:
+        self._client, self._started = client, tuple(started)
+        self.on_progress = on_progress
+        self._kept: dict[int, tuple[Any, Any]] = {}
+        self._address = str(getattr(client.scheduler, "address", client.scheduler))
+
+    @property
+    def n_workers(self) -> int:
+        """Tasks that run at the same time."""
+        with self._guarded():
+            return max(1, sum(self._client.ncores().values()))
+
+    def sum(
+        self,
+        work: Callable[..., Any],
+        blocks: Sequence[Block],
+        shared: Sequence[Any] = (),
+        each: Sequence[tuple[Any, ...]] | None = None,
+    ) -> Any:
+        """Return the sum of the results, added in pairs where they are."""
+        parts = level = self._tasks(work, blocks, shared, each)
+        while len(level) > 1:
+            pairs = [level[i : i + 2] for i in range(0, len(level), 2)]
+            level = [_ADD(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
+        return self._results(level, parts)[0]
+
+    def collect(
+        self,
+        work: Callable[..., Any],
+        blocks: Sequence[Block],
+        shared: Sequence[Any] = (),
+        each: Sequence[tuple[Any, ...]] | None = None,
+    ) -> list[Any]:
+        """Return the results, in the order of the blocks."""
+        parts = self._tasks(work, blocks, shared, each)
+        return self._results(parts, parts)
+
+    def chain(
+        self,
+        work: Callable[..., Any],
+        blocks: Sequence[Block],
+        state: Any,
+        shared: Sequence[Any] = (),
+    ) -> Any:
+        """Return what the state becomes on its way from block to block."""
+        nodes = [self._node(value) for value in shared]
+        current, steps = self._node(state), []
+        for block in blocks:
+            current = _STEP(_Held(work), _Held(block.open), _source(block), current, *nodes)
+            steps.append(current)
+        return self._results([current], steps)[0].value
+
+    def map(
+        self, work: Callable[..., Any], items: Sequence[Any], shared: Sequence[Any] = ()
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield the number and result of every item, as they come."""
+        nodes = [self._node(value) for value in shared]
+        futures = self._submit([_CALL(_Held(work), _Held(item), *nodes) for item in items])
+        number = {future.key: i for i, future in enumerate(futures)}
+        # A result that was yielded is let go of, so that the workers can forget it.
+        waiting = {future.key: future for future in futures}
+        results = as_completed(futures, loop=self._client.loop, with_results=True)
+        del futures
+        try:
+            with self._guarded(waiting.values()):
+                for future, result in results:
+                    if isinstance(result, CancelledError | asyncio.CancelledError):
+                        raise result
+                    del waiting[future.key]
+                    yield number[future.key], result
+                    if self.on_progress is not None:
+                        done = len(items) - len(waiting)
+                        self.on_progress(done, len(items), "parts")
+        finally:
+            # Also when the caller has had enough.
+            self._cancel(waiting.values())
+
+    def close(self) -> None:
+        """Close what was started for this engine, and let go of shared arrays."""
+        self._kept.clear()
+        # A client that lost its scheduler logs how its farewell failed; the error told it.
+        log = logging.getLogger("distributed.client")
+        level = log.level
+        log.setLevel(logging.CRITICAL)
+        try:
+            for thing in self._started:
+                # Workers that are just being started again cannot be stopped in order; that
+                # must not hide why they were.
+                with suppress(Exception):
+                    thing.close()
+        finally:
+            log.setLevel(level)
+
+    def _tasks(
+        self,
+        work: Callable[..., Any],
+        blocks: Sequence[Block],
+        shared: Sequence[Any],
+        each: Sequence[tuple[Any, ...]] | None,
+    ) -> list[Any]:
+        nodes = [self._node(value) for value in shared]
+        own = [()] * len(blocks) if each is None else each
+        return [
+            _RUN(_Held(work), _Held(block.open), _source(block), _Held(extra), *nodes)
+            for block, extra in zip(blocks, own, strict=True)
+        ]
+
+    def _node(self, value: Any) -> Any:
+        """A node of the graph that is the value; large constant ones are sent only once."""
+        lasting = isinstance(value, np.ndarray) and not value.flags.writeable
+        if not lasting or value.nbytes < KEPT_BYTES:
+            return delayed(_Held(value), name=f"shared-{uuid.uuid4().hex}", traverse=False)
+        if id(value) not in self._kept:
+            node = delayed(_Held(value), name=f"shared-{uuid.uuid4().hex}", traverse=False)
+            while len(self._kept) >= MOST_KEPT:
+                del self._kept[next(iter(self._kept))]
+            with self._guarded(), _quietly():
+                # The scheduler keeps how it is made, which is the value itself.
+                self._kept[id(value)] = value, self._client.persist(node)
+        return self._kept[id(value)][1]
+
+    def _submit(self, tasks: list[Any]) -> list[Any]:
+        with self._guarded(), _quietly():
+            return list(self._client.compute(tasks, optimize_graph=False))
+
+    def _results(self, wanted: list[Any], parts: list[Any]) -> list[Any]:
+        """Compute what is wanted, and tell of the parts on the way."""
+        if self.on_progress is None:
+            futures = self._submit(wanted)
+        else:
+            # A part's result is not kept for the sake of knowing that it is there.
+            futures = self._submit([*wanted, *(_DONE(part) for part in parts)])
+        found, marks = futures[: len(wanted)], {future.key for future in futures[len(wanted) :]}
+        done = 0
+        with self._guarded(futures):
+            for future in as_completed(futures, loop=self._client.loop):
+                if future.status != "finished":
+                    break  # gathering tells why
+                if future.key in marks and self.on_progress is not None:
+                    done += 1
+                    self.on_progress(done, len(marks), "blocks")
+            return list(self._client.gather(found))
+
+    @contextmanager
+    def _guarded(self, futures: Collection[Any] = ()) -> Iterator[None]:
+        """Cancel the work on Ctrl-C, and say in one sentence what happened to a cluster."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self._cancel(futures)
+            raise
+        except KilledWorker as killed:
+            raise ClusterLostError(
+                f"a task on the cluster at {self._address} ended the worker it ran on several "
+                "times, most likely for want of memory; use smaller blocks or workers with more "
+                "memory (memory_limit), and call again: finished parts are kept."
+            ) from killed
+        except (CancelledError, asyncio.CancelledError) as lost:
+            raise self._lost() from lost
+        except Exception as problem:
+            if self._client.status == "running":
+                raise
+            raise self._lost() from problem
+
+    def _cancel(self, futures: Collection[Any]) -> None:
+        if futures and self._client.status == "running":
+            self._client.cancel(list(futures))
+
+    def _lost(self) -> ClusterLostError:
+        return ClusterLostError(
+            f"the connection to the Dask scheduler at {self._address} was lost; start it again, "
+            "or use another one, and repeat the call: parts that were written are kept."
+        )
+
+
+def open_engine(
+    scheduler: Any,
+    n_workers: int | None = None,
+    memory_limit: str | int | None = None,
+    on_progress: Progress | None = None,
+) -> DaskEngine:
+    """Return an engine for a client, an address, the current client or workers of our own."""
+    if isinstance(scheduler, Client):
+        return DaskEngine(scheduler, (), on_progress)
+    if scheduler is not None:
+        client = _connected(scheduler)
+        return DaskEngine(client, (client,), on_progress)
+    if n_workers is None and memory_limit is None:
+        try:
+            return DaskEngine(Client.current(), (), on_progress)
+        except ValueError:
+            pass
+    local = _local_cluster(n_workers, memory_limit)
+    client = Client(local, set_as_default=False)
+    return DaskEngine(client, (client, local), on_progress)
+
+
+def _local_cluster(n_workers: int | None, memory_limit: str | int | None) -> LocalCluster:
+    try:
+        return LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=":0",
+            scheduler_kwargs={"dashboard": False},
+            silence_logs=logging.CRITICAL,
+            memory_limit="auto" if memory_limit is None else memory_limit,
+        )
+    except RuntimeError as problem:
+        raise ClusterLostError(
+            f"worker processes could not be started on this machine ({problem}); put a script's "
+            'work under `if __name__ == "__main__":`, as new processes read the script too, or '
+            'use cluster("sequential").'
+        ) from problem
+
+
+def _connected(scheduler: Any) -> Client:
+    if not isinstance(scheduler, str):
+        raise InvalidInputError(
+            f"scheduler={scheduler!r:.60} was given, but an address such as "
+            "'tcp://10.0.0.1:8786', a distributed.Client, 'sequential' or None is accepted; pass "
+            "one of them."
+        )
+    try:
+        return Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
+    except ValueError as problem:
+        raise InvalidInputError(
+            f"scheduler={scheduler!r} was given, which is no address ({problem}); pass one such "
+            "as 'tcp://10.0.0.1:8786'."
+        ) from problem
+    except OSError as problem:
+        raise ClusterLostError(
+            f"no Dask scheduler answered at {scheduler} within {CONNECT_SECONDS} seconds; check "
+            "the address and that `dask scheduler` runs there."
+        ) from problem
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Leave out the warning that arrays in the graph are large: that is what they are for."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Sending large graph")
+        yield
+
+
+def _source(block: Block) -> Any:
+    """What a task takes: a value of Dask's as it is, anything else unopened."""
+    source = block.source
+    return source if hasattr(source, "__dask_graph__") else _Held(source)
+
+
+def _value(source: Any) -> Any:
+    return source.value if isinstance(source, _Held) else source
+
+
+def _run(work: _Held, opened: _Held, source: Any, own: _Held, *shared: _Held) -> Any:
+    entries = opened.value(_value(source))
+    return work.value(entries, *(node.value for node in shared), *own.value)
+
+
+def _step(work: _Held, opened: _Held, source: Any, state: _Held, *shared: _Held) -> _Held:
+    entries = opened.value(_value(source))
+    return _Held(work.value(entries, state.value, *(node.value for node in shared)))
+
+
+def _call(work: _Held, item: _Held, *shared: _Held) -> Any:
+    return work.value(item.value, *(node.value for node in shared))
+
+
+def _done(part: Any) -> None:
+    """Stand for a part that is there."""
+
+
+_RUN, _STEP, _CALL = (delayed(task, pure=False) for task in (_run, _step, _call))
+_ADD, _DONE = delayed(add, pure=False), delayed(_done, pure=False)

@@ -1,0 +1,112 @@
+"""What the library asks of whoever runs functions over blocks of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol, TypeAlias
+
+__all__ = ["Block", "Engine", "Progress", "add", "tree_sum", "value_of"]
+
+# Called with how many parts are done, how many there are, and what is being done.
+Progress: TypeAlias = Callable[[int, int, str], None]
+
+
+class Block(Protocol):
+    """A block of rows that is opened where it is worked on.
+
+    Both attributes travel to a worker, so both can be pickled.
+    """
+
+    @property
+    def source(self) -> Any:
+        """What the block is made from: anything, or a value that Dask has yet to compute."""
+
+    @property
+    def open(self) -> Callable[[Any], Any]:
+        """Turns the source's value into the entries of the block."""
+
+
+class Engine(Protocol):
+    """Runs functions over blocks: ``work(entries, *shared, *each[i])`` for block i.
+
+    Functions stand at the top level of a module, have no memory and do not change their
+    arguments: any call may be repeated elsewhere when a worker dies.
+    """
+
+    on_progress: Progress | None
+
+    @property
+    def n_workers(self) -> int:
+        """How many calls run at the same time."""
+
+    @property
+    def remote(self) -> bool:
+        """Whether the calls run in other processes than this one."""
+
+    def sum(
+        self,
+        work: Callable[..., Any],
+        blocks: Sequence[Block],
+        shared: Sequence[Any] = (),
+        each: Sequence[tuple[Any, ...]] | None = None,
+    ) -> Any:
+        """Return the sum of the results, added in pairs and never all in one place."""
+
+    def collect(
+        self,
+        work: Callable[..., Any],
+        blocks: Sequence[Block],
+        shared: Sequence[Any] = (),
+        each: Sequence[tuple[Any, ...]] | None = None,
+    ) -> list[Any]:
+        """Return the results, in the order of the blocks."""
+
+    def chain(
+        self,
+        work: Callable[..., Any],
+        blocks: Sequence[Block],
+        state: Any,
+        shared: Sequence[Any] = (),
+    ) -> Any:
+        """Return what ``state = work(entries, state, *shared)`` leads to, block after block."""
+
+    def map(
+        self, work: Callable[..., Any], items: Sequence[Any], shared: Sequence[Any] = ()
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield the number and result of ``work(item, *shared)``, as they come."""
+
+    def close(self) -> None:
+        """Stop what was started for this engine."""
+
+
+def add(left: Any, right: Any) -> Any:
+    """Return left + right; tuples are added place by place."""
+    if isinstance(left, tuple):
+        return tuple(add(a, b) for a, b in zip(left, right, strict=True))
+    return left + right
+
+
+def tree_sum(results: Iterable[Any]) -> Any:
+    """Return the sum of results in pairs, then pairs of pairs, keeping few of them at a time.
+
+    The order is that of a balanced tree over the results, whatever runs it, so that every
+    engine rounds alike.
+    """
+    waiting: list[tuple[int, Any]] = []
+    for result in results:
+        level, total = 0, result
+        while waiting and waiting[-1][0] == level:
+            total = add(waiting.pop()[1], total)
+            level += 1
+        waiting.append((level, total))
+    total = waiting.pop()[1]
+    while waiting:
+        total = add(waiting.pop()[1], total)
+    return total
+
+
+def value_of(source: Any) -> Any:
+    """Return a source's value, computed in this thread where it is one of Dask's."""
+    if hasattr(source, "__dask_graph__"):
+        return source.compute(scheduler="synchronous")
+    return source

@@ -1,0 +1,106 @@
+"""Blocks of rows as storage: every product is one pass over them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sketchlasso.data import block_work as at_blocks
+from sketchlasso.data.blocks import BlockMatrix
+from sketchlasso.data.compressed import SparseStorage
+from sketchlasso.data.dense import DenseStorage
+from sketchlasso.data.opening import storage_of
+from sketchlasso.data.storage import new_digest
+from sketchlasso.types import FloatArray, RealArray
+
+__all__ = ["BlockStorage"]
+
+
+class BlockStorage:
+    """A matrix in blocks of rows, worked on by the engine in force.
+
+    Sums of columns, of squares, the density and the digest come from one pass, made when the
+    first of them is asked for.
+    """
+
+    has_entries = True
+    fused = True
+
+    def __init__(self, matrix: BlockMatrix) -> None:
+        self.matrix = matrix
+        self.dtype: np.dtype[Any] = matrix.dtype
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples and features, (m, n)."""
+        return self.matrix.shape
+
+    @property
+    def density(self) -> float:
+        """Share of entries that are stored."""
+        m, n = self.shape
+        return self.matrix.surveyed().stored / (m * n)
+
+    @property
+    def surveyed(self) -> bool:
+        """Whether the one pass for sums has been made."""
+        return self.matrix.is_surveyed
+
+    def matmat(self, V: RealArray) -> RealArray:
+        """Return X V."""
+        return np.concatenate(self.matrix.run_collect(at_blocks.centred_product, (V, None)))
+
+    def rmatmat(self, U: RealArray) -> RealArray:
+        """Return X'U."""
+        own = [(rows,) for rows in self.matrix.split(U)]
+        return np.asarray(self.matrix.run_sum(at_blocks.transposed_product, (), own))
+
+    def gram_matmat(
+        self, V: RealArray, shift: RealArray | None = None
+    ) -> tuple[RealArray, FloatArray]:
+        """Return X'B and 1'B for B = X V - 1 shift', in one pass and without B."""
+        product, sums = self.matrix.run_sum(at_blocks.gram_product, (V, shift))
+        return product, sums
+
+    def orthogonal_matmat(
+        self, V: RealArray, shift: RealArray | None
+    ) -> tuple[RealArray, FloatArray, RealArray]:
+        """Return X'B, 1'B and the triangle R of B = X V - 1 shift', in one pass."""
+        product, sums, triangle = self.matrix.run_sum(at_blocks.orthogonal_product, (V, shift))
+        return product, sums, triangle.R
+
+    def triangle(self, V: RealArray, shift: RealArray | None) -> RealArray:
+        """Return the triangle R of B = X V - 1 shift' = Q R, in one pass."""
+        return self.matrix.run_sum(at_blocks.product_triangle, (V, shift)).R
+
+    def rows(self, start: int, stop: int) -> DenseStorage | SparseStorage:
+        """Return the rows start, ..., stop - 1, in memory."""
+        return storage_of(self.matrix[start:stop].collect())
+
+    def squared_norm(self) -> float:
+        """Return the sum of all squared entries."""
+        return self.matrix.surveyed().squares
+
+    def column_sums(self) -> FloatArray:
+        """Return X'1."""
+        return self.matrix.surveyed().sums
+
+    def column_deviations(self, means: FloatArray) -> FloatArray:
+        """Return the squared deviations of each column from `means`."""
+        return self.matrix.surveyed().deviations(means)
+
+    def row_deviations(self, means: FloatArray, weights: FloatArray) -> FloatArray:
+        """Return the weighted squared deviations of each row from `means`."""
+        return np.concatenate(self.matrix.run_collect(at_blocks.row_deviations, (means, weights)))
+
+    def row_gram(self, weights: FloatArray) -> FloatArray:
+        """Return X diag(weights) X', for few rows: they are collected."""
+        return storage_of(self.matrix.collect()).row_gram(weights)
+
+    def fingerprint(self) -> str:
+        """Return a digest of the blocks' digests; it depends on how X is cut."""
+        digest = new_digest("blocks", self.shape, self.dtype)
+        for part in self.matrix.surveyed().digests:
+            digest.update(part.encode())
+        return digest.hexdigest()

@@ -1,0 +1,196 @@
+"""What is done to a block where it is: functions of entries, an ndarray or csr_array (r, n)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from sketchlasso.data.opening import is_sparse, storage_of
+from sketchlasso.types import FloatArray, IntArray, RealArray
+
+__all__ = [
+    "Survey",
+    "Triangle",
+    "centred_product",
+    "correlate",
+    "dense_product",
+    "entries_of",
+    "gram_product",
+    "multiply_parts",
+    "orthogonal_product",
+    "product_triangle",
+    "row_deviations",
+    "row_products",
+    "sums_of_rows",
+    "survey",
+    "transposed_product",
+    "triangle_of",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """Sums over rows that need one look at them; those of two sets of rows can be added.
+
+    Attributes
+    ----------
+    rows : int
+    sums : ndarray of shape (n,)
+    spreads : ndarray of shape (n,)
+        Squared deviations of the columns from their means over these rows.
+    squares : float
+        Sum of all squared entries.
+    stored : int
+        Entries that are stored.
+    digests : tuple of str
+        Of the blocks, in order.
+    """
+
+    rows: int
+    sums: FloatArray
+    spreads: FloatArray
+    squares: float
+    stored: int
+    digests: tuple[str, ...]
+
+    def __add__(self, other: Survey) -> Survey:
+        rows = self.rows + other.rows
+        # Chan, Golub and LeVeque: nothing large is subtracted from anything large.
+        apart = self.sums / max(self.rows, 1) - other.sums / max(other.rows, 1)
+        share = self.rows * other.rows / max(rows, 1)
+        return Survey(
+            rows,
+            self.sums + other.sums,
+            self.spreads + other.spreads + share * apart**2,
+            self.squares + other.squares,
+            self.stored + other.stored,
+            self.digests + other.digests,
+        )
+
+    def deviations(self, means: FloatArray) -> FloatArray:
+        """Return the squared deviations (n,) of the columns from other means."""
+        return self.spreads + self.rows * (self.sums / max(self.rows, 1) - means) ** 2
+
+
+def survey(entries: Any) -> Survey:
+    """Return the survey of a block."""
+    storage = storage_of(entries)
+    sums = storage.column_sums()
+    rows = entries.shape[0]
+    stored = len(entries.data) if is_sparse(entries) else entries.size
+    return Survey(
+        rows,
+        sums,
+        storage.column_deviations(sums / max(rows, 1)),
+        float(storage.squared_norm()),
+        int(stored),
+        (storage.fingerprint(),),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Triangle:
+    """R (d, t) of B = Q R for rows B (r, t); adding two stacks their rows."""
+
+    R: RealArray
+
+    def __add__(self, other: Triangle) -> Triangle:
+        return triangle_of(np.vstack([self.R, other.R]))
+
+
+def triangle_of(B: RealArray) -> Triangle:
+    """Return the triangle of B (r, t), of at most t rows."""
+    return Triangle(linalg.qr(B, mode="r", check_finite=False)[0][: B.shape[1]])
+
+
+def centred_product(entries: Any, V: RealArray, shift: RealArray | None) -> RealArray:
+    """Return B = X V - 1 shift', of shape (r, t)."""
+    product = storage_of(entries).matmat(V)
+    if shift is not None:
+        product -= shift
+    return product
+
+
+def transposed_product(entries: Any, U: RealArray) -> RealArray:
+    """Return X'U for the rows U (r, t) that belong to the block."""
+    return storage_of(entries).rmatmat(U)
+
+
+def gram_product(
+    entries: Any, V: RealArray, shift: RealArray | None
+) -> tuple[RealArray, FloatArray]:
+    """Return X'B, of shape (n, t), and the sums of the columns of B = X V - 1 shift'."""
+    return storage_of(entries).gram_matmat(V, shift)
+
+
+def orthogonal_product(
+    entries: Any, V: RealArray, shift: RealArray | None
+) -> tuple[RealArray, FloatArray, Triangle]:
+    """Return X'B, the sums of the columns of B, and its triangle, B = X V - 1 shift'."""
+    B = centred_product(entries, V, shift)
+    sums = B.sum(axis=0, dtype=np.float64)
+    return storage_of(entries).rmatmat(B), sums, triangle_of(B)
+
+
+def product_triangle(entries: Any, V: RealArray, shift: RealArray | None) -> Triangle:
+    """Return the triangle of B = X V - 1 shift'."""
+    return triangle_of(centred_product(entries, V, shift))
+
+
+def row_deviations(entries: Any, means: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the weighted squared deviations of each row from the means."""
+    return storage_of(entries).row_deviations(means, weights)
+
+
+def correlate(entries: Any, U: Any) -> FloatArray:
+    """Return X'U (n, t) in the type of the wider of the two."""
+    return np.asarray(entries.T @ U)
+
+
+def multiply_parts(
+    entries: Any, factors: tuple[Any, ...], rows: tuple[IntArray | None, ...]
+) -> tuple[FloatArray, ...]:
+    """Return X[rows_p] V_p, dense, for every pair of rows (None: all) and factor (n, t)."""
+    return tuple(
+        dense_product(entries if own is None else entries[own], V)
+        for own, V in zip(rows, factors, strict=True)
+    )
+
+
+def sums_of_rows(
+    entries: Any, choices: tuple[tuple[IntArray, FloatArray | None], ...]
+) -> FloatArray:
+    """Return weighted sums (p, n) of the rows of every choice."""
+    sums = np.zeros((len(choices), entries.shape[1]))
+    for place, (rows, weights) in enumerate(choices):
+        if len(rows):
+            part = entries[rows]
+            sums[place] = part.T @ (np.ones(len(rows)) if weights is None else weights)
+    return sums
+
+
+def row_products(entries: Any, rows: IntArray, B: Any) -> FloatArray:
+    """Return inner products (r,) of rows of the block with the rows of a csr_array B (r, n)."""
+    if is_sparse(entries):
+        return np.asarray(B.multiply(entries[rows]).sum(axis=1)).ravel()
+    owner = np.repeat(np.arange(B.shape[0]), np.diff(B.indptr))
+    products = B.data * entries[rows[owner], B.indices]
+    return np.bincount(owner, weights=products, minlength=B.shape[0]).astype(np.float64)
+
+
+def entries_of(entries: Any, rows: IntArray | None, columns: Any) -> Any:
+    """Return the entries, of chosen rows and columns where those are not None."""
+    part = entries if rows is None else entries[rows]
+    return part if columns is None else part[:, columns]
+
+
+def dense_product(X: Any, V: Any) -> FloatArray:
+    """Return X V, dense, for any mix of dense and sparse."""
+    if not is_sparse(X):
+        # A dense block meets a dense factor, which BLAS likes better.
+        return np.asarray(X @ (V.toarray() if is_sparse(V) else V))
+    product: Any = X @ V
+    return np.asarray(product.toarray() if is_sparse(product) else product)

@@ -1,0 +1,373 @@
+"""A data matrix in blocks of rows that are never all in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sketchlasso.cluster import current_engine
+from sketchlasso.data.block_handles import (
+    ArrayBlock,
+    BlockHandle,
+    DaskBlock,
+    check_alike,
+    dask_blocks,
+)
+from sketchlasso.data.block_work import (
+    Survey,
+    correlate,
+    entries_of,
+    multiply_parts,
+    row_products,
+    sums_of_rows,
+    survey,
+)
+from sketchlasso.data.opening import Opening, RowBlock
+from sketchlasso.data.selection import check_factor, row_numbers, split_choice, split_rows
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = ["BlockMatrix"]
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The chosen rows of one stored block; None for all of them."""
+
+    handle: BlockHandle
+    number: int
+    chosen: IntArray | None = None
+
+    @property
+    def rows(self) -> int:
+        return self.handle.rows if self.chosen is None else len(self.chosen)
+
+
+class BlockMatrix:
+    """A matrix X of shape (m, n) in blocks of rows, each opened only where it is worked on.
+
+    It takes the place of X in :func:`sketch`, :func:`sqrt_lasso_path`, :func:`cross_validate`,
+    :func:`leave_one_out` and the estimators. The blocks are worked through one after another in
+    this process, one in memory at a time, or on the workers of a :func:`cluster`.
+
+    Parameters
+    ----------
+    handles : sequence of block handles
+        Objects that can be pickled, with attributes ``rows``, ``columns``, ``dtype``,
+        ``sparse`` and ``name``, and a method ``load()`` that returns the entries as an ndarray
+        or csr_array of shape (rows, columns). Blocks without rows are dropped. The entries are
+        checked when they are first loaded.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Samples and features, (m, n).
+    dtype : dtype
+        float32, or float64 for blocks of any other real type.
+    sparse : bool
+        Whether the blocks are announced as sparse.
+
+    Notes
+    -----
+    Passes over the blocks of tall data (m > n), which ``Sketch.cost`` counts: one for means,
+    scales, squares, digest and the check that entries are finite; then ``randomized`` 12,
+    ``krylov`` 5, ``power`` 9, ``projection`` 1, ``nystrom`` 2, ``frequent_directions`` 2 and
+    ``exact`` 1 for few features (n <= 64, or 3 times the rank), each one more where directions
+    differ in size by more than 1e4; ``response`` those of ``randomized`` and two for every
+    direction from y. A spectral radius takes 6 more, a few more for millions of features. A
+    path takes 2, cross-validation 4, whatever the folds and penalties, and the search for
+    realised radii 1 to 5. For n >= m a step of a Krylov space takes two passes instead of one.
+
+    Memory here, beside one block: some (n, rank) arrays, and what is asked for with a row for
+    every sample (predictions). For n >= m and for ``response`` also Q, of shape (m, rank).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sketchlasso as sl
+    >>> X = sl.BlockMatrix.from_arrays([np.eye(3), np.ones((2, 3))])
+    >>> X
+    BlockMatrix(5 x 3, float64, 2 blocks)
+    >>> X.sum(axis=0)
+    array([3., 3., 3.])
+    """
+
+    ndim = 2
+
+    def __init__(self, handles: Sequence[BlockHandle]) -> None:
+        handles = list(handles)
+        check_alike(handles)
+        parts = [_Part(handle, number) for number, handle in enumerate(handles)]
+        self._take_over(parts, checked=False)
+
+    @classmethod
+    def from_arrays(cls, arrays: Sequence[Any]) -> BlockMatrix:
+        """Return the rows of several arrays, memory maps or sparse matrices (r_i, n)."""
+        for number, array in enumerate(arrays):
+            if np.ndim(array) != 2 and not sparse.issparse(array):
+                raise InvalidInputError(
+                    f"block {number} of X has shape {np.shape(array)}, but a matrix of shape "
+                    "(n_samples, n_features) is needed; reshape it to two dimensions."
+                )
+        stored = [a if hasattr(a, "dtype") else np.asarray(a) for a in arrays]
+        return cls([ArrayBlock(array) for array in stored])
+
+    @classmethod
+    def from_dask(cls, array: Any) -> BlockMatrix:
+        """Return a dask array (m, n), dense or of scipy-sparse chunks, as blocks of rows.
+
+        Chunks of columns are joined. Every pass over the data computes the chunks anew: persist
+        the array first where the cluster's memory can hold it.
+        """
+        return cls(dask_blocks(array))
+
+    def _take_over(self, parts: list[_Part], checked: bool) -> None:
+        # One block always stays, so that sums have something to add up.
+        kept = [part for part in parts if part.rows] or [
+            _Part(parts[0].handle, parts[0].number, np.empty(0, dtype=np.intp))
+        ]
+        self._parts = kept
+        self._checked = checked
+        self._survey: Survey | None = None
+        self._edges = np.concatenate([[0], np.cumsum([part.rows for part in kept])])
+        first = kept[0].handle
+        self.shape = (int(self._edges[-1]), int(first.columns))
+        self.stored_dtype = np.dtype(first.dtype)
+        self.dtype = np.dtype(np.float32 if first.dtype == np.float32 else np.float64)
+        self.sparse = all(part.handle.sparse for part in kept)
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks that have rows."""
+        return len(self._parts)
+
+    @property
+    def rows_per_block(self) -> tuple[int, ...]:
+        """Rows of every block."""
+        return tuple(part.rows for part in self._parts)
+
+    @property
+    def distributed(self) -> bool:
+        """Whether some block is a value that Dask computes."""
+        return any(isinstance(part.handle, DaskBlock) for part in self._parts)
+
+    @property
+    def T(self) -> _Transposed:
+        """The transpose, for products ``X.T @ U``."""
+        return _Transposed(self)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        m, n = self.shape
+        kind = "sparse " if self.sparse else ""
+        return f"BlockMatrix({m} x {n}, {kind}{self.dtype}, {self.n_blocks} blocks)"
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        raise InvalidInputError(
+            f"an array of all entries was asked for, but X is in {self.n_blocks} blocks because "
+            "it may not fit in memory; use a function that takes blocks, or X.collect()."
+        )
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return some rows, or some columns of all rows.
+
+        ``X[rows]`` with increasing row numbers, a mask or a slice is a BlockMatrix over the same
+        stored blocks, and moves no data. Rows in any other order are collected in that order.
+        ``X[:, columns]`` is collected. Each collection is one pass over the blocks concerned.
+        """
+        if isinstance(key, tuple):
+            rows, columns = key
+            part = self if isinstance(rows, slice) and rows == slice(None) else self[rows]
+            if not isinstance(part, BlockMatrix):
+                return part[:, columns]
+            return part._joined(part.run_collect(entries_of, (None, columns)))
+        rows = row_numbers(key, self.shape[0])
+        if np.all(np.diff(rows) > 0):
+            return self._select(rows)
+        wanted, place = np.unique(rows, return_inverse=True)
+        return self._select(wanted).collect()[place]
+
+    def __matmul__(self, V: Any) -> FloatArray:
+        """Return X V, of shape (m,) or (m, t), for V of shape (n,) or (n, t), dense or sparse."""
+        single = np.ndim(V) == 1 and not sparse.issparse(V)
+        factor = np.asarray(V)[:, None] if single else V
+        check_factor(factor, self.shape[1])
+        product = self.products([(None, factor)])[0]
+        return product[:, 0] if single else product
+
+    def sum(self, axis: int) -> FloatArray:
+        """Return the sums of the columns, of shape (n,); only ``axis=0`` is offered."""
+        if axis != 0:
+            raise InvalidInputError(
+                f"axis={axis!r} was given, but only sums of columns are offered; pass axis=0."
+            )
+        return self.surveyed().sums.copy()
+
+    def collect(self) -> Any:
+        """Return all entries in memory, an ndarray or csr_array (m, n): one pass."""
+        return self._joined(self.run_collect(entries_of, (None, None)))
+
+    def products(self, pairs: Sequence[tuple[IntArray | None, Any]]) -> list[FloatArray]:
+        """Return X[rows] V for several pairs of rows (None: all) and V (n, t): one pass.
+
+        Only blocks that hold some of the rows are opened.
+        """
+        order = [None if chosen is None else np.argsort(chosen) for chosen, _ in pairs]
+        every: list[IntArray | None] = [None] * self.n_blocks
+        rows = [
+            every if place is None or chosen is None else self.split_rows(chosen[place])
+            for (chosen, _), place in zip(pairs, order, strict=True)
+        ]
+        local = [tuple(own[i] for own in rows) for i in range(self.n_blocks)]
+        used = [i for i, own in enumerate(local) if any(r is None or len(r) for r in own)]
+        factors = tuple(V for _, V in pairs)
+        found = self._run("collect", multiply_parts, (factors,), [(local[i],) for i in used], used)
+        products = []
+        for p, place in enumerate(order):
+            nothing = np.empty((0, factors[p].shape[1]))
+            product = np.concatenate([part[p] for part in found]) if found else nothing
+            products.append(product if place is None else product[np.argsort(place)])
+        return products
+
+    def row_products(self, rows: IntArray, B: Any) -> FloatArray:
+        """Return x_r'b_i (r,) for rows r_i of X in any order and rows b_i of a csr_array B."""
+        owner = np.searchsorted(self._edges, rows, side="right") - 1
+        members = [np.flatnonzero(owner == i) for i in range(self.n_blocks)]
+        used = [i for i, own in enumerate(members) if len(own)]
+        each = [(rows[members[i]] - self._edges[i], B[members[i]]) for i in used]
+        products = np.empty(len(rows))
+        if used:
+            parts = self._run("collect", row_products, (), each, used)
+            for i, part in zip(used, parts, strict=True):
+                products[members[i]] = part
+        return products
+
+    def row_sums(self, choices: Sequence[tuple[IntArray, FloatArray | None]]) -> FloatArray:
+        """Return sums (p, n) of sorted rows with their weights (None: one) each: one pass."""
+        local = [self.split_choice(rows, weights) for rows, weights in choices]
+        each = [(tuple(own[i] for own in local),) for i in range(self.n_blocks)]
+        return np.asarray(self.run_sum(sums_of_rows, (), each))
+
+    def surveyed(self) -> Survey:
+        """Return sums, spreads, squares and digests of the blocks: one pass, the first time."""
+        if self._survey is None:
+            self._survey = self.run_sum(survey)
+        return self._survey
+
+    @property
+    def is_surveyed(self) -> bool:
+        """Whether :meth:`surveyed` would cost nothing."""
+        return self._survey is not None
+
+    def split(self, values: Any) -> list[Any]:
+        """Return the rows of values (m, ...) that belong to each block."""
+        return [values[a:b] for a, b in zip(self._edges[:-1], self._edges[1:], strict=True)]
+
+    def split_rows(self, rows: IntArray) -> list[IntArray]:
+        """Return sorted rows (r,) as rows of each block."""
+        return split_rows(rows, self._edges)
+
+    def split_choice(
+        self, rows: IntArray, weights: FloatArray | None
+    ) -> list[tuple[IntArray, FloatArray | None]]:
+        """Return sorted rows (r,) and their weights (r,) as those of each block."""
+        return split_choice(rows, weights, self._edges)
+
+    def run_sum(
+        self,
+        work: Callable[..., Any],
+        shared: Sequence[Any] = (),
+        each: Sequence[tuple[Any, ...]] | None = None,
+    ) -> Any:
+        """Return the sum over the blocks of ``work(entries, *shared, *each[i])``: one pass."""
+        return self._run("sum", work, shared, each)
+
+    def run_collect(
+        self,
+        work: Callable[..., Any],
+        shared: Sequence[Any] = (),
+        each: Sequence[tuple[Any, ...]] | None = None,
+    ) -> list[Any]:
+        """Return ``work(entries, *shared, *each[i])`` of every block, in order: one pass."""
+        return list(self._run("collect", work, shared, each))
+
+    def run_chain(self, work: Callable[..., Any], state: Any, shared: Sequence[Any] = ()) -> Any:
+        """Return what ``state = work(entries, state, *shared)`` leads to: one pass, in order."""
+        found = current_engine().chain(work, self._blocks(range(self.n_blocks)), state, shared)
+        self._checked = True
+        return found
+
+    def _run(
+        self,
+        how: str,
+        work: Callable[..., Any],
+        shared: Sequence[Any],
+        each: Sequence[tuple[Any, ...]] | None,
+        used: Sequence[int] | None = None,
+    ) -> Any:
+        chosen = range(self.n_blocks) if used is None else used
+        found = getattr(current_engine(), how)(work, self._blocks(chosen), shared, each)
+        self._checked = self._checked or len(chosen) == self.n_blocks
+        return found
+
+    def _blocks(self, chosen: Sequence[int]) -> list[RowBlock]:
+        blocks = []
+        for part in (self._parts[i] for i in chosen):
+            handle = part.handle
+            opening = Opening(
+                f"block {part.number}" + (f" ({handle.name})" if handle.name else ""),
+                (handle.rows, handle.columns),
+                np.dtype(handle.dtype),
+                part.chosen,
+                not self._checked,
+            )
+            blocks.append(
+                RowBlock(handle.delayed if isinstance(handle, DaskBlock) else handle, opening)
+            )
+        return blocks
+
+    def _select(self, rows: IntArray) -> BlockMatrix:
+        """The increasing rows, over the same stored blocks."""
+        parts = []
+        for part, local in zip(self._parts, self.split_rows(rows), strict=True):
+            if len(local) == part.rows:
+                parts.append(part)
+            else:
+                chosen = local if part.chosen is None else part.chosen[local]
+                parts.append(_Part(part.handle, part.number, chosen))
+        selected = BlockMatrix.__new__(BlockMatrix)
+        selected._take_over(parts, self._checked)
+        return selected
+
+    @staticmethod
+    def _joined(pieces: list[Any]) -> Any:
+        if any(sparse.issparse(piece) for piece in pieces):
+            return sparse.csr_array(sparse.vstack([sparse.csr_array(p) for p in pieces]))
+        return np.concatenate(pieces)
+
+
+@dataclass(frozen=True, eq=False)
+class _Transposed:
+    """X' for products alone."""
+
+    base: BlockMatrix
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Features and samples, (n, m)."""
+        return self.base.shape[1], self.base.shape[0]
+
+    def __matmul__(self, U: Any) -> FloatArray:
+        """Return X'U, of shape (n,) or (n, t), for U of shape (m,) or (m, t): one pass."""
+        single = np.ndim(U) == 1
+        factor = np.asarray(U)[:, None] if single else np.asarray(U)
+        check_factor(factor, self.base.shape[0])
+        own = [(rows,) for rows in self.base.split(factor)]
+        product = self.base.run_sum(correlate, (), own)
+        return product[:, 0] if single else product

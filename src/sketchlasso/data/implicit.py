@@ -1,0 +1,103 @@
+"""Factors with a row for every sample that are never made: A W, for tall A in blocks.
+
+A sketch needs Q = A W only through sums over its rows, and the blocks can add those up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from sketchlasso.data.block_storage import BlockStorage
+from sketchlasso.data.block_work import centred_product
+from sketchlasso.data.blocks import BlockMatrix
+from sketchlasso.data.matrix import DataMatrix
+from sketchlasso.types import FloatArray, RealArray
+
+__all__ = ["ImplicitRows", "RowFactor", "gram_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class ImplicitRows:
+    """Q = A W, of shape (m, k), known by W and made only where its rows are.
+
+    ``numpy.asarray(Q)`` and ``Q[rows]`` collect what is asked for, in one pass over the data.
+
+    Attributes
+    ----------
+    base : DataMatrix of shape (m, n)
+        With its entries in blocks.
+    W : ndarray of shape (n, k)
+    """
+
+    base: DataMatrix
+    W: RealArray
+
+    ndim = 2
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns, (m, k)."""
+        return self.base.shape[0], self.W.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Floating type of the rows."""
+        return self.base.dtype
+
+    @property
+    def matrix(self) -> BlockMatrix:
+        """The blocks of the data."""
+        return self.base.blocks.matrix
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"ImplicitRows({self.shape[0]} x {self.shape[1]}, {self.dtype})"
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return self.base.matmat(self.W).astype(self.dtype if dtype is None else dtype, copy=False)
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return ``Q[:, columns]``, still implicit, or the collected ``Q[rows]``."""
+        rows, columns = key if isinstance(key, tuple) else (key, slice(None))
+        W = self.W[:, columns]
+        if isinstance(rows, slice) and rows == slice(None):
+            return ImplicitRows(self.base, W)
+        wanted, place = np.unique(np.arange(len(self))[rows], return_inverse=True)
+        part = DataMatrix(BlockStorage(self.matrix[wanted]), self.base.transform, self.base.meter)
+        return part.matmat(W)[place]
+
+    def rotated(self, T: RealArray) -> ImplicitRows:
+        """Return Q T, still implicit, for T of shape (k, j)."""
+        return ImplicitRows(self.base, self.W @ T)
+
+    def sum_over_rows(
+        self,
+        work: Callable[..., Any],
+        shared: Sequence[Any] = (),
+        each: Sequence[tuple[Any, ...]] | None = None,
+    ) -> Any:
+        """Return the sum of ``work(rows of Q, *shared, *each[i])`` over the blocks: one pass."""
+        self.base.meter.count(self.W.shape[1])
+        V, shift = self.base.inner_factor(self.W)
+        return self.matrix.run_sum(_with_rows, (work, V, shift, *shared), each)
+
+
+def _with_rows(entries: Any, work: Any, V: Any, shift: Any, *rest: Any) -> Any:
+    return work(centred_product(entries, V, shift), *rest)
+
+
+RowFactor: TypeAlias = "RealArray | ImplicitRows"
+
+
+def gram_of(Q: RowFactor) -> FloatArray:
+    """Return Q'Q, of shape (k, k), in doubles."""
+    if isinstance(Q, ImplicitRows):
+        return np.asarray(Q.W.T @ Q.base.gram_matmat(Q.W), dtype=np.float64)
+    rows = np.asarray(Q, dtype=np.float64)
+    return rows.T @ rows

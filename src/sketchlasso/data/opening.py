@@ -1,0 +1,115 @@
+"""Opening a block: load it, check it, choose its rows; done wherever the block is worked on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sketchlasso.data.compressed import SparseStorage
+from sketchlasso.data.dense import DenseStorage
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.types import IntArray
+
+__all__ = ["Opening", "RowBlock", "is_sparse", "storage_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Opening:
+    """How one block becomes entries to compute with.
+
+    Attributes
+    ----------
+    label : str
+        What messages call the block.
+    shape : tuple of int
+        Announced rows and columns.
+    dtype : dtype
+        Announced type; anything but float32 is computed with as float64.
+    chosen : ndarray of shape (r,) or None
+        Rows of the block to keep; None for all.
+    check : bool
+        Whether entries are still to be checked to be finite.
+    """
+
+    label: str
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    chosen: IntArray | None
+    check: bool
+
+    def __call__(self, source: Any) -> Any:
+        """Return an ndarray or csr_array (r, columns) of float32 or float64."""
+        entries = source.load() if hasattr(source, "load") else source
+        entries = _canonical(entries) if is_sparse(entries) else np.asarray(entries)
+        self._check_announced(entries)
+        if self.check:
+            self._check_finite(entries)
+        if self.chosen is not None:
+            entries = entries[self.chosen]
+        if entries.dtype not in (np.float32, np.float64):
+            entries = entries.astype(np.float64)
+        return entries
+
+    def _check_announced(self, entries: Any) -> None:
+        if entries.dtype.kind not in "biuf":
+            raise InvalidInputError(
+                f"{self.label} of X has entries of type {entries.dtype}, but real numbers are "
+                "needed; convert it to float."
+            )
+        if entries.shape != self.shape:
+            raise InvalidInputError(
+                f"{self.label} of X has shape {entries.shape}, but {self.shape} was announced; "
+                "give all blocks the same columns, and correct the announced sizes."
+            )
+        if entries.dtype != self.dtype:
+            raise InvalidInputError(
+                f"{self.label} of X has entries of type {entries.dtype}, but {self.dtype} was "
+                "announced for all blocks; convert them to one type first."
+            )
+
+    def _check_finite(self, entries: Any) -> None:
+        if entries.dtype.kind != "f":
+            return
+        values = entries.data if is_sparse(entries) else entries
+        if np.isfinite(values).all():
+            return
+        place = np.argwhere(~np.isfinite(values))[0]
+        if is_sparse(entries):
+            row = int(np.searchsorted(entries.indptr, place[0], side="right")) - 1
+            column, value = int(entries.indices[place[0]]), values[place[0]]
+        else:
+            row, column, value = int(place[0]), int(place[1]), values[tuple(place)]
+        raise InvalidInputError(
+            f"X holds {value} in {self.label}, row {row} of it, column {column}, but every entry "
+            "must be finite; replace or drop such entries first."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class RowBlock:
+    """A block as an engine takes it: where it comes from, how it is opened."""
+
+    source: Any
+    open: Opening
+
+
+def is_sparse(entries: Any) -> bool:
+    """Return whether entries are a sparse matrix."""
+    return bool(sparse.issparse(entries))
+
+
+def storage_of(entries: Any) -> DenseStorage | SparseStorage:
+    """Return the entries of an opened block as storage."""
+    return SparseStorage(entries) if is_sparse(entries) else DenseStorage(entries)
+
+
+def _canonical(matrix: Any) -> Any:
+    array = sparse.csr_array(matrix)
+    if not array.has_canonical_format:
+        # Repeated entries are fine for products but not for sums of squares.
+        array = array.copy()
+        array.sum_duplicates()
+    return array

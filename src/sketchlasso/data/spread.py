@@ -1,0 +1,38 @@
+"""Calls that start and stop workers of their own where X is a dask array."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from sketchlasso.cluster import active_engine, cluster
+from sketchlasso.data.block_handles import is_dask_array
+from sketchlasso.data.blocks import BlockMatrix
+
+__all__ = ["spread"]
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+def spread(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Run a function of a dask array in a ``cluster()`` of its own, unless one is there.
+
+    A dask array among the arguments, or blocks made from one, is worked on by the Dask client
+    that is current, or by worker processes that last as long as the call. Any other X changes
+    nothing.
+    """
+
+    @wraps(function)
+    def called(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        if active_engine() is not None or not any(map(_needs_dask, (*args[:2], kwargs.get("X")))):
+            return function(*args, **kwargs)
+        with cluster():
+            return function(*args, **kwargs)
+
+    return called
+
+
+def _needs_dask(X: Any) -> bool:
+    return is_dask_array(X) or (isinstance(X, BlockMatrix) and X.distributed)

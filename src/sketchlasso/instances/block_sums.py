@@ -1,0 +1,99 @@
+"""Statistics of row sets where Q is never made: sums over the blocks of the data, in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sketchlasso.data import ImplicitRows
+from sketchlasso.instances.rows import RowSet, RowSets
+from sketchlasso.instances.statistics import Statistics, row_statistics
+from sketchlasso.types import FloatArray, IntArray, RealArray
+
+__all__ = ["Choice", "block_sums", "summed_choice", "training_choices"]
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """Rows to sum over.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (r,)
+        Sorted.
+    weights : ndarray of shape (r,) or None
+    removed : bool
+        Whether the sum is to be taken from that of all rows.
+    """
+
+    rows: IntArray
+    weights: FloatArray | None = None
+    removed: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class _Stacked:
+    """Rows (r, k) of several blocks; adding puts them one below the other."""
+
+    rows: RealArray
+
+    def __add__(self, other: _Stacked) -> _Stacked:
+        return _Stacked(np.concatenate([self.rows, other.rows]))
+
+
+def summed_choice(row_set: RowSet, n_samples: int) -> Choice:
+    """Return the rows whose sum tells the statistics of a row set with the least work."""
+    if row_set.weights is not None:
+        used = np.flatnonzero(row_set.weights)
+        return Choice(used, row_set.weights[used])
+    if 2 * len(row_set.removed) < n_samples:
+        return Choice(row_set.removed, removed=True)
+    return Choice(row_set.train(n_samples))
+
+
+def block_sums(
+    Q: ImplicitRows, Y: FloatArray, choices: Sequence[Choice], single: IntArray | None = None
+) -> tuple[Statistics, list[Statistics], RealArray]:
+    """Return sums over all rows and over each choice, and single rows of Q: one pass.
+
+    Parameters
+    ----------
+    Q : ImplicitRows of shape (m, k)
+    Y : ndarray of shape (m, t)
+    choices : sequence of Choice
+    single : ndarray of shape (r,), optional
+        Sorted numbers of rows whose own k numbers are wanted.
+
+    Returns
+    -------
+    total : Statistics
+    parts : list of Statistics
+        One for each choice.
+    rows : ndarray of shape (r, k)
+    """
+    matrix = Q.matrix
+    local = [matrix.split_choice(choice.rows, choice.weights) for choice in choices]
+    alone = matrix.split_rows(np.empty(0, dtype=np.intp) if single is None else single)
+    each = [
+        (responses, tuple(part[i] for part in local), alone[i])
+        for i, responses in enumerate(matrix.split(Y))
+    ]
+    total, parts, stacked = Q.sum_over_rows(_sums_of_block, (), each)
+    return total, list(parts), stacked.rows
+
+
+def training_choices(rows: RowSets, places: IntArray) -> list[Choice]:
+    """Return the training rows of some row sets."""
+    return [Choice(rows[place].train(rows.n_samples)) for place in places]
+
+
+def _sums_of_block(
+    Q: RealArray,
+    Y: FloatArray,
+    choices: tuple[tuple[IntArray, FloatArray | None], ...],
+    single: IntArray,
+) -> tuple[Statistics, tuple[Statistics, ...], _Stacked]:
+    sums = tuple(row_statistics(Q[rows], Y[rows], weights) for rows, weights in choices)
+    return row_statistics(Q, Y), sums, _Stacked(Q[single])

@@ -1,0 +1,127 @@
+"""The error of a sketch at many coefficients, added up where the blocks of the data are.
+
+Nothing with a row for every sample is made: each block tells weight, mean and spread of its part
+of (A - QP')w, and these add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sketchlasso.data import DataMatrix, ImplicitRows
+from sketchlasso.data.block_work import centred_product, dense_product
+from sketchlasso.instances import RowSets
+from sketchlasso.sketch import Sketch
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = ["block_error_lengths"]
+
+
+@dataclass(frozen=True, eq=False)
+class _Moments:
+    """Weight, mean and squared spread (b,) of columns over some rows."""
+
+    weight: FloatArray
+    mean: FloatArray
+    spread: FloatArray
+
+    def __add__(self, other: _Moments) -> _Moments:
+        weight = self.weight + other.weight
+        share = other.weight / np.where(weight > 0, weight, 1.0)
+        apart = other.mean - self.mean
+        return _Moments(
+            weight,
+            self.mean + share * apart,
+            self.spread + other.spread + self.weight * share * apart**2,
+        )
+
+
+def block_error_lengths(
+    sketch: Sketch,
+    A: DataMatrix,
+    rows: RowSets,
+    coef: Any,
+    row_set: IntArray,
+    fit_intercept: bool,
+) -> FloatArray:
+    """Return ||(A - QP')w|| over each instance's training rows, less their mean: one pass.
+
+    Parameters
+    ----------
+    sketch : Sketch
+    A : DataMatrix of shape (m, n)
+        What was sketched, in blocks.
+    rows : RowSets
+    coef : csr_array of shape (b, n)
+    row_set : ndarray of shape (b,)
+        The row set of each instance.
+    fit_intercept : bool
+        Whether the mean is taken out.
+
+    Returns
+    -------
+    ndarray of shape (b,)
+    """
+    A.meter.count(coef.shape[0])
+    matrix = A.blocks.matrix
+    numbers, place = np.unique(row_set, return_inverse=True)
+    columns = tuple(np.flatnonzero(place == i) for i in range(len(numbers)))
+    scaled: Any = coef
+    if A.transform.scales is not None:
+        scaled = sparse.csr_array(coef @ sparse.diags_array(1.0 / A.transform.scales))
+    shift = None if A.transform.means is None else scaled @ A.transform.means
+    inside = np.asarray(coef @ np.asarray(sketch.P, dtype=np.float64)).T
+    factor: tuple[Any, Any]
+    if isinstance(sketch.Q, ImplicitRows):
+        factor, parts = A.inner_factor(sketch.Q.W), [None] * matrix.n_blocks
+    else:
+        factor, parts = (None, None), matrix.split(np.asarray(sketch.Q))
+    weights = [_local_weights(matrix, rows, int(number)) for number in numbers]
+    each = [(tuple(own[i] for own in weights), parts[i]) for i in range(matrix.n_blocks)]
+    shared = (scaled.T.tocsc(), shift, inside, *factor, columns)
+    found: _Moments = matrix.run_sum(_moments_of_block, shared, each)
+    squares = found.spread if fit_intercept else found.spread + found.weight * found.mean**2
+    return np.sqrt(squares)
+
+
+def _local_weights(matrix: Any, rows: RowSets, number: int) -> Sequence[FloatArray]:
+    """Weights of a row set in every block."""
+    row_set = rows[number]
+    if row_set.weights is not None:
+        return list(matrix.split(row_set.weights))
+    weights = [np.ones(count) for count in matrix.rows_per_block]
+    for own, gone in zip(weights, matrix.split_rows(row_set.removed), strict=True):
+        own[gone] = 0.0
+    return weights
+
+
+def _moments_of_block(
+    entries: Any,
+    coef: Any,
+    shift: FloatArray | None,
+    inside: FloatArray,
+    V: Any,
+    V_shift: Any,
+    columns: tuple[IntArray, ...],
+    weights: tuple[FloatArray, ...],
+    Q: Any,
+) -> _Moments:
+    missed = dense_product(entries, coef).astype(np.float64, copy=False)
+    if shift is not None:
+        missed -= shift
+    missed -= (centred_product(entries, V, V_shift) if Q is None else Q) @ inside
+    size = missed.shape[1]
+    found = _Moments(np.zeros(size), np.zeros(size), np.zeros(size))
+    for own, chosen in zip(weights, columns, strict=True):
+        total = own.sum()
+        part = missed[:, chosen]
+        mean = own @ part / total if total > 0 else np.zeros(len(chosen))
+        found.weight[chosen] = total
+        found.mean[chosen] = mean
+        found.spread[chosen] = own @ (part - mean) ** 2
+    return found

@@ -1,0 +1,188 @@
+"""The engines: same results in the same order of sums, here and on workers."""
+
+import subprocess
+import sys
+from importlib import import_module
+
+import numpy as np
+import pytest
+from tests.sentences import refusal
+
+import sketchlasso as sl
+from sketchlasso.cluster import SequentialEngine, active_engine, current_engine
+from sketchlasso.cluster.engine import tree_sum
+from sketchlasso.data.opening import Opening, RowBlock
+
+
+def blocks_of(arrays):
+    return [
+        RowBlock(array, Opening(f"block {i}", array.shape, array.dtype, None, True))
+        for i, array in enumerate(arrays)
+    ]
+
+
+def scaled_sum(entries, factor, extra):
+    return entries.sum(axis=0) * factor + extra, len(entries)
+
+
+def first_entry(entries, factor):
+    return float(entries[0, 0]) * factor
+
+
+def remember(entries, state, factor):
+    return [*state, float(entries[0, 0]) * factor]
+
+
+def power_of(item, exponent):
+    return item**exponent
+
+
+class Noted(list):
+    """A list that is added to like a number: it shows the order of a sum."""
+
+    def __add__(self, other):
+        return Noted([list(self) if len(self) > 1 else self[0], list(other)])
+
+
+@pytest.fixture(scope="module")
+def arrays():
+    rng = np.random.default_rng(0)
+    return [rng.standard_normal((rows, 3)) for rows in (4, 1, 6, 2, 5)]
+
+
+@pytest.fixture(scope="module")
+def dask_engine():
+    distributed = pytest.importorskip("distributed")
+    from sketchlasso.cluster.dask_engine import DaskEngine
+
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
+        ) as local,
+        distributed.Client(local, set_as_default=False) as client,
+    ):
+        yield DaskEngine(client)
+
+
+@pytest.fixture(params=["sequential", "dask"])
+def engine(request):
+    if request.param == "sequential":
+        return SequentialEngine()
+    return request.getfixturevalue("dask_engine")
+
+
+def test_sum_collect_chain_and_map(engine, arrays):
+    blocks = blocks_of(arrays)
+    each = [(10.0 * i,) for i in range(len(arrays))]
+    total, rows = engine.sum(scaled_sum, blocks, (2.0,), each)
+    assert rows == sum(len(a) for a in arrays)
+    np.testing.assert_allclose(total, 2.0 * np.vstack(arrays).sum(axis=0) + 100.0)
+    assert engine.collect(first_entry, blocks, (3.0,)) == [3.0 * a[0, 0] for a in arrays]
+    assert engine.chain(remember, blocks, [], (3.0,)) == [3.0 * a[0, 0] for a in arrays]
+    assert dict(engine.map(power_of, [1, 2, 3], (2,))) == {0: 1, 1: 4, 2: 9}
+
+
+def test_engines_round_alike(dask_engine, arrays):
+    blocks = blocks_of([a * 1e3**i for i, a in enumerate(arrays)])
+    each = [(0.1 * i,) for i in range(len(arrays))]
+    ours = SequentialEngine().sum(scaled_sum, blocks, (1 / 3,), each)[0]
+    np.testing.assert_array_equal(dask_engine.sum(scaled_sum, blocks, (1 / 3,), each)[0], ours)
+
+
+def test_sums_are_those_of_a_balanced_tree():
+    told = tree_sum(Noted([i]) for i in range(7))
+    assert told == [[[0, [1]], [2, [3]]], [[4, [5]], [6]]]
+
+
+def test_progress_is_told_block_by_block(engine, arrays):
+    seen = []
+    engine.on_progress = lambda done, total, what: seen.append((done, total, what))
+    try:
+        engine.sum(scaled_sum, blocks_of(arrays), (1.0,), [(0.0,)] * len(arrays))
+        list(engine.map(power_of, [1, 2], (2,)))
+    finally:
+        engine.on_progress = None
+    assert seen == [(i + 1, 5, "blocks") for i in range(5)] + [
+        (i + 1, 2, "parts") for i in range(2)
+    ]
+
+
+def test_errors_of_the_work_are_raised_as_they_are(engine, arrays):
+    bad = [*arrays[:2], np.array([[1.0, np.inf, 0.0]])]
+    text = refusal(sl.InvalidInputError, engine.sum, first_entry, blocks_of(bad), (1.0,))
+    assert "block 2" in text
+    assert "inf" in text
+
+
+def test_an_interruption_is_raised_and_leaves_the_engine_in_order(engine, arrays):
+    def stop(done, total, what):
+        raise KeyboardInterrupt
+
+    engine.on_progress = stop
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            engine.collect(first_entry, blocks_of(arrays), (1.0,))
+    finally:
+        engine.on_progress = None
+    assert engine.collect(first_entry, blocks_of(arrays), (1.0,)) == [a[0, 0] for a in arrays]
+
+
+def test_large_constant_arrays_are_sent_once(dask_engine, arrays):
+    large = np.ones(1 << 18)
+    large.setflags(write=False)
+    first = dask_engine._node(large)
+    assert dask_engine._node(large) is first
+    assert dask_engine.collect(_sum_of, blocks_of(arrays), (large,)) == [float(1 << 18)] * 5
+
+
+def _sum_of(entries, values):
+    return float(values.sum())
+
+
+def test_the_engine_in_force_is_that_of_the_outermost_cluster():
+    assert active_engine() is None
+    assert isinstance(current_engine(), SequentialEngine)
+    with sl.cluster("sequential") as outer:
+        with sl.cluster("sequential") as inner:
+            assert inner is outer
+        assert active_engine() is outer
+    assert active_engine() is None
+
+
+def test_a_client_serves_and_is_not_closed(dask_engine):
+    with sl.cluster(dask_engine._client) as engine:
+        assert engine.n_workers == 2
+        assert dict(engine.map(power_of, [2], (3,))) == {0: 8}
+    assert dask_engine._client.status == "running"
+
+
+def test_refusals():
+    pytest.importorskip("distributed")
+    assert "n_workers" in refusal(
+        sl.InvalidInputError, sl.cluster("sequential", n_workers=2).__enter__
+    )
+    assert "scheduler=7" in refusal(sl.InvalidInputError, sl.cluster(7).__enter__)
+    assert "no address" in refusal(sl.InvalidInputError, sl.cluster("nonsense://x").__enter__)
+
+
+def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(import_module("sketchlasso.cluster.dask_engine"), "CONNECT_SECONDS", 0.3)
+    text = refusal(sl.ClusterLostError, sl.cluster("tcp://127.0.0.1:9").__enter__)
+    assert "tcp://127.0.0.1:9" in text
+
+
+def test_a_script_without_a_guard_is_told_of_it(tmp_path):
+    pytest.importorskip("distributed")
+    script = tmp_path / "unguarded.py"
+    script.write_text("import sketchlasso as sl\nwith sl.cluster(n_workers=1):\n    pass\n")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "ClusterLostError: worker processes could not be started" in done.stderr
+    assert '`if __name__ == "__main__":`' in done.stderr
+
+
+def test_without_dask_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sketchlasso.cluster.dask_engine", None)
+    with pytest.raises(sl.MissingExtraError, match=r"pip install 'sketchlasso\[dask\]'"):
+        sl.cluster().__enter__()

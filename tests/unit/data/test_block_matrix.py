@@ -1,0 +1,285 @@
+"""Matrices in blocks: rows, products and sums are those of the matrix in one piece."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from tests.cut import CUTS, close, cut, dask_array, pieces
+from tests.matrices import sparse_counts
+from tests.sentences import refusal
+
+import sketchlasso as sl
+from sketchlasso.cluster import SequentialEngine
+from sketchlasso.data import DataMatrix
+
+
+@pytest.fixture(params=["dense", "sparse"], scope="module")
+def X(request):
+    rng = np.random.default_rng(5)
+    if request.param == "sparse":
+        return sparse.csr_array(sparse_counts(150, 12, rng, density=0.3))
+    return rng.standard_normal((150, 12)) + 3.0
+
+
+@pytest.fixture(params=CUTS.values(), ids=CUTS)
+def blocks(request, X):
+    return cut(X, request.param)
+
+
+def dense(X):
+    return X.toarray() if sparse.issparse(X) else X
+
+
+class Counting(SequentialEngine):
+    """Counts how often blocks are opened."""
+
+    def __init__(self):
+        super().__init__(self.count)
+        self.opened = 0
+
+    def count(self, done, total, what):
+        self.opened += 1
+
+
+def test_shape_and_blocks(X, blocks):
+    assert blocks.shape == X.shape
+    assert len(blocks) == 150
+    assert blocks.ndim == 2
+    assert blocks.dtype == np.float64
+    assert blocks.sparse == sparse.issparse(X)
+    assert sum(blocks.rows_per_block) == 150
+    assert min(blocks.rows_per_block) > 0
+    assert blocks.n_blocks == len(blocks.rows_per_block)
+    assert "150 x 12" in repr(blocks)
+
+
+def test_products_and_sums(X, blocks):
+    rng = np.random.default_rng(0)
+    V, u = rng.standard_normal((12, 3)), rng.standard_normal(150)
+    assert close(blocks @ V, X @ V)
+    assert close(blocks @ V[:, 0], X @ V[:, 0])
+    assert close(blocks @ sparse.csc_array(V), X @ V)
+    assert close(blocks.T @ u, X.T @ u)
+    assert close(blocks.T @ np.outer(u, [1.0, 2.0]), np.outer(X.T @ u, [1.0, 2.0]))
+    assert close(blocks.sum(axis=0), dense(X).sum(axis=0))
+    assert blocks.T.shape == (12, 150)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        np.arange(0, 150, 7),
+        np.arange(150) % 3 == 0,
+        slice(40, 90),
+        [69, 70, 149],
+        [],
+        [-1],
+    ],
+    ids=["step", "mask", "slice", "edges", "none", "last"],
+)
+def test_rows_in_order_move_no_data(X, blocks, rows):
+    chosen = blocks[rows]
+    assert isinstance(chosen, sl.BlockMatrix)
+    wanted = dense(X)[np.asarray(rows, dtype=int) if isinstance(rows, list) else rows]
+    assert close(chosen.collect(), wanted)
+    assert close(chosen[::2].collect(), wanted[::2])
+    assert close(chosen @ np.ones(12), wanted @ np.ones(12))
+
+
+def test_rows_in_any_order_are_collected_in_that_order(X, blocks):
+    rows = np.array([149, 0, 60, 60, 3])
+    assert close(blocks[rows], dense(X)[rows])
+    assert close(blocks[:, [4, 1]], dense(X)[:, [4, 1]])
+    assert close(blocks[rows, 2:4], dense(X)[rows][:, 2:4])
+
+
+def test_only_blocks_with_wanted_rows_are_opened(X):
+    blocks = cut(X, CUTS["seven"])
+    engine = Counting()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sketchlasso.data.blocks.current_engine", lambda: engine)
+        blocks[[0, 1, 149]].collect()
+        assert engine.opened == 2
+        blocks.products([(np.array([60, 30]), np.ones((12, 1)))])
+        assert engine.opened == 2 + 2
+
+
+def test_several_products_in_one_pass(X, blocks):
+    rng = np.random.default_rng(1)
+    A, B = rng.standard_normal((12, 2)), sparse.csr_array(rng.standard_normal((12, 4)))
+    some = np.array([149, 2, 71])
+    first, second, third = blocks.products([(some, A), (None, B), (some[:0], A)])
+    assert close(first, (dense(X) @ A)[some])
+    assert close(second, X @ B.toarray())
+    assert third.shape == (0, 2)
+
+
+def test_products_of_rows_with_rows(X, blocks):
+    rows = np.array([5, 149, 5, 80])
+    B = sparse.random_array((4, 12), density=0.5, format="csr", rng=np.random.default_rng(2))
+    assert close(blocks.row_products(rows, B), (dense(X)[rows] * B.toarray()).sum(axis=1))
+
+
+def test_sums_of_chosen_rows(X, blocks):
+    rows, weights = np.array([1, 60, 140]), np.array([1.0, 2.0, 0.5])
+    sums = blocks.row_sums([(rows, None), (rows, weights)])
+    assert close(sums[0], dense(X)[rows].sum(axis=0))
+    assert close(sums[1], weights @ dense(X)[rows])
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("scale", [False, True])
+def test_the_view_of_the_data_is_the_same(X, blocks, center, scale):
+    ours = DataMatrix.of(blocks, center=center, scale=scale)
+    theirs = DataMatrix.of(X, center=center, scale=scale)
+    rng = np.random.default_rng(3)
+    V, U = rng.standard_normal((12, 2)), rng.standard_normal((150, 2))
+    assert close(ours.matmat(V), theirs.matmat(V))
+    assert close(ours.rmatmat(U), theirs.rmatmat(U))
+    assert close(ours.gram_matmat(V), theirs.rmatmat(theirs.matmat(V)))
+    assert close(theirs.gram_matmat(V), theirs.rmatmat(theirs.matmat(V)))
+    assert close(ours.column_lengths(), theirs.column_lengths())
+    assert close(ours.row_lengths(), theirs.row_lengths())
+    assert np.isclose(ours.squared_norm(), theirs.squared_norm(), rtol=1e-12)
+    assert np.isclose(ours.density, theirs.density)
+    R = ours.triangle(V)
+    assert close(R.T @ R, V.T @ theirs.gram_matmat(V))
+
+
+def test_far_from_zero_the_spread_keeps_its_digits():
+    rng = np.random.default_rng(8)
+    X = 1e6 + rng.standard_normal((150, 4))
+    ours = DataMatrix.of(cut(X, CUTS["seven"]), center=True, scale=True)
+    np.testing.assert_allclose(ours.transform.scales, X.std(axis=0), rtol=1e-9)
+    V = rng.standard_normal((4, 2))
+    theirs = DataMatrix.of(X, center=True, scale=True)
+    assert close(ours.gram_matmat(V), theirs.rmatmat(theirs.matmat(V)))
+
+
+def test_sums_squares_and_digest_are_one_pass(X):
+    blocks = cut(X, CUTS["seven"])
+    A = DataMatrix.of(blocks, center=True, scale=True)
+    A.column_lengths()
+    A.squared_norm()
+    A.fingerprint()
+    assert A.meter.passes == 1
+    A.gram_matmat(np.ones((12, 2)))
+    assert A.meter.passes == 2
+    assert A.meter.products == 4
+
+
+def test_digest_tells_entries_and_cuts(X):
+    one, other = cut(X, CUTS["two"]), cut(X, CUTS["two"])
+    assert sl.fingerprint(one) == sl.fingerprint(other)
+    assert sl.fingerprint(one) != sl.fingerprint(cut(X, CUTS["seven"]))
+    assert sl.fingerprint(one) != sl.fingerprint(cut(2 * X, CUTS["two"]))
+
+
+def test_float32_stays_and_integers_become_doubles():
+    X = np.arange(12).reshape(4, 3)
+    assert cut(X.astype(np.float32), (2, 2)).dtype == np.float32
+    counted = cut(X, (2, 2))
+    assert counted.dtype == np.float64
+    assert counted.collect().dtype == np.float64
+
+
+def test_blocks_can_be_pickled(X):
+    blocks = pickle.loads(pickle.dumps(cut(X, CUTS["two"])))
+    assert close(blocks.collect(), X)
+
+
+def test_dask_arrays_of_any_cut_are_blocks(X):
+    pytest.importorskip("dask")
+    array = dask_array(X, CUTS["odd"])
+    blocks = sl.BlockMatrix.from_dask(array)
+    assert blocks.sparse == sparse.issparse(X)
+    assert blocks.rows_per_block == (60, 1, 89)
+    assert blocks.distributed
+    assert close(blocks.collect(), X)
+    if not sparse.issparse(X):
+        assert close(sl.BlockMatrix.from_dask(array.rechunk((50, 5))).collect(), X)
+
+
+def test_sparse_chunks_that_were_announced_as_dense():
+    dask = pytest.importorskip("dask")
+    da = pytest.importorskip("dask.array")
+    X = sparse.csr_array(sparse_counts(150, 12, np.random.default_rng(5), density=0.3))
+    parts = [
+        da.from_delayed(dask.delayed(part), part.shape, dtype=X.dtype)
+        for part in pieces(X, CUTS["two"])
+    ]
+    blocks = sl.BlockMatrix.from_dask(da.concatenate(parts))
+    assert close(blocks @ np.eye(12), X)
+    assert sparse.issparse(blocks.collect())
+    assert np.isclose(DataMatrix.of(blocks).density, X.nnz / (150 * 12))
+
+
+def test_refusals_of_arrays(X):
+    refuse = sl.InvalidInputError
+    make = sl.BlockMatrix.from_arrays
+    good = np.ones((3, 2))
+    assert "no block" in refusal(refuse, make, [])
+    assert "block 1" in refusal(refuse, make, [good, np.ones((3, 4))])
+    assert "block 1" in refusal(refuse, make, [good, good.astype(np.float32)])
+    assert "block 0" in refusal(refuse, make, [good.astype(complex)])
+    assert "block 1" in refusal(refuse, make, [good, np.ones(3)])
+    assert "empty" in refusal(refuse, make, [np.ones((0, 2))])
+    blocks = cut(X, CUTS["two"])
+    assert "collect" in refusal(refuse, np.asarray, blocks)
+    assert "beyond" in refusal(refuse, blocks.__getitem__, [150])
+    assert "row numbers" in refusal(refuse, blocks.__getitem__, [0.5])
+    assert "axis=1" in refusal(refuse, blocks.sum, 1)
+    assert "12 rows" in refusal(refuse, blocks.__matmul__, np.ones(13))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_entries_that_are_not_finite_are_named(kind):
+    bad = np.ones((4, 3))
+    bad[2, 1] = np.nan
+    blocks = sl.BlockMatrix.from_arrays([kind(np.ones((2, 3))), kind(bad)])
+    text = refusal(sl.InvalidInputError, sl.sketch, blocks, rank=1)
+    assert "nan in block 1, row 2 of it, column 1" in text
+
+
+class Announced:
+    """A handle that promises one thing and loads another."""
+
+    sparse = False
+    name = "part.npy"
+
+    def __init__(self, entries, rows=3, columns=2, dtype="f8"):
+        self.entries, self.rows, self.columns = entries, rows, columns
+        self.dtype = np.dtype(dtype)
+
+    def load(self):
+        return self.entries
+
+
+def test_blocks_that_break_their_promise_are_named():
+    good = np.ones((3, 2))
+    for entries in (np.ones((3, 4)), np.ones((2, 2)), good.astype(np.float32), good.astype(str)):
+        blocks = sl.BlockMatrix([Announced(good), Announced(entries)])
+        text = refusal(sl.InvalidInputError, blocks.collect)
+        assert "block 1 (part.npy)" in text
+
+
+def test_refusals_of_dask_arrays():
+    da = pytest.importorskip("dask.array")
+    make, refuse = sl.BlockMatrix.from_dask, sl.InvalidInputError
+    X = da.ones((6, 2), chunks=(3, 2))
+    assert "compute_chunk_sizes" in refusal(refuse, make, X[X[:, 0] > 0])
+    assert "two dimensions" in refusal(refuse, make, da.ones(4))
+    parts = [np.ones((3, 2)), np.ones((3, 2), dtype=np.float32)]
+    import dask
+
+    mixed = da.concatenate(
+        [da.from_delayed(dask.delayed(p), (3, 2), dtype=np.float64) for p in parts]
+    )
+    assert "block 1 (chunk 1)" in refusal(refuse, make(mixed).collect)
+
+
+def test_a_handle_of_pieces_is_enough():
+    X = np.arange(12.0).reshape(6, 2)
+    handles = [Announced(part) for part in pieces(X, (3, 3))]
+    assert close(sl.BlockMatrix(handles).collect(), X)
