@@ -7,6 +7,7 @@ from sketchlasso.solve.settings import Progress, Screening, Settings
 from sketchlasso.solve.sizes import Sized, solve_for_size
 from sketchlasso.solve.solution import Screened, Solution
 from sketchlasso.solve.status import Status
+from sketchlasso.solve.strongest import strongest_levels
 
 __all__ = [
     "Iterates",
@@ -20,4 +21,5 @@ __all__ = [
     "Status",
     "solve",
     "solve_for_size",
+    "strongest_levels",
 ]

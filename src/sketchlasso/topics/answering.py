@@ -81,7 +81,7 @@ def answer(
 ) -> Answers:
     """Solve every query at the radius and penalty that the question asks for."""
     batch = queries.batch(sketch, columns, question.positive)
-    automatic = automatic_radius(batch, question.n_words, settings.n_threads)
+    automatic = automatic_radius(batch, question.n_words, settings)
     rule = question.radius
     if isinstance(rule, RadiusPolicy) and rule.kind == "realised":
         return _realised(batch, question, rule.factor, automatic, columns, settings)

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.errors import InvalidInputError, StoredFileError
+from sketchlasso.linalg.device import CPU
 from sketchlasso.storage import read_container, write_container
 from sketchlasso.storage.container import IMAGES
 from sketchlasso.topics.answering import Answers, Question
@@ -30,6 +31,8 @@ __all__ = ["WordImages", "image_everything", "load_images"]
 
 # Words solved together, and written as one part.
 WORDS_PER_PART = 512
+# A device solves them in lock-step: many at a time cost little more than few.
+WORDS_PER_DEVICE_PART = 16_384
 VECTORS = ("alpha", "radius", "gap")
 
 
@@ -126,8 +129,9 @@ def image_everything(
     settings = _settings(imager, question)
     parts = None if path is None else _Parts.beside(Path(path), settings)
     answers = []
-    for start in range(0, count, WORDS_PER_PART):
-        stop = min(start + WORDS_PER_PART, count)
+    size = WORDS_PER_PART if imager.device == CPU else WORDS_PER_DEVICE_PART
+    for start in range(0, count, size):
+        stop = min(start + size, count)
         found = None if parts is None else parts.read(start)
         if found is None:
             found = answer(Queries.single(np.arange(start, stop)), question)
@@ -162,6 +166,7 @@ def _settings(imager: TopicImager, question: Question) -> dict[str, Any]:
         "tol": imager.tol,
         "weighting": imager.weighting,
         "rank": imager.sketch_.rank,
+        "device": imager.device,
         "sketch": hashlib.sha256(P.tobytes()).hexdigest(),
     }
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sketchlasso.errors import InvalidInputError, UnknownWordError
 from sketchlasso.files import Table
+from sketchlasso.linalg.device import CPU
 from sketchlasso.results import RadiusPolicy
 from sketchlasso.sketch import sketch
 from sketchlasso.solve import Settings
@@ -31,6 +32,8 @@ from sketchlasso.types import FloatArray, IntArray
 __all__ = ["TopicImager", "compare_images"]
 
 QUERIES_PER_THREAD = 4
+# Fewer are answered sooner by the CPU: a device takes its time for every step.
+DEVICE_QUERIES = 256
 
 
 class TopicImager(BaseEstimator):
@@ -68,6 +71,8 @@ class TopicImager(BaseEstimator):
         Threads; all cores by default.
     random_state : int, Generator, RandomState or None
         Of the sketch.
+    device : {"cpu", "cuda", "cuda:1", ..., "auto", "torch"}
+        Where the sketch is made and many words are imaged at a time, see :class:`Settings`.
 
     Attributes
     ----------
@@ -94,6 +99,7 @@ class TopicImager(BaseEstimator):
         tol: float = 1e-6,
         n_jobs: int | None = None,
         random_state: Any = None,
+        device: str = CPU,
     ) -> None:
         self.rank = rank
         self.weighting = weighting
@@ -106,6 +112,7 @@ class TopicImager(BaseEstimator):
         self.tol = tol
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.device = device
 
     def fit(
         self, X: Any, y: None = None, *, vocabulary: Any = None, titles: Sequence[str] | None = None
@@ -135,6 +142,7 @@ class TopicImager(BaseEstimator):
             center=True,
             scale=self.scale,
             random_state=self.random_state,
+            device=self.device,
         )
         return self._settle(corpus, weights)
 
@@ -320,7 +328,8 @@ class TopicImager(BaseEstimator):
         jobs = max(1, jobs if jobs > 0 else threads + 1 + jobs)
         # A few queries are over before threads have begun, and a server has other clients.
         few = len(queries.members) < QUERIES_PER_THREAD * jobs
-        settings = Settings(tol=self.tol, n_threads=1 if few else jobs)
+        device = self.device if len(queries.members) >= DEVICE_QUERIES else CPU
+        settings = Settings(tol=self.tol, n_threads=1 if few else jobs, device=device)
         return answer(queries, question, self.sketch_, self._columns, settings)
 
     def _image(

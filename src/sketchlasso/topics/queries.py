@@ -17,10 +17,9 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.problem.batch import Batch
-from sketchlasso.problem.dual import correlate
-from sketchlasso.problem.penalty_max import null_model
 from sketchlasso.problem.reduction import unreachable_part
 from sketchlasso.sketch import Sketch
+from sketchlasso.solve import Settings, strongest_levels
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Queries", "WordColumns"]
@@ -122,16 +121,13 @@ class Queries:
         return Batch.build(P, c, s, alpha=1.0, excluded=excluded, nonnegative=positive)
 
 
-def automatic_radius(batch: Batch, size: int, n_threads: int) -> FloatArray:
+def automatic_radius(batch: Batch, size: int, settings: Settings) -> FloatArray:
     """AUTOMATIC_SHARE of the radius (B,) at which more than `size` words would enter at once.
 
     At the largest penalty with a non-zero answer all words whose correlation x with the response
     exceeds it enter together, and that penalty solves ||(|x| - alpha)_+|| = radius. With x sorted
     it has no more than `size` of them while radius^2 <= sum_{i <= size} (x_i - x_{size+1})^2.
     """
-    seen = correlate(batch, null_model(batch).dual, n_threads=n_threads)
-    level = np.maximum(seen, 0.0) if batch.nonnegative else np.abs(seen)
-    last = min(size, level.shape[1] - 1)
-    top = -np.partition(-level, last, axis=1)[:, : last + 1].astype(np.float64)
-    above = top - top[:, last:]
-    return AUTOMATIC_SHARE * np.sqrt(np.sum(above**2, axis=1))
+    last = min(size, batch.n_features - 1)
+    top = strongest_levels(batch, last + 1, settings)
+    return AUTOMATIC_SHARE * np.sqrt(np.sum((top - top[:, last:]) ** 2, axis=1))

@@ -354,3 +354,19 @@ def test_weights_by_hand():
     expected = TfidfTransformer(sublinear_tf=True).fit_transform(counts).toarray()
     np.testing.assert_allclose(weigh(counts, "tfidf").toarray(), expected)
     np.testing.assert_array_equal(weigh(counts, "counts").toarray(), counts.toarray())
+
+
+def test_a_device_images_the_vocabulary_as_the_cpu_does(monkeypatch):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    torch.set_num_threads(1)
+    monkeypatch.setattr("sketchlasso.topics.imager.DEVICE_QUERIES", 1)
+    monkeypatch.setattr("sketchlasso.topics.everything.WORDS_PER_DEVICE_PART", 40)
+    here, there = (
+        sl.TopicImager(rank=8, random_state=0, device=device).fit(topical_corpus())
+        for device in ("cpu", "torch")
+    )
+    asked, answered = here.image_all(n_words=4), there.image_all(n_words=4)
+    assert np.allclose(asked.alpha, answered.alpha, rtol=0.02)
+    same = np.diff(asked.weights.indptr) == np.diff(answered.weights.indptr)
+    assert same.mean() > 0.95
+    assert answered.gap.max() <= 1e-6
