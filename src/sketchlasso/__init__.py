@@ -29,7 +29,7 @@ from sketchlasso.estimators import (
     pivotal_alpha,
     save_model,
 )
-from sketchlasso.files import Table, fetch_dataset, read_table, write_table
+from sketchlasso.files import Shards, Table, fetch_dataset, read_shards, read_table, write_table
 from sketchlasso.instances import (
     ProblemSet,
     RowSets,
@@ -130,6 +130,7 @@ __all__ = [
     "RowSets",
     "Screening",
     "Settings",
+    "Shards",
     "Sized",
     "Sketch",
     "SketchTransformer",
@@ -179,6 +180,7 @@ __all__ = [
     "plots",
     "primal_value",
     "read_corpus",
+    "read_shards",
     "read_table",
     "save_model",
     "score",
