@@ -42,7 +42,7 @@ File = Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help=F
 Files = Annotated[
     list[Path],
     typer.Argument(
-        metavar="FILE...",
+        metavar="FILE",
         show_default=False,
         help=f"{FORMATS} Several files, a folder or a pattern in quotes are the rows of one "
         "matrix, read a block at a time.",
