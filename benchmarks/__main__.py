@@ -36,6 +36,7 @@ BENCHMARKS = {
     "estimator_checks": "estimator_checks",
     "serve_load": "serve_load",
     "gpu": "gpu",
+    "out_of_core": "out_of_core",
 }
 
 

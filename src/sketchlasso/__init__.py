@@ -30,7 +30,7 @@ from sketchlasso.estimators import (
     pivotal_alpha,
     save_model,
 )
-from sketchlasso.files import Table, fetch_dataset, read_table, write_table
+from sketchlasso.files import Shards, Table, fetch_dataset, read_shards, read_table, write_table
 from sketchlasso.instances import (
     ProblemSet,
     RowSets,
@@ -132,6 +132,7 @@ __all__ = [
     "RowSets",
     "Screening",
     "Settings",
+    "Shards",
     "Sized",
     "Sketch",
     "SketchTransformer",
@@ -181,6 +182,7 @@ __all__ = [
     "plots",
     "primal_value",
     "read_corpus",
+    "read_shards",
     "read_table",
     "save_model",
     "score",

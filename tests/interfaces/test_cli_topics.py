@@ -196,6 +196,7 @@ def test_doctor_names_the_extras(ask):
     extras = document(ask("doctor --json"))["extras"]
     assert set(extras["web"]) == {"fastapi", "uvicorn"}
     assert set(extras["graph"]) == {"networkx"}
+    assert set(extras["dask"]) == {"dask", "distributed"}
 
 
 def test_the_demo_images_words_of_installed_packages(ask, tmp_path):

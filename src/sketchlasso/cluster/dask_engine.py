@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from dask.delayed import delayed
 from distributed import Client, KilledWorker, LocalCluster, as_completed
+from distributed.comm.core import CommClosedError
 
 from sketchlasso.cluster.engine import Block, Progress, add
 from sketchlasso.errors import ClusterLostError, InvalidInputError
@@ -211,7 +212,8 @@ class DaskEngine:
                 "times, most likely for want of memory; use smaller blocks or workers with more "
                 "memory (memory_limit), and call again: finished parts are kept."
             ) from killed
-        except (CancelledError, asyncio.CancelledError) as lost:
+        except (CancelledError, asyncio.CancelledError, CommClosedError) as lost:
+            # A closed connection is news to a client that still believes itself connected.
             raise self._lost() from lost
         except Exception as problem:
             if self._client.status == "running":

@@ -10,22 +10,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sketchlasso.data.block_handles import is_dask_array
+from sketchlasso.estimators.blocks import linear_values, validated
 from sketchlasso.estimators.relaxed import refit_on_support
 from sketchlasso.estimators.task import Prepared, settings_of
 from sketchlasso.results import Path, sqrt_lasso_path
 from sketchlasso.sketch import Sketch
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["ACCEPTED", "LinearModel", "ResponseFit", "fit_response", "keep_fits"]
-
-ACCEPTED = {
-    "accept_sparse": ("csr", "csc"),
-    "dtype": (np.float64, np.float32),
-    "accept_large_sparse": True,
-}
+__all__ = ["LinearModel", "ResponseFit", "fit_response", "keep_fits"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,10 +61,14 @@ class LinearModel(BaseEstimator):
         """Coefficients as a sparse matrix of shape (1, n_features) or (n_targets, n_features)."""
         return sparse.csr_array(np.atleast_2d(self.coef_))
 
-    def _linear(self, X: Any) -> FloatArray:
+    def _linear(self, X: Any) -> Any:
+        """Values of the linear functions; a dask array for a dask array, not yet computed."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **ACCEPTED)
-        return np.asarray(safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_)
+        if is_dask_array(X):
+            validate_data(self, X, reset=False, skip_check_array=True)
+        else:
+            X = validated(self, X, reset=False)
+        return linear_values(X, self.coef_, self.intercept_)
 
 
 def fit_response(
@@ -93,7 +92,7 @@ def fit_response(
     radius : float, str, RadiusPolicy or None
     """
     path: Path = sqrt_lasso_path(
-        data.X,
+        data.matrix_for(sketch),
         data.Y[:, columns],
         sketch,
         alphas=alphas,

@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
+from sketchlasso.data import as_blocks, spread
+from sketchlasso.data.block_handles import is_dask_array
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.estimators.base import ACCEPTED, LinearModel, keep_fits
+from sketchlasso.estimators.base import LinearModel, keep_fits
+from sketchlasso.estimators.blocks import in_memory, map_rows, validated
 from sketchlasso.estimators.callbacks import CallbackSupport, reported
 from sketchlasso.estimators.parameters import PenaltySearch, SinglePenalty, check_parameters
 from sketchlasso.estimators.selection import choose, keep_choices
@@ -36,16 +38,17 @@ class _SignClassifier(CallbackSupport, ClassifierMixin, LinearModel):
         tags.classifier_tags.poor_score = bool(self.positive)
         return tags
 
-    def decision_function(self, X: Any) -> FloatArray:
+    def decision_function(self, X: Any) -> Any:
         """Signed scores, positive for ``classes_[1]`` where there are two classes.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix, dask array or BlockMatrix of shape (n_samples, n_features)
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Of a dask array a dask array in the same chunks of rows, not yet computed.
         """
         scores = self._linear(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
@@ -55,15 +58,33 @@ class _SignClassifier(CallbackSupport, ClassifierMixin, LinearModel):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix, dask array or BlockMatrix of shape (n_samples, n_features)
 
         Returns
         -------
         ndarray of shape (n_samples,)
+            Of a dask array a dask array in the same chunks of rows, not yet computed.
         """
         scores = self.decision_function(X)
-        chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)
-        return self.classes_[chosen]
+        if is_dask_array(scores):
+            return map_rows(scores, _chosen_labels, (), classes=self.classes_)
+        return _chosen_labels(scores, classes=self.classes_)
+
+    @spread
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Return the share of rows whose label is predicted.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, dask array or BlockMatrix of shape (n_samples, n_features)
+        y : array-like or dask array of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        return float(super().score(as_blocks(X), in_memory(y), in_memory(sample_weight)))
 
     def _prepared(
         self, X: Any, y: Any, sample_weight: ArrayLike | None
@@ -73,7 +94,7 @@ class _SignClassifier(CallbackSupport, ClassifierMixin, LinearModel):
         One target, +1 for the second class, where there are two; else one a class, against
         the rest.
         """
-        X, y = validate_data(self, X, y, ensure_min_samples=2, **ACCEPTED)
+        X, y = validated(self, X, y, ensure_min_samples=2)
         check_parameters(self, X.shape[1])
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -88,6 +109,12 @@ class _SignClassifier(CallbackSupport, ClassifierMixin, LinearModel):
                 "classifier needs samples of at least 2 classes; give rows of another class too."
             )
         return data, y, X.dtype
+
+
+def _chosen_labels(scores: FloatArray, *, classes: Any) -> Any:
+    """Labels (rows,) by the sign of scores (rows,), or by the largest of (rows, classes)."""
+    chosen = (scores > 0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)
+    return classes[chosen]
 
 
 class SqrtLassoClassifier(_SignClassifier, SinglePenalty):
@@ -122,13 +149,14 @@ class SqrtLassoClassifier(_SignClassifier, SinglePenalty):
     """
 
     @reported(rounds=True)
+    @spread
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> SqrtLassoClassifier:
         """Fit one model, or one a class.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        X : array-like, sparse matrix, dask array or BlockMatrix of shape (n_samples, n_features)
+        y : array-like or dask array of shape (n_samples,)
             Class labels of any kind.
         sample_weight : array-like of shape (n_samples,), optional
 
@@ -227,6 +255,7 @@ class SqrtLassoClassifierCV(_SignClassifier, PenaltySearch):
         )
 
     @reported(rounds=True)
+    @spread
     def fit(
         self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: Any = None
     ) -> SqrtLassoClassifierCV:
@@ -234,8 +263,8 @@ class SqrtLassoClassifierCV(_SignClassifier, PenaltySearch):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        X : array-like, sparse matrix, dask array or BlockMatrix of shape (n_samples, n_features)
+        y : array-like or dask array of shape (n_samples,)
             Class labels of any kind.
         sample_weight : array-like of shape (n_samples,), optional
         groups : array-like of shape (n_samples,), optional

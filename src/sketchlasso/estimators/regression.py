@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import validate_data
 
-from sketchlasso.estimators.base import ACCEPTED, LinearModel, keep_fits
+from sketchlasso.data import as_blocks, spread
+from sketchlasso.estimators.base import LinearModel, keep_fits
+from sketchlasso.estimators.blocks import in_memory, validated
 from sketchlasso.estimators.callbacks import CallbackSupport, reported
 from sketchlasso.estimators.parameters import PenaltySearch, SinglePenalty, check_parameters
 from sketchlasso.estimators.selection import choose, keep_choices
 from sketchlasso.estimators.single import fit_responses
 from sketchlasso.estimators.task import prepare
-from sketchlasso.types import FloatArray
 
 __all__ = ["SqrtLasso", "SqrtLassoCV"]
 
@@ -25,23 +25,38 @@ METRICS = ("mse", "mae", "r2")
 class _Regressor(CallbackSupport, MultiOutputMixin, RegressorMixin, LinearModel):
     """Predictions by linear functions."""
 
-    def predict(self, X: Any) -> FloatArray:
+    def predict(self, X: Any) -> Any:
         """Predict targets.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix, dask array or BlockMatrix of shape (n_samples, n_features)
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_targets)
+            Of a dask array a dask array in the same chunks of rows, not yet computed.
         """
         return self._linear(X)
 
+    @spread
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Return R2 of the predictions.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, dask array or BlockMatrix of shape (n_samples, n_features)
+        y : array-like or dask array of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        return float(super().score(as_blocks(X), in_memory(y), in_memory(sample_weight)))
+
     def _validated(self, X: Any, y: Any) -> tuple[Any, Any]:
-        X, y = validate_data(
-            self, X, y, multi_output=True, y_numeric=True, ensure_min_samples=2, **ACCEPTED
-        )
+        X, y = validated(self, X, y, multi_output=True, y_numeric=True, ensure_min_samples=2)
         check_parameters(self, X.shape[1])
         return X, y
 
@@ -126,13 +141,14 @@ class SqrtLasso(_Regressor, SinglePenalty):
     """
 
     @reported(rounds=True)
+    @spread
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> SqrtLasso:
         """Fit the model.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        X : array-like, sparse matrix, dask array or BlockMatrix of shape (n_samples, n_features)
+        y : array-like or dask array of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array-like of shape (n_samples,), optional
 
         Returns
@@ -202,6 +218,7 @@ class SqrtLassoCV(_Regressor, PenaltySearch):
     """
 
     @reported(rounds=True)
+    @spread
     def fit(
         self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: Any = None
     ) -> SqrtLassoCV:
@@ -209,8 +226,8 @@ class SqrtLassoCV(_Regressor, PenaltySearch):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        X : array-like, sparse matrix, dask array or BlockMatrix of shape (n_samples, n_features)
+        y : array-like or dask array of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array-like of shape (n_samples,), optional
             In training and in the scores.
         groups : array-like of shape (n_samples,), optional

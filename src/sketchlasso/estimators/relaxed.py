@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import optimize, sparse
+from scipy import optimize
 
 from sketchlasso.errors import InaccurateWarning
 from sketchlasso.estimators.warn import warn_user
@@ -57,4 +57,5 @@ def refit_on_support(
 
 def _columns(X: Any, support: Any) -> FloatArray:
     chosen = X[:, support]
-    return np.asarray(chosen.toarray() if sparse.issparse(X) else chosen, dtype=np.float64)
+    dense = chosen if isinstance(chosen, np.ndarray) else chosen.toarray()
+    return np.asarray(dense, dtype=np.float64)

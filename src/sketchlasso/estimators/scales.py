@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from sketchlasso.data import BlockMatrix
+from sketchlasso.data.divided import divide_block_columns, divide_columns
 from sketchlasso.types import FloatArray
 
-__all__ = ["column_scales", "divide_columns"]
+__all__ = ["column_scales", "divided_columns"]
 
 # Entries that are worked on at a time.
 CHUNK = 2**20
@@ -23,24 +25,42 @@ def column_scales(X: Any, weights: FloatArray, centred: bool = True) -> FloatArr
 
     Parameters
     ----------
-    X : ndarray or csr_array of shape (m, n)
+    X : ndarray, csr_array or BlockMatrix of shape (m, n)
     weights : ndarray of shape (m,)
         A row of weight 2 counts as two rows.
     centred : bool
     """
     m, n = X.shape
-    total = weights.sum()
-    means = np.zeros(n)
-    if centred:
-        for rows, block in _blocks(X):
-            means += weights[rows] @ block
-        means /= total
-    squares = np.zeros(n)
-    for rows, block in _blocks(X):
-        squares += _deviations(block, weights[rows], means)
-    squares /= total
+    means, squares = np.zeros(n), np.zeros(n)
+    if isinstance(X, BlockMatrix):
+        means, squares = _of_blocks(X, weights, centred)
+    else:
+        if centred:
+            for rows, block in _blocks(X):
+                means += weights[rows] @ block
+            means /= weights.sum()
+        squares = _block_deviations(X, means, weights)
+    squares = squares / weights.sum()
     # What rounding leaves of a constant column.
     return np.sqrt(np.where(squares <= (m * EPS * means) ** 2, 0.0, squares))
+
+
+def divided_columns(X: Any, scales: FloatArray) -> Any:
+    """X with its columns divided by `scales` (n,), of X's own kind and floating type."""
+    if isinstance(X, BlockMatrix):
+        return divide_block_columns(X, scales)
+    return divide_columns(X, scales)
+
+
+def _of_blocks(X: BlockMatrix, weights: FloatArray, centred: bool) -> tuple[FloatArray, FloatArray]:
+    """Means (n,) and sums of squares (n,) about them; one pass where all rows weigh alike."""
+    if np.all(weights == weights[0]):
+        survey = X.surveyed()
+        means = survey.sums / survey.rows if centred else np.zeros(X.shape[1])
+        return means, weights[0] * survey.deviations(means)
+    means = X.T @ weights / weights.sum() if centred else np.zeros(X.shape[1])
+    own = [(part,) for part in X.split(weights)]
+    return means, X.run_sum(_block_deviations, (means,), own)
 
 
 def _blocks(X: Any) -> Iterator[tuple[slice, Any]]:
@@ -64,10 +84,9 @@ def _deviations(block: Any, weights: FloatArray, means: FloatArray) -> FloatArra
     return np.asarray(stored + absent * np.square(means))
 
 
-def divide_columns(X: Any, scales: FloatArray) -> Any:
-    """X with its columns divided by `scales` (n,), of X's own kind and floating type."""
-    divisors = scales.astype(X.dtype)
-    if isinstance(X, np.ndarray):
-        return X / divisors
-    # Only the entries are new; where they stand is shared.
-    return type(X)((X.data / divisors[X.indices], X.indices, X.indptr), shape=X.shape)
+def _block_deviations(entries: Any, means: FloatArray, weights: FloatArray) -> FloatArray:
+    """Weighted squares (n,) of a block of rows, a part of it at a time."""
+    total = np.zeros(len(means))
+    for rows, part in _blocks(entries):
+        total += _deviations(part, weights[rows], means)
+    return total

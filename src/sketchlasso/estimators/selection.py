@@ -11,6 +11,7 @@ from sklearn.model_selection import check_cv
 
 from sketchlasso.errors import GridEdgeWarning, InvalidInputError
 from sketchlasso.estimators.base import ResponseFit, fit_response
+from sketchlasso.estimators.blocks import in_memory
 from sketchlasso.estimators.task import Prepared, settings_of, sketches
 from sketchlasso.estimators.warn import warn_user
 from sketchlasso.instances import RowSet, RowSets, splitter_rows
@@ -72,12 +73,12 @@ def choose(
             f"scoring={scoring!r} was given, but one of {', '.join(map(repr, metrics))} is "
             "accepted; pass one of them."
         )
-    rows = _folds(estimator.cv, data, target, groups, is_classifier(estimator))
+    rows = _folds(estimator.cv, data, target, in_memory(groups), is_classifier(estimator))
     fits, choices = [], []
     for columns, sketch in sketches(estimator, data):
         found = cross_validate(
             sketch,
-            data.X,
+            data.matrix_for(sketch),
             data.Y[:, columns],
             cv=rows,
             metrics=tuple(dict.fromkeys((scoring, "mse"))),

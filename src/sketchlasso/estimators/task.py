@@ -12,10 +12,12 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import check_random_state
 
+from sketchlasso.data import BlockMatrix
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.estimators.blocks import in_memory
 from sketchlasso.estimators.callbacks import round_reporter
 from sketchlasso.estimators.progress import both, progress_callback
-from sketchlasso.estimators.scales import column_scales, divide_columns
+from sketchlasso.estimators.scales import column_scales, divided_columns
 from sketchlasso.instances import check_weights
 from sketchlasso.sketch import Sketch, SketchMethod, extend_sketch
 from sketchlasso.sketch import sketch as make_sketch
@@ -37,7 +39,7 @@ class Prepared:
 
     Attributes
     ----------
-    X : ndarray or csr_array of shape (r, n)
+    X : ndarray, csr_array or BlockMatrix of shape (r, n)
         The rows that are used, columns divided by `scales`.
     Y : ndarray of shape (r, t)
     weights : ndarray of shape (r,) or None
@@ -56,6 +58,16 @@ class Prepared:
     scales: FloatArray | None
     n_given: int
 
+    def matrix_for(self, sketch: Sketch | None) -> Any:
+        """X for a fit on a sketch, or on none.
+
+        Blocks are fitted without a sketch only where the response is constant. No feature has a
+        part then, and a matrix of zeros says so without being read.
+        """
+        if sketch is None and isinstance(self.X, BlockMatrix):
+            return sparse.csr_array(self.X.shape, dtype=self.X.dtype)
+        return self.X
+
     def to_original(self, coef: FloatArray) -> FloatArray:
         """Coefficients (..., n) on the scale of the user's X."""
         return coef if self.scales is None else coef / self.scales
@@ -70,14 +82,17 @@ def prepare(estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | Non
     Parameters
     ----------
     estimator : estimator
-    X : ndarray or sparse matrix of shape (m, n)
+    X : ndarray, sparse matrix or BlockMatrix of shape (m, n)
     y : array-like of shape (m,) or (m, t)
-    sample_weight : array-like of shape (m,) or None
+    sample_weight : array-like or dask array of shape (m,), or None
     """
+    if isinstance(X, BlockMatrix):
+        _check_for_blocks(estimator)
     Y = np.asarray(y, dtype=np.float64)
     Y = Y[:, None] if Y.ndim == 1 else Y
     given = len(Y)
     rows, weights = np.arange(given), None
+    sample_weight = in_memory(sample_weight)
     if sample_weight is not None:
         weights = check_weights(sample_weight, given)
         if not (weights > 0).any():
@@ -95,7 +110,7 @@ def prepare(estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | Non
     if estimator.standardize:
         scales = column_scales(entries, np.ones(len(rows)) if weights is None else weights)
         scales = np.where(scales > 0, scales, 1.0)
-        entries = divide_columns(entries, scales)
+        entries = divided_columns(entries, scales)
     return Prepared(entries, Y, weights, rows, scales, given)
 
 
@@ -135,7 +150,7 @@ def _sketches(
     if isinstance(estimator.sketch, Sketch):
         yield columns, estimator.sketch
         return
-    method: Any = _method(estimator, data.X.shape)
+    method: Any = _method(estimator, data.X)
     if method is None:
         yield columns, None
         return
@@ -162,7 +177,7 @@ def _sketches(
         yield np.array([column]), own
 
 
-def _method(estimator: Any, shape: tuple[int, int]) -> str | None:
+def _method(estimator: Any, X: Any) -> str | None:
     """The sketching method that the parameters ask for; None for no sketch at all."""
     chosen = estimator.sketch
     if chosen is None:
@@ -174,7 +189,8 @@ def _method(estimator: Any, shape: tuple[int, int]) -> str | None:
         )
     if chosen != "auto":
         return chosen
-    return automatic_method(shape, int(estimator.rank), robust=estimator.radius is not None)
+    robust = estimator.radius is not None or isinstance(X, BlockMatrix)
+    return automatic_method(X.shape, int(estimator.rank), robust=robust)
 
 
 def automatic_method(shape: tuple[int, int], rank: int, *, robust: bool = False) -> str | None:
@@ -186,7 +202,7 @@ def automatic_method(shape: tuple[int, int], rank: int, *, robust: bool = False)
         Of X, (n_samples, n_features).
     rank : int
     robust : bool
-        Whether a radius is asked for, which needs a sketch.
+        Whether a radius is asked for, or X is in blocks, which need a sketch.
 
     Returns
     -------
@@ -197,6 +213,16 @@ def automatic_method(shape: tuple[int, int], rank: int, *, robust: bool = False)
     if min(shape) > max(EXACT_BELOW, rank):
         return "response"
     return "exact" if robust else None
+
+
+def _check_for_blocks(estimator: Any) -> None:
+    """Refuse what needs single columns of X, which blocks of rows do not give."""
+    for name, value in (("refine", estimator.refine), ("sketch", estimator.sketch)):
+        if (value is None) == (name == "sketch"):
+            raise InvalidInputError(
+                f"{name}={value!r} was given, but it solves the full problem, which needs X in "
+                "memory, and X is in blocks; leave it out, or pass an array or a sparse matrix."
+            )
 
 
 def _check_ready(sketch: Sketch, data: Prepared) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sketchlasso.data import spread
+from sketchlasso.data.block_handles import is_dask_array
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.estimators.base import ACCEPTED
+from sketchlasso.estimators.blocks import ACCEPTED, map_rows, validated
 from sketchlasso.estimators.callbacks import CallbackSupport, reported
 from sketchlasso.sketch import Sketch, sketch
 from sketchlasso.types import FloatArray
@@ -73,12 +76,13 @@ class SketchTransformer(
         return tags
 
     @reported(rounds=False)
+    @spread
     def fit(self, X: Any, y: Any = None) -> SketchTransformer:
         """Sketch X.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix, dask array or BlockMatrix of shape (n_samples, n_features)
         y : array-like of shape (n_samples,), optional
             Read by ``method="response"`` only.
 
@@ -87,9 +91,9 @@ class SketchTransformer(
         SketchTransformer
         """
         if self.method == "response":
-            X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, **ACCEPTED)
+            X, y = validated(self, X, y, multi_output=True, y_numeric=True)
         else:
-            X = validate_data(self, X, **ACCEPTED)
+            X = validated(self, X)
             y = None
         rank = self.rank
         if isinstance(rank, int | np.integer) and rank > 0:
@@ -110,19 +114,24 @@ class SketchTransformer(
     def _n_features_out(self) -> int:
         return self.sketch_.rank
 
-    def transform(self, X: Any) -> FloatArray:
+    def transform(self, X: Any) -> Any:
         """Return the coordinates of rows.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix, dask array or BlockMatrix of shape (n_samples, n_features)
 
         Returns
         -------
         ndarray of shape (n_samples, rank)
+            Of a dask array a dask array in the same chunks of rows, not yet computed.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **ACCEPTED)
+        if is_dask_array(X):
+            validate_data(self, X, reset=False, skip_check_array=True)
+            # Q is as long as the data of the fit, and not needed here.
+            return map_rows(X, _embedded, (self.sketch_.rank,), sketch=_without_rows(self.sketch_))
+        X = validated(self, X, reset=False)
         return self.sketch_.embed(X).astype(X.dtype, copy=False)
 
     def inverse_transform(self, X: Any) -> FloatArray:
@@ -149,3 +158,16 @@ class SketchTransformer(
             rows = rows * transform.scales
         rows = rows if transform.means is None else rows + transform.means
         return rows.astype(X.dtype, copy=False)
+
+
+def _without_rows(sketch: Sketch) -> Sketch:
+    """A sketch that is small enough to send: no row of Q."""
+    return replace(sketch, Q=np.empty((0, sketch.rank), dtype=sketch.P.dtype))
+
+
+def _embedded(block: Any, *, sketch: Sketch) -> FloatArray:
+    """Coordinates (rows, rank) of a block of rows."""
+    dtype = np.float32 if block.dtype == np.float32 else np.float64
+    if not block.shape[0]:
+        return np.empty((0, sketch.rank), dtype=dtype)
+    return sketch.embed(block).astype(dtype, copy=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,16 @@ from sketchlasso.files.table import Table, as_csr, as_real, finite_or_refuse
 from sketchlasso.storage import replacing
 
 __all__ = [
+    "check_matrix",
+    "is_sparse",
+    "matrix_key",
     "open_npz",
     "read_matrix_market",
     "read_npy",
     "read_npz",
+    "target_key",
+    "texts",
+    "understood",
     "write_matrix_market",
     "write_npy",
     "write_npz",
@@ -49,13 +55,13 @@ def read_npz(source: Source, options: ReadOptions) -> Table:
     """
     with open_npz(source) as stored:
         held = list(stored)
-        X = sparse.load_npz(source.path) if _is_sparse(held) else None
+        X = sparse.load_npz(source.path) if is_sparse(held) else None
         if X is None:
-            X = stored[_matrix_key(source, stored)]
-        key = _target_key(source, held, options.target)
+            X = stored[matrix_key(source, stored)]
+        key = target_key(source, held, options.target)
         y = None if key is None else stored[key]
-        names = _texts(stored, "feature_names")
-        label = _texts(stored, "target_name")
+        names = texts(stored, "feature_names")
+        label = texts(stored, "target_name")
     column = None if isinstance(options.target, str) else options.target
     if y is not None and column is not None:
         y, label = None, None
@@ -79,9 +85,9 @@ def read_npy(source: Source, options: ReadOptions) -> Table:
     -------
     Table
     """
-    with _understood(source), source.guarded():
+    with understood(source), source.guarded():
         X = np.load(source.path, mmap_mode="r", allow_pickle=False)
-    _check_matrix(source, X, "its array")
+    check_matrix(source, X, "its array")
     columns = choose_columns(source, None, X.shape[1], options.target, options.drop)
     y = None if columns.target is None else np.array(X[:, columns.target], dtype=np.float64)
     kept = columns.features
@@ -169,7 +175,7 @@ def open_npz(source: Source) -> Iterator[Any]:
     """Open an npz file as a mapping of arrays, with damage translated into one sentence."""
     # NumPy leaves a file open that it opened itself and cannot read.
     with (
-        _understood(source),
+        understood(source),
         source.guarded(),
         open(source.path, "rb") as file,
         np.load(file, allow_pickle=False) as stored,
@@ -178,7 +184,8 @@ def open_npz(source: Source) -> Iterator[Any]:
 
 
 @contextmanager
-def _understood(source: Source) -> Iterator[None]:
+def understood(source: Source) -> Iterator[None]:
+    """Translate what NumPy and zipfile say of a file they cannot read into one sentence."""
     try:
         yield
     except (InvalidInputError, StoredFileError):
@@ -203,7 +210,7 @@ def _finished(
     target: int | str | None,
     options: ReadOptions,
 ) -> Table:
-    _check_matrix(source, X, "its matrix")
+    check_matrix(source, X, "its matrix")
     columns = choose_columns(source, names, X.shape[1], target, options.drop)
     dtype = options.real_type()
     whole = as_csr(X, dtype) if sparse.issparse(X) else as_real(np.asarray(X), dtype)
@@ -218,11 +225,13 @@ def _finished(
     return table
 
 
-def _is_sparse(held: Sequence[str]) -> bool:
+def is_sparse(held: Iterable[str]) -> bool:
+    """Whether arrays of these names are a sparse matrix of SciPy's."""
     return set(held) >= SPARSE_KEYS
 
 
-def _matrix_key(source: Source, stored: Any) -> str:
+def matrix_key(source: Source, stored: Any) -> str:
+    """Name of the array that is X, in a mapping of arrays or of their headers."""
     if "X" in stored:
         return "X"
     matrices = [name for name in stored if stored[name].ndim == 2]
@@ -234,7 +243,8 @@ def _matrix_key(source: Source, stored: Any) -> str:
     )
 
 
-def _target_key(source: Source, held: Sequence[str], target: int | str | None) -> str | None:
+def target_key(source: Source, held: Sequence[str], target: int | str | None) -> str | None:
+    """Name of the array that is y, or None."""
     if not isinstance(target, str):
         return "y" if "y" in held else None
     if target not in held:
@@ -247,11 +257,13 @@ def _target_key(source: Source, held: Sequence[str], target: int | str | None) -
     return target
 
 
-def _texts(stored: Any, key: str) -> tuple[str, ...] | None:
+def texts(stored: Any, key: str) -> tuple[str, ...] | None:
+    """Return an array of text by its name, where it is there."""
     return tuple(map(str, np.atleast_1d(stored[key]))) if key in stored else None
 
 
-def _check_matrix(source: Source, X: Any, what: str) -> None:
+def check_matrix(source: Source, X: Any, what: str) -> None:
+    """Refuse what is no matrix of real numbers; `X` is an array or its header."""
     if X.ndim != 2 or X.dtype.kind not in "biuf" or 0 in X.shape:
         raise InvalidInputError(
             f"{source} cannot be used: {what} has shape {X.shape} and type {X.dtype}, but a matrix "

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -19,14 +20,51 @@ from sketchlasso.files.source import Source, require
 from sketchlasso.files.table import Table, dense_blocks, finite_or_refuse, names_to_write
 from sketchlasso.storage import replacing
 
-__all__ = ["open_batches", "read_arrow", "write_arrow", "write_parquet"]
+__all__ = [
+    "ParquetOutline",
+    "open_batches",
+    "parquet_outline",
+    "read_arrow",
+    "read_arrow_target",
+    "write_arrow",
+    "write_parquet",
+]
 
 CELLS = 1 << 20
 
 Batches: TypeAlias = Callable[[list[str]], Iterator[Any]]
 
 
-def read_arrow(source: Source, options: ReadOptions) -> Table:
+@dataclass(frozen=True)
+class ParquetOutline:
+    """What the end of a Parquet file tells of it.
+
+    Attributes
+    ----------
+    names, types : tuple of str
+        Of all columns.
+    group_rows : tuple of int
+        Rows of every row group.
+    """
+
+    names: tuple[str, ...]
+    types: tuple[str, ...]
+    group_rows: tuple[int, ...]
+
+
+def parquet_outline(source: Source) -> ParquetOutline:
+    """Look at the columns and row groups of a Parquet file; no data are read."""
+    parquet = require("pyarrow.parquet", "reading Parquet files")
+    with _guarded(source), parquet.ParquetFile(source.path) as file:
+        schema, stored = file.schema_arrow, file.metadata
+        return ParquetOutline(
+            tuple(schema.names),
+            tuple(map(str, schema.types)),
+            tuple(stored.row_group(i).num_rows for i in range(stored.num_row_groups)),
+        )
+
+
+def read_arrow(source: Source, options: ReadOptions, groups: Sequence[int] | None = None) -> Table:
     """Read a Parquet, Arrow or Feather file into a dense table.
 
     Parameters
@@ -34,23 +72,43 @@ def read_arrow(source: Source, options: ReadOptions) -> Table:
     source : Source
     options : ReadOptions
         target, drop and dtype count.
+    groups : sequence of int, optional
+        Row groups of a Parquet file; all by default.
 
     Returns
     -------
     Table
     """
-    with open_batches(source) as (names, batches):
+    with open_batches(source, groups) as (names, batches):
         columns = choose_columns(source, names, len(names), options.target, options.drop)
         return _table(source, columns, batches([names[i] for i in _used(columns)]), options)
 
 
+def read_arrow_target(source: Source, columns: Columns) -> NDArray[Any]:
+    """Read the target (rows,) alone; of a Parquet file no other column is touched."""
+    assert columns.names is not None and columns.target is not None
+    name = columns.names[columns.target]
+    labels: list[NDArray[Any]] = []
+    done = 0
+    with open_batches(source) as (_, batches):
+        for batch in batches([name]):
+            column = batch.column(batch.schema.names.index(name))
+            labels.append(_labels(source, columns, columns.target, column, done))
+            done += batch.num_rows
+    return np.concatenate(labels) if labels else np.empty(0)
+
+
 @contextmanager
-def open_batches(source: Source) -> Iterator[tuple[list[str], Batches]]:
+def open_batches(
+    source: Source, groups: Sequence[int] | None = None
+) -> Iterator[tuple[list[str], Batches]]:
     """Open a Parquet file, Arrow file, Feather file or Arrow stream.
 
     Parameters
     ----------
     source : Source
+    groups : sequence of int, optional
+        Row groups of a Parquet file; all by default.
 
     Yields
     ------
@@ -62,7 +120,12 @@ def open_batches(source: Source) -> Iterator[tuple[list[str], Batches]]:
         parquet = require("pyarrow.parquet", "reading Parquet files")
         with _guarded(source), parquet.ParquetFile(source.path) as file:
             names = file.schema_arrow.names
-            yield names, lambda used: file.iter_batches(max(1, CELLS // len(used)), columns=used)
+            yield (
+                names,
+                lambda used: file.iter_batches(
+                    max(1, CELLS // len(used)), row_groups=groups, columns=used
+                ),
+            )
         return
     pyarrow = require("pyarrow", "reading Arrow files")
     ipc = require("pyarrow.ipc", "reading Arrow files")

@@ -115,7 +115,8 @@ class Source:
         except EOFError as cut:
             raise self.damaged("is truncated (it ends before its content does)") from cut
         except (gzip.BadGzipFile, zlib.error, lzma.LZMAError) as broken:
-            raise self.damaged(f"is damaged (its {self.compression} data are broken)") from broken
+            kind = self.compression or "compressed"
+            raise self.damaged(f"is damaged (its {kind} data are broken)") from broken
         except UnicodeDecodeError as foreign:
             raise StoredFileError(
                 f"{self} is not UTF-8 text (it holds the byte 0x{foreign.object[foreign.start]:02x}"

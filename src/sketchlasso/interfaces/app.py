@@ -49,6 +49,7 @@ COMMANDS: dict[str, tuple[Callable[..., Report], tuple[str, ...]]] = {
         "sketch docword.nips.txt.gz -o nips.sketch --rank 50",
         "sketch houses.csv --target price --tol 0.1 -o houses.sketch",
         "sketch rcv1.svm.gz --method response -o rcv1.sketch",
+        "sketch clicks/ --memory 1GB -o clicks.sketch",
     )),
     "fit": (fit, (
         "fit houses.csv --target price -o houses.model",
@@ -63,6 +64,7 @@ COMMANDS: dict[str, tuple[Callable[..., Report], tuple[str, ...]]] = {
         "cv houses.csv --target price --folds 10 --selection 1se -o houses.model",
         "cv rcv1.svm.gz --radius realised,0.3*realised,0 --scoring f1 -o rcv1.model",
         "cv counts.npz --target-file labels.txt --classify",
+        "cv clicks/part-*.npz --scheduler tcp://10.0.0.1:8786 -o clicks.model",
     )),
     "loo": (loo, (
         "loo houses.csv --target price --alpha 3 -o left-out.csv",

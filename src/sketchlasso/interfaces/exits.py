@@ -7,6 +7,7 @@
     2    usage or input that cannot be used
     3    a file that is missing, damaged, foreign or cannot be written
     4    an optional package is not installed
+    5    a cluster could not be reached, or was lost
     130  interrupted
 """
 
@@ -27,6 +28,7 @@ class Exit(IntEnum):
     BAD_INPUT = 2
     BAD_FILE = 3
     MISSING_EXTRA = 4
+    CLUSTER_LOST = 5
     INTERRUPTED = 130
 
     @property
@@ -41,6 +43,7 @@ _MEANINGS = {
     Exit.BAD_INPUT: "usage, or input that cannot be used",
     Exit.BAD_FILE: "a file is missing, damaged, foreign or cannot be written",
     Exit.MISSING_EXTRA: "an optional package is not installed",
+    Exit.CLUSTER_LOST: "a cluster could not be reached, or was lost",
     Exit.INTERRUPTED: "interrupted",
 }
 
@@ -59,6 +62,8 @@ def exit_of(error: Exception) -> Exit | None:
         return Exit.MISSING_EXTRA
     if isinstance(error, sl.StoredFileError):
         return Exit.BAD_FILE
+    if isinstance(error, sl.ClusterLostError):
+        return Exit.CLUSTER_LOST
     # scikit-learn refuses folds, labels and shapes with a plain ValueError.
     if isinstance(error, sl.SketchlassoError | ValueError):
         return Exit.BAD_INPUT

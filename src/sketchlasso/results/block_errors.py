@@ -15,6 +15,7 @@ from scipy import sparse
 
 from sketchlasso.data import DataMatrix, ImplicitRows
 from sketchlasso.data.block_work import centred_product, dense_product
+from sketchlasso.data.storage import CHUNK
 from sketchlasso.instances import RowSets
 from sketchlasso.sketch import Sketch
 from sketchlasso.types import FloatArray, IntArray
@@ -111,10 +112,27 @@ def _moments_of_block(
     weights: tuple[FloatArray, ...],
     Q: Any,
 ) -> _Moments:
-    missed = dense_product(entries, coef).astype(np.float64, copy=False)
-    if shift is not None:
-        missed -= shift
-    missed -= (centred_product(entries, V, V_shift) if Q is None else Q) @ inside
+    """Moments of a block, some rows at a time: its errors are longer than its own rows."""
+    size = inside.shape[1]
+    # A dense block meets a dense factor, which is made once.
+    factor = coef if sparse.issparse(entries) else coef.toarray()
+    found = _Moments(np.zeros(size), np.zeros(size), np.zeros(size))
+    step = max(1, CHUNK // size)
+    for start in range(0, entries.shape[0], step):
+        rows = slice(start, start + step)
+        part = entries[rows]
+        missed = dense_product(part, factor).astype(np.float64, copy=False)
+        if shift is not None:
+            missed -= shift
+        missed -= (centred_product(part, V, V_shift) if Q is None else Q[rows]) @ inside
+        found = found + _moments(missed, columns, tuple(own[rows] for own in weights))
+    return found
+
+
+def _moments(
+    missed: FloatArray, columns: tuple[IntArray, ...], weights: tuple[FloatArray, ...]
+) -> _Moments:
+    """Moments of errors (r, b) whose columns have weights (r,) of their own."""
     size = missed.shape[1]
     found = _Moments(np.zeros(size), np.zeros(size), np.zeros(size))
     for own, chosen in zip(weights, columns, strict=True):

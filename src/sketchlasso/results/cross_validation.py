@@ -9,13 +9,20 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sketchlasso.data import as_responses, spread
+from sketchlasso.data import BlockMatrix, as_responses, spread
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import RowSets, check_weights, splitter_rows
+from sketchlasso.results.block_scores import OutOfFold, block_scores
 from sketchlasso.results.fitting import Fitted, Task, fit_all
 from sketchlasso.results.models import LinearModels, held_out_predictions, rows_of
 from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy
-from sketchlasso.results.scores import Metric, check_metric, greater_is_better, score
+from sketchlasso.results.scores import (
+    Metric,
+    check_metric,
+    greater_is_better,
+    is_sum,
+    score,
+)
 from sketchlasso.sketch import Sketch
 from sketchlasso.solve import Settings, Solver
 from sketchlasso.types import FloatArray, IntArray
@@ -47,9 +54,10 @@ class CrossValidation:
     radii : tuple of RadiusPolicy
     radius : ndarray of shape (folds, responses, radii, alphas)
         The radius every instance was solved with; zero for the full model.
-    predictions : ndarray of shape (m, responses, radii, alphas)
+    predictions : ndarray or OutOfFold of shape (m, responses, radii, alphas)
         Out-of-fold predictions, averaged where a row was held out more than once, NaN where
-        never.
+        never. Of X in blocks they are made when they are asked for, in a pass over the data:
+        ``predictions[:, response, radius, alpha]``.
     models : LinearModels
         Of all instances, alphas fastest, folds slowest.
     relative_gap, status, n_nonzero : ndarray of shape (folds, responses, radii, alphas)
@@ -62,7 +70,7 @@ class CrossValidation:
     alphas: FloatArray
     radii: tuple[RadiusPolicy, ...]
     radius: FloatArray
-    predictions: FloatArray
+    predictions: FloatArray | OutOfFold
     models: LinearModels
     relative_gap: FloatArray
     status: IntArray
@@ -249,9 +257,12 @@ def _judge(
     Y: FloatArray,
     weights: FloatArray | None,
     metrics: tuple[Metric, ...],
-) -> tuple[dict[Metric, FloatArray], FloatArray]:
+) -> tuple[dict[Metric, FloatArray], FloatArray | OutOfFold]:
     """Scores of every fold, and the out-of-fold predictions."""
     shape, models = fitted.shape, fitted.fits.models
+    if isinstance(X, BlockMatrix) and all(map(is_sum, metrics)):
+        out_of_fold = OutOfFold(rows, shape, models, X)
+        return block_scores(out_of_fold, Y, weights, metrics), out_of_fold
     scores = {metric: np.empty(shape) for metric in metrics}
     total = np.zeros((len(Y), *shape[1:]))
     times = np.zeros(len(Y))

@@ -10,7 +10,15 @@ import numpy as np
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray
 
-__all__ = ["Metric", "check_metric", "greater_is_better", "score"]
+__all__ = [
+    "Metric",
+    "check_metric",
+    "greater_is_better",
+    "is_sum",
+    "score",
+    "score_of_sums",
+    "score_sums",
+]
 
 Metric: TypeAlias = Literal["mse", "mae", "r2", "accuracy", "f1", "auc"]
 
@@ -54,33 +62,70 @@ def score(
     if not (share > 0).any():
         return np.full(predicted.shape[1:], np.nan)
     flat = predicted.reshape(len(y), -1)
-    return _SCORES[metric](y, flat, share).reshape(predicted.shape[1:])
+    if metric in _SUMS:
+        values = score_of_sums(metric, score_sums(metric, y, flat, share), y, share)
+    else:
+        values = _auc(y, flat, share)
+    return values.reshape(predicted.shape[1:])
 
 
-def _mse(y: FloatArray, predicted: FloatArray, weights: FloatArray) -> FloatArray:
-    return weights @ (predicted - y[:, None]) ** 2 / weights.sum()
+def is_sum(metric: str) -> bool:
+    """Whether a score is made of sums over rows, so that no row has to be kept."""
+    return metric in _SUMS
 
 
-def _mae(y: FloatArray, predicted: FloatArray, weights: FloatArray) -> FloatArray:
-    return weights @ np.abs(predicted - y[:, None]) / weights.sum()
+def score_sums(
+    metric: str, y: FloatArray, predicted: FloatArray, weights: FloatArray
+) -> FloatArray:
+    """Sums (s, p) over rows that the scores of predictors are made of; parts of rows add up.
+
+    Parameters
+    ----------
+    metric : str
+        One for which :func:`is_sum` holds.
+    y, weights : ndarray of shape (rows,)
+    predicted : ndarray of shape (rows, p)
+    """
+    return _SUMS[metric](y, predicted, weights)
 
 
-def _r2(y: FloatArray, predicted: FloatArray, weights: FloatArray) -> FloatArray:
+def score_of_sums(metric: str, sums: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
+    """Scores (p,) from the sums (s, p) over all rows, their y and weights (rows,)."""
+    return _FINISH[metric](sums, y, weights)
+
+
+def _squares(y: FloatArray, predicted: FloatArray, weights: FloatArray) -> FloatArray:
+    return (weights @ (predicted - y[:, None]) ** 2)[None]
+
+
+def _distances(y: FloatArray, predicted: FloatArray, weights: FloatArray) -> FloatArray:
+    return (weights @ np.abs(predicted - y[:, None]))[None]
+
+
+def _right_signs(y: FloatArray, predicted: FloatArray, weights: FloatArray) -> FloatArray:
+    return np.asarray(weights @ ((predicted > 0) == (y > 0)[:, None]))[None]
+
+
+def _positives(y: FloatArray, predicted: FloatArray, weights: FloatArray) -> FloatArray:
+    said = predicted > 0
+    return np.stack([(weights * (y > 0)) @ said, weights @ said])
+
+
+def _mean(sums: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
+    del y
+    return np.asarray(sums[0] / weights.sum())
+
+
+def _r2(sums: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
     mean = weights @ y / weights.sum()
     spread = float(weights @ (y - mean) ** 2 / weights.sum())
-    return 1.0 - _mse(y, predicted, weights) / (spread if spread > 0 else np.nan)
+    return 1.0 - _mean(sums, y, weights) / (spread if spread > 0 else np.nan)
 
 
-def _accuracy(y: FloatArray, predicted: FloatArray, weights: FloatArray) -> FloatArray:
-    return weights @ ((predicted > 0) == (y > 0)[:, None]) / weights.sum()
-
-
-def _f1(y: FloatArray, predicted: FloatArray, weights: FloatArray) -> FloatArray:
-    said, true = predicted > 0, y > 0
-    hits = (weights * true) @ said
+def _f1(sums: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
     # 2 TP / (2 TP + FP + FN); zero where nothing is positive, as in scikit-learn
-    total = weights @ said + weights @ true
-    return 2.0 * hits / np.where(total > 0, total, 1.0)
+    total = sums[1] + weights @ (y > 0)
+    return np.asarray(2.0 * sums[0] / np.where(total > 0, total, 1.0))
 
 
 def _auc(y: FloatArray, predicted: FloatArray, weights: FloatArray) -> FloatArray:
@@ -98,11 +143,17 @@ def _auc(y: FloatArray, predicted: FloatArray, weights: FloatArray) -> FloatArra
     return ordered / pairs
 
 
-_SCORES: dict[str, Callable[[FloatArray, FloatArray, FloatArray], FloatArray]] = {
-    "mse": _mse,
-    "mae": _mae,
+_SUMS: dict[str, Callable[[FloatArray, FloatArray, FloatArray], FloatArray]] = {
+    "mse": _squares,
+    "mae": _distances,
+    "r2": _squares,
+    "accuracy": _right_signs,
+    "f1": _positives,
+}
+_FINISH: dict[str, Callable[[FloatArray, FloatArray, FloatArray], FloatArray]] = {
+    "mse": _mean,
+    "mae": _mean,
     "r2": _r2,
-    "accuracy": _accuracy,
+    "accuracy": _mean,
     "f1": _f1,
-    "auc": _auc,
 }

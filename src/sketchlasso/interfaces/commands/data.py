@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from glob import has_magic
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,10 @@ import numpy as np
 from scipy import sparse
 
 import sketchlasso as sl
-from sketchlasso.interfaces.commands.options import DataOptions
+from sketchlasso.interfaces.commands.options import BlockOptions, DataOptions, on_scheduler
+from sketchlasso.interfaces.commands.screen import Watch
 
-__all__ = ["Given", "read_given"]
+__all__ = ["Given", "at_work", "read_given"]
 
 NOT_FINITE = (np.inf, -np.inf)
 
@@ -25,7 +28,7 @@ class Given:
 
     Attributes
     ----------
-    X : ndarray or csr_array of shape (m, n)
+    X : ndarray, csr_array or BlockMatrix of shape (m, n)
     y : ndarray of shape (m,), or None
         Numbers or text.
     names : tuple of str, or None
@@ -81,6 +84,9 @@ class Given:
     def words(self) -> str:
         """Describe the data in a few words."""
         m, n = self.X.shape
+        if isinstance(self.X, sl.BlockMatrix):
+            kind = "sparse" if self.X.sparse else "dense"
+            return f"{m} samples x {n} features, {kind}, in {self.X.n_blocks} blocks"
         kind = "sparse" if sparse.issparse(self.X) else "dense"
         return f"{m} samples x {n} features, {kind}"
 
@@ -98,6 +104,7 @@ class Given:
                 f"--target-word {feature} is not a feature of {self.source}{hint}; give one of "
                 f"its {len(self.names)} names."
             )
+        self._refuse_blocks(f"--target-word {feature} was given")
         place = self.names.index(feature)
         column: Any = self.X[:, [place]]
         column = np.asarray(column if isinstance(column, np.ndarray) else column.toarray())
@@ -121,17 +128,41 @@ class Given:
                 f"{self.source} lacks {len(absent)} of the {len(wanted)} features of the model, "
                 f"such as {absent[0]!r}; give data with the columns of the fit."
             )
+        self._refuse_blocks("the model has the columns in another order")
         return replace(self, X=self.X[:, [place[name] for name in wanted]], names=tuple(wanted))
 
+    def _refuse_blocks(self, reason: str) -> None:
+        if isinstance(self.X, sl.BlockMatrix):
+            raise sl.InvalidInputError(
+                f"{reason}, but the columns of data in blocks stay as they are stored; write the "
+                "files with the columns wanted, and the target as one of its own."
+            )
 
-def read_given(path: Path, options: DataOptions) -> Given:
-    """Read the data of a command.
+
+@contextmanager
+def at_work(given: Given, blocks: BlockOptions, watch: Watch | None) -> Iterator[None]:
+    """Work through data in blocks one by one, or on the cluster that was asked for."""
+    if not isinstance(given.X, sl.BlockMatrix):
+        yield
+        return
+    with on_scheduler(blocks.scheduler, None if watch is None else watch.blocks):
+        yield
+
+
+def read_given(
+    files: Path | Sequence[Path], options: DataOptions, blocks: BlockOptions | None = None
+) -> Given:
+    """Read the data of a command, or look at them where they are to be read in blocks.
 
     Parameters
     ----------
-    path : Path
+    files : Path or sequence of Path
+        Several are the rows of one matrix.
     options : DataOptions
+    blocks : BlockOptions, optional
     """
+    paths = [files] if isinstance(files, Path) else list(files)
+    path = paths[0]
     named = [
         f"--{name.replace('_', '-')}"
         for name in ("target", "target_file", "target_word")
@@ -141,37 +172,62 @@ def read_given(path: Path, options: DataOptions) -> Given:
         raise sl.InvalidInputError(
             f"{' and '.join(named)} were given, but there is one target; give one of them."
         )
-    table = _read(path, options)
+    in_blocks = len(paths) > 1 or _is_many(path) or (blocks is not None and blocks.asked)
+    table = _look_at(paths, options, blocks) if in_blocks else _read(path, options)
     y: Any = table.y
     if y is not None and y.ndim > 1:
         y = y[:, 0] if y.shape[1] == 1 else y
     name = table.target_name if isinstance(table.target_name, str) else None
-    given = Given(table.X, y, table.feature_names, name, str(path))
+    title = str(path) if len(paths) == 1 else f"{path} and {len(paths) - 1} more"
+    given = Given(table.X, y, table.feature_names, name, title)
     if options.target_word is not None:
         return given.without(options.target_word)
     if options.target_file is not None:
-        return replace(given, y=_read_target(options.target_file, table.shape[0], path))
+        return replace(given, y=_read_target(options.target_file, table.shape[0], title))
     return given
 
 
+def _is_many(path: Path) -> bool:
+    """Whether a path is a folder or a pattern."""
+    return path.is_dir() or (has_magic(str(path)) and not path.exists())
+
+
 def _read(path: Path, options: DataOptions) -> sl.Table:
-    """Columns are looked for by name first, then numbers mean positions."""
-    target: Any = options.target
-    drop: list[Any] = list(options.drop or ())
     rest: dict[str, Any] = {
         "format": options.format,
         "separator": options.separator,
         "n_features": options.n_features,
         "vocabulary": options.vocabulary,
     }
+    return _by_columns(lambda **columns: sl.read_table(path, **columns, **rest), options)
+
+
+def _look_at(paths: list[Path], options: DataOptions, blocks: BlockOptions | None) -> sl.Shards:
+    for name in ("separator", "vocabulary"):
+        if getattr(options, name) is not None:
+            raise sl.InvalidInputError(
+                f"--{name} means nothing for data in blocks; leave it out, or read one file whole."
+            )
+    rest: dict[str, Any] = {
+        "format": options.format,
+        "n_features": options.n_features,
+        "memory": None if blocks is None else blocks.memory,
+    }
+    return _by_columns(lambda **columns: sl.read_shards(paths, **columns, **rest), options)
+
+
+def _by_columns(read: Callable[..., Any], options: DataOptions) -> Any:
+    """Columns are looked for by name first, then numbers mean positions."""
+    target: Any = options.target
+    drop: list[Any] = list(options.drop or ())
     try:
-        return sl.read_table(path, target=target, drop=drop, **rest)
+        return read(target=target, drop=drop)
     except sl.InvalidInputError:
         numbered = [_position(column) for column in (target, *drop)]
         if numbered == [target, *drop]:
             raise
         try:
-            return sl.read_table(path, target=numbered[0], drop=numbered[1:], **rest)
+            return read(target=numbered[0], drop=numbered[1:])
         except sl.InvalidInputError:
             pass
         raise
@@ -182,7 +238,7 @@ def _position(column: Any) -> Any:
     return int(column) if whole else column
 
 
-def _read_target(path: Path, count: int, data: Path) -> Any:
+def _read_target(path: Path, count: int, data: str) -> Any:
     """One number or label a line."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()

@@ -11,7 +11,7 @@ import typer
 from scipy import sparse
 
 import sketchlasso as sl
-from sketchlasso.interfaces.commands.data import Given, read_given
+from sketchlasso.interfaces.commands.data import Given, at_work, read_given
 from sketchlasso.interfaces.commands.describe import (
     class_words,
     coefficient_sheet,
@@ -22,8 +22,9 @@ from sketchlasso.interfaces.commands.describe import (
 from sketchlasso.interfaces.commands.options import (
     AlphaMinRatio,
     Alphas,
+    BlockOptions,
     DataOptions,
-    File,
+    Files,
     ModelOptions,
     Top,
     alphas_of,
@@ -52,8 +53,9 @@ SHOWN = 20
 
 
 def fit(
-    file: File,
+    file: Files,
     data: DataOptions,
+    blocks: BlockOptions,
     model: ModelOptions,
     screen: Screen,
     alpha: Annotated[
@@ -66,16 +68,16 @@ def fit(
 
     The square-root LASSO, or its classifier where the target means classes.
     """
-    given = read_given(file, data)
+    given = read_given(file, data, blocks)
     kind = sl.SqrtLassoClassifier if given.is_classification(model.classify) else sl.SqrtLasso
     start = perf_counter()
-    with screen.watching("fitting") as watch:
+    with screen.watching("fitting") as watch, at_work(given, blocks, watch):
         estimator: Any = kind(
             alpha=penalty_of(alpha), **model.estimator_parameters(given.X, watch)
         ).fit(given.X, given.response)
-    seconds = perf_counter() - start
-    name, value = score_of(estimator, given)
-    wrote = save(estimator, given, output)
+        seconds = perf_counter() - start
+        name, value = score_of(estimator, given)
+        wrote = save(estimator, given, output)
     return Report(
         data={
             "command": "fit",
@@ -99,8 +101,9 @@ def fit(
 
 
 def path(
-    file: File,
+    file: Files,
     data: DataOptions,
+    blocks: BlockOptions,
     model: ModelOptions,
     screen: Screen,
     alphas: Alphas = "100",
@@ -109,11 +112,11 @@ def path(
 ) -> Report:
     """Solve for many penalties at once, each with its duality gap."""
     model.refuse("path", "relaxed")
-    given = read_given(file, data)
+    given = read_given(file, data, blocks)
     y, classes = given.signs(model.classify)
     X, scales = model.scaled(given.X)
     start = perf_counter()
-    with screen.watching("solving the path") as watch:
+    with screen.watching("solving the path") as watch, at_work(given, blocks, watch):
         sketch = model.make_sketch(X, y, needed=False)
         found = sl.sqrt_lasso_path(
             X,
@@ -128,7 +131,7 @@ def path(
             solver=model.solver,  # type: ignore[arg-type]
             settings=model.settings(watch),
         )
-    columns = _columns(found)
+        columns = _columns(found)
     seconds = perf_counter() - start
     if output is not None:
         sl.write_table(output, _coefficient_table(found, scales, given))

@@ -10,14 +10,15 @@ import typer
 from sklearn.model_selection import KFold, StratifiedKFold
 
 import sketchlasso as sl
-from sketchlasso.interfaces.commands.data import Given, read_given
+from sketchlasso.interfaces.commands.data import Given, at_work, read_given
 from sketchlasso.interfaces.commands.describe import coefficient_sheet, model_data, model_facts
 from sketchlasso.interfaces.commands.fitting import Output, save, target_words
 from sketchlasso.interfaces.commands.options import (
     AlphaMinRatio,
     Alphas,
+    BlockOptions,
     DataOptions,
-    File,
+    Files,
     ModelOptions,
     Top,
     alphas_of,
@@ -29,8 +30,9 @@ __all__ = ["cv"]
 
 
 def cv(
-    file: File,
+    file: Files,
     data: DataOptions,
+    blocks: BlockOptions,
     model: ModelOptions,
     screen: Screen,
     alphas: Alphas = "100",
@@ -53,12 +55,13 @@ def cv(
 
     Then fit on all rows and write a model file.
     """
-    given = read_given(file, data)
+    given = read_given(file, data, blocks)
     classes = given.is_classification(model.classify)
     kind: Any = sl.SqrtLassoClassifierCV if classes else sl.SqrtLassoCV
     metric = scoring or ("accuracy" if classes else "mse")
     start = perf_counter()
-    with screen.watching(f"{folds}-fold cross-validation") as watch:
+    words = f"{folds}-fold cross-validation"
+    with screen.watching(words) as watch, at_work(given, blocks, watch):
         estimator = kind(
             alphas=alphas_of(alphas),
             alpha_min_ratio=alpha_min_ratio,
@@ -67,9 +70,9 @@ def cv(
             selection=selection,
             **model.estimator_parameters(given.X, watch),
         ).fit(given.X, given.response)
-    seconds = perf_counter() - start
-    estimator.set_params(cv=folds)
-    wrote = save(estimator, given, output)
+        seconds = perf_counter() - start
+        estimator.set_params(cv=folds)
+        wrote = save(estimator, given, output)
     curves = _curves(estimator)
     return Report(
         data={

@@ -10,9 +10,15 @@ import numpy as np
 import typer
 
 import sketchlasso as sl
-from sketchlasso.interfaces.commands.data import read_given
+from sketchlasso.interfaces.commands.data import at_work, read_given
 from sketchlasso.interfaces.commands.fitting import target_words
-from sketchlasso.interfaces.commands.options import DataOptions, File, ModelOptions, penalty_of
+from sketchlasso.interfaces.commands.options import (
+    BlockOptions,
+    DataOptions,
+    Files,
+    ModelOptions,
+    penalty_of,
+)
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen, Watcher
 
@@ -30,8 +36,9 @@ LeftOutTable = Annotated[
 
 
 def loo(
-    file: File,
+    file: Files,
     data: DataOptions,
+    blocks: BlockOptions,
     model: ModelOptions,
     screen: Screen,
     alpha: Annotated[
@@ -52,13 +59,13 @@ def loo(
     Each row is predicted by a model of its own that has not seen it.
     """
     model.refuse("loo", "relaxed", "refine")
-    given = read_given(file, data)
+    given = read_given(file, data, blocks)
     y, classes = given.signs(model.classify)
     X, _ = model.scaled(given.X)
-    level, radius = _penalty(alpha, from_model, model, X)
     chosen = _drawn(rows, len(y), model.seed)
     start = perf_counter()
-    with screen.watching("leave-one-out") as watch:
+    with screen.watching("leave-one-out") as watch, at_work(given, blocks, watch):
+        level, radius = _penalty(alpha, from_model, model, X)
         sketch, found = _leave_out(model, X, y, chosen, watch, alpha=level, radius=radius)
     seconds = perf_counter() - start
     scores = _scores(found, y, classes)

@@ -28,6 +28,7 @@ NEEDED = ("numpy", "scipy", "scikit-learn", "numba", "threadpoolctl")
 EXTRAS = {
     "cli": ("typer", "rich"),
     "conic": ("clarabel",),
+    "dask": ("dask", "distributed"),
     "files": ("pooch", "pyarrow"),
     "graph": ("networkx",),
     "paper": ("fpdf2",),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,32 +17,48 @@ from sketchlasso.interfaces.commands.screen import Watcher
 __all__ = [
     "AlphaMinRatio",
     "Alphas",
+    "BlockOptions",
     "DataOptions",
     "File",
+    "Files",
     "ModelFile",
     "ModelOptions",
+    "Scheduler",
     "Seed",
     "Top",
     "alphas_of",
+    "on_scheduler",
     "penalty_of",
     "radii_of",
 ]
 
 DATA, MODEL = "Data", "Model"
+FORMATS = (
+    "Data: svmlight, bag-of-words (docword.NAME.txt), CSV, TSV, Parquet, Arrow, npz, npy or "
+    "Matrix Market; text also compressed."
+)
 
-File = Annotated[
-    Path,
+File = Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help=FORMATS)]
+Files = Annotated[
+    list[Path],
     typer.Argument(
         metavar="FILE",
         show_default=False,
-        help="Data: svmlight, bag-of-words (docword.NAME.txt), CSV, TSV, Parquet, Arrow, npz, npy "
-        "or Matrix Market; text also compressed.",
+        help=f"{FORMATS} Several files, a folder or a pattern in quotes are the rows of one "
+        "matrix, read a block at a time.",
     ),
 ]
 ModelFile = Annotated[
     Path,
     typer.Argument(
         metavar="MODEL", show_default=False, help="A model file written by fit, cv or save_model."
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        help="Work on a Dask cluster: the address of its scheduler, or local for processes on "
+        "this machine. By default all is done in this process."
     ),
 ]
 Alphas = Annotated[
@@ -98,6 +116,25 @@ class DataOptions:
         Path | None,
         typer.Option(rich_help_panel=DATA, help="The words of a bag-of-words file, one a line."),
     ] = None
+
+
+@dataclass(frozen=True)
+class BlockOptions:
+    """How data in blocks are worked through, and where."""
+
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=DATA,
+            help="Read FILE in blocks: what reading and multiplying one may take, such as 500MB.",
+        ),
+    ] = None
+    scheduler: Scheduler = None
+
+    @property
+    def asked(self) -> bool:
+        """Whether even a single file is to be read in blocks."""
+        return self.memory is not None or self.scheduler is not None
 
 
 @dataclass(frozen=True)
@@ -208,7 +245,7 @@ class ModelOptions:
         """Return a sketch of X for the functions that take one; None for the full problem."""
         wanted = self.sketch_argument(X)
         if wanted == "auto":
-            robust = needed or self.radius is not None
+            robust = needed or self.radius is not None or isinstance(X, sl.BlockMatrix)
             wanted = sl.automatic_method(X.shape, self.rank, robust=robust)
         if wanted is None and needed:
             raise sl.InvalidInputError(
@@ -236,6 +273,11 @@ class ModelOptions:
         """Return X with its columns divided as the estimators do, and the divisors or None."""
         if not self.standardize:
             return X, None
+        if isinstance(X, sl.BlockMatrix):
+            raise sl.InvalidInputError(
+                "--standardize was given for data in blocks, but a path needs their columns as "
+                "they are; use fit or cv, which divide them as they are read."
+            )
         if self.sketch != "auto" and Path(self.sketch).exists():
             raise sl.InvalidInputError(
                 "--standardize was given with a ready sketch, which has scales of its own or "
@@ -251,6 +293,16 @@ class ModelOptions:
                 raise sl.InvalidInputError(
                     f"--{name} means nothing for {command}; leave it out, or use fit or cv."
                 )
+
+
+@contextmanager
+def on_scheduler(
+    scheduler: str | None, on_progress: Callable[[int, int, str], None] | None = None
+) -> Iterator[None]:
+    """Work on the cluster that --scheduler names, or in this process."""
+    where = None if scheduler == "local" else scheduler or "sequential"
+    with sl.cluster(where, on_progress=on_progress):
+        yield
 
 
 def alphas_of(text: str) -> int | list[float]:

@@ -17,7 +17,7 @@ from rich.table import Table
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.report import Bar, Report, Sheet, as_json, short
 
-__all__ = ["Screen"]
+__all__ = ["Screen", "Watch"]
 
 Watcher = Callable[[sl.Progress], None]
 Counter = Callable[[int, int], None]
@@ -61,7 +61,7 @@ class Screen:
             print(words, file=sys.stderr, flush=True)
 
     @contextmanager
-    def watching(self, words: str) -> Iterator[Watcher | None]:
+    def watching(self, words: str) -> Iterator[Watch | None]:
         """Show a bar while problems are solved, on a terminal only; yields what feeds it."""
         if self.json or self.quiet or not sys.stderr.isatty():
             yield None
@@ -70,23 +70,13 @@ class Screen:
             SpinnerColumn(),
             TextColumn("{task.description}"),
             BarColumn(),
-            TextColumn("{task.completed}/{task.total} solved, worst gap {task.fields[gap]}"),
+            TextColumn("{task.completed}/{task.total} {task.fields[told]}"),
             TimeElapsedColumn(),
             console=Console(stderr=True),
             transient=True,
         ) as bar:
-            task = bar.add_task(f"{words} (a first run compiles for half a minute)", gap="-")
-
-            def watch(progress: sl.Progress) -> None:
-                bar.update(
-                    task,
-                    description=words,
-                    completed=progress.solved,
-                    total=progress.total,
-                    gap=f"{progress.worst_gap:.1e}",
-                )
-
-            yield watch
+            waiting = f"{words} (a first run compiles for half a minute)"
+            yield Watch(bar, bar.add_task(waiting, told="solved"), words)
 
     @contextmanager
     def waiting(self, words: str) -> Iterator[None]:
@@ -120,6 +110,27 @@ class Screen:
                     bar.update(task, description=words, completed=done, total=total)
 
                 yield count
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Feeds a bar: called with the solver's progress, or told of blocks of data."""
+
+    bar: Progress
+    task: Any
+    words: str
+
+    def __call__(self, progress: sl.Progress) -> None:
+        """Show how many problems are solved."""
+        told = f"solved, worst gap {progress.worst_gap:.1e}"
+        self._show(progress.solved, progress.total, told)
+
+    def blocks(self, done: int, total: int, what: str) -> None:
+        """Show how many blocks of a pass over the data, or other parts, are done."""
+        self._show(done, total, what)
+
+    def _show(self, done: int, total: int, told: str) -> None:
+        self.bar.update(self.task, description=self.words, completed=done, total=total, told=told)
 
 
 def _counted_lines(words: str, things: str) -> Counter:

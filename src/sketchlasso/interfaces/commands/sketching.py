@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 import sketchlasso as sl
-from sketchlasso.interfaces.commands.data import read_given
-from sketchlasso.interfaces.commands.options import DataOptions, File, Seed
+from sketchlasso.interfaces.commands.data import at_work, read_given
+from sketchlasso.interfaces.commands.options import BlockOptions, DataOptions, Files, Seed
 from sketchlasso.interfaces.commands.report import Report
 from sketchlasso.interfaces.commands.screen import Screen
 
@@ -17,8 +17,9 @@ __all__ = ["make_sketch", "sketch_data"]
 
 
 def make_sketch(
-    file: File,
+    file: Files,
     data: DataOptions,
+    blocks: BlockOptions,
     screen: Screen,
     output: Annotated[
         Path, typer.Option("--output", "-o", show_default=False, help="The sketch file to write.")
@@ -49,21 +50,22 @@ def make_sketch(
 
     X ~ Q P' with a bound on the error, to be shared by fit, path, cv and loo.
     """
-    given = read_given(file, data)
+    given = read_given(file, data, blocks)
     y, _ = given.signs(None) if method == "response" else (None, None)
     size: dict[str, Any] = {} if rank is None else {"rank": rank}
-    found = sl.sketch(
-        given.X,
-        y,
-        method=method,  # type: ignore[arg-type]
-        tol=tol,
-        center=center,
-        scale=scale,
-        radius=_radius(radius),
-        random_state=seed,
-        **size,
-    )
-    found.save(output)
+    with screen.watching("sketching") as watch, at_work(given, blocks, watch):
+        found = sl.sketch(
+            given.X,
+            y,
+            method=method,  # type: ignore[arg-type]
+            tol=tol,
+            center=center,
+            scale=scale,
+            radius=_radius(radius),
+            random_state=seed,
+            **size,
+        )
+        found.save(output)
     return Report(
         data={"command": "sketch", "output": str(output), **sketch_data(found)},
         text=found.summary(),

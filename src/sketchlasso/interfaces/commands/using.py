@@ -12,9 +12,15 @@ import typer
 from sklearn.preprocessing import StandardScaler
 
 import sketchlasso as sl
-from sketchlasso.interfaces.commands.data import Given, read_given
+from sketchlasso.interfaces.commands.data import Given, at_work, read_given
 from sketchlasso.interfaces.commands.describe import label, score_of
-from sketchlasso.interfaces.commands.options import DataOptions, File, ModelFile
+from sketchlasso.interfaces.commands.options import (
+    BlockOptions,
+    DataOptions,
+    File,
+    Files,
+    ModelFile,
+)
 from sketchlasso.interfaces.commands.report import Report, Sheet, short
 from sketchlasso.interfaces.commands.screen import Screen
 
@@ -26,8 +32,9 @@ TELLING = 0.01
 
 def predict(
     model: ModelFile,
-    file: File,
+    file: Files,
     data: DataOptions,
+    blocks: BlockOptions,
     screen: Screen,
     output: Annotated[
         Path | None,
@@ -43,7 +50,12 @@ def predict(
 
     They are scored as well where FILE holds the target.
     """
-    estimator, given = _meet(model, file, data)
+    estimator, given = _meet(model, file, data, blocks)
+    with screen.watching("predicting") as watch, at_work(given, blocks, watch):
+        return _predicted(estimator, given, output)
+
+
+def _predicted(estimator: Any, given: Given, output: Path | None) -> Report:
     predictions = estimator.predict(given.X)
     facts = [("data", given.words()), ("model", type(estimator).__name__)]
     document: dict[str, Any] = {
@@ -77,7 +89,7 @@ def certify(
     Of the full problem on FILE, without any sketch: a lower bound on what any coefficients
     whatever can reach.
     """
-    estimator, given = _meet(model, file, data)
+    estimator, given = _meet(model, [file], data)
     if isinstance(estimator, sl.LinearModels):
         raise sl.InvalidInputError(
             f"{model} holds linear models without their penalties; use certify in Python, which "
@@ -144,43 +156,61 @@ def _proven(worst: float) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _meet(model: Path, file: Path, options: DataOptions) -> tuple[Any, Given]:
+def _meet(
+    model: Path, files: list[Path], options: DataOptions, blocks: BlockOptions | None = None
+) -> tuple[Any, Given]:
     """Read a model and data with its columns; the target may be absent from new data."""
     info = sl.stored_info(model)
     estimator = sl.load_model(model)
     names, target = info.facts["feature_names"], info.facts["target_name"]
-    given = _read_like(file, options, target, names, int(info.facts["n_features"]))
+    given = _read_like(files, options, blocks, target, names, int(info.facts["n_features"]))
     if names is not None:
         given = given.with_columns(names)
         # The columns stand as the fit had them; rows of plain numbers need no names now.
         vars(estimator).pop("feature_names_in_", None)
     if given.X.shape[1] != info.facts["n_features"]:
         raise sl.InvalidInputError(
-            f"{file} has {given.X.shape[1]} features but the model in {model} was fitted on "
-            f"{info.facts['n_features']}; give data with the columns of the fit."
+            f"{given.source} has {given.X.shape[1]} features but the model in {model} was fitted "
+            f"on {info.facts['n_features']}; give data with the columns of the fit."
         )
     return estimator, given
 
 
 def _read_like(
-    file: Path, options: DataOptions, target: str | None, names: Any, n_features: int
+    files: list[Path],
+    options: DataOptions,
+    blocks: BlockOptions | None,
+    target: str | None,
+    names: Any,
+    n_features: int,
 ) -> Given:
     """Read data as those of the fit were, as far as nothing else is asked for."""
-    if ".svm" in file.name or ".libsvm" in file.name or options.format == "svmlight":
-        return read_given(file, replace(options, n_features=options.n_features or n_features))
+    first = files[0]
+
+    def read(chosen: DataOptions) -> Given:
+        return read_given(files, chosen, blocks)
+
+    if _is_svmlight(first) or options.format == "svmlight":
+        return read(replace(options, n_features=options.n_features or n_features))
     asked = options.target or options.target_file or options.target_word
     if asked is not None or target is None or names is None:
-        return read_given(file, options)
-    if file.name.startswith("docword.") or options.format == "bag-of-words":
-        given = read_given(file, options)
+        return read(options)
+    if first.name.startswith("docword.") or options.format == "bag-of-words":
+        given = read(options)
         known = given.names is not None and target in given.names
         return given.without(target) if known and target not in names else given
     try:
-        return read_given(file, replace(options, target=target))
+        return read(replace(options, target=target))
     except sl.InvalidInputError as problem:
         if not str(problem).startswith("target="):
             raise
-        return read_given(file, options)
+        return read(options)
+
+
+def _is_svmlight(path: Path) -> bool:
+    """Whether a file, or some file of a folder, is svmlight by its name."""
+    names = [item.name for item in path.iterdir()] if path.is_dir() else [path.name]
+    return any(".svm" in name or ".libsvm" in name for name in names)
 
 
 def _responses(estimator: Any, given: Given) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 import sketchlasso as sl
-from sketchlasso.interfaces.commands.options import Seed
+from sketchlasso.interfaces.commands.options import Scheduler, Seed, on_scheduler
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.topics.options import NWords, Positive, Radius, TopicModel
@@ -31,6 +31,7 @@ def image_all(
     n_words: NWords = 10,
     radius: Radius = None,
     positive: Positive = False,
+    scheduler: Scheduler = None,
 ) -> Report:
     """Image every word of the vocabulary.
 
@@ -39,7 +40,8 @@ def image_all(
     imager = sl.load_topics(model)
     start = perf_counter()
     try:
-        with screen.counting("imaging every word", "words") as count:
+        counting = screen.counting("imaging every word", "words")
+        with on_scheduler(scheduler), counting as count:
             images = imager.image_all(
                 output,
                 n_words,

@@ -1,0 +1,114 @@
+"""Estimators meet X in blocks: checked by what is known of it, never collected.
+
+A dask array in gives a dask array out, block by block and when it is asked for, as users of
+Dask expect; a BlockMatrix in gives numbers in memory, one a row.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_X_y, validate_data
+
+from sketchlasso.data import BlockMatrix, as_blocks
+from sketchlasso.data.block_handles import is_dask_array
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.types import FloatArray
+
+__all__ = ["ACCEPTED", "in_memory", "linear_values", "map_rows", "validated"]
+
+ACCEPTED = {
+    "accept_sparse": ("csr", "csc"),
+    "dtype": (np.float64, np.float32),
+    "accept_large_sparse": True,
+}
+
+
+def in_memory(values: Any) -> Any:
+    """One number or label a row as an array, if Dask has them; anything else as it is."""
+    return values.compute() if hasattr(values, "__dask_graph__") else values
+
+
+def validated(estimator: Any, X: Any, *y: Any, reset: bool = True, **checks: Any) -> Any:
+    """What scikit-learn's validate_data returns, for X in memory or in blocks.
+
+    Blocks are checked for their number of columns now, and for NaN when they are first read.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : array-like, sparse matrix, dask array or BlockMatrix of shape (n_samples, n_features)
+    *y : array-like or dask array
+        Responses, if there are any.
+    reset : bool
+        Whether X sets the number of features, as in fit, or must have it.
+    checks
+        Of validate_data, beyond those that all estimators ask for.
+
+    Returns
+    -------
+    X, or X and y
+    """
+    X = as_blocks(X)
+    responses = [in_memory(values) for values in y]
+    if not isinstance(X, BlockMatrix):
+        return validate_data(estimator, X, *responses, reset=reset, **ACCEPTED, **checks)
+    validate_data(estimator, X, *responses, reset=reset, skip_check_array=True)
+    if not responses:
+        return X
+    # Everything scikit-learn says of y depends on the length of X alone.
+    stand_in = np.broadcast_to(0.0, (X.shape[0], 1))
+    return X, check_X_y(stand_in, responses[0], estimator=estimator, **checks)[1]
+
+
+def linear_values(X: Any, coef: FloatArray, intercept: Any) -> Any:
+    """X v + d of shape (n_samples,) or (n_samples, t), for validated X or a dask array.
+
+    Parameters
+    ----------
+    X : ndarray, sparse matrix, BlockMatrix or dask array of shape (n_samples, n_features)
+    coef : ndarray of shape (n_features,) or (t, n_features)
+    intercept : float or ndarray of shape (t,)
+    """
+    if is_dask_array(X):
+        return map_rows(X, _values_of_block, coef.shape[:-1], coef=coef, intercept=intercept)
+    if isinstance(X, BlockMatrix):
+        return X @ coef.T + intercept
+    return np.asarray(safe_sparse_dot(X, coef.T, dense_output=True) + intercept)
+
+
+def map_rows(X: Any, work: Any, tail: tuple[int, ...], **options: Any) -> Any:
+    """A dask array of `work(block, **options)`, in the row chunks of X.
+
+    Parameters
+    ----------
+    X : dask array of shape (n_samples,) or (n_samples, c)
+    work : callable
+        From a block of rows to an array of as many.
+    tail : tuple of int
+        Shape of a row of the result, () or (t,).
+    options
+        For `work`; what it returns for no rows has the type of the result.
+    """
+    if X.ndim == 2 and X.numblocks[1] > 1:
+        X = X.rechunk({1: -1})
+    meta = work(np.empty((0, *X.shape[1:]), dtype=X.dtype), **options)
+    chunks = (X.chunks[0], *((size,) for size in tail))
+    drop = list(range(1 + len(tail), X.ndim))
+    new = list(range(X.ndim, 1 + len(tail)))
+    return X.map_blocks(
+        work, meta=meta, chunks=chunks, drop_axis=drop, new_axis=new or None, **options
+    )
+
+
+def _values_of_block(block: Any, *, coef: FloatArray, intercept: Any) -> NDArray[Any]:
+    values = np.asarray(block @ coef.T) + intercept
+    if not np.isfinite(values).all():
+        raise InvalidInputError(
+            "a block of X holds NaN or infinity, but every entry must be finite; replace or drop "
+            "such entries first."
+        )
+    return np.asarray(values)

@@ -1,0 +1,55 @@
+"""The budget of read_shards is kept: what NumPy allocates, counted while the work is done."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import sketchlasso as sl
+from sketchlasso.files.shard_block import COPIES, PRODUCTS
+
+ROWS, SHARDS, N, EACH, RANK = 4000, 8, 300, 10, 10
+M = ROWS * SHARDS
+
+
+@pytest.fixture(scope="module", params=["npz", "npy"])
+def shards(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("budget")
+    rng = np.random.default_rng(0)
+    for number in range(SHARDS):
+        columns = rng.integers(0, N, (ROWS, EACH))
+        X = sparse.csr_array(
+            (rng.random(ROWS * EACH), columns.ravel(), np.arange(0, ROWS * EACH + 1, EACH)),
+            shape=(ROWS, N),
+        )
+        if request.param == "npz":
+            sparse.save_npz(folder / f"{number}.npz", X)
+        else:
+            np.save(folder / f"{number}.npy", X.toarray())
+    row = 12 * EACH + 5 if request.param == "npz" else 8 * N
+    memory = COPIES * (ROWS if request.param == "npz" else ROWS // 4) * (row + PRODUCTS)
+    return sl.read_shards(folder, memory=memory), memory
+
+
+def work(X, y):
+    found = sl.sketch(X, rank=RANK, method="krylov", n_iter=1, center=True, random_state=0)
+    return sl.cross_validate(
+        found, X, y, cv=3, alphas=60, alpha_min_ratio=0.05, radii=["realised", 0.5]
+    )
+
+
+@pytest.mark.filterwarnings("ignore::sketchlasso.EmptyGridWarning")
+def test_no_more_is_allocated_than_was_allowed(shards):
+    found, memory = shards
+    y = np.random.default_rng(1).standard_normal(M)
+    work(found.X[:500], y[:500])  # compiles
+    tracemalloc.start()
+    work(found.X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # What docs/large.md says comes on top: some numbers a sample, thin factors, coefficients.
+    beside = 8 * (12 * M + 20 * N * RANK + 4 * 3 * 120 * N)
+    assert peak < memory + beside
+    # All predictions at once, or X, would have broken it.
+    assert memory + beside < 8 * M * 120 < 8 * M * N

@@ -1,0 +1,147 @@
+"""The command line on data in many files: the answers of the one file they were cut from."""
+
+import json
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+import sketchlasso as sl
+
+pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
+
+
+@pytest.fixture
+def parts(files, tmp_path):
+    """The houses in three npz shards, the signs in three of svmlight text."""
+    table = sl.read_table(files / "houses.csv", target="price")
+    signs = sl.read_table(files / "signs.svm.gz")
+    (tmp_path / "houses").mkdir()
+    (tmp_path / "signs").mkdir()
+    for number, rows in enumerate(np.array_split(np.arange(60), 3)):
+        sl.write_table(
+            tmp_path / "houses" / f"part-{9 + number}.npz",
+            sl.Table(table.X[rows], table.y[rows], table.feature_names, "price"),
+        )
+        sl.write_table(
+            tmp_path / "signs" / f"part-{9 + number}.svm", sl.Table(signs.X[rows], signs.y[rows])
+        )
+    return tmp_path
+
+
+def told(result):
+    return json.loads(result.stdout)
+
+
+@pytest.mark.parametrize(
+    "given", ["houses", "houses/part-9.npz houses/part-10.npz houses/part-11.npz"]
+)
+def test_fit_of_shards_is_that_of_the_file(call, parts, given):
+    options = "--alpha 2 --sketch krylov --rank 4 --json"
+    whole = told(call(f"fit {{data}}/houses.csv --target price -o whole.model {options}"))
+    cut = told(call(f"fit {given} -o cut.model {options}"))
+    assert cut["n_samples"] == 60
+    assert cut["target"] == "price"
+    assert [c["feature"] for c in cut["coefficients"]] == [
+        c["feature"] for c in whole["coefficients"]
+    ]
+    np.testing.assert_allclose(
+        [c["value"] for c in cut["coefficients"]],
+        [c["value"] for c in whole["coefficients"]],
+        rtol=1e-6,
+    )
+    assert cut["training_score"]["value"] == pytest.approx(whole["training_score"]["value"])
+    assert list(sl.load_model("cut.model").feature_names_in_) == [
+        "age",
+        "rooms",
+        "noise",
+        "light",
+        "dust",
+        "trees",
+    ]
+
+
+def test_what_is_said_of_blocks(call, parts):
+    said = call("fit houses --alpha 2").stdout
+    assert "60 samples x 6 features, dense, in 3 blocks" in said
+
+
+def test_a_pattern_for_the_command_itself(call, parts):
+    found = told(call("sketch houses/part-*.npz --rank 3 -o s.sketch --json"))
+    assert (found["n_samples"], found["n_features"], found["rank"]) == (60, 6, 3)
+    loaded = sl.load_sketch("s.sketch")
+    assert loaded.matches(sl.read_shards("houses").X)
+
+
+def test_a_sketch_file_of_the_same_shards_is_taken(call, parts):
+    call("sketch houses --method krylov --rank 4 -o s.sketch")
+    found = told(call("path houses --sketch s.sketch --alphas 4,2 --json"))
+    assert len(found["alpha"]) == 2
+    said = call("fit signs --sketch s.sketch", code=2).stderr
+    assert "is a sketch of other data" in said
+
+
+def test_cv_and_predict(call, parts):
+    whole = told(call("cv {data}/signs.svm.gz --sketch krylov --rank 4 --alphas 5 --json"))
+    cut = told(call("cv signs --sketch krylov --rank 4 --alphas 5 -o s.model --json"))
+    assert cut["alpha"] == pytest.approx(whole["alpha"], rel=1e-6)
+    np.testing.assert_allclose(
+        cut["curves"][0]["mean"], whole["curves"][0]["mean"], rtol=1e-6, atol=1e-9
+    )
+    one = told(call("predict s.model {data}/signs.svm.gz --json"))
+    many = told(call("predict s.model signs --json"))
+    assert many["predictions"] == one["predictions"]
+    assert many["score"] == one["score"]
+
+
+def test_a_single_file_within_a_budget(call, parts):
+    X = np.random.default_rng(0).standard_normal((50, 4))
+    np.save("X.npy", X)
+    said = call("fit X.npy --target 0 --alpha 1 --memory 17kB").stdout
+    assert "50 samples x 3 features, dense, in 5 blocks" in said
+    said = call("fit X.npy --target 0 --memory lots", code=2).stderr
+    assert "--memory lots was given, but a positive number of bytes is accepted" in said
+    said = call("fit houses --memory 17kB", code=2).stderr
+    assert "cannot be read within --memory 17kB" in said
+
+
+def test_shards_that_cannot_be_used(call, parts):
+    assert "no file matches" in call("fit none-*.npz", code=3).stderr
+    said = call("fit houses --target-word age", code=2).stderr
+    assert "--target-word age was given, but the columns of data in blocks stay" in said
+    said = call("path houses --standardize", code=2).stderr
+    assert "--standardize was given for data in blocks" in said
+    assert "--separator means nothing" in call("fit houses --separator ;", code=2).stderr
+    path = parts / "houses" / "part-10.npz"
+    path.write_bytes(path.read_bytes()[:-30])
+    assert "part-10.npz is truncated or damaged" in call("cv houses", code=3).stderr
+
+
+def test_a_scheduler_that_does_not_answer(call, parts, monkeypatch):
+    pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+    engine = import_module("sketchlasso.cluster.dask_engine")
+    monkeypatch.setattr(engine, "CONNECT_SECONDS", 0.3)
+    said = call("fit houses --scheduler tcp://127.0.0.1:1", code=5).stderr
+    assert "tcp://127.0.0.1:1" in said
+
+
+def test_a_vocabulary_on_worker_processes(ask, made):
+    pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+    ask("topics all {made}/posts.topics --n-words 5 --scheduler local -o spread.images")
+    found, here = sl.load_images("spread.images"), sl.load_images(made / "posts.images")
+    assert found.words == here.words
+    np.testing.assert_allclose(
+        found.weights.toarray(), here.weights.toarray(), rtol=1e-4, atol=1e-5
+    )
+
+
+def test_worker_processes_on_this_machine(call, parts):
+    pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+    options = "--alpha 2 --sketch krylov --rank 4 --json"
+    here = told(call(f"fit houses {options}"))
+    there = told(call(f"fit houses --scheduler local {options}"))
+    np.testing.assert_allclose(
+        [c["value"] for c in there["coefficients"]],
+        [c["value"] for c in here["coefficients"]],
+        rtol=1e-8,
+    )

@@ -1,0 +1,310 @@
+"""One matrix in many files: found, looked at, read block by block, refused in one sentence."""
+
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import sparse
+from tests.matrices import sparse_counts
+from tests.sentences import refusal
+
+import sketchlasso as sl
+from sketchlasso import InvalidInputError, StoredFileError, read_shards
+from sketchlasso.files.scan import scan
+from sketchlasso.files.shard_block import COPIES, PRODUCTS
+from sketchlasso.files.shards import natural_order
+from sketchlasso.files.sizes import bytes_of, in_words
+
+SIZES = (5, 1, 9, 12)
+
+
+def cut(values):
+    return np.split(values, np.cumsum(SIZES)[:-1])
+
+
+def room_for(rows, row_bytes):
+    """The memory that so many rows need to be worked on."""
+    return COPIES * rows * (row_bytes + PRODUCTS)
+
+
+def in_full(X):
+    """All entries, by one product."""
+    return X @ np.eye(X.shape[1])
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    return sparse_counts(sum(SIZES), 7, rng, density=0.4), rng.standard_normal(sum(SIZES))
+
+
+def written(folder, ending, X, y=None, names=None, **how):
+    """Write shards whose names come in natural but not in alphabetical order."""
+    starts = np.cumsum([0, *SIZES])
+    for number, (start, stop) in enumerate(pairwise(starts)):
+        part = sl.Table(X[start:stop], None if y is None else y[start:stop], names, **how)
+        sl.write_table(folder / f"part-{8 + number}{ending}", part)
+    return folder
+
+
+@pytest.mark.parametrize("ending", [".npz", ".svm", ".svm.gz"])
+def test_sparse_shards_are_the_matrix_they_were_cut_from(tmp_path, data, ending):
+    X, y = data
+    shards = read_shards(written(tmp_path, ending, X, y))
+    assert shards.shape == X.shape
+    assert shards.rows_per_shard == SIZES
+    assert [path.rpartition("-")[2][:2].rstrip(".") for path in shards.paths] == [
+        "8",
+        "9",
+        "10",
+        "11",
+    ]
+    np.testing.assert_array_equal(in_full(shards.X), X.toarray())
+    np.testing.assert_array_equal(shards.y, y)
+    assert "in 4 files, target of shape (27,)" in repr(shards)
+
+
+@pytest.mark.parametrize("ending", [".npz", ".parquet", ".csv", ".feather"])
+def test_dense_shards_have_names_and_a_target(tmp_path, data, ending):
+    if ending in (".parquet", ".feather"):
+        pytest.importorskip("pyarrow", reason="the extra 'files' is not installed")
+    X, y = data[0].toarray(), data[1]
+    names = tuple("abcdefg")
+    folder = written(tmp_path, ending, X, y, names, target_name="price")
+    shards = read_shards(folder, target=None if ending == ".npz" else "price")
+    np.testing.assert_array_equal(in_full(shards.X), X)
+    np.testing.assert_array_equal(shards.y, y)
+    assert shards.feature_names == names
+    assert shards.target_name == "price"
+    fewer = read_shards(folder, target="y" if ending == ".npz" else "price", drop=["b"])
+    np.testing.assert_array_equal(in_full(fewer.X), np.delete(X, 1, axis=1))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int16, ">f8"])
+def test_npy_shards_are_mapped_in_parts(tmp_path, order, dtype):
+    X = np.arange(60, dtype=dtype).reshape(20, 3)
+    np.save(tmp_path / "a.npy", np.asarray(X[:13], order=order))
+    np.save(tmp_path / "b.npy", np.asarray(X[13:], order=order))
+    shards = read_shards(tmp_path, memory=room_for(4, 24))
+    assert shards.X.n_blocks > 2
+    assert shards.X.dtype == (np.float32 if dtype == np.float32 else np.float64)
+    np.testing.assert_array_equal(in_full(shards.X), X)
+    targeted = read_shards(tmp_path, target=1, memory=room_for(4, 24))
+    np.testing.assert_array_equal(targeted.y, X[:, 1])
+    np.testing.assert_array_equal(in_full(targeted.X), X[:, [0, 2]])
+    np.testing.assert_array_equal(in_full(read_shards(tmp_path, target=2).X), X[:, :2])
+
+
+def test_only_the_rows_of_a_block_are_mapped(tmp_path):
+    np.save(tmp_path / "a.npy", np.ones((100, 3)))
+    shards = read_shards(tmp_path / "a.npy", memory=room_for(10, 24))
+    assert shards.X.rows_per_block == (10,) * 10
+    found = scan(*_looked_at(tmp_path / "a.npy"))
+    assert found.cuts is None
+
+
+def _looked_at(path):
+    from sketchlasso.files.options import ReadOptions
+    from sketchlasso.files.source import Source
+
+    return Source.of(path), ReadOptions()
+
+
+def test_parquet_is_cut_between_row_groups(tmp_path):
+    pa = pytest.importorskip("pyarrow", reason="the extra 'files' is not installed")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    X = np.arange(80.0).reshape(40, 2)
+    table = pa.table({"a": X[:, 0], "b": X[:, 1], "kind": ["x", "y"] * 20})
+    parquet.write_table(table, tmp_path / "a.parquet", row_group_size=8)
+    shards = read_shards(tmp_path, target="kind", memory=room_for(17, 16))
+    assert shards.X.rows_per_block == (16, 16, 8)
+    np.testing.assert_array_equal(in_full(shards.X), X)
+    assert shards.y.tolist() == ["x", "y"] * 20
+    text = refusal(InvalidInputError, read_shards, tmp_path, target="kind", memory=room_for(7, 16))
+    assert (
+        "a row group needs 12.8 kB to be read and multiplied; write row groups of at most 7" in text
+    )
+
+
+def test_a_pattern_a_list_and_a_file_alone(tmp_path, data, monkeypatch):
+    X, y = data
+    written(tmp_path, ".npz", X, y)
+    (tmp_path / "_SUCCESS").write_text("")
+    (tmp_path / "notes.txt").write_text("not data")
+    monkeypatch.chdir(tmp_path)
+    assert read_shards(".").shape == X.shape
+    np.testing.assert_array_equal(in_full(read_shards("part-*.npz").X), X.toarray())
+    two = read_shards(["part-10.npz", tmp_path / "part-8.npz"])
+    np.testing.assert_array_equal(two.y, np.concatenate([cut(y)[2], cut(y)[0]]))
+    one = read_shards("part-9.npz")
+    assert one.shape == (1, 7)
+
+
+def test_numbers_in_names_count_as_numbers():
+    names = ["b10", "b9", "a", "b9a", "b010"]
+    assert sorted(names, key=natural_order)[:3] == ["a", "b9", "b9a"]
+
+
+def test_a_block_travels_as_a_name(tmp_path, data):
+    X, y = data
+    blocks = read_shards(written(tmp_path, ".npz", X, y)).X
+    sent = pickle.dumps(blocks)
+    assert len(sent) < 10_000
+    np.testing.assert_array_equal(in_full(pickle.loads(sent)), X.toarray())
+
+
+def test_shards_without_rows_are_passed_over(tmp_path, data):
+    X, _ = data
+    written(tmp_path, ".npz", X)
+    sparse.save_npz(tmp_path / "part-0.npz", sparse.csr_array((0, 7)))
+    np.save(tmp_path / "none.npy", np.empty((0, 3)))
+    shards = read_shards(tmp_path / "part-*.npz")
+    assert shards.shape == X.shape
+    assert shards.rows_per_shard == SIZES
+    text = refusal(InvalidInputError, read_shards, tmp_path / "none.npy")
+    assert "hold no rows" in text
+
+
+def test_svmlight_shards_count_from_the_same_index(tmp_path):
+    (tmp_path / "a.svm").write_text("1 1:2 3:4 # note\n-1 qid:3 2:1\n")
+    (tmp_path / "b.svm").write_text("1 0:5\n2\n")
+    shards = read_shards(tmp_path)
+    np.testing.assert_array_equal(
+        in_full(shards.X), [[0, 2, 0, 4], [0, 0, 1, 0], [5, 0, 0, 0], [0, 0, 0, 0]]
+    )
+    np.testing.assert_array_equal(shards.y, [1, -1, 1, 2])
+    assert read_shards(tmp_path, n_features=9).shape == (4, 9)
+    text = refusal(InvalidInputError, read_shards, tmp_path, n_features=3)
+    assert "a.svm uses 4 features but n_features=3 was given; give at least 4" in text
+
+
+def test_a_faulty_line_of_a_shard_is_named(tmp_path):
+    (tmp_path / "a.svm").write_text("1 1:2\n")
+    (tmp_path / "b.svm").write_text("1 1:2\nspam 2:1\n")
+    text = refusal(InvalidInputError, read_shards, tmp_path)
+    assert "b.svm has the label 'spam' in line 2" in text
+    (tmp_path / "b.svm").write_text("1 1:2\n1 1:2 2:x 3:1\n")
+    shards = read_shards(tmp_path)
+    text = refusal(InvalidInputError, in_full, shards.X)
+    assert "b.svm has '2:x' in line 2" in text
+
+
+def test_no_file_is_said_so(tmp_path):
+    assert "no file matches" in refusal(StoredFileError, read_shards, tmp_path / "*.npz")
+    assert "holds no file of a known format" in refusal(StoredFileError, read_shards, tmp_path)
+    text = refusal(StoredFileError, read_shards, tmp_path / "a.npz")
+    assert "does not exist" in text
+    assert "no file was given" in refusal(InvalidInputError, read_shards, [])
+
+
+def test_shards_that_do_not_belong_together(tmp_path, data):
+    X, y = data
+    written(tmp_path, ".npz", X, y)
+    last = tmp_path / "part-12.npz"
+
+    def told(table):
+        sl.write_table(last, table)
+        return refusal(InvalidInputError, read_shards, tmp_path)
+
+    text = told(sl.Table(X[:4, :5], y[:4]))
+    assert "shard 5, " in text
+    assert "part-12.npz, has 5 columns but" in text
+    assert "part-8.npz has 7" in text
+    assert "is dense but" in told(sl.Table(X[:4].toarray(), y[:4]))
+    assert "holds no target but" in told(sl.Table(X[:4]))
+    assert "of another kind" in told(sl.Table(X[:4], np.array(["a"] * 4)))
+    assert "names its columns otherwise" in told(sl.Table(X[:4], y[:4], tuple("abcdefg")))
+    text = told(sl.Table(X[:4].astype(np.float32), y[:4]))
+    assert "holds float32 but" in text
+    assert read_shards(tmp_path, dtype="float32").X.dtype == np.float32
+    last.unlink()
+    sl.write_table(tmp_path / "part-12.svm", sl.Table(X[:4], y[:4]))
+    text = refusal(InvalidInputError, read_shards, tmp_path)
+    assert "is svmlight, but shards are all of one format" in text
+
+
+def test_a_file_given_twice_or_of_no_use(tmp_path, data):
+    X, y = data
+    written(tmp_path, ".npz", X, y)
+    again = [tmp_path / "part-8.npz", tmp_path / "part-8.npz"]
+    assert "part-8.npz was given twice" in refusal(InvalidInputError, read_shards, again)
+    sl.write_table(tmp_path / "docword.a.txt", sl.Table(np.eye(7), None, tuple("abcdefg")))
+    text = refusal(InvalidInputError, read_shards, tmp_path / "docword.a.txt")
+    assert "is a bag-of-words file, but shards are of the formats npz" in text
+    text = refusal(InvalidInputError, read_shards, tmp_path, n_features=3)
+    assert "n_features=3 means nothing for the npz file" in text
+
+
+@pytest.mark.parametrize("ending", [".npz", ".npy", ".parquet", ".svm.gz"])
+def test_a_truncated_shard_is_named(tmp_path, data, ending):
+    if ending == ".parquet":
+        pytest.importorskip("pyarrow", reason="the extra 'files' is not installed")
+    X, y = data
+    dense = ending in (".npy", ".parquet")
+    written(tmp_path, ending, X.toarray() if dense else X, None if dense else y)
+    path = tmp_path / f"part-10{ending}"
+    path.write_bytes(path.read_bytes()[:-40])
+    assert f"part-10{ending} " in refusal(StoredFileError, read_shards, tmp_path)
+
+
+def test_a_shard_damaged_within_is_named_when_it_is_read(tmp_path, data):
+    X, y = data
+    written(tmp_path, ".npz", X, y)
+    path = tmp_path / "part-11.npz"
+    held = bytearray(path.read_bytes())
+    place = held.find(b"data.npy") + 60
+    held[place : place + 8] = b"\xff" * 8
+    path.write_bytes(bytes(held))
+    text = refusal(StoredFileError, lambda: in_full(read_shards(tmp_path).X))
+    assert "part-11.npz" in text
+
+
+def test_a_shard_that_changes_meanwhile_is_named(tmp_path, data):
+    X, y = data
+    shards = read_shards(written(tmp_path, ".npz", X, y))
+    sl.write_table(tmp_path / "part-9.npz", sl.Table(X[:3], y[:3]))
+    text = refusal(StoredFileError, in_full, shards.X)
+    assert "part-9.npz has changed since it was first looked at" in text
+
+
+def test_a_file_that_must_be_read_whole_can_be_too_large(tmp_path, data):
+    X, y = data
+    written(tmp_path, ".npz", X, y)
+    text = refusal(InvalidInputError, read_shards, tmp_path, memory="5kB")
+    assert "cannot be read within memory=5kB: the file, which is read whole, needs" in text
+    assert "write shards of at most 2 rows, or npy or Parquet files" in text
+    np.save(tmp_path / "wide.npy", np.ones((3, 40)))
+    text = refusal(InvalidInputError, read_shards, tmp_path / "wide.npy", memory=400)
+    assert "one row needs 2.82 kB to be read and multiplied; allow more memory" in text
+
+
+def test_targets_that_do_not_fit(tmp_path):
+    np.savez(tmp_path / "a.npz", X=np.ones((3, 2)), y=np.ones(2))
+    text = refusal(InvalidInputError, read_shards, tmp_path)
+    assert "a.npz has 3 rows but y has 2" in text
+    np.savez(tmp_path / "a.npz", X=np.ones((3, 2)), y=np.array([1, np.nan, 2]))
+    text = refusal(InvalidInputError, read_shards, tmp_path)
+    assert "in the target of row 2" in text
+
+
+@pytest.mark.parametrize(
+    ("memory", "expected"),
+    [(1000, 1000), ("1000", 1000), ("2kB", 2000), ("1.5 GB", 1_500_000_000), ("1MiB", 2**20)],
+)
+def test_amounts_of_memory(memory, expected):
+    assert bytes_of(memory) == expected
+
+
+@pytest.mark.parametrize("memory", ["much", "-3MB", 0, "3 parsec", True])
+def test_amounts_that_are_none(memory):
+    assert f"memory={memory!r} was given" in refusal(InvalidInputError, bytes_of, memory)
+
+
+def test_amounts_in_words():
+    assert (in_words(12), in_words(3_456_000), in_words(7e12)) == (
+        "12 bytes",
+        "3.46 MB",
+        "7e+03 GB",
+    )
