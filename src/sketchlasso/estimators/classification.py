@@ -127,7 +127,7 @@ class SqrtLassoClassifier(_SignClassifier, SinglePenalty):
     alpha : float, array-like of shape (n_classes,) or "pivotal"
     fit_intercept, standardize, penalty_factor, positive, rank, sketch, radius, refine, relaxed
         See :class:`SqrtLasso`.
-    solver, tol, n_jobs, random_state, verbose
+    solver, tol, n_jobs, random_state, verbose, device
         See :class:`SqrtLasso`.
 
     Attributes
@@ -183,7 +183,7 @@ class SqrtLassoClassifierCV(_SignClassifier, PenaltySearch):
         What decides, for each class against the rest.
     fit_intercept, standardize, penalty_factor, positive, rank, sketch, radius, refine, relaxed
         See :class:`SqrtLassoCV`.
-    solver, tol, n_jobs, random_state, verbose
+    solver, tol, n_jobs, random_state, verbose, device
         See :class:`SqrtLasso`.
 
     Attributes
@@ -231,6 +231,7 @@ class SqrtLassoClassifierCV(_SignClassifier, PenaltySearch):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: Any = False,
+        device: str = "cpu",
     ) -> None:
         super().__init__(
             alphas=alphas,
@@ -252,6 +253,7 @@ class SqrtLassoClassifierCV(_SignClassifier, PenaltySearch):
             n_jobs=n_jobs,
             random_state=random_state,
             verbose=verbose,
+            device=device,
         )
 
     @reported(rounds=True)

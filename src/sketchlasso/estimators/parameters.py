@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.base import LinearModel
+from sketchlasso.linalg.device import check_device
 from sketchlasso.solve import Solver
 
 __all__ = ["PenaltySearch", "SinglePenalty", "check_parameters"]
@@ -37,6 +38,7 @@ class SinglePenalty(LinearModel):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: Any = False,
+        device: str = "cpu",
     ) -> None:
         self.alpha = alpha
         self.fit_intercept = fit_intercept
@@ -53,6 +55,7 @@ class SinglePenalty(LinearModel):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.device = device
 
 
 class PenaltySearch(LinearModel):
@@ -80,6 +83,7 @@ class PenaltySearch(LinearModel):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: Any = False,
+        device: str = "cpu",
     ) -> None:
         self.alphas = alphas
         self.alpha_min_ratio = alpha_min_ratio
@@ -100,6 +104,7 @@ class PenaltySearch(LinearModel):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.device = device
 
 
 def _is_bool(value: Any) -> bool:
@@ -148,6 +153,7 @@ def check_parameters(estimator: Any, n_features: int) -> None:
             raise InvalidInputError(
                 f"{name}={value!r} was given, but {accepted} is accepted; pass such a value."
             )
+    check_device(estimator.device)
     if estimator.sketch is None and estimator.radius is not None:
         raise InvalidInputError(
             f"radius={estimator.radius!r} was given with sketch=None, but the full problem has no "

@@ -107,6 +107,9 @@ class SqrtLasso(_Regressor, SinglePenalty):
     verbose : bool, int or callable
         Whether progress is written to a terminal; a callable is called with a
         :class:`Progress` after each round instead.
+    device : {"cpu", "cuda", "cuda:1", ..., "auto", "torch"}
+        Where X in memory is multiplied for the sketch and the problems on it are solved; see
+        :class:`Settings`. It pays from some hundred problems on: docs/gpu.md.
 
     Attributes
     ----------
@@ -185,7 +188,7 @@ class SqrtLassoCV(_Regressor, PenaltySearch):
         See :class:`SqrtLasso`.
     radius : float, str, RadiusPolicy, a list of them, or None
         A list is searched together with the penalties.
-    n_jobs, random_state, verbose
+    n_jobs, random_state, verbose, device
         See :class:`SqrtLasso`.
 
     Attributes

@@ -19,6 +19,7 @@ from sketchlasso.estimators.callbacks import round_reporter
 from sketchlasso.estimators.progress import both, progress_callback
 from sketchlasso.estimators.scales import column_scales, divided_columns
 from sketchlasso.instances import check_weights
+from sketchlasso.linalg.device import CPU
 from sketchlasso.sketch import Sketch, SketchMethod, extend_sketch
 from sketchlasso.sketch import sketch as make_sketch
 from sketchlasso.solve import Settings
@@ -122,6 +123,7 @@ def settings_of(estimator: Any, sketch: Sketch | None) -> Settings:
         tol=max(float(estimator.tol), SINGLE_PRECISION_TOL if single else 0.0),
         n_threads=max(1, effective_n_jobs(jobs)),
         callback=both(progress_callback(estimator.verbose), round_reporter(estimator)),
+        device=CPU if sketch is None else estimator.device,
     )
 
 
@@ -157,6 +159,8 @@ def _sketches(
     options: dict[str, Any] = {
         "center": bool(estimator.fit_intercept),
         "random_state": check_random_state(estimator.random_state),
+        # Blocks are multiplied where they are.
+        "device": CPU if isinstance(data.X, BlockMatrix) else estimator.device,
     }
     if method != "exact":
         options["rank"] = min(int(estimator.rank), *data.X.shape)

@@ -176,14 +176,8 @@ def sketch(
     bound = checked_radius(default if radius is None else radius)
     tolerance = checked_tolerance(tol, bound, method)
     seed = seed_of(random_state)
-    place = open_device(device)
-    A = DataMatrix.of(X, center=center, scale=scale).on(place)
-    if chosen.needs_entries and not A.storage.has_entries:
-        raise InvalidInputError(
-            f"method={method!r} was given for a LinearOperator, which has no rows to read, but "
-            "the method needs them; pass an array or a sparse matrix, or use "
-            "method='randomized'."
-        )
+    A = DataMatrix.of(X, center=center, scale=scale).on(open_device(device))
+    _check_entries(A, method, chosen)
     largest = checked_rank(rank, A.shape, full=method == "exact")
     factor_rng, radius_rng = np.random.default_rng(seed).spawn(2)
 
@@ -212,6 +206,15 @@ def sketch(
         cost=SketchCost(A.meter.passes, A.meter.products, perf_counter() - start),
         response_rank=factors.response_rank,
     )
+
+
+def _check_entries(A: DataMatrix, method: str, chosen: _Method) -> None:
+    if chosen.needs_entries and not A.storage.has_entries:
+        raise InvalidInputError(
+            f"method={method!r} was given for a LinearOperator, which has no rows to read, but "
+            "the method needs them; pass an array or a sparse matrix, or use "
+            "method='randomized'."
+        )
 
 
 def _chosen_method(method: str, y: ArrayLike | None, options: SketchOptions) -> _Method:

@@ -22,8 +22,8 @@ from sketchlasso.types import IntArray
 
 __all__ = ["solve_accelerated"]
 
-# Solves some instances on the CPU from their present points.
-Finish = Callable[[Batch, Iterates], Solution]
+# Solves some instances on the CPU, from scratch: where a device got lost is no good start.
+Finish = Callable[[IntArray], Solution]
 
 
 def solve_accelerated(
@@ -44,10 +44,7 @@ def solve_accelerated(
         if run is None:
             return None
         left = np.flatnonzero(~run.solved)
-        rest = None
-        if left.size:
-            start = Iterates(run.coef[left], run.dual_point[left], np.zeros(left.size, np.intp))
-            rest = finish(batch.take(left), start)
+        rest = finish(left) if left.size else None
     return _solution(batch, run, left, rest, watch, device)
 
 

@@ -90,7 +90,7 @@ def _solve_here(
 ) -> Solution:
     """Solve a batch in this process."""
     if settings.device != CPU:
-        found = _solve_on_device(batch, solver, settings, warm)
+        found = _solve_on_device(batch, solver, settings, warm, chain)
         if found is not None:
             return found
     algorithm = make_algorithm(solver)
@@ -113,7 +113,11 @@ def _solve_here(
 
 
 def _solve_on_device(
-    batch: Batch, solver: Solver, settings: Settings, warm: Iterates | None
+    batch: Batch,
+    solver: Solver,
+    settings: Settings,
+    warm: Iterates | None,
+    chain: IntArray | None,
 ) -> Solution | None:
     """The solution of a device; None where the CPU has to do the work."""
     if solver != "newton":
@@ -124,10 +128,12 @@ def _solve_on_device(
     device = open_device(settings.device, settings.device_memory)
     if device is None:
         return None
-    on_cpu = replace(settings, device=CPU)
-    return solve_accelerated(
-        batch, device, settings, warm, lambda part, start: solve(part, solver, on_cpu, start)
-    )
+
+    def finish(left: IntArray) -> Solution:
+        own = None if chain is None else np.asarray(chain)[left]
+        return _solve_here(batch.take(left), None, own, replace(settings, device=CPU), solver)
+
+    return solve_accelerated(batch, device, settings, warm, finish)
 
 
 def _levels(batch: Batch, chain: IntArray | None) -> list[Level]:

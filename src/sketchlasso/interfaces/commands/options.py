@@ -206,6 +206,10 @@ class ModelOptions:
         int | None, typer.Option(rich_help_panel=MODEL, help="Threads; all cores by default.")
     ] = None
     seed: Annotated[int, typer.Option(rich_help_panel=MODEL, help="Seed of everything random.")] = 0
+    device: Annotated[
+        str,
+        typer.Option(rich_help_panel=MODEL, help="cpu, cuda, or auto: a GPU if there is one."),
+    ] = "cpu"
 
     def estimator_parameters(self, X: Any, watch: Watcher | None) -> dict[str, Any]:
         """Return keyword arguments of the estimators, the penalties left out."""
@@ -224,6 +228,7 @@ class ModelOptions:
             "n_jobs": self.threads,
             "random_state": self.seed,
             "verbose": watch or False,
+            "device": self.device,
         }
 
     def sketch_argument(self, X: Any) -> Any:
@@ -261,13 +266,15 @@ class ModelOptions:
             method=wanted,
             center=self.intercept,
             random_state=self.seed,
+            device="cpu" if isinstance(X, sl.BlockMatrix) else self.device,
             **size,
         )
 
     def settings(self, watch: Watcher | None, tol: float | None = None) -> sl.Settings:
         """Return the settings of the solver."""
         threads: dict[str, Any] = {} if self.threads is None else {"n_threads": self.threads}
-        return sl.Settings(tol=self.tol if tol is None else tol, callback=watch, **threads)
+        reach = self.tol if tol is None else tol
+        return sl.Settings(tol=reach, callback=watch, device=self.device, **threads)
 
     def scaled(self, X: Any) -> tuple[Any, Any]:
         """Return X with its columns divided as the estimators do, and the divisors or None."""

@@ -45,6 +45,7 @@ def make_sketch(
         str | None, typer.Option(help="spectral, frobenius, realised, or a number.")
     ] = None,
     seed: Seed = 0,
+    device: Annotated[str, typer.Option(help="cpu, cuda, or auto: a GPU if there is one.")] = "cpu",
 ) -> Report:
     """Compress data into a sketch file.
 
@@ -63,6 +64,7 @@ def make_sketch(
             scale=scale,
             radius=_radius(radius),
             random_state=seed,
+            device=device,
             **size,
         )
         found.save(output)

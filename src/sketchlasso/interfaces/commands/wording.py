@@ -17,6 +17,7 @@ OPTIONS = {
         "alpha_min_ratio",
         "alphas",
         "column",
+        "device",
         "drop",
         "exclude",
         "format",

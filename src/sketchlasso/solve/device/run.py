@@ -28,7 +28,8 @@ FEWEST_ROWS = 256
 SPARE_ROWS = 1.3
 GROWTH = 1.5
 ROUNDS = 10
-STEPS_PER_ROUND = 60
+# Newton steps of a round: fits without a residual take hundreds, in double precision only.
+SINGLE_STEPS, DOUBLE_STEPS = 60, 500
 # Single precision is given up where a round of it leaves a gap above this share of the last.
 SLOW = 0.3
 # The finest restricted gap that single precision is asked for.
@@ -189,9 +190,10 @@ class _Chunk:
             pads = self.torch.nn.functional.pad
             self.index = pads(self.index, pad)
             self.w = pads(self.w, pad)
-        for part, dtype, tol in (
-            (single, self.torch.float32, max(fine, SINGLE_TOL)),
-            (~single, self.torch.float64, fine * (0.1 if number > 2 else 1.0)),
+        finest = fine * (0.1 if number > 2 else 1.0)
+        for part, dtype, tol, steps in (
+            (single, self.torch.float32, max(fine, SINGLE_TOL), SINGLE_STEPS),
+            (~single, self.torch.float64, finest, DOUBLE_STEPS),
         ):
             some = part.nonzero().squeeze(1)
             if len(some) == 0:
@@ -202,7 +204,7 @@ class _Chunk:
                 self.u[own].to(dtype),
                 w[some].to(dtype),
                 tol,
-                STEPS_PER_ROUND,
+                steps,
             )
             usable = found.u.isfinite().all(1) & found.w.isfinite().all(1)
             keep = usable.nonzero().squeeze(1)

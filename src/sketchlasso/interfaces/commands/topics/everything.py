@@ -32,12 +32,17 @@ def image_all(
     radius: Radius = None,
     positive: Positive = False,
     scheduler: Scheduler = None,
+    device: Annotated[
+        str | None, typer.Option(help="cpu, cuda or auto; as the model was made by default.")
+    ] = None,
 ) -> Report:
     """Image every word of the vocabulary.
 
     What was stopped, by Ctrl-C or by an accident, goes on with the same command.
     """
     imager = sl.load_topics(model)
+    if device is not None:
+        imager.set_params(device=device)
     start = perf_counter()
     try:
         counting = screen.counting("imaging every word", "words")

@@ -50,6 +50,7 @@ def fit(
     positive: Positive = False,
     threads: Annotated[int | None, typer.Option(help="Threads; all cores by default.")] = None,
     seed: Seed = 0,
+    device: Annotated[str, typer.Option(help="cpu, cuda, or auto: a GPU if there is one.")] = "cpu",
 ) -> Report:
     """Read documents and make a model of their words.
 
@@ -71,6 +72,7 @@ def fit(
             stop_words=left_out,
             n_jobs=threads,
             random_state=seed,
+            device=device,
         ).fit(found)
     imager.save(output)
     return _report(imager, found.shape[1], output, perf_counter() - start)
