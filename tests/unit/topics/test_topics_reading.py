@@ -306,10 +306,10 @@ def test_a_file_of_no_known_kind(tmp_path):
 
 
 def test_a_real_corpus_reads_with_its_words():
-    folder = os.environ.get("SKETCHLASSO_DATA")
-    if not folder:
-        pytest.skip("SKETCHLASSO_DATA is not set")
-    corpus = read_corpus(Path(folder) / "nips" / "nips_uci_counts.npz")
+    path = Path(os.environ.get("SKETCHLASSO_DATA", "")) / "nips" / "nips_uci_counts.npz"
+    if not path.exists():
+        pytest.skip("needs the real data: SKETCHLASSO_DATA names no folder with it")
+    corpus = read_corpus(path)
     assert corpus.shape == (1500, 7605)
     kept = corpus.pruned()
     assert {"learning", "statistic", "optimization", "text", "vision"} <= set(kept.words)
