@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -16,6 +17,9 @@ from sketchlasso.linalg.device import Device
 from sketchlasso.types import FloatArray, RealArray
 
 __all__ = ["DeviceStorage"]
+
+# Columns multiplied at a time, so that memory does not depend on the rank.
+STRIP = 64
 
 
 class DeviceStorage:
@@ -36,20 +40,22 @@ class DeviceStorage:
 
     def __init__(self, base: DenseStorage | SparseStorage, device: Device) -> None:
         self._base, self._device = base, device
-        # The digest of large entries takes as long as all products: it is made meanwhile.
-        beside = ThreadPoolExecutor(1)
-        self._digest = beside.submit(base.fingerprint)
-        beside.shutdown(wait=False)
         self.dtype = base.dtype
         m, n = base.shape
         stored = base.density * n * (self.dtype.itemsize + (0 if base.density == 1.0 else 8))
         # A sparse block lies there twice, by rows and by columns, and is sorted once.
         each = 3 * stored + 64.0
-        fixed = 64 * (m + n) * self.dtype.itemsize
+        # Factors and products of a strip, one more product for its sum.
+        fixed = 2 * STRIP * (m + n) * self.dtype.itemsize
         device.refuse_small(int(fixed + each), "a product with one row of X")
         rows = max(1, int(min(m, (device.budget - fixed) / each)))
         self._edges = [*range(0, m, rows), m]
-        self._resident = self._load(0, m) if rows >= m else None
+        with device.at_work():
+            self._resident = self._load(0, m) if rows >= m else None
+        # The digest of large entries takes as long as all products: it is made meanwhile.
+        beside = ThreadPoolExecutor(1)
+        self._digest = beside.submit(base.fingerprint)
+        beside.shutdown(wait=False)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -63,30 +69,47 @@ class DeviceStorage:
 
     def matmat(self, V: RealArray) -> RealArray:
         """Return X V."""
-        right = self._device.tensor(V)
-        return np.concatenate([(block[0] @ right).cpu().numpy() for _, block in self._blocks()])
+        return self._in_strips(V, self._matmat)
 
     def rmatmat(self, U: RealArray) -> RealArray:
         """Return X'U."""
-        left = self._device.tensor(np.ascontiguousarray(U, dtype=self.dtype))
-        total: Any = 0.0
-        for rows, block in self._blocks():
-            total = total + block[1] @ left[rows]
-        return np.asarray(total.cpu().numpy())
+        return self._in_strips(U, self._rmatmat)
 
     def gram_matmat(
         self, V: RealArray, shift: RealArray | None = None
     ) -> tuple[RealArray, FloatArray]:
         """Return X'B and 1'B for B = X V - 1 shift', with B on the device alone."""
-        right = self._device.tensor(V)
-        less = None if shift is None else self._device.tensor(np.asarray(shift, dtype=self.dtype))
+        less = np.zeros(V.shape[1]) if shift is None else np.asarray(shift)
+        with self._device.at_work():
+            parts = [self._gram(V[:, own], less[own]) for own in _strips(V.shape[1])]
+        return np.hstack([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+
+    def _in_strips(self, V: RealArray, multiply: Callable[[RealArray], RealArray]) -> RealArray:
+        with self._device.at_work():
+            return np.hstack([multiply(V[:, own]) for own in _strips(V.shape[1])])
+
+    def _matmat(self, V: RealArray) -> RealArray:
+        right = self._tensor(V)
+        return np.concatenate([(block[0] @ right).cpu().numpy() for _, block in self._blocks()])
+
+    def _rmatmat(self, U: RealArray) -> RealArray:
+        left = self._tensor(U)
+        total: Any = 0.0
+        for rows, block in self._blocks():
+            total = total + block[1] @ left[rows]
+        return np.asarray(total.cpu().numpy())
+
+    def _gram(self, V: RealArray, shift: RealArray) -> tuple[RealArray, FloatArray]:
+        right, less = self._tensor(V), self._tensor(shift)
         total: Any = 0.0
         sums: Any = 0.0
         for _, block in self._blocks():
-            image = block[0] @ right
-            image = image if less is None else image - less
+            image = block[0] @ right - less
             total, sums = total + block[1] @ image, sums + image.double().sum(0)
         return np.asarray(total.cpu().numpy()), np.asarray(sums.cpu().numpy())
+
+    def _tensor(self, values: RealArray) -> Any:
+        return self._device.tensor(np.ascontiguousarray(values, dtype=self.dtype))
 
     def _blocks(self) -> Any:
         """Row slices with X and X' of these rows on the device."""
@@ -149,3 +172,8 @@ class DeviceStorage:
     def fingerprint(self) -> str:
         """Return the digest of the entries."""
         return self._digest.result()
+
+
+def _strips(columns: int) -> list[slice]:
+    """Columns that are multiplied at a time."""
+    return [slice(start, start + STRIP) for start in range(0, columns, STRIP)] or [slice(0, 0)]

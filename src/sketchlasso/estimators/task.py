@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, get_args
@@ -13,7 +14,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from sketchlasso.data import BlockMatrix
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import DeviceWarning, InvalidInputError
 from sketchlasso.estimators.blocks import in_memory
 from sketchlasso.estimators.callbacks import round_reporter
 from sketchlasso.estimators.progress import both, progress_callback
@@ -118,6 +119,13 @@ def prepare(estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | Non
 def settings_of(estimator: Any, sketch: Sketch | None) -> Settings:
     """Tolerance, threads and progress of an estimator, for fits on a sketch or without."""
     jobs = -1 if estimator.n_jobs is None else estimator.n_jobs
+    if sketch is None and estimator.device not in (CPU, "auto"):
+        warnings.warn(
+            f"device={estimator.device!r} is not used: these data are solved without a sketch, on "
+            "the CPU; choose a sketch, or leave the device out.",
+            DeviceWarning,
+            stacklevel=3,
+        )
     single = sketch is not None and sketch.dtype == np.float32
     return Settings(
         tol=max(float(estimator.tol), SINGLE_PRECISION_TOL if single else 0.0),

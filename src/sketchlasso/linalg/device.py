@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,11 +32,34 @@ class Device:
     budget : int
         Bytes.
     torch : module
+    label : str
+        As the user has it.
     """
 
     name: str
     budget: int
     torch: Any
+    label: str = "torch"
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Products in single precision as IEEE has them, whatever PyTorch was told to trade.
+
+        Certificates count on their rounding. Memory that runs out is told in a sentence.
+        """
+        torch = self.torch
+        before = torch.get_float32_matmul_precision()
+        torch.set_float32_matmul_precision("highest")
+        try:
+            with torch.autocast(self.name.partition(":")[0], enabled=False):
+                yield
+        except torch.OutOfMemoryError as problem:
+            raise InvalidInputError(
+                f"device {self.label!r} ran out of memory, although no more than "
+                f"{self.budget / 2**20:.0f} MiB were planned for; give a smaller device_memory."
+            ) from problem
+        finally:
+            torch.set_float32_matmul_precision(before)
 
     def tensor(self, values: Any, dtype: Any = None) -> Any:
         """Copy an array to the device; on the CPU it may be the array itself: only read it."""
@@ -83,13 +108,27 @@ def open_device(name: str, budget: int | None = None) -> Device | None:
             return None
         raise MissingExtraError(f"device={name!r}", "torch", "gpu") from missing
     if name == "torch":
-        return Device("cpu", HOST_BUDGET if budget is None else budget, torch)
+        return _checked(Device("cpu", HOST_BUDGET if budget is None else budget, torch))
     number = int(name[5:]) if name.startswith("cuda:") else 0
     if torch.cuda.device_count() <= number:
         _warn_of_cpu(f"PyTorch sees {torch.cuda.device_count()} CUDA devices")
         return None
     free = int(SHARE * torch.cuda.mem_get_info(number)[0])
-    return Device(f"cuda:{number}", free if budget is None else budget, torch)
+    return _checked(Device(f"cuda:{number}", free if budget is None else budget, torch, name))
+
+
+def _checked(device: Device) -> Device:
+    """Refuse a device whose products lose digits, as an environment variable can make them."""
+    torch = device.torch
+    with device.at_work():
+        A = torch.linspace(0.1, 1.0, 64 * 64, device=device.name).reshape(64, 64)
+        lost = float((A @ A - (A.double() @ A.double())).abs().max())
+    if lost > 64 * 64 * 2.0**-22:
+        raise InvalidInputError(
+            f"device {device.label!r} multiplies single precision with fewer digits (TF32?), but "
+            "certificates count on all of them; unset NVIDIA_TF32_OVERRIDE, or use device='cpu'."
+        )
+    return device
 
 
 def _warn_of_cpu(why: str) -> None:

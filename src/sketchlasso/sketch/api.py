@@ -96,6 +96,7 @@ def sketch(
     distribution: Distribution | None = None,
     response_rank: int | None = None,
     device: str = CPU,
+    device_memory: int | None = None,
 ) -> Sketch:
     """Approximate a data matrix by two thin factors, X ~ Q P', with a bound on the error.
 
@@ -150,6 +151,8 @@ def sketch(
         least 20 where that is no more than four fifths.
     device : {"cpu", "cuda", "cuda:1", ..., "auto", "torch"}
         Where X is multiplied; see :class:`Settings`. The sketch is the CPU's up to rounding.
+    device_memory : int, optional
+        Bytes that may be used there; what does not fit is sent in blocks for every product.
 
     Returns
     -------
@@ -176,7 +179,7 @@ def sketch(
     bound = checked_radius(default if radius is None else radius)
     tolerance = checked_tolerance(tol, bound, method)
     seed = seed_of(random_state)
-    A = DataMatrix.of(X, center=center, scale=scale).on(open_device(device))
+    A = DataMatrix.of(X, center=center, scale=scale).on(open_device(device, device_memory))
     _check_entries(A, method, chosen)
     largest = checked_rank(rank, A.shape, full=method == "exact")
     factor_rng, radius_rng = np.random.default_rng(seed).spawn(2)

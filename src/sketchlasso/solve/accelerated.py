@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from sketchlasso.errors import DeviceWarning
 from sketchlasso.linalg.device import Device
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.problem.batch import Batch
@@ -42,9 +44,15 @@ def solve_accelerated(
     with Stopwatch() as watch:
         run = solve_on_device(batch, device, settings.tol, warm, tell)
         if run is None:
+            warnings.warn(
+                "squared losses and problems with unpenalised features are not for a device "
+                f"({device.label!r} was asked for), so the CPU solves them.",
+                DeviceWarning,
+                stacklevel=4,
+            )
             return None
         left = np.flatnonzero(~run.solved)
-        rest = finish(left) if left.size else None
+        rest = finish(left) if left.size and not run.interrupted else None
     return _solution(batch, run, left, rest, watch, device)
 
 
@@ -58,7 +66,8 @@ def _solution(
 ) -> Solution:
     """One solution of both parts."""
     zeros = np.zeros(batch.n_instances, dtype=np.intp)
-    status = np.full(batch.n_instances, Status.SOLVED, dtype=np.intp)
+    unsolved = Status.INTERRUPTED if run.interrupted else Status.ITERATION_LIMIT
+    status = np.where(run.solved, Status.SOLVED, unsolved).astype(np.intp)
     coef = run.coef
     if rest is not None:
         for name in ("dual_point", "primal", "dual"):
@@ -81,8 +90,8 @@ def _solution(
         seconds=watch.seconds,
         compile_seconds=watch.compile_seconds,
         solver="newton",
-        device=device.name,
-        finished_on_cpu=len(left),
+        device=device.label,
+        finished_on_cpu=0 if rest is None else len(left),
     )
 
 

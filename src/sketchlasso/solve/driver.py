@@ -75,7 +75,10 @@ def solve(
             f"warm.coef has shape {warm.coef.shape}; the batch needs "
             f"({batch.n_instances}, {batch.n_features})"
         )
-    parts = parts_for_workers(batch, chain)
+    if warm is not None and batch.nonnegative:
+        warm = replace(warm, coef=warm.coef.maximum(0.0))
+    # A device is this process's own: workers of one machine would take it from each other.
+    parts = parts_for_workers(batch, chain) if settings.device == CPU else None
     if parts is not None:
         return solve_on_workers(_solve_here, parts, batch, solver, settings, warm, chain)
     return _solve_here(batch, warm, chain, settings, solver)

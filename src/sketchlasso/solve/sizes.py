@@ -8,7 +8,7 @@ import numpy as np
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.kernels.support import search_instance, strongest_rows
-from sketchlasso.linalg.device import Device, open_device
+from sketchlasso.linalg.device import CPU, Device, open_device
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import map_rows, single_blas_thread
 from sketchlasso.problem.batch import Batch
@@ -81,7 +81,7 @@ def solve_for_size(batch: Batch, size: int, settings: Settings | None = None) ->
         raise InvalidInputError(
             "a search for a size needs the square-root loss and positive penalty factors"
         )
-    parts = parts_for_workers(batch)
+    parts = parts_for_workers(batch) if settings.device == CPU else None
     if parts is None:
         return _size_here(batch, None, None, settings, size)
     with Stopwatch() as watch:

@@ -31,7 +31,8 @@ def strongest_levels(batch: Batch, count: int, settings: Settings) -> FloatArray
     """
     device = open_device(settings.device, settings.device_memory)
     if device is not None:
-        return _on_device(batch, count, device)
+        with device.at_work():
+            return _on_device(batch, count, device)
     parts = []
     for chunk in chunks_of(batch, settings, batch.n_instances):
         part = batch.take(chunk)

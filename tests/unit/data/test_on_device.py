@@ -27,7 +27,7 @@ def matrices():
     }
 
 
-@pytest.mark.parametrize("budget", [2**28, 60_000], ids=["whole", "blocks"])
+@pytest.mark.parametrize("budget", [2**28, 95_000], ids=["whole", "blocks"])
 @pytest.mark.parametrize("name", matrices())
 @pytest.mark.parametrize("center", [False, True])
 def test_products_are_those_of_the_cpu(name, budget, center):

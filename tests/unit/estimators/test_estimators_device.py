@@ -27,7 +27,9 @@ def test_one_penalty(made):
 
 def test_cross_validation_chooses_the_same_penalty(made):
     X, y = made
-    here = sl.SqrtLassoCV(alphas=15, cv=3, rank=20, random_state=0, radius="0.1*spectral", tol=1e-6)
+    here = sl.SqrtLassoCV(
+        alphas=15, cv=3, rank=20, sketch="randomized", random_state=0, radius="0.1*spectral"
+    )
     there = clone(here).set_params(device="torch")
     assert here.fit(X, y).alpha_ == pytest.approx(there.fit(X, y).alpha_, rel=1e-9)
     assert np.allclose(here.mse_path_, there.mse_path_, rtol=1e-3)
@@ -35,7 +37,7 @@ def test_cross_validation_chooses_the_same_penalty(made):
 
 def test_classes(made):
     X, y = made
-    here = sl.SqrtLassoClassifierCV(alphas=10, cv=3, rank=20, random_state=0, tol=1e-6)
+    here = sl.SqrtLassoClassifierCV(alphas=10, cv=3, rank=20, sketch="response", random_state=0)
     there = clone(here).set_params(device="torch")
     assert np.array_equal(here.fit(X, y > 0).predict(X), there.fit(X, y > 0).predict(X))
 
@@ -52,3 +54,8 @@ def test_blocks_are_multiplied_where_they_are_and_solved_on_the_device(made):
 def test_an_unknown_device_is_refused(made, device):
     with pytest.raises(sl.InvalidInputError, match="device="):
         sl.SqrtLasso(device=device).fit(*made)
+
+
+def test_a_device_without_work_is_told(made):
+    with pytest.warns(sl.DeviceWarning, match="without a sketch"):
+        sl.SqrtLasso(sketch=None, device="torch").fit(*made)

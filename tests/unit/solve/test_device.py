@@ -85,7 +85,7 @@ def test_every_gap_is_proved_in_double_precision(seed, n, k, radius, s, dtype, t
     found = solve(batch, settings=replace(ON_DEVICE, tol=tol))
     assert found.solved.all()
     assert_proved(batch, found, tol)
-    assert found.device == "cpu" and found.solver == "newton"
+    assert found.device == "torch" and found.solver == "newton"
 
 
 def test_the_device_and_the_cpu_agree_within_their_gaps():
@@ -117,9 +117,9 @@ def test_a_warm_start_saves_the_steps():
 
 
 def test_what_the_device_cannot_certify_is_finished_on_the_cpu_and_counted(monkeypatch):
-    from sketchlasso.solve.device import run
+    from sketchlasso.solve.device import chunk
 
-    monkeypatch.setattr(run, "ROUNDS", 1)
+    monkeypatch.setattr(chunk, "ROUNDS", 1)
     batch = make_batch(count=12)
     found = solve(batch, settings=ON_DEVICE)
     assert 0 < found.finished_on_cpu <= 12
@@ -135,8 +135,108 @@ def test_problems_that_are_not_for_the_device_go_to_the_cpu(kind):
         factor = np.ones(batch.n_features)
         factor[0] = 0.0
         batch = replace(batch, penalty_factor=factor)
+    with pytest.warns(DeviceWarning, match="the CPU solves them"):
+        found = solve(batch, settings=ON_DEVICE)
+    assert np.array_equal(found.primal, solve(batch).primal) and found.device == "cpu"
+
+
+def test_instances_without_a_penalty_alone_go_to_the_cpu():
+    batch = make_batch(count=6)
+    batch = replace(batch, alpha=np.where(np.arange(6) == 2, 0.0, batch.alpha))
     found = solve(batch, settings=ON_DEVICE)
-    assert np.array_equal(found.primal, solve(batch).primal)
+    assert found.finished_on_cpu == 1 and found.device == "torch"
+    assert_proved(batch.take(np.array([0, 1, 3, 4, 5])), taken(found, [0, 1, 3, 4, 5]), 1e-6)
+
+
+def taken(found, rows):
+    names = ("coef", "dual_point", "primal")
+    return replace(found, **{name: getattr(found, name)[rows] for name in names})
+
+
+@pytest.mark.parametrize("share", [0.5, 0.02, 0.001])
+def test_models_with_many_non_zeros_are_solved_there_too(share):
+    batch = make_batch(n=2500, k=25, count=6, share=(share, share), radius=2.0)
+    found = solve(batch, settings=replace(ON_DEVICE, tol=1e-5))
+    assert found.finished_on_cpu == 0
+    assert share > 0.1 or found.n_nonzero.min() > 300
+    assert_proved(batch, found, 1e-5)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-60, 1e-46, 1e-20, 1e20, 1e39, 1e100])
+def test_numbers_beyond_single_precision_prove_no_less(size):
+    batch = make_batch(n=700, k=8, count=5, radius=0.02)
+    scaled = replace(batch, P=batch.P * size, alpha=batch.alpha * size, radius=batch.radius * size)
+    found = solve(scaled, settings=replace(ON_DEVICE, tol=1e-4))
+    assert found.solved.all()
+    if size > 1e-200:
+        assert_proved(scaled, found, 1e-4)
+
+
+@pytest.mark.parametrize("tol", [1e-4, 1e-6])
+def test_what_pytorch_was_told_to_trade_for_speed_is_not_traded(tol):
+    rng = np.random.default_rng(0)
+    P = rng.normal(size=12) + 1e-3 * rng.normal(size=(3000, 12))
+    batch = Batch.build(P, rng.normal(size=(4, 12)), 0.5, alpha=1.0, radius=0.01)
+    batch = replace(batch, alpha=0.3 * alpha_max(batch))
+    torch.set_float32_matmul_precision("medium")
+    try:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            found = solve(batch, settings=replace(ON_DEVICE, tol=tol))
+        assert torch.get_float32_matmul_precision() == "medium"
+    finally:
+        torch.set_float32_matmul_precision("highest")
+    assert_proved(batch, found, tol)
+
+
+def test_products_that_lose_digits_are_refused(monkeypatch):
+    coarse = torch.Tensor.__matmul__
+    monkeypatch.setattr(
+        torch.Tensor,
+        "__matmul__",
+        lambda a, b: (
+            coarse(a.bfloat16(), b.bfloat16()).to(a.dtype)
+            if a.dtype == torch.float32
+            else coarse(a, b)
+        ),
+    )
+    with pytest.raises(InvalidInputError, match="fewer digits"):
+        devices.open_device("torch")
+
+
+def test_an_interruption_returns_what_is_solved():
+    batch = make_batch(count=50, n=3000)
+
+    def stop(progress):
+        raise KeyboardInterrupt
+
+    few = replace(ON_DEVICE, device_memory=3 * 2**20, callback=stop)
+    found = solve(batch, settings=few)
+    from sketchlasso.solve import Status
+
+    assert (found.status == Status.INTERRUPTED).any() and found.solved.any()
+    rows = np.flatnonzero(found.solved)
+    assert_proved(batch.take(rows), taken(found, rows), 1e-6)
+    assert np.isfinite(found.primal).all()
+
+
+def test_memory_that_runs_out_is_told():
+    device = devices.open_device("torch")
+    with pytest.raises(InvalidInputError, match="ran out of memory"), device.at_work():
+        raise torch.OutOfMemoryError("no")
+
+
+@pytest.mark.parametrize("device", ["cpu", "torch"])
+def test_a_warm_start_outside_the_constraint_is_brought_inside(device):
+    from sketchlasso.solve import Iterates
+
+    free = make_batch(count=5, nonnegative=False)
+    first = solve(free)
+    assert first.coef.min() < 0
+    warm = Iterates(first.coef, first.dual_point, np.zeros(5, dtype=np.intp))
+    bounded = replace(free, nonnegative=True)
+    found = solve(bounded, settings=Settings(device=device), warm=warm)
+    assert found.coef.min() >= 0
+    assert np.allclose(found.primal, solve(bounded).primal, rtol=1e-5)
 
 
 def test_a_callback_hears_of_chunks():
@@ -144,6 +244,7 @@ def test_a_callback_hears_of_chunks():
     batch = make_batch(count=50, n=3000)
     solve(batch, settings=replace(ON_DEVICE, device_memory=2 * 2**20, callback=heard.append))
     assert len(heard) > 1 and heard[-1].solved == heard[-1].total == 50
+    assert np.all(np.diff([one.solved for one in heard]) >= 0)
 
 
 @settings(max_examples=12, deadline=None)

@@ -1,7 +1,8 @@
-"""Rounds on a device: choose rows, certify in double precision, solve what is open, repeat."""
+"""A batch on a device: as many instances at a time as fit, with more rows where they need them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,29 +12,18 @@ from scipy import sparse
 from sketchlasso.linalg.device import Device
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.objective import null_value
-from sketchlasso.solve.device.newton import solve_rows
-from sketchlasso.solve.device.tensors import Tensor, certificate, relative_gap, suits
-from sketchlasso.solve.device.working import (
-    CORRELATION_BYTES,
-    CORRELATION_SHARE,
-    DeviceBatch,
-    SharedFactor,
-)
+from sketchlasso.solve.algorithms.protocol import Iterates
+from sketchlasso.solve.device.chunk import Chunk, ChunkRun
+from sketchlasso.solve.device.tensors import suits
+from sketchlasso.solve.device.units import Units
+from sketchlasso.solve.device.working import CORRELATION_BYTES, CORRELATION_SHARE, SharedFactor
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["DeviceRun", "chunk_size", "coefficients_on", "gathered", "solve_on_device"]
+__all__ = ["DeviceRun", "chunk_size", "solve_on_device"]
 
 FIRST_ROWS_PER_RANK = 5
 FEWEST_ROWS = 256
-SPARE_ROWS = 1.3
-GROWTH = 1.5
-ROUNDS = 10
-# Newton steps of a round: fits without a residual take hundreds, in double precision only.
-SINGLE_STEPS, DOUBLE_STEPS = 60, 500
-# Single precision is given up where a round of it leaves a gap above this share of the last.
-SLOW = 0.3
-# The finest restricted gap that single precision is asked for.
-SINGLE_TOL = 2e-5
+MORE_ROWS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +36,11 @@ class DeviceRun:
     dual_point : ndarray of shape (B, k)
         Feasible.
     primal, dual : ndarray of shape (B,)
+        At w = 0 and the trivial bound 0 where nothing was found.
     rounds, steps : ndarray of shape (B,)
     solved : ndarray of shape (B,)
         Whether the tolerance was met, by a certificate in double precision.
+    interrupted : bool
     """
 
     coef: sparse.csr_array[Any, tuple[int, int]]
@@ -58,12 +50,19 @@ class DeviceRun:
     rounds: IntArray
     steps: IntArray
     solved: BoolArray
+    interrupted: bool
 
 
 def solve_on_device(
-    batch: Batch, device: Device, tol: float, warm: Any = None, tell: Any = None
+    batch: Batch,
+    device: Device,
+    tol: float,
+    warm: Iterates | None = None,
+    tell: Callable[[int], None] | None = None,
 ) -> DeviceRun | None:
     """Solve a batch on a device; None where its problems are not for the method on tensors.
+
+    Instances without a penalty are left alone.
 
     Parameters
     ----------
@@ -73,219 +72,114 @@ def solve_on_device(
         Relative gap.
     warm : Iterates, optional
     tell : callable, optional
-        Called with the number of instances that are through.
+        Called with the number of instances that are solved.
     """
-    if not suits(batch):
+    open_ = np.flatnonzero(batch.alpha > 0)
+    if not suits(batch) or open_.size == 0:
         return None
     rows = min(batch.n_features, max(FEWEST_ROWS, FIRST_ROWS_PER_RANK * batch.rank))
-    shared = SharedFactor.of(batch, device)
+    units = Units.of(batch)
+    batch, warm = units.scaled(batch), None if warm is None else units.start(warm)
+    found, interrupted = _Found(batch), False
+    try:
+        with device.at_work():
+            shared = SharedFactor.of(batch, device)
+            while open_.size:
+                open_ = _level(batch, shared, tol, rows, open_, warm, found, tell)
+                warm, rows = found.iterates(), min(batch.n_features, MORE_ROWS * rows)
+    except KeyboardInterrupt:
+        interrupted = True
+    return found.run(units, interrupted)
+
+
+def _level(
+    batch: Batch,
+    shared: SharedFactor,
+    tol: float,
+    rows: int,
+    open_: IntArray,
+    warm: Iterates | None,
+    found: _Found,
+    tell: Callable[[int], None] | None,
+) -> IntArray:
+    """Solve open instances on so many working rows each; returns those that need more."""
     # Rows in both precisions and a copy, vectors over them, and a few k x k matrices.
-    each = rows * (20 * batch.rank + 120) + 40 * batch.rank**2
-    size = chunk_size(batch, device, each, "one problem with its shared factor")
-    parts = []
-    for start in range(0, batch.n_instances, size):
-        chosen = slice(start, min(start + size, batch.n_instances))
-        first = None if warm is None else warm.take(np.arange(chosen.start, chosen.stop))
-        parts.append(_Chunk(batch.take(chosen), shared, tol, rows).run(first))
+    each = rows * (20 * batch.rank + 120) + 48 * batch.rank**2
+    size = chunk_size(batch, shared.device, each, "one problem with its shared factor")
+    crowded = []
+    for start in range(0, len(open_), size):
+        numbers = open_[start : start + size]
+        first = None if warm is None else warm.take(numbers)
+        part = Chunk(batch.take(numbers), shared, tol, rows).run(first)
+        found.take(numbers, part)
+        crowded.append(numbers[part.crowded & ~part.solved])
         if tell is not None:
-            tell(chosen.stop)
-    return _joined(parts)
+            tell(int(found.solved.sum()))
+    return np.concatenate(crowded)
 
 
 def chunk_size(batch: Batch, device: Device, each: int, what: str) -> int:
     """Instances at a time, `each` of so many bytes besides the correlations with all rows."""
     n, k = batch.n_features, batch.rank
     shared = 12 * n * k
+    if batch.roots is not None:
+        shared += 8 * batch.roots.size
+    if batch.penalty_factor.ndim == 2:
+        each += 8 * n
     correlations = CORRELATION_BYTES * n / CORRELATION_SHARE
     device.refuse_small(int(max(correlations, (shared + each) / (1 - CORRELATION_SHARE))), what)
     room = (1 - CORRELATION_SHARE) * device.budget - shared
     return max(1, min(batch.n_instances, int(room // each)))
 
 
-class _Chunk:
-    """Instances that are solved together.
+class _Found:
+    """What is known of every instance of a batch so far."""
 
-    The best primal and the best dual are kept apart: they may come from different rounds.
-    """
+    def __init__(self, batch: Batch) -> None:
+        size = batch.n_instances
+        self.shape = (size, batch.n_features)
+        self.dual_point = np.zeros((size, batch.rank))
+        self.primal, self.dual = null_value(batch), np.zeros(size)
+        self.rounds, self.steps = np.zeros(size, dtype=np.intp), np.zeros(size, dtype=np.intp)
+        self.solved = np.zeros(size, dtype=bool)
+        # Coefficients of chunks; those of a later one replace those of an earlier one.
+        self._parts: list[tuple[IntArray, Any]] = []
 
-    def __init__(self, batch: Batch, shared: SharedFactor, tol: float, rows: int) -> None:
-        self.data, self.tol, self.count = DeviceBatch(batch, shared), tol, rows
-        self.batch, self.torch = batch, shared.device.torch
-        b, k = batch.n_instances, batch.rank
-        place = self.data.c.device
-        self.null = shared.device.tensor(null_value(batch), self.torch.float64)
-        self.u = self.data.c / self.null.clamp(min=1e-300).unsqueeze(1)
-        self.index = self.torch.zeros((b, 1), dtype=self.torch.int64, device=place)
-        self.w = self.torch.zeros((b, 1), dtype=self.torch.float64, device=place)
-        self.primal = self.null.new_full((b,), float("inf"))
-        self.dual = -self.primal
-        self.point = self.torch.zeros((b, k), dtype=self.torch.float64, device=place)
-        self.gap = self.primal.clone()
-        self.slow = self.torch.zeros(b, dtype=self.torch.bool, device=place)
-        self.steps = self.torch.zeros(b, dtype=self.torch.int64, device=place)
-        self.rounds = self.steps.clone()
-        self.best: list[tuple[Tensor, Tensor, Tensor]] = []
+    def take(self, numbers: IntArray, part: ChunkRun) -> None:
+        """Take over the results of some instances."""
+        for name in ("dual_point", "primal", "dual", "solved"):
+            getattr(self, name)[numbers] = getattr(part, name)
+        self.rounds[numbers] += part.rounds
+        self.steps[numbers] += part.steps
+        self._parts.append((numbers, part.coef))
 
-    def run(self, warm: Any = None) -> DeviceRun:
-        """Rounds until every instance is certified, or no progress is made."""
-        if warm is not None:
-            self._begin_at(warm)
-        which = self.torch.arange(len(self.u), device=self.u.device)
-        for number in range(ROUNDS):
-            support = self._support(which) if number or warm is not None else None
-            chosen = self.data.choose(self.u[which], which, support, self.count)
-            w = coefficients_on(chosen.index, self.index[which], self.w[which])
-            self._record(which, chosen, w, number)
-            open_ = self.gap[which] > self.tol
-            if not bool(open_.any()) or number == ROUNDS - 1:
-                break
-            left = open_.nonzero().squeeze(1)
-            which = which[left]
-            self._improve(which, chosen.index[left], chosen.rows.take(left), w[left], number)
-            if number:
-                self._widen(chosen.entering[left])
-        return self._result()
+    def coef(self) -> Any:
+        """Coefficients (B, n) so far; zero where there are none."""
+        if not self._parts:
+            return sparse.csr_array(self.shape)
+        numbers = np.concatenate([own for own, _ in self._parts])
+        stacked = sparse.vstack([coef for _, coef in self._parts], format="csr")
+        rows = np.full(self.shape[0], stacked.shape[0])
+        rows[numbers] = np.arange(len(numbers))
+        # A last row without coefficients, for instances that were not reached.
+        blank = sparse.csr_array((1, self.shape[1]))
+        joined = sparse.csr_array(sparse.vstack([stacked, blank], format="csr")[rows])
+        self._parts = [(np.arange(self.shape[0]), joined)]
+        return joined
 
-    def _begin_at(self, warm: Any) -> None:
-        """Take over dual points and coefficients."""
-        tensor = self.data.shared.device.tensor
-        self.u = tensor(warm.dual, self.torch.float64)
-        counts = np.diff(warm.coef.indptr)
-        width = max(int(counts.max(initial=0)), 1)
-        place = np.arange(width) < counts[:, None]
-        index = np.zeros((len(counts), width), dtype=np.int64)
-        # Spare places repeat the first feature, with no coefficient of its own.
-        index[place], values = warm.coef.indices, np.zeros((len(counts), width))
-        index = np.where(place, index, index[:, :1])
-        values[place] = warm.coef.data
-        self.index, self.w = tensor(index), tensor(values)
+    def iterates(self) -> Iterates:
+        """Where to go on from."""
+        return Iterates(self.coef(), self.dual_point.copy(), np.zeros_like(self.steps))
 
-    def _support(self, which: Tensor) -> Tensor:
-        """Features (b, q) with coefficients; spare places repeat the strongest."""
-        index, size = self.index[which], self.w[which].abs()
-        strongest = index.gather(1, size.argmax(1, keepdim=True))
-        return index.where(size > 0, strongest)
-
-    def _record(self, which: Tensor, chosen: Any, w: Tensor, number: int) -> None:
-        """Certify in double precision, and keep what is better."""
-        primal, dual, scale = certificate(chosen.rows, w, self.u[which], chosen.cap)
-        better = (primal < self.primal[which]).nonzero().squeeze(1)
-        tighter = (dual > self.dual[which]).nonzero().squeeze(1)
-        self.primal[which[better]] = primal[better]
-        self.dual[which[tighter]] = dual[tighter]
-        self.point[which[tighter]] = (scale.unsqueeze(1) * self.u[which])[tighter]
-        self.best.append((which[better], chosen.index[better], w[better]))
-        gap = relative_gap(self.primal[which], self.dual[which], self.null[which])
-        self.slow[which] |= gap > SLOW * self.gap[which]
-        self.gap[which] = gap
-        self.rounds[which] = number
-
-    def _improve(self, which: Tensor, index: Tensor, rows: Any, w: Tensor, number: int) -> None:
-        """Solve open instances on their rows: in single precision while that helps."""
-        fine = 0.3 * self.tol
-        single = ~self.slow[which] & (self.gap[which] > 3 * SINGLE_TOL)
-        width = self.index.shape[1]
-        if index.shape[1] > width:
-            pad = (0, index.shape[1] - width)
-            pads = self.torch.nn.functional.pad
-            self.index = pads(self.index, pad)
-            self.w = pads(self.w, pad)
-        finest = fine * (0.1 if number > 2 else 1.0)
-        for part, dtype, tol, steps in (
-            (single, self.torch.float32, max(fine, SINGLE_TOL), SINGLE_STEPS),
-            (~single, self.torch.float64, finest, DOUBLE_STEPS),
-        ):
-            some = part.nonzero().squeeze(1)
-            if len(some) == 0:
-                continue
-            own = which[some]
-            found = solve_rows(
-                rows.take(some).to(dtype),
-                self.u[own].to(dtype),
-                w[some].to(dtype),
-                tol,
-                steps,
-            )
-            usable = found.u.isfinite().all(1) & found.w.isfinite().all(1)
-            keep = usable.nonzero().squeeze(1)
-            self.u[own[keep]] = found.u[keep].double()
-            self.steps[own] += found.steps.long()
-            self._store(own[keep], index[some][keep], found.w[keep].double())
-
-    def _store(self, which: Tensor, index: Tensor, w: Tensor) -> None:
-        width = self.index.shape[1]
-        self.index[which, : index.shape[1]] = index
-        self.w[which, : index.shape[1]] = w
-        if index.shape[1] < width:
-            self.index[which, index.shape[1] :] = index[:, -1:]
-            self.w[which, index.shape[1] :] = 0.0
-
-    def _widen(self, entering: Tensor) -> None:
-        """Take more rows where more than were taken would enter."""
-        wanted = int(SPARE_ROWS * float(entering.max()))
-        if wanted > self.count:
-            # As many as were taken enter, so there may be many more.
-            self.count = min(self.batch.n_features, max(wanted, int(GROWTH * self.count)))
-
-    def _result(self) -> DeviceRun:
-        """Everything as arrays; coefficients of the best primal of every instance."""
-        n, size = self.batch.n_features, len(self.u)
-        latest = self.torch.full((size,), -1, device=self.u.device, dtype=self.torch.int64)
-        for number, (which, _, _) in enumerate(self.best):
-            latest[which] = number
-        pieces = [
-            (which, index, w * (latest[which] == number).unsqueeze(1))
-            for number, (which, index, w) in enumerate(self.best)
-        ]
-
-        def host(values: Tensor) -> Any:
-            return values.cpu().numpy()
-
+    def run(self, units: Units, interrupted: bool) -> DeviceRun:
+        """Everything in the original units, frozen."""
         return DeviceRun(
-            coef=gathered(pieces, size, n),
-            dual_point=host(self.point),
-            primal=host(self.primal),
-            dual=host(self.dual),
-            rounds=host(self.rounds).astype(np.intp),
-            steps=host(self.steps).astype(np.intp),
-            solved=host(self.gap <= self.tol),
+            coef=units.coef(self.coef()),
+            dual_point=self.dual_point,
+            primal=self.primal * units.null,
+            dual=self.dual * units.null,
+            rounds=self.rounds,
+            steps=self.steps,
+            solved=self.solved,
+            interrupted=interrupted,
         )
-
-
-def _joined(parts: list[DeviceRun]) -> DeviceRun:
-    if len(parts) == 1:
-        return parts[0]
-    names = ("dual_point", "primal", "dual", "rounds", "steps", "solved")
-    coef: Any = sparse.csr_array(sparse.vstack([part.coef for part in parts]))
-    return DeviceRun(
-        coef=coef,
-        **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names},
-    )
-
-
-def coefficients_on(index: Tensor, known: Tensor, values: Tensor) -> Tensor:
-    """Coefficients (b, p) on sorted features `index` (b, p) of those known on others (b, q)."""
-    import torch
-
-    w = values.new_zeros(index.shape)
-    place = torch.searchsorted(index.contiguous(), known).clamp(max=index.shape[1] - 1)
-    return w.scatter_add_(1, place, values * (index.gather(1, place) == known))
-
-
-def gathered(
-    pieces: list[tuple[Tensor, Tensor, Tensor]], size: int, n: int
-) -> sparse.csr_array[Any, tuple[int, int]]:
-    """Coefficients (size, n) from pieces of instances (b,), features (b, p) and values (b, p).
-
-    Zeros are left out; no instance has non-zeros in two pieces, and features are in order.
-    """
-    owners, features, values = [], [], []
-    for which, index, w in pieces:
-        live = w != 0
-        owners.append(which.unsqueeze(1).expand_as(index)[live].cpu().numpy())
-        features.append(index[live].cpu().numpy())
-        values.append(w[live].cpu().numpy())
-    owner, feature, value = (np.concatenate(part) for part in (owners, features, values))
-    order = np.argsort(owner, kind="stable")
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=size))])
-    return sparse.csr_array((value[order], feature[order], indptr), shape=(size, n))

@@ -23,9 +23,11 @@ from sketchlasso.kernels.support import (
 )
 from sketchlasso.linalg.device import Device
 from sketchlasso.problem.batch import Batch
+from sketchlasso.solve.device.chunk import gathered
 from sketchlasso.solve.device.newton import solve_rows
-from sketchlasso.solve.device.run import chunk_size, gathered
+from sketchlasso.solve.device.run import chunk_size
 from sketchlasso.solve.device.tensors import Rows, Tensor
+from sketchlasso.solve.device.units import Units
 from sketchlasso.solve.device.working import DeviceBatch, SharedFactor
 from sketchlasso.types import FloatArray
 
@@ -68,9 +70,18 @@ def search_on_device(
         of the search, how far a row must exceed its threshold to join, and the penalty, as a
         share of the largest, where an exact fit is met.
     """
+    units = Units.of(batch)
+    with device.at_work():
+        found = _searched(units.scaled(batch), size, device, rows, rounds, entry, share)
+    return replace(found, alpha=found.alpha * units.size, coef=units.coef(found.coef))
+
+
+def _searched(
+    batch: Batch, size: int, device: Device, rows: int, rounds: int, entry: float, share: float
+) -> DeviceSearch:
     shared = SharedFactor.of(batch, device)
-    # Working rows grow with the rounds: room for four times as many as at the start.
-    each = 4 * rows * (24 * batch.rank + 100) + 60 * batch.rank**2
+    # Working rows grow with the rounds, though those of few instances to the end.
+    each = min(rounds * rows, batch.n_features) * (24 * batch.rank + 100) + 60 * batch.rank**2
     step = chunk_size(batch, device, each, "one search with its shared factor")
     parts = []
     for start in range(0, batch.n_instances, step):

@@ -21,6 +21,8 @@ __all__ = ["CORRELATION_BYTES", "CORRELATION_SHARE", "Chosen", "DeviceBatch", "S
 
 CORRELATION_SHARE = 0.3
 CORRELATION_BYTES = 16
+# No threshold in single precision is larger: infinite ones belong to excluded features.
+LARGEST = 1e30
 
 # Half a unit in the last place of single precision.
 UNIT = 2.0**-24
@@ -110,10 +112,16 @@ class DeviceBatch:
         count : int
         """
         lifted = self.lift(u, which)
+        length = lifted.norm(dim=1)
+        # Rows and points of length one at most: single precision neither over- nor underflows.
+        scale = self.shared.longest * length
+        scale = scale.where(scale > 0, scale.new_ones(()))
+        unit = (lifted / length.where(length > 0, length.new_ones(())).unsqueeze(1)).float()
         step = correlations_at_a_time(self.shared)
         parts = [
             self._strongest(
-                lifted[i : i + step],
+                unit[i : i + step],
+                (self.alpha[which[i : i + step]] / scale[i : i + step]).unsqueeze(1),
                 which[i : i + step],
                 None if support is None else support[i : i + step],
                 count,
@@ -121,18 +129,17 @@ class DeviceBatch:
             for i in range(0, len(which), step)
         ]
         index, top, tail = (self.torch.cat(part) for part in zip(*parts, strict=True))
-        shift = self._shift(which)
+        shift = self._shift((self.alpha[which] / scale).unsqueeze(1))
         rows = self._rows(index, which, barred=top == -float("inf"))
-        entering = ((top > shift) & (top < float("inf"))).sum(1)
-        return Chosen(
-            index, rows, self._cap((tail - shift).squeeze(1).double(), lifted, which), entering
-        )
+        entering = (top > shift).sum(1)
+        cap = self._cap((tail.double() - shift).squeeze(1), scale, which)
+        return Chosen(index, rows, cap, entering)
 
     def _strongest(
-        self, lifted: Tensor, which: Tensor, support: Tensor | None, count: int
+        self, unit: Tensor, alpha: Tensor, which: Tensor, support: Tensor | None, count: int
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Features (b, count), in order, their strengths, and the largest one (b, 1) left out."""
-        level = self._levels(lifted.float(), which)
+        level = self._levels(unit, alpha, which)
         if support is not None:
             level.scatter_(1, support, float("inf"))
         self._bar(level, which)
@@ -143,24 +150,23 @@ class DeviceBatch:
         index, order = strongest.indices[:, :-1].sort(dim=1)
         return index, strongest.values[:, :-1].gather(1, order), strongest.values[:, -1:]
 
-    def _levels(self, lifted: Tensor, which: Tensor) -> Tensor:
-        """Strengths (b, n) in single precision.
+    def _levels(self, unit: Tensor, alpha: Tensor, which: Tensor) -> Tensor:
+        """Strengths (b, n) in single precision, in units of the longest row and the point.
 
         With penalty factors |R u| - alpha f (`relative`: |R u| / f), without them |R u|, which
         saves a walk over all correlations.
         """
-        seen = lifted @ self.shared.single.T
+        seen = unit @ self.shared.single.T
         level = seen.clamp_(min=0.0) if self.nonnegative else seen.abs_()
         if self.factor is None:
             return level
         own = (self.factor if len(self.factor) == 1 else self.factor[which]).float()
         if self.relative:
             return level.div_(own)
-        return level.sub_(self.alpha[which].float().unsqueeze(1) * own)
+        return level.sub_(alpha.clamp(max=LARGEST).float() * own)
 
-    def _shift(self, which: Tensor) -> Tensor:
+    def _shift(self, alpha: Tensor) -> Tensor:
         """The strength (b, 1) above which a row enters."""
-        alpha = self.alpha[which].float().unsqueeze(1)
         return alpha if self.factor is None or self.relative else 0.0 * alpha
 
     def _bar(self, excess: Tensor, which: Tensor) -> None:
@@ -179,27 +185,32 @@ class DeviceBatch:
             A = A @ self.shared.roots[self.root_of[which]]
         thresholds = self.alpha[which].unsqueeze(1).expand(-1, index.shape[1])
         if self.factor is not None:
-            own = self.factor.expand(self.size, -1) if len(self.factor) == 1 else self.factor
-            thresholds = thresholds * own[which].gather(1, index)
+            shared = len(self.factor) == 1
+            own = self.factor[0][index] if shared else self.factor[which.unsqueeze(1), index]
+            thresholds = thresholds * own
         thresholds = thresholds.masked_fill(barred, float("inf"))
         return Rows(
             A, thresholds, self.c[which], self.s[which], self.radius[which], self.nonnegative
         )
 
-    def _cap(self, tail: Tensor, lifted: Tensor, which: Tensor) -> Tensor:
-        """Largest a with a (t + tail + rounding) <= t for every threshold t there is."""
-        lost = (self.shared.rank + 8) * UNIT * self.shared.longest * lifted.norm(dim=1)
-        above = tail + lost
+    def _cap(self, tail: Tensor, scale: Tensor, which: Tensor) -> Tensor:
+        """Largest a with a (t + tail + rounding) <= t for every threshold t there is.
+
+        The tail (b,) is in units of `scale` (b,), in which a product of k terms loses k UNIT at
+        most.
+        """
+        above = scale * (tail + (self.shared.rank + 8) * UNIT)
         alpha = self.alpha[which]
         factors = [f if len(f) == 1 else f[which] for f in (self.least_factor, self.largest_factor)]
         nowhere = above.new_full((), float("inf"))
         cap = nowhere
         for factor in factors:
             t = alpha * factor
-            # Rounding of the threshold itself, in single precision.
-            reach = t + above + 2 * UNIT * t
-            cap = (t / reach).where(reach > 0, nowhere).minimum(cap)
-        return cap.where(tail > -float("inf"), nowhere)
+            # Roundings of the threshold itself, in single precision.
+            reach = t + above + 4 * UNIT * t
+            # Not reach > 0: what is no number must prove nothing.
+            cap = (t / reach).where(~(reach <= 0), nowhere).minimum(cap)
+        return cap.where(tail != -float("inf"), nowhere)
 
 
 def correlations_at_a_time(shared: SharedFactor) -> int:
@@ -219,7 +230,7 @@ class SharedFactor:
     ----------
     device : Device
     double, single : tensor of shape (n, k)
-        P in both precisions.
+        P, and in single precision P over the length of its longest row.
     roots : tensor of shape (G, k, k) or None
     longest : float
         Length of the longest row of P.
@@ -239,7 +250,8 @@ class SharedFactor:
         double = device.tensor(P, torch.float64)
         roots: Any = None if batch.roots is None else device.tensor(batch.roots, torch.float64)
         longest = float(np.sqrt(np.max(np.einsum("ij,ij->i", P, P, dtype=np.float64))))
-        return cls(device, double, double.float(), roots, longest)
+        single = (double / (longest or 1.0)).float()
+        return cls(device, double, single, roots, longest)
 
     @property
     def n_features(self) -> int:
