@@ -35,6 +35,7 @@ BENCHMARKS = {
     "import_time": "import_time",
     "estimator_checks": "estimator_checks",
     "serve_load": "serve_load",
+    "scale": "scale",
 }
 
 
