@@ -54,7 +54,9 @@ QUICK = Sizes(
     penalties=10,
     narrow=(4_000, 80),
     block=(300, 5_000),
-    effort=Effort(repeats=1, sent=1 << 20, tasks=20, features=1_000, left_out=5, apart=False),
+    effort=Effort(
+        repeats=1, sent=1 << 20, tasks=20, features=1_000, left_out=5, busy=500, apart=False
+    ),
 )
 FOLDS = 5
 

@@ -42,6 +42,8 @@ class Effort:
         Blocks with nothing to do.
     features, left_out : int
         Of the leave-one-feature-out problems.
+    busy : int
+        Rows of a block that workers are kept busy with.
     apart : bool
         Whether whole runs get a process of their own; without, their memory says little.
     """
@@ -51,6 +53,7 @@ class Effort:
     tasks: int = 300
     features: int = 100_000
     left_out: int = 100
+    busy: int = 10_000
     apart: bool = True
 
     def run(self, work: Callable[..., Any], *arguments: Any) -> Any:
@@ -128,7 +131,8 @@ def measure_at(job: Job, of: Constants, effort: Effort) -> Constants:
     """Return the constants with the work on blocks measured at a job's number of features."""
     rng = np.random.default_rng(SEED)
     entries = random_block(job.rows_per_block, job.features, int(job.row_nonzeros), rng)
-    return replace(of, **measure_blocks(entries, job.rank, effort))
+    # Each worker is taken to have a machine of its own.
+    return replace(of, crowd=1.0, **measure_blocks(entries, job.rank, effort))
 
 
 def _opening(folder: Folder, effort: Effort) -> float:
@@ -148,7 +152,8 @@ def _client_flop(job: Job, effort: Effort) -> float:
     def project() -> None:
         subtract_product(block, basis, basis.T @ block)
 
-    return _fastest(project, effort) / (4.0 * basis.size * job.width)
+    with threadpool_limits(1):
+        return _fastest(project, effort) / (4.0 * basis.size * job.width)
 
 
 def _left_out_features(rank: int, effort: Effort) -> float:
@@ -184,6 +189,7 @@ def _between_processes(workers: int, effort: Effort) -> dict[str, float]:
             max(sent, 0.0) / effort.sent,
             max(fetched, 0.0) / effort.sent,
         )
+        found["crowd"] = max(1.0, _crowd(client, effort))
         found["move"] = min(_moved(client, size) for _ in range(effort.repeats)) / effort.sent
     return found
 
@@ -195,6 +201,32 @@ def _moved(client: Any, size: int) -> float:
     client.submit(len, there, workers=[first], pure=False).result()
     start = perf_counter()
     client.submit(len, there, workers=(others or [first])[:1], pure=False).result()
+    return perf_counter() - start
+
+
+def _crowd(client: Any, effort: Effort) -> float:
+    """Seconds of a product in all workers at once, over those in one."""
+    everywhere = list(client.scheduler_info()["workers"])
+
+    def slowest(workers: list[str]) -> float:
+        size = effort.busy
+        found = [client.submit(_busy, size, workers=[w], pure=False) for w in workers]
+        return float(max(client.gather(found)))
+
+    slowest(everywhere)
+    alone_, together = (
+        min(slowest(workers) for _ in range(effort.repeats))
+        for workers in (everywhere[:1], everywhere)
+    )
+    return together / alone_
+
+
+def _busy(size: int) -> float:
+    rng = np.random.default_rng(SEED)
+    entries, V = random_block(size, 2 * size, 50, rng), rng.standard_normal((2 * size, 19))
+    start = perf_counter()
+    for _ in range(10):
+        block_work.gram_product(entries, V, None)
     return perf_counter() - start
 
 

@@ -177,7 +177,7 @@ def _of_instances(job: Job, every_feature: Job) -> list[Limit]:
             "`TopicImager.image_all`, whose parts go to disk",
         ),
         Limit(
-            "as many instances from responses: f a of them each",
+            f"{every_feature.problems:,} instances made of responses, f a each",
             "8 m bytes a response at the client",
             "responses",
             responses,

@@ -64,7 +64,7 @@ class Pass:
         found += (share * job.blocks + cluster.levels) * entries * of.add
         if not cluster.workers:
             return found
-        found += of.call + (2 * job.blocks - 1) * of.task
+        found = of.crowd * found + of.call + (2 * job.blocks - 1) * of.task
         found += (self.shared + self.own) * of.send + (self.result + self.collected) * of.fetch
         # What all workers get is passed on by those that have it, and sums meet in pairs.
         moved = share * job.blocks * (1 - 1 / hands) + cluster.levels
@@ -114,7 +114,8 @@ class Stage:
             return found + self.problem_features * each / cluster.threads
         parts = min(job.chains, PARTS_PER_WORKER * cluster.workers)
         rounds = ceil(parts / cluster.workers)
-        found += self.problem_features * each * rounds / parts + of.call + parts * of.task
+        found += of.crowd * self.problem_features * each * rounds / parts
+        found += of.call + parts * of.task
         return found + self.shared * (of.send + cluster.levels * of.move)
 
 

@@ -35,6 +35,7 @@ WRITTEN = {
     "send": ("client to worker", "MB/s", 1e-6, True),
     "fetch": ("worker to client", "MB/s", 1e-6, True),
     "move": ("worker to worker", "MB/s", 1e-6, True),
+    "crowd": ("work in all workers at once, over that in one", "times", 1.0, False),
     "client_bytes": ("an idle client", "MB", 1e-6, False),
     "worker_bytes": ("an idle worker", "MB", 1e-6, False),
 }

@@ -12,6 +12,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from benchmarks.datasets import SEED
 from benchmarks.machine import peak_memory_bytes
@@ -85,13 +86,17 @@ def local_client(workers: int) -> Iterator[Any]:
 def run_job(
     folder: Folder, rank: int, folds: int, penalties: int, workers: int, threads: int
 ) -> Measured:
-    """Time every stage, after a small run that loads what is compiled."""
+    """Time every stage, after a small run that loads what is compiled.
+
+    BLAS has one thread, here as in the workers: waiting threads would take the workers' cores.
+    """
     options = {"cv": folds, "alphas": penalties, "radii": RADIUS, "alpha_min_ratio": RATIO}
     options["settings"] = Settings(n_threads=threads)
-    if not workers:
-        return _run(folder, rank, options, "sequential")
-    with local_client(workers) as client:
-        return _run(folder, rank, options, client)
+    with threadpool_limits(1):
+        if not workers:
+            return _run(folder, rank, options, "sequential")
+        with local_client(workers) as client:
+            return _run(folder, rank, options, client)
 
 
 def _run(folder: Folder, rank: int, options: dict[str, Any], scheduler: Any) -> Measured:

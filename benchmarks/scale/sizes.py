@@ -141,6 +141,8 @@ class Constants:
         A walk over no more than one block, and every task of a larger one.
     send, fetch, move : float
         A byte from the client to a worker, back, and from worker to worker.
+    crowd : float
+        Factor by which workers of one machine slow each other down; 1 on machines of their own.
     client_bytes, worker_bytes : float
         Memory of a process that has done next to nothing.
     """
@@ -164,5 +166,6 @@ class Constants:
     send: float
     fetch: float
     move: float
+    crowd: float
     client_bytes: float
     worker_bytes: float

@@ -88,7 +88,9 @@ def test_this_process_alone_moves_nothing_and_pays_no_task():
 
 
 def test_work_on_blocks_is_shared_in_whole_blocks():
-    only_reading = replace(Constants(**{field.name: 0.0 for field in fields(Constants)}), open=1.0)
+    only_reading = replace(
+        Constants(**{field.name: 0.0 for field in fields(Constants)}), open=1.0, crowd=1.0
+    )
     sketch = stages(JOB)["sketch"]
     seconds = [sketch.seconds(JOB, Cluster(count), only_reading) for count in (1, 8, 60, 80, 200)]
     # 80 blocks: ten each, two for some of sixty, one each, and workers without any.
