@@ -26,7 +26,6 @@ from benchmarks.scale.model import STAGES, client_bytes, stages, worker_bytes
 from benchmarks.scale.runs import Measured, run_job
 from benchmarks.scale.sizes import Cluster, Constants, Job
 
-WORKERS = 2
 FAR_WORKERS = (64, 1000)
 
 
@@ -40,6 +39,7 @@ class Sizes:
     rows_per_block: int = 12_500
     rank: int = 50
     penalties: int = 50
+    workers: int = 2
     narrow: tuple[int, int] = (200_000, 100)
     block: tuple[int, int] = (20_000, 1_000_000)
     effort: Effort = field(default_factory=Effort)
@@ -52,6 +52,7 @@ QUICK = Sizes(
     rows_per_block=300,
     rank=10,
     penalties=10,
+    workers=1,
     narrow=(4_000, 80),
     block=(300, 5_000),
     effort=Effort(
@@ -75,7 +76,7 @@ def run(options: argparse.Namespace) -> Report:
         runs = []
         for rows in sizes.rows:
             data = _generated(Path(folder) / str(rows), sizes, rows)
-            for workers in (0, WORKERS):
+            for workers in (0, sizes.workers):
                 runs.append(_checked(report, data, sizes, of, workers, rounds))
     job, every_feature = far_jobs(runs[-1][2])
     rows, features = sizes.block
@@ -129,7 +130,7 @@ def _constants(folder: Path, sizes: Sizes) -> Constants:
     few = _generated(folder / "few", sizes, sizes.features * 5 // 4)
     rows, features = sizes.narrow
     narrow = generate(folder / "narrow", rows, features, 4, rows // 4, SEED)
-    return measure_constants(few, narrow, job_of(few, sizes), WORKERS, sizes.effort)
+    return measure_constants(few, narrow, job_of(few, sizes), sizes.workers, sizes.effort)
 
 
 def _checked(
