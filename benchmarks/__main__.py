@@ -37,6 +37,7 @@ BENCHMARKS = {
     "serve_load": "serve_load",
     "gpu": "gpu",
     "out_of_core": "out_of_core",
+    "scale": "scale",
 }
 
 
