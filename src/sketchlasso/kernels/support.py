@@ -33,6 +33,7 @@ HALVINGS = 4
 RIDGE = 1e-13
 # Below this share of its start rho^2 has lost its digits to cancellation.
 LOST_DIGITS = 1e-11
+NEARLY_EXACT = 1e-8
 # Walking down: ratio of two penalties, and how close to the next entry the search ends.
 STEP_DOWN = 0.85
 CLOSE = 0.99
@@ -269,7 +270,7 @@ def search_size(
     total = dot(c, c) + s * s
     work = np.empty((p, p)), np.empty(p), np.empty(p), np.empty(p), np.empty(p)
     here, q = np.zeros(p), b.copy()
-    low, high, beyond, found = 0.0, largest, 0, 0
+    low, high, beyond, found, exact = 0.0, largest, 0, 0, False
     w[:] = 0.0
     best_q, square, best_square = b.copy(), total, total
     alpha = largest
@@ -281,16 +282,17 @@ def search_size(
             G, b, total, alpha * factor, radius, nonneg, tol, q, here, square, work
         )
         count = count_nonzero(here)
-        if not np.isfinite(square):
-            return np.nan, 0
-        if count > size:
-            low, beyond = alpha, count
+        vanished = not np.isfinite(square)
+        if vanished or count > size:
+            low, beyond, exact = alpha, count, vanished
             here[:], q[:], square = w, best_q, best_square
         else:
             high, found = alpha, count
             w[:], best_q[:], best_square = here, q, square
         if found == size and low > CLOSE * high:
             return high, found
+        if exact and (low > CLOSE * high or (found == 0 and low > ALL_AT_ONCE * largest)):
+            return (high, found) if found > 0 else (np.nan, 0)
         if low > TOGETHER * high:
             return low, beyond
         if found == 0 and low > ALL_AT_ONCE * largest:
@@ -354,5 +356,10 @@ def search_instance(
     w = np.empty(rows.shape[0])
     alpha, count = search_size(A, c, s, factor[rows], largest, radius, nonneg, size, tol, w)
     rest = c - np.dot(w, A)
+    total = dot(c, c) + s * s
+    if dot(rest, rest) + s * s < NEARLY_EXACT * total:
+        # The direction of such a residual is rounding: the solver starts better from nothing.
+        w[:] = 0.0
+        rest = c
     u[:] = rest / np.sqrt(dot(rest, rest) + s * s)
     return alpha, count, w

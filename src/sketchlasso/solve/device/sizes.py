@@ -17,6 +17,7 @@ from sketchlasso.kernels.support import (
     ALL_AT_ONCE,
     CLOSE,
     LOST_DIGITS,
+    NEARLY_EXACT,
     SMALLEST_SHARE,
     STEP_DOWN,
     TOGETHER,
@@ -107,7 +108,7 @@ class _Walk:
     alpha: Tensor
     largest: Tensor
     found: Tensor
-    beyond: Tensor
+    exact: Tensor
     w: Tensor
     u: Tensor
 
@@ -192,7 +193,7 @@ class _Search:
             alpha=largest.clone(),
             largest=largest,
             found=nothing.clone(),
-            beyond=nothing.clone(),
+            exact=nothing > 0,
             w=rows.thresholds.new_zeros(rows.thresholds.shape),
             u=self.start[which].clone(),
         )
@@ -200,15 +201,18 @@ class _Search:
         again = self.torch.ones(len(which), dtype=self.torch.bool, device=which.device)
         for _ in range(PROBES):
             walk.alpha = (walk.low * walk.high).sqrt().where(walk.low > 0, STEP_DOWN * walk.alpha)
-            exact = self._probe(rows, walk)
+            self._probe(rows, walk)
             result, ended, few = _ending(walk, self.size)
-            ended |= exact
             done = ended.nonzero().squeeze(1)
             own = which[walk.number[done]]
-            self.alpha[own] = (self.share * walk.largest).where(exact, result)[done]
-            self.w[own] = walk.w[done] * ~exact[done].unsqueeze(1)
-            self.u[own] = walk.u.where(~exact.unsqueeze(1), self.start[which[walk.number]])[done]
-            again[walk.number[done]] = (few & ~exact)[done]
+            # No penalty above an exact fit has a non-zero: one for the driver to begin with.
+            lost = walk.exact & (walk.found == 0)
+            self.alpha[own] = (self.share * walk.largest).where(lost, result)[done]
+            fresh = self._nearly_exact(rows, walk)
+            self.w[own] = (walk.w * ~fresh.unsqueeze(1))[done]
+            begun = self.start[which[walk.number]]
+            self.u[own] = begun.where(fresh.unsqueeze(1), walk.u)[done]
+            again[walk.number[done]] = (few & ~lost)[done]
             if len(done) == len(ended):
                 break
             if len(done):
@@ -216,23 +220,28 @@ class _Search:
                 walk, rows = walk.take(left), rows.take(left)
         return again.nonzero().squeeze(1)
 
-    def _probe(self, rows: Rows, walk: _Walk) -> Tensor:
-        """Solve at the present penalties, update the walk; returns where the fit is exact (b,)."""
+    def _probe(self, rows: Rows, walk: _Walk) -> None:
+        """Solve at the present penalties, and go on from there or from the best point."""
         posed = replace(rows, thresholds=walk.alpha.unsqueeze(1) * rows.thresholds)
         found = solve_rows(posed, walk.u, walk.w, PROBE_TOL, PROBE_STEPS)
         rest = rows.c - rows.combine(found.w)
         square = rest.square().sum(1) + rows.s.square()
         total = rows.c.square().sum(1) + rows.s.square()
-        exact = ~(square > LOST_DIGITS * total)
+        vanished = ~(square > LOST_DIGITS * total)
         count = (found.w != 0).sum(1).to(walk.found.dtype)
-        over = count > self.size
-        walk.low, walk.beyond = walk.alpha.where(over, walk.low), count.where(over, walk.beyond)
+        over = vanished | (count > self.size)
+        walk.low, walk.exact = walk.alpha.where(over, walk.low), vanished.where(over, walk.exact)
         walk.high, walk.found = walk.high.where(over, walk.alpha), walk.found.where(over, count)
         wide = over.unsqueeze(1)
         walk.w = walk.w.where(wide, found.w)
         dual = rest / square.sqrt().clamp(min=1e-300).unsqueeze(1)
         walk.u = walk.u.where(wide, dual)
-        return exact
+
+    def _nearly_exact(self, rows: Rows, walk: _Walk) -> Tensor:
+        """Where the residual (b,) is so small that its direction is rounding."""
+        rest = rows.c - rows.combine(walk.w)
+        square, own = rest.square().sum(1), rows.s.square()
+        return square + own < NEARLY_EXACT * (rows.c.square().sum(1) + own)
 
     def _result(self) -> DeviceSearch:
         which = self.torch.arange(self.data.size, device=self.u.device)
@@ -247,14 +256,16 @@ def _ending(walk: _Walk, size: int) -> tuple[Tensor, Tensor, Tensor]:
     """Penalties (b,) to return, which walks are at their end, and which with no more than asked."""
     small = walk.alpha * STEP_DOWN < SMALLEST_SHARE * walk.largest
     small &= walk.low == 0
-    close = (walk.found == size) & (walk.low > CLOSE * walk.high)
+    near = walk.low > CLOSE * walk.high
+    close = near & ((walk.found == size) | walk.exact)
     together = walk.low > TOGETHER * walk.high
     at_once = (walk.found == 0) & (walk.low > ALL_AT_ONCE * walk.largest)
     result = walk.high.clone()
-    result = (STEP_DOWN * walk.largest).where(at_once, result)
-    result = walk.low.where(together, result)
+    result = (STEP_DOWN * walk.largest).where(at_once & ~walk.exact, result)
+    result = walk.low.where(together & ~walk.exact, result)
     result = walk.high.where(close, result)
-    return result, small | close | together | at_once, close | ~(together | at_once)
+    few = close | walk.exact | ~(together | at_once)
+    return result, small | close | together | at_once, few
 
 
 def _largest_penalties(rows: Rows, u: Tensor) -> Tensor:
