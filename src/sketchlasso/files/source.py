@@ -73,7 +73,6 @@ class Source:
     def of(cls, path: str | os.PathLike[str], format: str | None = None) -> Source:
         """Look at a file's name and first bytes; refuse what cannot be read as its format."""
         place = Path(path)
-        chosen = format_of(place, format)
         if not place.exists():
             raise StoredFileError(
                 f"{place} does not exist; give the path of a file with data (this one was looked "
@@ -81,6 +80,7 @@ class Source:
             )
         if not place.is_file():
             raise StoredFileError(f"{place} is not a file; give the path of one file with data.")
+        chosen = format_of(place, format)
         source = cls(place, chosen, COMPRESSIONS.get(place.suffix.lower()))
         with source.guarded(), open(place, "rb") as file:
             source._check_beginning(file.read(16))

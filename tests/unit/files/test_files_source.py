@@ -131,7 +131,10 @@ def test_unknown_endings_and_formats(tmp_path):
     assert read_table(path, format="svmlight").shape == (2, 3)
     text = refusal(InvalidInputError, read_table, path, format="excel")
     assert "format='excel' was given" in text
-    assert "decompress it first" in refusal(InvalidInputError, read_table, tmp_path / "a.npz.gz")
+    packed = tmp_path / "a.npz.gz"
+    assert "does not exist" in refusal(StoredFileError, read_table, packed)
+    packed.write_bytes(b"whatever")
+    assert "decompress it first" in refusal(InvalidInputError, read_table, packed)
     assert format_of(tmp_path / "DOCWORD.KOS.TXT.GZ") == "bag-of-words"
     assert format_of(tmp_path / "A.CSV.XZ") == "csv"
 
