@@ -22,6 +22,7 @@ from distributed import Client, KilledWorker, LocalCluster, as_completed
 from distributed.comm.core import CommClosedError
 
 from sketchlasso.cluster.engine import Block, Progress, add
+from sketchlasso.cluster.held import holder_of
 from sketchlasso.errors import ClusterLostError, InvalidInputError
 
 __all__ = ["DaskEngine", "open_engine"]
@@ -59,7 +60,7 @@ class DaskEngine:
         self._client, self._started = client, tuple(started)
         self.on_progress = on_progress
         self._kept: dict[int, tuple[Any, Any]] = {}
-        self._address = str(getattr(client.scheduler, "address", client.scheduler))
+        self._address = _address(client)
 
     @property
     def n_workers(self) -> int:
@@ -100,6 +101,7 @@ class DaskEngine:
         shared: Sequence[Any] = (),
     ) -> Any:
         """Return what the state becomes on its way from block to block."""
+        self._check_held(blocks)
         nodes = [self._node(value) for value in shared]
         current, steps = self._node(state), []
         for block in blocks:
@@ -132,6 +134,10 @@ class DaskEngine:
             # Also when the caller has had enough.
             self._cancel(waiting.values())
 
+    def value(self, source: Any) -> Any:
+        """Return what a value of Dask's is, in this process."""
+        return self._results([source], [source])[0]
+
     def close(self) -> None:
         """Close what was started for this engine, and let go of shared arrays."""
         self._kept.clear()
@@ -155,6 +161,7 @@ class DaskEngine:
         shared: Sequence[Any],
         each: Sequence[tuple[Any, ...]] | None,
     ) -> list[Any]:
+        self._check_held(blocks)
         nodes = [self._node(value) for value in shared]
         own = [()] * len(blocks) if each is None else each
         return [
@@ -175,6 +182,20 @@ class DaskEngine:
                 # The scheduler keeps how it is made, which is the value itself.
                 self._kept[id(value)] = value, self._client.persist(node)
         return self._kept[id(value)][1]
+
+    def _check_held(self, blocks: Sequence[Block]) -> None:
+        """Refuse blocks that another cluster holds; all blocks come from one array."""
+        client = holder_of(blocks[0].source) if blocks else None
+        if client is None or client is self._client:
+            return
+        with self._guarded():
+            ours, theirs = (c.scheduler_info()["id"] for c in (self._client, client))
+        if ours != theirs:
+            raise InvalidInputError(
+                f"X was persisted on the Dask cluster at {_address(client)}, but the work is to be "
+                f"done on that at {self._address}; use cluster(client) with the client that "
+                "persisted it."
+            )
 
     def _submit(self, tasks: list[Any]) -> list[Any]:
         with self._guarded(), _quietly():
@@ -229,6 +250,10 @@ class DaskEngine:
             f"the connection to the Dask scheduler at {self._address} was lost; start it again, "
             "or use another one, and repeat the call: parts that were written are kept."
         )
+
+
+def _address(client: Client) -> str:
+    return str(getattr(client.scheduler, "address", client.scheduler))
 
 
 def open_engine(
