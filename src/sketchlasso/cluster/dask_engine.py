@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 import uuid
 import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -28,6 +29,8 @@ from sketchlasso.errors import ClusterLostError, InvalidInputError
 __all__ = ["DaskEngine", "open_engine"]
 
 CONNECT_SECONDS = 20
+# How long work waits for the first worker.
+WORKER_SECONDS = 20
 # Read-only arrays of this size are sent to the scheduler once, however often they are used.
 KEPT_BYTES = 1 << 20
 MOST_KEPT = 4
@@ -199,7 +202,24 @@ class DaskEngine:
 
     def _submit(self, tasks: list[Any]) -> list[Any]:
         with self._guarded(), _quietly():
-            return list(self._client.compute(tasks, optimize_graph=False))
+            futures = list(self._client.compute(tasks, optimize_graph=False))
+        # Only now: some clusters start workers when there is work for them.
+        self._await_workers(futures)
+        return futures
+
+    def _await_workers(self, futures: Collection[Any]) -> None:
+        """Give up the work if there is no worker, and none comes."""
+        deadline = time.monotonic() + WORKER_SECONDS
+        with self._guarded(futures):
+            while not self._client.ncores():
+                if time.monotonic() > deadline:
+                    self._cancel(futures)
+                    raise ClusterLostError(
+                        f"the Dask scheduler at {self._address} has no workers and none came "
+                        f"within {WORKER_SECONDS} seconds; start some (`dask worker "
+                        f"{self._address}`), and call again."
+                    )
+                time.sleep(0.1)
 
     def _results(self, wanted: list[Any], parts: list[Any]) -> list[Any]:
         """Compute what is wanted, and tell of the parts on the way."""

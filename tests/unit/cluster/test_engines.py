@@ -186,3 +186,25 @@ def test_without_dask_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "sketchlasso.cluster.dask_engine", None)
     with pytest.raises(sl.MissingExtraError, match=r"pip install 'sketchlasso\[dask\]'"):
         sl.cluster().__enter__()
+
+
+def test_a_scheduler_without_workers_is_not_waited_for_in_silence(arrays, monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(import_module("sketchlasso.cluster.dask_engine"), "WORKER_SECONDS", 0.3)
+    with (
+        distributed.LocalCluster(
+            n_workers=0, processes=False, dashboard_address=":0", silence_logs=50
+        ) as local,
+        distributed.Client(local, set_as_default=False) as client,
+        sl.cluster(client) as engine,
+    ):
+        text = refusal(sl.ClusterLostError, engine.collect, first_entry, blocks_of(arrays), (1.0,))
+        assert f"{client.scheduler.address} has no workers and none came within 0.3 sec" in text
+        text = refusal(sl.ClusterLostError, list, engine.map(power_of, [1, 2], (2,)))
+        assert "has no workers" in text
+        # Workers that come when there is work, as in a cluster that grows and shrinks, are in time.
+        monkeypatch.setattr(
+            import_module("sketchlasso.cluster.dask_engine"), "WORKER_SECONDS", 20.0
+        )
+        local.adapt(minimum=0, maximum=1, interval="50ms")
+        assert dict(engine.map(power_of, [1, 2], (2,))) == {0: 1, 1: 4}
