@@ -213,7 +213,6 @@ class DaskEngine:
         with self._guarded(futures):
             while not self._client.ncores():
                 if time.monotonic() > deadline:
-                    self._cancel(futures)
                     raise ClusterLostError(
                         f"the Dask scheduler at {self._address} has no workers and none came "
                         f"within {WORKER_SECONDS} seconds; start some (`dask worker "
@@ -241,13 +240,11 @@ class DaskEngine:
 
     @contextmanager
     def _guarded(self, futures: Collection[Any] = ()) -> Iterator[None]:
-        """Cancel the work on Ctrl-C, and say in one sentence what happened to a cluster."""
+        """Cancel the work when it ends early; say in one sentence what happened to a cluster."""
         try:
             yield
-        except KeyboardInterrupt:
-            self._cancel(futures)
-            raise
         except KilledWorker as killed:
+            self._cancel(futures)
             raise ClusterLostError(
                 f"a task on the cluster at {self._address} ended the worker it ran on several "
                 "times, most likely for want of memory; use smaller blocks or workers with more "
@@ -256,8 +253,10 @@ class DaskEngine:
         except (CancelledError, asyncio.CancelledError, CommClosedError) as lost:
             # A closed connection is news to a client that still believes itself connected.
             raise self._lost() from lost
-        except Exception as problem:
-            if self._client.status == "running":
+        except BaseException as problem:
+            # Ctrl-C, or a block that cannot be used: then nobody wants the others any more.
+            if self._client.status == "running" or not isinstance(problem, Exception):
+                self._cancel(futures)
                 raise
             raise self._lost() from problem
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from importlib import import_module
 
 import numpy as np
@@ -208,3 +209,31 @@ def test_a_scheduler_without_workers_is_not_waited_for_in_silence(arrays, monkey
         )
         local.adapt(minimum=0, maximum=1, interval="50ms")
         assert dict(engine.map(power_of, [1, 2], (2,))) == {0: 1, 1: 4}
+
+
+LOOKED_AT = []
+
+
+def look_slowly(entries, seconds):
+    if not len(LOOKED_AT):
+        LOOKED_AT.append(0)
+        raise ArithmeticError("the first block cannot be used")
+    LOOKED_AT.append(1)
+    time.sleep(seconds)
+    return 1.0
+
+
+@pytest.mark.parametrize(
+    ("how", "progress"), [("sum", lambda *told: None), ("collect", None)], ids=["sum", "collect"]
+)
+def test_an_error_in_one_block_ends_the_work_on_the_others(dask_engine, how, progress, monkeypatch):
+    monkeypatch.setattr(dask_engine, "on_progress", progress)
+    LOOKED_AT.clear()  # the workers are threads of this process
+    blocks = blocks_of([np.ones((1, 3))] * 40)
+    with pytest.raises(ArithmeticError) as told:
+        getattr(dask_engine, how)(look_slowly, blocks, (0.1,))
+    at_once = len(LOOKED_AT)
+    time.sleep(0.6)
+    # What the two workers have may end, but no more, though the error is still looked at.
+    assert len(LOOKED_AT) <= at_once + 4 < 40
+    assert told.tb is not None
