@@ -13,7 +13,7 @@ import numpy as np
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.files.arrow import read_arrow
 from sketchlasso.files.columns import choose_columns
-from sketchlasso.files.headers import npy_header
+from sketchlasso.files.headers import map_rows, npy_header
 from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.read import READERS
 from sketchlasso.files.scan import Scan
@@ -88,22 +88,12 @@ class ShardBlock:
         return as_real(X, self.dtype) if dense else X.astype(self.dtype, copy=False)
 
     def _mapped(self, source: Source) -> Any:
-        """The rows of an npy file; only their part of it is mapped where it is stored by rows."""
+        """The rows of an npy file, of the columns that are features."""
         header = npy_header(source)
         if header.shape[0] != self.total:
             raise source.damaged("has changed since it was first looked at")
         width = header.shape[1]
-        with source.guarded():
-            if header.by_columns:
-                rows = np.load(source.path, mmap_mode="r")[self.start : self.stop]
-            else:
-                rows = np.memmap(
-                    source.path,
-                    dtype=header.dtype,
-                    mode="r",
-                    offset=header.offset + self.start * width * header.dtype.itemsize,
-                    shape=(self.rows, width),
-                )
+        rows = map_rows(source, header, self.start, self.stop)
         kept = choose_columns(source, None, width, self.options.target, self.options.drop).features
         if len(kept) == width:
             return rows

@@ -1,6 +1,7 @@
 """One matrix in many files: found, looked at, read block by block, refused in one sentence."""
 
 import pickle
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -103,6 +104,20 @@ def test_only_the_rows_of_a_block_are_mapped(tmp_path):
     assert shards.X.rows_per_block == (10,) * 10
     found = scan(*_looked_at(tmp_path / "a.npy"))
     assert found.cuts is None
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("options", [{"target": 7}, {"target": 0, "dtype": "float32"}])
+def test_a_target_inside_an_npy_file_is_taken_without_the_matrix(tmp_path, order, options):
+    X = np.random.default_rng(0).standard_normal((20_000, 20))
+    np.save(tmp_path / "a.npy", np.asarray(X, order=order))
+    read_shards(tmp_path, **options)  # imports
+    tracemalloc.start()
+    shards = read_shards(tmp_path, memory="2MB", **options)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_array_equal(shards.y, X[:, options["target"]])
+    assert peak < 4 * shards.y.nbytes < X.nbytes / 4
 
 
 def _looked_at(path):
