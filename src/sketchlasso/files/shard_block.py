@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sketchlasso.data.block_work import PRODUCT_COLUMNS
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.files.arrow import read_arrow
 from sketchlasso.files.columns import choose_columns
@@ -26,7 +27,7 @@ __all__ = ["COPIES", "PRODUCTS", "ShardBlock", "cut_into_blocks"]
 # What work on a block takes at most, in blocks: itself, a copy while it is read, rows chosen from
 # it, and products; and the bytes of products that a row is counted with, however short it is.
 COPIES = 4
-PRODUCTS = 8 * 48
+PRODUCTS = 8 * PRODUCT_COLUMNS
 
 
 @dataclass(frozen=True)

@@ -91,9 +91,9 @@ def read_shards(
         in any svmlight file counts, without `zero_based` whether the index 0 is in any.
     memory : int or str, optional
         Bytes (also ``"500MB"``, ``"2GB"``) that reading a block and multiplying it may take at
-        a time: four times a block, and 1.5 kB a row for products. npy files are cut at any row
-        and Parquet files between row groups to keep to it; a file that has to be read whole and
-        is too large is refused. By default 512 MB, and no file is refused.
+        a time: four times a block, and 1.5 kB a row for products, whatever the rank. npy files
+        are cut at any row and Parquet files between row groups to keep to it; a file that has to
+        be read whole and is too large is refused. By default 512 MB, and no file is refused.
 
     Returns
     -------
