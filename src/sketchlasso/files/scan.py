@@ -24,7 +24,7 @@ from sketchlasso.files.columns import Columns, choose_columns
 from sketchlasso.files.headers import ArrayHeader, map_rows, npy_header, npz_headers
 from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.read import READERS
-from sketchlasso.files.source import Source
+from sketchlasso.files.source import NoRowsError, Source
 from sketchlasso.files.svmlight import read_svmlight
 from sketchlasso.files.table import as_response
 
@@ -86,8 +86,12 @@ def scan(source: Source, options: ReadOptions) -> Scan:
     Returns
     -------
     Scan
+        Of no rows, and nothing else known, where the file holds none.
     """
-    return _SCANS[source.format](source, options)
+    try:
+        return _SCANS[source.format](source, options)
+    except NoRowsError:
+        return Scan(source, 0, 0, _real(np.dtype(np.float64), options), False, 0, None)
 
 
 def _real(dtype: np.dtype[Any], options: ReadOptions) -> np.dtype[Any]:
@@ -202,7 +206,7 @@ def _scan_svmlight(source: Source, options: ReadOptions) -> Scan:
                 read_svmlight(source, options)  # says which line, and what is wrong with it
                 raise source.misread(problem) from problem
     if not labels:
-        raise InvalidInputError(f"{source} holds no samples; give a file with data.")
+        raise NoRowsError(f"{source} holds no samples; give a file with data.")
     dtype = _real(np.dtype(np.float64), options)
     rows = len(labels)
     size = entries * (dtype.itemsize + 4) + 4 * (rows + 1)

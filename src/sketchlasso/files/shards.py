@@ -79,7 +79,8 @@ def read_shards(
     """Look at a data matrix in many files; its rows are read later, one block at a time.
 
     npz, npy and Parquet files are known from their headers. svmlight text is walked through
-    once, and any other format is read once, file by file. Responses are read now.
+    once, and any other format is read once, file by file. Responses are read now. Files without
+    rows are passed over; all must stay as they are for as long as X is used.
 
     Parameters
     ----------
@@ -167,7 +168,7 @@ def _sources(paths: Paths, format: str | None) -> list[Source]:
         raise InvalidInputError(
             f"{twice} was given twice, but every row counts once; name each file once."
         )
-    sources = [Source.of(place, format) for place in found]
+    sources = [Source.of(place, format, shard=True) for place in found]
     first = sources[0]
     for source in sources:
         if source.format not in SHARD_FORMATS:
