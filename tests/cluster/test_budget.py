@@ -53,3 +53,28 @@ def test_no_more_is_allocated_than_was_allowed(shards):
     assert peak < memory + beside
     # All predictions at once, or X, would have broken it.
     assert memory + beside < 8 * M * 120 < 8 * M * N
+
+
+@pytest.mark.filterwarnings("ignore::sketchlasso.EmptyGridWarning")
+def test_the_budget_is_kept_whatever_the_rank(tmp_path):
+    rows, rank = 20_000, 200
+    rng = np.random.default_rng(0)
+    for number in range(2):
+        X = sparse.random_array((rows, N), density=5 / N, rng=rng, format="csr")
+        sparse.save_npz(tmp_path / f"{number}.npz", sparse.csr_matrix(X))
+    memory = COPIES * rows * (5 * 12 + 5 + PRODUCTS)
+    X = sl.read_shards(tmp_path, memory=memory).X
+    y = X @ np.ones(N) + rng.standard_normal(2 * rows)
+    tracemalloc.start()
+    found = sl.sketch(X, rank=rank, method="krylov", n_iter=1, radius=0.0, random_state=0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.reset_peak()
+    folds = sl.cross_validate(found, X, y, cv=2, alphas=3, radii=[0.5])
+    judged = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    beside = 8 * (12 * 2 * rows + 20 * N * rank)
+    assert peak < memory + beside
+    assert judged < memory + beside
+    # Two products of all rows of a block would have broken it.
+    assert memory + beside < 2 * 8 * rows * rank
+    assert np.isfinite(folds.scores["mse"]).all()

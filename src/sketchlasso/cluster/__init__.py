@@ -2,6 +2,7 @@
 
 from sketchlasso.cluster.context import active_engine, cluster, current_engine
 from sketchlasso.cluster.engine import Block, Engine, Progress
+from sketchlasso.cluster.held import holder_of, value_of
 from sketchlasso.cluster.sequential import SequentialEngine
 
 __all__ = [
@@ -12,4 +13,6 @@ __all__ = [
     "active_engine",
     "cluster",
     "current_engine",
+    "holder_of",
+    "value_of",
 ]

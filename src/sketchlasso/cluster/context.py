@@ -51,7 +51,7 @@ def cluster(
     MissingExtraError
         Dask is not installed.
     ClusterLostError
-        The scheduler could not be reached, or was lost in the middle of the work.
+        The scheduler could not be reached, has no workers, or was lost in the middle of the work.
 
     Examples
     --------

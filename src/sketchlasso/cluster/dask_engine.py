@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 import uuid
 import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -22,11 +23,14 @@ from distributed import Client, KilledWorker, LocalCluster, as_completed
 from distributed.comm.core import CommClosedError
 
 from sketchlasso.cluster.engine import Block, Progress, add
+from sketchlasso.cluster.held import holder_of
 from sketchlasso.errors import ClusterLostError, InvalidInputError
 
 __all__ = ["DaskEngine", "open_engine"]
 
 CONNECT_SECONDS = 20
+# How long work waits for the first worker.
+WORKER_SECONDS = 20
 # Read-only arrays of this size are sent to the scheduler once, however often they are used.
 KEPT_BYTES = 1 << 20
 MOST_KEPT = 4
@@ -59,7 +63,7 @@ class DaskEngine:
         self._client, self._started = client, tuple(started)
         self.on_progress = on_progress
         self._kept: dict[int, tuple[Any, Any]] = {}
-        self._address = str(getattr(client.scheduler, "address", client.scheduler))
+        self._address = _address(client)
 
     @property
     def n_workers(self) -> int:
@@ -100,6 +104,7 @@ class DaskEngine:
         shared: Sequence[Any] = (),
     ) -> Any:
         """Return what the state becomes on its way from block to block."""
+        self._check_held(blocks)
         nodes = [self._node(value) for value in shared]
         current, steps = self._node(state), []
         for block in blocks:
@@ -132,6 +137,10 @@ class DaskEngine:
             # Also when the caller has had enough.
             self._cancel(waiting.values())
 
+    def value(self, source: Any) -> Any:
+        """Return what a value of Dask's is, in this process."""
+        return self._results([source], [source])[0]
+
     def close(self) -> None:
         """Close what was started for this engine, and let go of shared arrays."""
         self._kept.clear()
@@ -155,6 +164,7 @@ class DaskEngine:
         shared: Sequence[Any],
         each: Sequence[tuple[Any, ...]] | None,
     ) -> list[Any]:
+        self._check_held(blocks)
         nodes = [self._node(value) for value in shared]
         own = [()] * len(blocks) if each is None else each
         return [
@@ -176,9 +186,39 @@ class DaskEngine:
                 self._kept[id(value)] = value, self._client.persist(node)
         return self._kept[id(value)][1]
 
+    def _check_held(self, blocks: Sequence[Block]) -> None:
+        """Refuse blocks that another cluster holds; all blocks come from one array."""
+        client = holder_of(blocks[0].source) if blocks else None
+        if client is None or client is self._client:
+            return
+        with self._guarded():
+            ours, theirs = (c.scheduler_info()["id"] for c in (self._client, client))
+        if ours != theirs:
+            raise InvalidInputError(
+                f"X was persisted on the Dask cluster at {_address(client)}, but the work is to be "
+                f"done on that at {self._address}; use cluster(client) with the client that "
+                "persisted it."
+            )
+
     def _submit(self, tasks: list[Any]) -> list[Any]:
         with self._guarded(), _quietly():
-            return list(self._client.compute(tasks, optimize_graph=False))
+            futures = list(self._client.compute(tasks, optimize_graph=False))
+        # Only now: some clusters start workers when there is work for them.
+        self._await_workers(futures)
+        return futures
+
+    def _await_workers(self, futures: Collection[Any]) -> None:
+        """Give up the work if there is no worker, and none comes."""
+        deadline = time.monotonic() + WORKER_SECONDS
+        with self._guarded(futures):
+            while not self._client.ncores():
+                if time.monotonic() > deadline:
+                    raise ClusterLostError(
+                        f"the Dask scheduler at {self._address} has no workers and none came "
+                        f"within {WORKER_SECONDS} seconds; start some (`dask worker "
+                        f"{self._address}`), and call again."
+                    )
+                time.sleep(0.1)
 
     def _results(self, wanted: list[Any], parts: list[Any]) -> list[Any]:
         """Compute what is wanted, and tell of the parts on the way."""
@@ -200,13 +240,11 @@ class DaskEngine:
 
     @contextmanager
     def _guarded(self, futures: Collection[Any] = ()) -> Iterator[None]:
-        """Cancel the work on Ctrl-C, and say in one sentence what happened to a cluster."""
+        """Cancel the work when it ends early; say in one sentence what happened to a cluster."""
         try:
             yield
-        except KeyboardInterrupt:
-            self._cancel(futures)
-            raise
         except KilledWorker as killed:
+            self._cancel(futures)
             raise ClusterLostError(
                 f"a task on the cluster at {self._address} ended the worker it ran on several "
                 "times, most likely for want of memory; use smaller blocks or workers with more "
@@ -215,8 +253,10 @@ class DaskEngine:
         except (CancelledError, asyncio.CancelledError, CommClosedError) as lost:
             # A closed connection is news to a client that still believes itself connected.
             raise self._lost() from lost
-        except Exception as problem:
-            if self._client.status == "running":
+        except BaseException as problem:
+            # Ctrl-C, or a block that cannot be used: then nobody wants the others any more.
+            if self._client.status == "running" or not isinstance(problem, Exception):
+                self._cancel(futures)
                 raise
             raise self._lost() from problem
 
@@ -229,6 +269,10 @@ class DaskEngine:
             f"the connection to the Dask scheduler at {self._address} was lost; start it again, "
             "or use another one, and repeat the call: parts that were written are kept."
         )
+
+
+def _address(client: Client) -> str:
+    return str(getattr(client.scheduler, "address", client.scheduler))
 
 
 def open_engine(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeAlias
 
-__all__ = ["Block", "Engine", "Progress", "add", "tree_sum", "value_of"]
+__all__ = ["Block", "Engine", "Progress", "add", "tree_sum"]
 
 # Called with how many parts are done, how many there are, and what is being done.
 Progress: TypeAlias = Callable[[int, int, str], None]
@@ -103,10 +103,3 @@ def tree_sum(results: Iterable[Any]) -> Any:
     while waiting:
         total = add(waiting.pop()[1], total)
     return total
-
-
-def value_of(source: Any) -> Any:
-    """Return a source's value, computed in this thread where it is one of Dask's."""
-    if hasattr(source, "__dask_graph__"):
-        return source.compute(scheduler="synchronous")
-    return source

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from sketchlasso.cluster.engine import Block, Progress, tree_sum, value_of
+from sketchlasso.cluster.engine import Block, Progress, tree_sum
+from sketchlasso.cluster.held import value_of
 
 __all__ = ["SequentialEngine"]
 

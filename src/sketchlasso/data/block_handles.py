@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
+from sketchlasso.cluster import holder_of, value_of
 from sketchlasso.errors import InvalidInputError
 
 __all__ = [
@@ -91,8 +92,8 @@ class DaskBlock:
     name: str = ""
 
     def load(self) -> Any:
-        """Compute the chunk in this thread."""
-        return self.delayed.compute(scheduler="synchronous")
+        """Compute the chunk in this thread, or fetch it from the cluster that holds it."""
+        return value_of(self.delayed)
 
 
 def is_dask_array(X: Any) -> bool:
@@ -116,11 +117,11 @@ def dask_blocks(array: Any) -> list[DaskBlock]:
     if len(array.chunks[1]) > 1:
         array = array.rechunk({1: -1})
     kind, columns = sparse.issparse(array._meta), int(array.shape[1])
+    # Optimised, the graph would forget that it needs the futures of what was persisted.
+    chunks = array.to_delayed(optimize_graph=holder_of(array) is None)
     return [
         DaskBlock(delayed, int(rows), columns, np.dtype(array.dtype), kind, f"chunk {number}")
-        for number, (delayed, rows) in enumerate(
-            zip(array.to_delayed().ravel(), array.chunks[0], strict=True)
-        )
+        for number, (delayed, rows) in enumerate(zip(chunks.ravel(), array.chunks[0], strict=True))
     ]
 
 

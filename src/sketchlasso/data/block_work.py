@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from sketchlasso.data.opening import is_sparse, storage_of
 from sketchlasso.types import FloatArray, IntArray, RealArray
 
 __all__ = [
+    "PRODUCT_COLUMNS",
     "Survey",
     "Triangle",
     "centred_product",
@@ -24,11 +27,17 @@ __all__ = [
     "product_triangle",
     "row_deviations",
     "row_products",
+    "strip_edges",
+    "strip_of",
     "sums_of_rows",
     "survey",
     "transposed_product",
     "triangle_of",
 ]
+
+# A wider product of a block is made of some rows at a time, so that it is no larger than one of
+# this many columns; a budget of memory counts on it.
+PRODUCT_COLUMNS = 48
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +115,37 @@ def triangle_of(B: RealArray) -> Triangle:
     return Triangle(linalg.qr(B, mode="r", check_finite=False)[0][: B.shape[1]])
 
 
+def strip_edges(shape: tuple[int, int], width: int) -> IntArray:
+    """Return rows (s + 1,) at which a block (r, n) is cut for products of so many columns.
+
+    No strip is shorter than n: what strips add up to has that many rows itself.
+    """
+    rows, n = shape
+    step = max(1, n, rows * PRODUCT_COLUMNS // max(1, width))
+    return np.array([*range(0, max(1, rows), step), rows])
+
+
+def strip_of(entries: Any, start: int, stop: int) -> Any:
+    """Return rows start, ..., stop - 1 of a block; all of them as they are."""
+    return entries if stop - start == entries.shape[0] else entries[start:stop]
+
+
+def _over_strips(work: Callable[..., Any], entries: Any, V: RealArray, *shared: Any) -> Any:
+    """Return the sum of ``work(strip, V, *shared)``, a tuple, over strips of a block."""
+    total: tuple[Any, ...] | None = None
+    for start, stop in pairwise(strip_edges(entries.shape, V.shape[1])):
+        part = work(strip_of(entries, start, stop), V, *shared)
+        if total is None:
+            total = part
+            continue
+        # In place: another array for the sum would be as large as a strip's product.
+        total = tuple(
+            np.add(a, b, out=a) if isinstance(a, np.ndarray) else a + b
+            for a, b in zip(total, part, strict=True)
+        )
+    return total
+
+
 def centred_product(entries: Any, V: RealArray, shift: RealArray | None) -> RealArray:
     """Return B = X V - 1 shift', of shape (r, t)."""
     product = storage_of(entries).matmat(V)
@@ -123,6 +163,12 @@ def gram_product(
     entries: Any, V: RealArray, shift: RealArray | None
 ) -> tuple[RealArray, FloatArray]:
     """Return X'B, of shape (n, t), and the sums of the columns of B = X V - 1 shift'."""
+    return _over_strips(_gram_of_strip, entries, V, shift)
+
+
+def _gram_of_strip(
+    entries: Any, V: RealArray, shift: RealArray | None
+) -> tuple[RealArray, FloatArray]:
     return storage_of(entries).gram_matmat(V, shift)
 
 
@@ -130,6 +176,12 @@ def orthogonal_product(
     entries: Any, V: RealArray, shift: RealArray | None
 ) -> tuple[RealArray, FloatArray, Triangle]:
     """Return X'B, the sums of the columns of B, and its triangle, B = X V - 1 shift'."""
+    return _over_strips(_orthogonal_of_strip, entries, V, shift)
+
+
+def _orthogonal_of_strip(
+    entries: Any, V: RealArray, shift: RealArray | None
+) -> tuple[RealArray, FloatArray, Triangle]:
     B = centred_product(entries, V, shift)
     sums = B.sum(axis=0, dtype=np.float64)
     return storage_of(entries).rmatmat(B), sums, triangle_of(B)
@@ -137,7 +189,11 @@ def orthogonal_product(
 
 def product_triangle(entries: Any, V: RealArray, shift: RealArray | None) -> Triangle:
     """Return the triangle of B = X V - 1 shift'."""
-    return triangle_of(centred_product(entries, V, shift))
+    return _over_strips(_triangle_of_strip, entries, V, shift)[0]
+
+
+def _triangle_of_strip(entries: Any, V: RealArray, shift: RealArray | None) -> tuple[Triangle]:
+    return (triangle_of(centred_product(entries, V, shift)),)
 
 
 def row_deviations(entries: Any, means: FloatArray, weights: FloatArray) -> FloatArray:

@@ -5,19 +5,20 @@ A sketch needs Q = A W only through sums over its rows, and the blocks can add t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from sketchlasso.data.block_storage import BlockStorage
-from sketchlasso.data.block_work import centred_product
+from sketchlasso.data.block_work import centred_product, strip_edges, strip_of
 from sketchlasso.data.blocks import BlockMatrix
 from sketchlasso.data.matrix import DataMatrix
-from sketchlasso.types import FloatArray, RealArray
+from sketchlasso.types import FloatArray, IntArray, RealArray
 
-__all__ = ["ImplicitRows", "RowFactor", "gram_of"]
+__all__ = ["BlockRows", "ImplicitRows", "RowFactor", "gram_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,14 +83,35 @@ class ImplicitRows:
         shared: Sequence[Any] = (),
         each: Sequence[tuple[Any, ...]] | None = None,
     ) -> Any:
-        """Return the sum of ``work(rows of Q, *shared, *each[i])`` over the blocks: one pass."""
+        """Return the sum of ``work(rows, *shared, *each[i])`` over the blocks: one pass.
+
+        The rows of Q in a block come as :class:`BlockRows`.
+        """
         self.base.meter.count(self.W.shape[1])
         V, shift = self.base.inner_factor(self.W)
         return self.matrix.run_sum(_with_rows, (work, V, shift, *shared), each)
 
 
+@dataclass(frozen=True, eq=False)
+class BlockRows:
+    """The rows (r, k) of Q in one block, X V - 1 shift', made in strips that are not kept."""
+
+    entries: Any
+    V: RealArray
+    shift: RealArray | None
+
+    @property
+    def edges(self) -> IntArray:
+        """Rows (s + 1,) at which strips begin and end."""
+        return strip_edges(self.entries.shape, self.V.shape[1])
+
+    def __iter__(self) -> Iterator[RealArray]:
+        for start, stop in pairwise(self.edges):
+            yield centred_product(strip_of(self.entries, start, stop), self.V, self.shift)
+
+
 def _with_rows(entries: Any, work: Any, V: Any, shift: Any, *rest: Any) -> Any:
-    return work(centred_product(entries, V, shift), *rest)
+    return work(BlockRows(entries, V, shift), *rest)
 
 
 RowFactor: TypeAlias = "RealArray | ImplicitRows"

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from sketchlasso.cluster import active_engine, cluster
-from sketchlasso.data.block_handles import is_dask_array
+from sketchlasso.cluster import active_engine, cluster, holder_of
+from sketchlasso.data.block_handles import DaskBlock, is_dask_array
 from sketchlasso.data.blocks import BlockMatrix
 
 __all__ = ["spread"]
@@ -20,15 +20,16 @@ def spread(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
     """Run a function of a dask array in a ``cluster()`` of its own, unless one is there.
 
     A dask array among the arguments, or blocks made from one, is worked on by the Dask client
-    that is current, or by worker processes that last as long as the call. Any other X changes
-    nothing.
+    that persisted it, else by the one that is current, else by worker processes that last as long
+    as the call. Any other X changes nothing.
     """
 
     @wraps(function)
     def called(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        if active_engine() is not None or not any(map(_needs_dask, (*args[:2], kwargs.get("X")))):
+        far = next(filter(_needs_dask, (*args[:2], kwargs.get("X"))), None)
+        if active_engine() is not None or far is None:
             return function(*args, **kwargs)
-        with cluster():
+        with cluster(_holder(far)):
             return function(*args, **kwargs)
 
     return called
@@ -36,3 +37,11 @@ def spread(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
 
 def _needs_dask(X: Any) -> bool:
     return is_dask_array(X) or (isinstance(X, BlockMatrix) and X.distributed)
+
+
+def _holder(far: Any) -> Any:
+    """The client that persisted a dask array, or the one that blocks were made from, or None."""
+    if not isinstance(far, BlockMatrix):
+        return holder_of(far)
+    handle = next(part.handle for part in far._parts if isinstance(part.handle, DaskBlock))
+    return holder_of(handle.delayed)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_X_y, validate_data
 
+from sketchlasso.cluster import holder_of
 from sketchlasso.data import BlockMatrix, as_blocks
 from sketchlasso.data.block_handles import is_dask_array
 from sketchlasso.errors import InvalidInputError
@@ -29,7 +30,9 @@ ACCEPTED = {
 
 def in_memory(values: Any) -> Any:
     """One number or label a row as an array, if Dask has them; anything else as it is."""
-    return values.compute() if hasattr(values, "__dask_graph__") else values
+    if not hasattr(values, "__dask_graph__"):
+        return values
+    return values.compute(scheduler=holder_of(values))
 
 
 def validated(estimator: Any, X: Any, *y: Any, reset: bool = True, **checks: Any) -> Any:

@@ -15,7 +15,7 @@ from scipy import sparse
 from sketchlasso.errors import InvalidInputError, StoredFileError
 from sketchlasso.files.columns import choose_columns, nearest
 from sketchlasso.files.options import ReadOptions
-from sketchlasso.files.source import Source
+from sketchlasso.files.source import NoRowsError, Source
 from sketchlasso.files.table import Table, as_csr, as_real, finite_or_refuse
 from sketchlasso.storage import replacing
 
@@ -265,7 +265,8 @@ def texts(stored: Any, key: str) -> tuple[str, ...] | None:
 def check_matrix(source: Source, X: Any, what: str) -> None:
     """Refuse what is no matrix of real numbers; `X` is an array or its header."""
     if X.ndim != 2 or X.dtype.kind not in "biuf" or 0 in X.shape:
-        raise InvalidInputError(
+        empty = X.ndim == 2 and X.dtype.kind in "biuf" and X.shape[0] == 0 < X.shape[1]
+        raise (NoRowsError if empty else InvalidInputError)(
             f"{source} cannot be used: {what} has shape {X.shape} and type {X.dtype}, but a matrix "
             "of real numbers with at least one row and column is needed; save it so."
         )

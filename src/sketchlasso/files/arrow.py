@@ -16,7 +16,7 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.files.columns import Columns, choose_columns
 from sketchlasso.files.growing import GrowingArray
 from sketchlasso.files.options import ReadOptions
-from sketchlasso.files.source import Source, require
+from sketchlasso.files.source import NoRowsError, Source, require
 from sketchlasso.files.table import Table, dense_blocks, finite_or_refuse, names_to_write
 from sketchlasso.storage import replacing
 
@@ -202,7 +202,7 @@ def _table(source: Source, columns: Columns, batches: Any, options: ReadOptions)
             column = batch.column(places[columns.names[columns.target]])
             labels.append(_labels(source, columns, columns.target, column, done))
     if body is None or not len(body):
-        raise InvalidInputError(f"{source} holds no rows; give a file with data.")
+        raise NoRowsError(f"{source} holds no rows; give a file with data.")
     y = np.concatenate(labels) if labels else None
     X = body.take()
     finite_or_refuse(str(source), X, y, columns.feature_names)

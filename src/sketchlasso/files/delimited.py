@@ -21,7 +21,7 @@ from sketchlasso.files.columns import Columns, choose_columns
 from sketchlasso.files.growing import GrowingArray
 from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.sniff import MISSING, find_separator, has_header, is_number
-from sketchlasso.files.source import Source
+from sketchlasso.files.source import NoRowsError, Source
 from sketchlasso.files.table import Table, dense_blocks, names_to_write
 from sketchlasso.storage import replacing
 
@@ -112,7 +112,7 @@ class DelimitedReader:
         self._separator = separator
         self._waiting = list(islice(self._records(), 2))
         if not self._waiting:
-            raise InvalidInputError(f"{source} holds no rows; give a file with data.")
+            raise NoRowsError(f"{source} holds no rows; give a file with data.")
         self.width = len(self._waiting[0][1])
 
     def names(self, header: bool | None) -> list[str] | None:
@@ -123,7 +123,7 @@ class DelimitedReader:
             return None
         del self._waiting[0]
         if second is None:
-            raise InvalidInputError(f"{self._source} holds names but no rows; give one with data.")
+            raise NoRowsError(f"{self._source} holds names but no rows; give one with data.")
         return [name.strip() for name in first]
 
     def blocks(self) -> Iterator[tuple[list[int], Records]]:

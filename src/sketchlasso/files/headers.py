@@ -1,4 +1,4 @@
-"""What npy and npz files hold, from their headers alone: no array is read."""
+"""What npy and npz files hold, from their headers alone, and rows of an npy file, mapped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from sketchlasso.files.arrays import understood
 from sketchlasso.files.source import Source
 
-__all__ = ["ArrayHeader", "npy_header", "npz_headers"]
+__all__ = ["ArrayHeader", "map_rows", "npy_header", "npz_headers"]
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,21 @@ def npy_header(source: Source) -> ArrayHeader:
     if size < header.offset + header.n_bytes:
         raise source.damaged("is truncated (it ends before its content does)")
     return header
+
+
+def map_rows(source: Source, header: ArrayHeader, start: int, stop: int) -> Any:
+    """Map rows start, ..., stop - 1 of an npy file; only their part where it is stored by rows."""
+    with source.guarded():
+        if header.by_columns:
+            return np.load(source.path, mmap_mode="r")[start:stop]
+        width = header.shape[1]
+        return np.memmap(
+            source.path,
+            dtype=header.dtype,
+            mode="r",
+            offset=header.offset + start * width * header.dtype.itemsize,
+            shape=(stop - start, width),
+        )
 
 
 def npz_headers(source: Source) -> dict[str, ArrayHeader]:

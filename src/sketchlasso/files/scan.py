@@ -21,14 +21,17 @@ from sketchlasso.files.arrays import (
 )
 from sketchlasso.files.arrow import parquet_outline, read_arrow_target
 from sketchlasso.files.columns import Columns, choose_columns
-from sketchlasso.files.headers import npy_header, npz_headers
+from sketchlasso.files.headers import ArrayHeader, map_rows, npy_header, npz_headers
 from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.read import READERS
-from sketchlasso.files.source import Source
+from sketchlasso.files.source import NoRowsError, Source
 from sketchlasso.files.svmlight import read_svmlight
 from sketchlasso.files.table import as_response
 
 __all__ = ["SHARD_FORMATS", "Scan", "scan"]
+
+# Bytes of an npy file that are mapped at a time while its target is looked for.
+MAPPED = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +86,12 @@ def scan(source: Source, options: ReadOptions) -> Scan:
     Returns
     -------
     Scan
+        Of no rows, and nothing else known, where the file holds none.
     """
-    return _SCANS[source.format](source, options)
+    try:
+        return _SCANS[source.format](source, options)
+    except NoRowsError:
+        return Scan(source, 0, 0, _real(np.dtype(np.float64), options), False, 0, None)
 
 
 def _real(dtype: np.dtype[Any], options: ReadOptions) -> np.dtype[Any]:
@@ -140,11 +147,22 @@ def _scan_npy(source: Source, options: ReadOptions) -> Scan:
     columns = choose_columns(source, None, width, options.target, options.drop)
     y = None
     if columns.target is not None and rows:
-        y = READERS["npy"](source, options).y
+        y = _npy_column(source, header, columns.target)
     dtype = _real(header.dtype, options)
     size = rows * len(columns.features) * dtype.itemsize
     found = Scan(source, rows, len(columns.features), dtype, False, size, None)
     return _with_target(found, y, None, None)
+
+
+def _npy_column(source: Source, header: ArrayHeader, column: int) -> NDArray[np.float64]:
+    """One column (m,) of an npy file, taken from some rows at a time: no more is mapped at once."""
+    rows, width = header.shape
+    step = max(1, MAPPED // (width * header.dtype.itemsize))
+    y = np.empty(rows)
+    for start in range(0, rows, step):
+        part = slice(start, min(start + step, rows))
+        y[part] = map_rows(source, header, part.start, part.stop)[:, column]
+    return y
 
 
 def _scan_parquet(source: Source, options: ReadOptions) -> Scan:
@@ -188,7 +206,7 @@ def _scan_svmlight(source: Source, options: ReadOptions) -> Scan:
                 read_svmlight(source, options)  # says which line, and what is wrong with it
                 raise source.misread(problem) from problem
     if not labels:
-        raise InvalidInputError(f"{source} holds no samples; give a file with data.")
+        raise NoRowsError(f"{source} holds no samples; give a file with data.")
     dtype = _real(np.dtype(np.float64), options)
     rows = len(labels)
     size = entries * (dtype.itemsize + 4) + 4 * (rows + 1)

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from sketchlasso.data.block_work import PRODUCT_COLUMNS
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.files.arrow import read_arrow
 from sketchlasso.files.columns import choose_columns
-from sketchlasso.files.headers import npy_header
+from sketchlasso.files.headers import map_rows, npy_header
 from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.read import READERS
 from sketchlasso.files.scan import Scan
@@ -26,7 +27,7 @@ __all__ = ["COPIES", "PRODUCTS", "ShardBlock", "cut_into_blocks"]
 # What work on a block takes at most, in blocks: itself, a copy while it is read, rows chosen from
 # it, and products; and the bytes of products that a row is counted with, however short it is.
 COPIES = 4
-PRODUCTS = 8 * 48
+PRODUCTS = 8 * PRODUCT_COLUMNS
 
 
 @dataclass(frozen=True)
@@ -88,22 +89,12 @@ class ShardBlock:
         return as_real(X, self.dtype) if dense else X.astype(self.dtype, copy=False)
 
     def _mapped(self, source: Source) -> Any:
-        """The rows of an npy file; only their part of it is mapped where it is stored by rows."""
+        """The rows of an npy file, of the columns that are features."""
         header = npy_header(source)
         if header.shape[0] != self.total:
             raise source.damaged("has changed since it was first looked at")
         width = header.shape[1]
-        with source.guarded():
-            if header.by_columns:
-                rows = np.load(source.path, mmap_mode="r")[self.start : self.stop]
-            else:
-                rows = np.memmap(
-                    source.path,
-                    dtype=header.dtype,
-                    mode="r",
-                    offset=header.offset + self.start * width * header.dtype.itemsize,
-                    shape=(self.rows, width),
-                )
+        rows = map_rows(source, header, self.start, self.stop)
         kept = choose_columns(source, None, width, self.options.target, self.options.drop).features
         if len(kept) == width:
             return rows

@@ -79,7 +79,8 @@ def read_shards(
     """Look at a data matrix in many files; its rows are read later, one block at a time.
 
     npz, npy and Parquet files are known from their headers. svmlight text is walked through
-    once, and any other format is read once, file by file. Responses are read now.
+    once, and any other format is read once, file by file. Responses are read now. Files without
+    rows are passed over; all must stay as they are for as long as X is used.
 
     Parameters
     ----------
@@ -91,9 +92,9 @@ def read_shards(
         in any svmlight file counts, without `zero_based` whether the index 0 is in any.
     memory : int or str, optional
         Bytes (also ``"500MB"``, ``"2GB"``) that reading a block and multiplying it may take at
-        a time: four times a block, and 1.5 kB a row for products. npy files are cut at any row
-        and Parquet files between row groups to keep to it; a file that has to be read whole and
-        is too large is refused. By default 512 MB, and no file is refused.
+        a time: four times a block, and 1.5 kB a row for products, whatever the rank. npy files
+        are cut at any row and Parquet files between row groups to keep to it; a file that has to
+        be read whole and is too large is refused. By default 512 MB, and no file is refused.
 
     Returns
     -------
@@ -167,7 +168,7 @@ def _sources(paths: Paths, format: str | None) -> list[Source]:
         raise InvalidInputError(
             f"{twice} was given twice, but every row counts once; name each file once."
         )
-    sources = [Source.of(place, format) for place in found]
+    sources = [Source.of(place, format, shard=True) for place in found]
     first = sources[0]
     for source in sources:
         if source.format not in SHARD_FORMATS:

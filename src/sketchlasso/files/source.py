@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, TextIO
 
 from sketchlasso.errors import InvalidInputError, MissingExtraError, StoredFileError
 
-__all__ = ["FORMATS", "Source", "format_of", "require"]
+__all__ = ["FORMATS", "NoRowsError", "Source", "format_of", "require"]
 
 # Formats and the endings that mean them; bag-of-words files are known by their beginning.
 FORMATS: dict[str, tuple[str, ...]] = {
@@ -47,6 +47,12 @@ BEGINNINGS = {
     b"%%MatrixMarket": "matrix-market",
 }
 MARKED = ("npz", "npy", "parquet", "matrix-market")
+# Text of which not a byte is left when there are no rows, as in parts that others write.
+BARE = ("svmlight", "csv", "tsv")
+
+
+class NoRowsError(InvalidInputError):
+    """A file in order but without rows: nothing to read alone, nothing amiss among shards."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +76,13 @@ class Source:
         return str(self.path)
 
     @classmethod
-    def of(cls, path: str | os.PathLike[str], format: str | None = None) -> Source:
-        """Look at a file's name and first bytes; refuse what cannot be read as its format."""
+    def of(
+        cls, path: str | os.PathLike[str], format: str | None = None, *, shard: bool = False
+    ) -> Source:
+        """Look at a file's name and first bytes; refuse what cannot be read as its format.
+
+        Text without a byte is refused too, unless the file is a shard among others.
+        """
         place = Path(path)
         if not place.exists():
             raise StoredFileError(
@@ -83,7 +94,9 @@ class Source:
         chosen = format_of(place, format)
         source = cls(place, chosen, COMPRESSIONS.get(place.suffix.lower()))
         with source.guarded(), open(place, "rb") as file:
-            source._check_beginning(file.read(16))
+            first = file.read(16)
+        if first or not (shard and chosen in BARE and source.compression is None):
+            source._check_beginning(first)
         return source
 
     @contextmanager

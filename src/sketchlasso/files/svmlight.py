@@ -17,7 +17,7 @@ from scipy import sparse
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.files.options import ReadOptions
-from sketchlasso.files.source import Source
+from sketchlasso.files.source import NoRowsError, Source
 from sketchlasso.files.table import Table, as_csr, finite_or_refuse
 from sketchlasso.storage import replacing
 
@@ -55,7 +55,7 @@ def read_svmlight(source: Source, options: ReadOptions) -> Table:
         except (ValueError, OverflowError) as problem:
             raise _explained(source, options, str(problem)) from problem
     if X.shape[0] == 0:
-        raise InvalidInputError(f"{source} holds no samples; give a file with data.")
+        raise NoRowsError(f"{source} holds no samples; give a file with data.")
     if X.nnz == 0 and options.n_features is None:
         raise InvalidInputError(
             f"{source} holds {X.shape[0]} labels but not one index:value pair; check that it is "

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from sketchlasso.cluster.engine import add
 from sketchlasso.data import ImplicitRows
+from sketchlasso.data.implicit import BlockRows
+from sketchlasso.data.selection import split_choice, split_rows
 from sketchlasso.instances.rows import RowSet, RowSets
 from sketchlasso.instances.statistics import Statistics, row_statistics
 from sketchlasso.types import FloatArray, IntArray, RealArray
@@ -90,10 +94,18 @@ def training_choices(rows: RowSets, places: IntArray) -> list[Choice]:
 
 
 def _sums_of_block(
-    Q: RealArray,
+    block: BlockRows,
     Y: FloatArray,
     choices: tuple[tuple[IntArray, FloatArray | None], ...],
     single: IntArray,
 ) -> tuple[Statistics, tuple[Statistics, ...], _Stacked]:
-    sums = tuple(row_statistics(Q[rows], Y[rows], weights) for rows, weights in choices)
-    return row_statistics(Q, Y), sums, _Stacked(Q[single])
+    edges = block.edges
+    local = [split_choice(rows, weights, edges) for rows, weights in choices]
+    alone = split_rows(single, edges)
+    found: Any = None
+    for i, (Q, responses) in enumerate(zip(block, np.split(Y, edges[1:-1]), strict=True)):
+        own = (part[i] for part in local)
+        sums = tuple(row_statistics(Q[rows], responses[rows], weights) for rows, weights in own)
+        part = row_statistics(Q, responses), sums, _Stacked(Q[alone[i]])
+        found = part if found is None else add(found, part)
+    return found

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from importlib import import_module
 
 import numpy as np
@@ -186,3 +187,53 @@ def test_without_dask_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "sketchlasso.cluster.dask_engine", None)
     with pytest.raises(sl.MissingExtraError, match=r"pip install 'sketchlasso\[dask\]'"):
         sl.cluster().__enter__()
+
+
+def test_a_scheduler_without_workers_is_not_waited_for_in_silence(arrays, monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(import_module("sketchlasso.cluster.dask_engine"), "WORKER_SECONDS", 0.3)
+    with (
+        distributed.LocalCluster(
+            n_workers=0, processes=False, dashboard_address=":0", silence_logs=50
+        ) as local,
+        distributed.Client(local, set_as_default=False) as client,
+        sl.cluster(client) as engine,
+    ):
+        text = refusal(sl.ClusterLostError, engine.collect, first_entry, blocks_of(arrays), (1.0,))
+        assert f"{client.scheduler.address} has no workers and none came within 0.3 sec" in text
+        text = refusal(sl.ClusterLostError, list, engine.map(power_of, [1, 2], (2,)))
+        assert "has no workers" in text
+        # Workers that come when there is work, as in a cluster that grows and shrinks, are in time.
+        monkeypatch.setattr(
+            import_module("sketchlasso.cluster.dask_engine"), "WORKER_SECONDS", 20.0
+        )
+        local.adapt(minimum=0, maximum=1, interval="50ms")
+        assert dict(engine.map(power_of, [1, 2], (2,))) == {0: 1, 1: 4}
+
+
+LOOKED_AT = []
+
+
+def look_slowly(entries, seconds):
+    if not len(LOOKED_AT):
+        LOOKED_AT.append(0)
+        raise ArithmeticError("the first block cannot be used")
+    LOOKED_AT.append(1)
+    time.sleep(seconds)
+    return 1.0
+
+
+@pytest.mark.parametrize(
+    ("how", "progress"), [("sum", lambda *told: None), ("collect", None)], ids=["sum", "collect"]
+)
+def test_an_error_in_one_block_ends_the_work_on_the_others(dask_engine, how, progress, monkeypatch):
+    monkeypatch.setattr(dask_engine, "on_progress", progress)
+    LOOKED_AT.clear()  # the workers are threads of this process
+    blocks = blocks_of([np.ones((1, 3))] * 40)
+    with pytest.raises(ArithmeticError) as told:
+        getattr(dask_engine, how)(look_slowly, blocks, (0.1,))
+    at_once = len(LOOKED_AT)
+    time.sleep(0.6)
+    # What the two workers have may end, but no more, though the error is still looked at.
+    assert len(LOOKED_AT) <= at_once + 4 < 40
+    assert told.tb is not None

@@ -12,6 +12,12 @@ from tests.sentences import refusal
 import sketchlasso as sl
 from sketchlasso.cluster import SequentialEngine
 from sketchlasso.data import DataMatrix
+from sketchlasso.data.block_work import (
+    gram_product,
+    orthogonal_product,
+    product_triangle,
+    strip_edges,
+)
 
 
 @pytest.fixture(params=["dense", "sparse"], scope="module")
@@ -283,3 +289,40 @@ def test_a_handle_of_pieces_is_enough():
     X = np.arange(12.0).reshape(6, 2)
     handles = [Announced(part) for part in pieces(X, (3, 3))]
     assert close(sl.BlockMatrix(handles).collect(), X)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("rows", [0, 3, 1000])
+def test_wide_products_are_made_in_strips(kind, rows):
+    rng = np.random.default_rng(7)
+    X, V, shift = rng.standard_normal((rows, 70)), rng.standard_normal((70, 200)), np.ones(200)
+    edges = strip_edges((rows, 70), 200)
+    assert edges.tolist() == ([0, 240, 480, 720, 960, 1000] if rows == 1000 else [0, rows])
+    B = X @ V - shift
+    product, sums, triangle = orthogonal_product(kind(X), V, shift)
+    assert close(product, X.T @ B)
+    assert close(sums, B.sum(axis=0))
+    assert close(triangle.R.T @ triangle.R, B.T @ B)
+    assert close(gram_product(kind(X), V, shift)[0], X.T @ B)
+    R = product_triangle(kind(X), V, shift).R
+    assert close(R.T @ R, B.T @ B)
+
+
+def test_row_sums_of_a_wide_factor_do_not_depend_on_strips():
+    rng = np.random.default_rng(8)
+    X, Y = rng.standard_normal((900, 60)), rng.standard_normal((900, 2))
+    options = {"rank": 56, "method": "krylov", "center": True, "random_state": 0}
+    whole, blocks = sl.sketch(X, **options), cut(X, (800, 100))
+    assert len(strip_edges((800, 60), 56)) > 2
+    found = sl.sketch(blocks, **options)
+    weights = rng.uniform(size=900)
+    ours, theirs = (
+        sl.cross_validate(s, A, Y, cv=3, alphas=3, radii=[0.5], sample_weight=weights)
+        for s, A in ((found, blocks), (whole, X))
+    )
+    assert close(ours.scores["mse"], theirs.scores["mse"], 1e-6)
+    left = [
+        sl.leave_one_out(s, A, Y[:, 0], alpha=2.0, radius=0.5).predictions
+        for s, A in ((found, blocks), (whole, X))
+    ]
+    assert close(left[0], left[1], 1e-5)

@@ -1,6 +1,7 @@
 """One matrix in many files: found, looked at, read block by block, refused in one sentence."""
 
 import pickle
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -105,6 +106,20 @@ def test_only_the_rows_of_a_block_are_mapped(tmp_path):
     assert found.cuts is None
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("options", [{"target": 7}, {"target": 0, "dtype": "float32"}])
+def test_a_target_inside_an_npy_file_is_taken_without_the_matrix(tmp_path, order, options):
+    X = np.random.default_rng(0).standard_normal((20_000, 20))
+    np.save(tmp_path / "a.npy", np.asarray(X, order=order))
+    read_shards(tmp_path, **options)  # imports
+    tracemalloc.start()
+    shards = read_shards(tmp_path, memory="2MB", **options)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_array_equal(shards.y, X[:, options["target"]])
+    assert peak < 4 * shards.y.nbytes < X.nbytes / 4
+
+
 def _looked_at(path):
     from sketchlasso.files.options import ReadOptions
     from sketchlasso.files.source import Source
@@ -165,6 +180,60 @@ def test_shards_without_rows_are_passed_over(tmp_path, data):
     assert shards.rows_per_shard == SIZES
     text = refusal(InvalidInputError, read_shards, tmp_path / "none.npy")
     assert "hold no rows" in text
+
+
+def empty_among(folder, ending):
+    """A shard with rows and others without, and what read_shards needs to know of them."""
+    full, none = folder / f"0{ending}", folder / f"1{ending}"
+    if ending == ".npy":
+        np.save(full, np.ones((2, 3)))
+        np.save(none, np.empty((0, 3)))
+        return {"target": 1}
+    if ending == ".npz":
+        np.savez(full, X=np.ones((2, 3)))
+        np.savez(none, X=np.empty((0, 3)))
+        return {"target": 1}
+    if ending == ".mtx":
+        full.write_text("%%MatrixMarket matrix array real general\n2 2\n1\n1\n1\n1\n")
+        none.write_text("%%MatrixMarket matrix coordinate real general\n0 2 0\n")
+        return {}
+    if ending in (".parquet", ".feather"):
+        pa = pytest.importorskip("pyarrow", reason="the extra 'files' is not installed")
+        table = pa.table({"a": [1.0, 2.0], "b": [3.0, 4.0], "y": [5.0, 6.0]})
+        write = {
+            ".parquet": pytest.importorskip("pyarrow.parquet").write_table,
+            ".feather": pytest.importorskip("pyarrow.feather").write_feather,
+        }[ending]
+        write(table, full)
+        write(table.slice(0, 0), none)
+        return {"target": "y"}
+    separator = "\t" if ending == ".tsv" else ","
+    text = ending.startswith((".csv", ".tsv"))
+    full.write_text("a,b,y\n1,2,3\n4,5,6\n".replace(",", separator) if text else "1 2:1\n-1\n")
+    none.write_text("a,b,y\n".replace(",", separator) if text else "# nobody came\n")
+    (folder / f"2{ending}").write_text("")
+    return {"target": "y"} if text else {}
+
+
+@pytest.mark.parametrize(
+    "ending", [".npy", ".npz", ".mtx", ".parquet", ".feather", ".csv", ".tsv", ".svm"]
+)
+def test_shards_of_any_format_may_have_no_rows(tmp_path, ending):
+    options = empty_among(tmp_path, ending)
+    shards = read_shards(tmp_path, **options)
+    assert shards.shape == (2, 2)
+    assert shards.rows_per_shard == (2,)
+    assert in_full(shards.X).shape == (2, 2)
+    text = refusal(InvalidInputError, read_shards, tmp_path / f"1{ending}", **options)
+    assert "hold no rows" in text
+    # Alone such a file is refused, as it always was.
+    refusal(InvalidInputError, sl.read_table, tmp_path / f"1{ending}", **options)
+
+
+@pytest.mark.parametrize("ending", [".npy", ".npz", ".parquet", ".mtx", ".svm.gz"])
+def test_a_shard_without_a_byte_is_damaged_where_a_header_is_due(tmp_path, ending):
+    (tmp_path / f"0{ending}").write_bytes(b"")
+    assert "is empty" in refusal(StoredFileError, read_shards, tmp_path)
 
 
 def test_svmlight_shards_count_from_the_same_index(tmp_path):

@@ -1,0 +1,51 @@
+"""Values of Dask's: who holds what was persisted, and how a value is had in this process."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from sketchlasso.errors import ClusterLostError
+
+__all__ = ["holder_of", "value_of"]
+
+
+def holder_of(collection: Any) -> Any:
+    """Return the distributed.Client whose cluster holds parts of a value of Dask's, or None.
+
+    ``persist()`` leaves futures in the place of tasks, and only the scheduler they came from
+    knows what they stand for.
+    """
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return None  # then nothing was persisted either
+    futures = distributed.futures_of(collection)
+    if not futures:
+        return None
+    client = futures[0].client
+    if client is None:  # it comes out of a pickle
+        try:
+            client = distributed.get_client()
+        except ValueError as nobody:
+            raise ClusterLostError(
+                "X was persisted on a Dask cluster, but no Dask client is current here; connect a "
+                "distributed.Client to that cluster, or use the array before persist()."
+            ) from nobody
+    if client.status != "running":
+        raise ClusterLostError(
+            "X was persisted on a Dask cluster, but the client that did so is closed; persist the "
+            "array again with an open client, or use the array before persist()."
+        )
+    return client
+
+
+def value_of(source: Any) -> Any:
+    """Return a source's value: of Dask's computed in this thread, or fetched from its holder."""
+    if not hasattr(source, "__dask_graph__"):
+        return source
+    client = holder_of(source)
+    if client is None:
+        return source.compute(scheduler="synchronous")
+    from sketchlasso.cluster.dask_engine import DaskEngine  # it is there: it held the value
+
+    return DaskEngine(client).value(source)
