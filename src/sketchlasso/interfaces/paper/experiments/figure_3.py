@@ -45,8 +45,8 @@ def settings(plan: Plan) -> Results:
         "samples_per_feature": 5,
         "rank": 10,
         # Between so many, as long as a size takes no longer than that.
-        "repetitions": [2, 2] if plan.quick else [3, 20],
-        "seconds_a_size": 8.0,
+        "repetitions": [2, 2] if plan.quick else [5, 40],
+        "seconds_a_size": 16.0,
         "threads": 1,
         "penalty_share": 0.5,
         "radius_share": 0.1,

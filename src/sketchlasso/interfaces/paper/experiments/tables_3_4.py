@@ -28,7 +28,7 @@ __all__ = ["EXPERIMENT"]
 # Which corpus, whose queries, how it stands to the paper's, and whether every word is asked.
 FULL = (
     ("nips_uci", "nips", "genuine counts, the words that occur often enough", True),
-    ("imdb_all", "nytimes", "stand-in for the size of NYTimes: film reviews", False),
+    ("imdb_all", "nytimes", "stand-in for the size of NYTimes: film reviews", True),
     ("nytimes_headlines", "nytimes", "genuine NYTimes, but headlines of front pages only", True),
 )
 NAMES = {"nips": "NIPS papers", "nytimes": "NYTimes"}
