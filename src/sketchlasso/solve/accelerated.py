@@ -11,7 +11,6 @@ from scipy import sparse
 
 from sketchlasso.errors import DeviceWarning
 from sketchlasso.linalg.device import Device
-from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.objective import null_value
 from sketchlasso.solve.algorithms.protocol import Iterates
@@ -97,11 +96,6 @@ def _solution(
 
 def _replaced(coef: Any, left: IntArray, others: Any) -> sparse.csr_array[Any, tuple[int, int]]:
     """Coefficients (B, n) with some rows taken from others."""
-    place = dict(zip(left.tolist(), range(len(left)), strict=True))
-
-    def row(number: int) -> tuple[Any, Any]:
-        source, here = (others, place[number]) if number in place else (coef, number)
-        part = slice(source.indptr[here], source.indptr[here + 1])
-        return source.indices[part].astype(np.intp), source.data[part]
-
-    return stack_rows([row(number) for number in range(coef.shape[0])], coef.shape[1])
+    order = np.arange(coef.shape[0])
+    order[left] = coef.shape[0] + np.arange(len(left))
+    return sparse.csr_array(sparse.vstack([coef, others], format="csr")[order])

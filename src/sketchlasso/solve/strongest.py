@@ -49,8 +49,7 @@ def _on_device(batch: Batch, count: int, device: Device) -> FloatArray:
     parts = []
     for start in range(0, batch.n_instances, size):
         data = DeviceBatch(batch.take(slice(start, start + size)), shared)
-        null = (data.c.square().sum(1) + data.s.square()).sqrt().clamp(min=1e-300)
-        u = data.c / null.unsqueeze(1)
+        u = data.null_dual()
         which = device.torch.arange(data.size, device=u.device)
         rows = data.choose(u, which, None, count).rows
         seen = rows.see(u)

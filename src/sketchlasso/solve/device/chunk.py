@@ -67,7 +67,7 @@ class Chunk:
         b, k = batch.n_instances, batch.rank
         place = self.data.c.device
         self.null = shared.device.tensor(null_value(batch), self.torch.float64)
-        self.u = self.data.c / self.null.clamp(min=1e-300).unsqueeze(1)
+        self.u = self.data.null_dual()
         self.index = self.torch.zeros((b, 1), dtype=self.torch.int64, device=place)
         self.w = self.torch.zeros((b, 1), dtype=self.torch.float64, device=place)
         self.primal = self.null.new_full((b,), float("inf"))
@@ -106,7 +106,8 @@ class Chunk:
     def _begin_at(self, warm: Any) -> None:
         """Take over dual points and coefficients."""
         tensor = self.data.shared.device.tensor
-        self.u = tensor(warm.dual, self.torch.float64)
+        # A copy: it is written to, and on the CPU a tensor may be the caller's own array.
+        self.u = tensor(warm.dual, self.torch.float64).clone()
         counts = np.diff(warm.coef.indptr)
         width = max(int(counts.max(initial=0)), 1)
         place = np.arange(width) < counts[:, None]

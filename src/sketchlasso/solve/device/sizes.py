@@ -125,17 +125,13 @@ class _Search:
         self.data = DeviceBatch(batch, shared, relative=True)
         self.torch, self.size = shared.device.torch, size
         self.batch, self.rows, self.entry, self.share = batch, rows, entry, share
-        data = self.data
-        null = (data.c.square().sum(1) + data.s.square()).sqrt()
-        self.start = data.c / null.clamp(min=1e-300).unsqueeze(1)
+        self.start = self.data.null_dual()
         self.u = self.start.clone()
-        self.alpha = null * 0
-        self.largest = null * 0
+        nothing = self.data.s * 0
+        self.alpha, self.largest = nothing.clone(), nothing.clone()
         width = min(rows, batch.n_features)
-        self.index = self.torch.zeros(
-            (data.size, width), dtype=self.torch.int64, device=null.device
-        )
-        self.w = null.new_zeros((data.size, width))
+        self.w = nothing.new_zeros((self.data.size, width))
+        self.index = self.torch.zeros_like(self.w, dtype=self.torch.int64)
 
     def run(self, rounds: int) -> DeviceSearch:
         """Rounds of search on working rows, until no row outside would enter."""

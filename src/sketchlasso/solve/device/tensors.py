@@ -12,7 +12,16 @@ from typing import Any, TypeAlias
 from sketchlasso.kernels.instance import NEGLIGIBLE
 from sketchlasso.problem.batch import Batch
 
-__all__ = ["Rows", "Tensor", "best_on_ray", "certificate", "feasible_scale", "shrink"]
+__all__ = [
+    "Rows",
+    "Tensor",
+    "best_on_ray",
+    "certificate",
+    "feasible_scale",
+    "relative_gap",
+    "shrink",
+    "suits",
+]
 
 Tensor: TypeAlias = Any
 

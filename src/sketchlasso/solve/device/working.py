@@ -92,6 +92,11 @@ class DeviceBatch:
                 device.tensor(batch.excluded.indices, torch.int64),
             )
 
+    def null_dual(self) -> Tensor:
+        """Dual points (b, k) of w = 0, as :func:`~sketchlasso.problem.penalty_max.null_model`."""
+        null = (self.c.square().sum(1) + self.s.square()).sqrt()
+        return self.c / null.clamp(min=1e-300).unsqueeze(1)
+
     def lift(self, u: Tensor, which: Tensor) -> Tensor:
         """L_b u_b (b, k)."""
         roots = self.shared.roots
