@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from sketchlasso.errors import InvalidInputError
 from sketchlasso.kernels.sparse_rows import mix_rows
 from sketchlasso.solve.algorithms.protocol import Iterates
 from sketchlasso.types import FloatArray, IntArray
@@ -38,14 +37,15 @@ class Level:
     left: IntArray | None = None
     right: IntArray | None = None
 
+    def of(self, instances: IntArray) -> Level:
+        """The same level with its numbers, positions in `instances`, replaced by what is there."""
+        if self.left is None or self.right is None:
+            return Level(instances[self.instances])
+        return Level(instances[self.instances], instances[self.left], instances[self.right])
+
 
 def chain_levels(chain: IntArray, alpha: FloatArray) -> list[Level]:
     """Levels from coarse to fine; instances with one chain number form a chain by alpha."""
-    if chain.shape != alpha.shape:
-        raise InvalidInputError(
-            f"chain has shape {chain.shape} but the batch has {len(alpha)} instances; "
-            "give one chain number per instance"
-        )
     order = np.lexsort((-alpha, chain))
     starts = np.flatnonzero(np.r_[True, np.diff(chain[order]) != 0])
     lengths = np.diff(np.r_[starts, len(order)])

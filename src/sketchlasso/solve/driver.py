@@ -15,6 +15,7 @@ from sketchlasso.problem.penalty_max import null_model
 from sketchlasso.problem.screening import RowNorms, gap_safe_distance, row_norms, static_margin
 from sketchlasso.solve.accelerated import solve_accelerated
 from sketchlasso.solve.algorithms import Solver, make_algorithm
+from sketchlasso.solve.algorithms.homotopy import can_walk, walk_chains
 from sketchlasso.solve.algorithms.protocol import Algorithm, Iterates, Round
 from sketchlasso.solve.chains import Level, between, chain_levels
 from sketchlasso.solve.clock import Stopwatch
@@ -22,9 +23,12 @@ from sketchlasso.solve.ledger import Ledger
 from sketchlasso.solve.settings import Settings
 from sketchlasso.solve.solution import Solution
 from sketchlasso.solve.workers import parts_for_workers, solve_on_workers
-from sketchlasso.types import IntArray, RealArray
+from sketchlasso.types import BoolArray, IntArray, RealArray
 
 __all__ = ["chunks_of", "solve"]
+
+# Newton's method is about as fast as a walk along the whole path for chains shorter than this.
+SHORTEST_WALK = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +79,11 @@ def solve(
             f"warm.coef has shape {warm.coef.shape}; the batch needs "
             f"({batch.n_instances}, {batch.n_features})"
         )
+    if chain is not None and np.shape(chain) != (batch.n_instances,):
+        raise InvalidInputError(
+            f"chain has shape {np.shape(chain)} but the batch has {batch.n_instances} instances; "
+            "give one chain number per instance"
+        )
     if warm is not None and batch.nonnegative:
         warm = replace(warm, coef=warm.coef.maximum(0.0))
     # A device is this process's own: workers of one machine would take it from each other.
@@ -108,8 +117,11 @@ def _solve_here(
             ledger=ledger,
         )
         try:
-            for level in _levels(batch, chain):
+            walked = _walk_paths(run, chain, solver)
+            for level in _levels(batch, chain, np.flatnonzero(~walked)):
                 _solve_level(run, level, warm)
+            if solver == "newton":
+                _try_otherwise(run, walked)
         except KeyboardInterrupt:
             ledger.interrupt()
     return ledger.solution(solver, watch)
@@ -139,31 +151,85 @@ def _solve_on_device(
     return solve_accelerated(batch, device, settings, warm, finish)
 
 
-def _levels(batch: Batch, chain: IntArray | None) -> list[Level]:
-    if chain is None:
-        return [Level(np.arange(batch.n_instances))]
-    return chain_levels(np.asarray(chain), batch.alpha)
+def _levels(batch: Batch, chain: IntArray | None, instances: IntArray) -> list[Level]:
+    if chain is None or len(instances) == 0:
+        return [Level(instances)]
+    levels = chain_levels(np.asarray(chain)[instances], batch.alpha[instances])
+    return [level.of(instances) for level in levels]
+
+
+def _walk_paths(run: _Run, chain: IntArray | None, solver: Solver) -> BoolArray:
+    """Solve by their whole path the instances for which that is best; returns which (B,).
+
+    These have no radius and belong to a long chain, or may interpolate (s = 0), where Newton's
+    method is slow.
+    """
+    batch = run.batch
+    if solver != "newton":
+        return np.zeros(batch.n_instances, dtype=bool)
+    chain = np.arange(batch.n_instances) if chain is None else np.asarray(chain)
+    _, number, length = np.unique(chain, return_inverse=True, return_counts=True)
+    walked = can_walk(batch) & ((length[number] >= SHORTEST_WALK) | (batch.s == 0))
+    _walk(run, np.flatnonzero(walked), chain)
+    return walked
+
+
+def _walk(run: _Run, instances: IntArray, chain: IntArray) -> None:
+    """Certify what a walk along the paths proposes, and let the algorithm finish the rest."""
+    for part in _whole_chains(run, instances, chain):
+        proposals, found = walk_chains(run.batch.take(part), chain[part], run.settings.n_threads)
+        _solve_some(run, part[found], proposals.take(np.flatnonzero(found)))
+        _solve_some(run, part[~found], None)
+
+
+def _whole_chains(run: _Run, instances: IntArray, chain: IntArray) -> list[IntArray]:
+    """Instances in parts of about a chunk each, no chain cut in two."""
+    ordered = instances[np.argsort(chain[instances], kind="stable")]
+    starts = np.flatnonzero(np.diff(chain[ordered], prepend=-1))
+    part_of = starts // _chunk_size(run.batch, run.settings)
+    cuts = starts[1:][np.diff(part_of) > 0]
+    return [part for part in np.split(ordered, cuts) if len(part)]
+
+
+def _try_otherwise(run: _Run, walked: BoolArray) -> None:
+    """Give instances that stalled another start, then another solver, before they count as such."""
+    batch, ledger = run.batch, run.ledger
+    stuck = ledger.reopen_stalled()
+    paths = stuck[(can_walk(batch) & ~walked)[stuck]]
+    _walk(run, paths, np.arange(batch.n_instances))
+    _solve_some(run, np.setdiff1d(stuck, paths), None)
+    _solve_some(replace(run, algorithm=make_algorithm("barrier")), ledger.reopen_stalled(), None)
 
 
 def _solve_level(run: _Run, level: Level, warm: Iterates | None) -> None:
-    """Solve the instances of a level, as many at a time as the memory budget allows."""
+    """Solve the instances of a level."""
     start = _starting_points(run.batch, level, warm, run.ledger)
     # A start between neighbours has the non-zeros of both: let the solver tidy it first.
-    run.ledger.fewest_rounds = 0 if level.left is None else 1
-    for chunk in chunks_of(run.batch, run.settings, len(level.instances)):
-        first = None if start is None else start.take(chunk)
-        _solve_chunk(run, level.instances[chunk], first)
+    _solve_some(run, level.instances, start, fewest_rounds=0 if level.left is None else 1)
+
+
+def _solve_some(
+    run: _Run, instances: IntArray, start: Iterates | None, fewest_rounds: int = 0
+) -> None:
+    """Solve instances from given starting points, or cold, chunk by chunk."""
+    run.ledger.fewest_rounds = fewest_rounds
+    for chunk in chunks_of(run.batch, run.settings, len(instances)):
+        _solve_chunk(run, instances[chunk], None if start is None else start.take(chunk))
 
 
 def _buffer(batch: Batch, settings: Settings) -> RealArray:
-    rows = len(chunks_of(batch, settings, batch.n_instances)[0]) + TILE
+    rows = min(_chunk_size(batch, settings), batch.n_instances) + TILE
     return np.empty((rows, batch.n_features), dtype=batch.P.dtype)
+
+
+def _chunk_size(batch: Batch, settings: Settings) -> int:
+    """Instances whose correlations fit the memory budget."""
+    return max(1, settings.memory_budget // (3 * batch.n_features * 8))
 
 
 def chunks_of(batch: Batch, settings: Settings, count: int) -> list[IntArray]:
     """Numbers below `count`, cut so that the correlations of a chunk fit the memory budget."""
-    per_instance = 3 * batch.n_features * 8
-    size = max(1, settings.memory_budget // per_instance)
+    size = _chunk_size(batch, settings)
     return [np.arange(i, min(i + size, count)) for i in range(0, count, size)]
 
 

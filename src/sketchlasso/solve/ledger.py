@@ -23,6 +23,8 @@ __all__ = ["STALL_ROUNDS", "Ledger"]
 # Rounds without a tenth of progress after which an instance counts as stalled.
 STALL_ROUNDS = 15
 ALMOST = 100.0
+# Gaps that the certificate's precision allows at best: another attempt would not lower them.
+FINEST_GAP = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 0.0}
 
 
 class Ledger:
@@ -84,6 +86,16 @@ class Ledger:
         for row in np.arange(len(numbers)) if last else np.flatnonzero(closed):
             self._count_screened(numbers[row], view, int(row))
         return closed
+
+    def reopen_stalled(self) -> IntArray:
+        """Instances that made no progress far from their tolerance, open again."""
+        short = ~self.open & (self.status != Status.SOLVED)
+        numbers = np.flatnonzero(short)
+        reachable = self._relative_gap(numbers) > FINEST_GAP[self.batch.P.dtype]
+        numbers = numbers[reachable]
+        self.open[numbers] = True
+        self.since_progress[numbers] = 0
+        return numbers
 
     def _count_screened(self, number: int, view: Round, row: int) -> None:
         if view.norms is None:

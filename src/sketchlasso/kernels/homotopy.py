@@ -1,0 +1,362 @@
+"""The whole path of one instance without a radius, knot by knot.
+
+At radius 0 optimality reads  a_j'r = alpha rho f_j sign(w_j)  with r = c - R'w and
+rho = sqrt(||r||^2 + s^2): the solution is that of the LASSO with lambda = alpha rho. So it is
+piecewise linear in lambda. On a face (active rows A with signs) let R_A = L Q with L lower
+triangular and the rows of Q orthonormal, and
+
+    L z = (f sign)_A,    g = Q c,    e = Q'z,    c_perp = c - Q'g
+
+    w_A = L^-T (g - lambda z),    r = c_perp + lambda e,    R r = R c_perp + lambda R e
+
+c_perp and e are orthogonal, so rho^2 = C + lambda^2 ||e||^2 with C = ||c_perp||^2 + s^2 and the
+point of a penalty is known in closed form: lambda = alpha sqrt(C / (1 - alpha^2 ||e||^2)).
+Where C vanishes the face interpolates: alpha = 1 / ||e|| on all of it. If lambda can go down to
+0 there, w stays the same for every smaller penalty, and u = alpha e proves it.
+
+A row that enters appends one row to L and Q; a row that leaves is rotated to the end. Either
+changes c_perp and e along one direction q only, so a knot costs one product R q.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from sketchlasso.kernels.dense import FAST, dot
+
+# A row of which this share or less (of its length) lies outside the span of the active rows
+# cannot enter: its coefficient would be rounding.
+DEPENDENT = 1e-9
+# What the orthogonal part of c has to exceed, as a share of ||c||, to count as not zero.
+VANISHED = 1e-13
+# Correlations with c_perp below this share of ||a_j|| ||c|| are rounding: the row never enters.
+BLIND = 1e-13
+# Knots between two computations of c_perp, e and their correlations from scratch.
+REFRESH = 50
+
+
+class Face(NamedTuple):
+    """The active rows, and what follows from them; the first `count` entries are in use.
+
+    Shapes are (k,) or (k, k) for the first group, (n,) for the second.
+    """
+
+    L: Any
+    Q: Any
+    g: Any
+    z: Any
+    slopes: Any  # f_j sign_j of the active rows
+    active: Any
+    c_perp: Any
+    e: Any
+    at_zero: Any  # R c_perp (n,)
+    per_lambda: Any  # R e (n,)
+    seen: Any  # R q (n,)
+    place: Any  # position among the active rows (n,), -1 if inactive
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def empty_face(n: Any, k: Any, c: Any) -> Any:
+    """The face without active rows."""
+    return Face(
+        L=np.zeros((k, k)),
+        Q=np.zeros((k, k)),
+        g=np.zeros(k),
+        z=np.zeros(k),
+        slopes=np.zeros(k),
+        active=np.zeros(k, dtype=np.int64),
+        c_perp=c.copy(),
+        e=np.zeros(k),
+        at_zero=np.zeros(n),
+        per_lambda=np.zeros(n),
+        seen=np.zeros(n),
+        place=np.full(n, -1, dtype=np.int64),
+    )
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def see_direction(P: Any, root: Any, q: Any, out: Any) -> None:
+    """Write R q = P (root q) into out (n,)."""
+    if root.shape[0] > 0:
+        np.dot(P, np.dot(root, q), out)
+    else:
+        np.dot(P, q, out)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def row_of(P: Any, root: Any, j: Any) -> Any:
+    """Row j of R = P root, a copy (k,)."""
+    if root.shape[0] > 0:
+        return np.dot(P[j], root)
+    return P[j].copy()
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def back_substitute(L: Any, count: Any, x: Any) -> None:
+    """Overwrite x by the solution of L'x = x, L (count, count) lower triangular."""
+    for i in range(count - 1, -1, -1):
+        x[i] /= L[i, i]
+        value = x[i]
+        for j in range(i):
+            x[j] -= L[i, j] * value
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def shift_along(face: Any, row: Any, sign: Any) -> None:
+    """Account for basis row `row` having joined (sign 1) or being about to leave (-1)."""
+    q, by_g, by_z = face.Q[row], sign * face.g[row], sign * face.z[row]
+    for i in range(q.shape[0]):
+        face.c_perp[i] -= by_g * q[i]
+        face.e[i] += by_z * q[i]
+    for j in range(face.seen.shape[0]):
+        face.at_zero[j] -= by_g * face.seen[j]
+        face.per_lambda[j] += by_z * face.seen[j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def append_row(face: Any, count: Any, P: Any, root: Any, c: Any, j: Any, slope: Any) -> Any:
+    """Let row j become active; False (and no change) if it depends on the active rows."""
+    if count == face.Q.shape[0]:
+        return False
+    row = row_of(P, root, j)
+    length = np.sqrt(dot(row, row))
+    line = np.zeros(count)
+    if count > 0:
+        for _ in range(2):  # the second pass removes what rounding left of the first
+            part = np.dot(face.Q[:count], row)
+            row -= np.dot(part, face.Q[:count])
+            line += part
+    left = np.sqrt(dot(row, row))
+    if not left > DEPENDENT * length:
+        return False
+    face.L[count, :count] = line
+    face.L[count, count] = left
+    face.Q[count] = row / left
+    face.g[count] = dot(face.Q[count], c)
+    face.z[count] = (slope - dot(line, face.z[:count])) / left
+    face.slopes[count] = slope
+    face.active[count] = j
+    face.place[j] = count
+    see_direction(P, root, face.Q[count], face.seen)
+    shift_along(face, count, 1.0)
+    return True
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def remove_row(face: Any, count: Any, P: Any, root: Any, position: Any) -> None:
+    """Let the active row at a position leave: rotate its direction to the end of Q."""
+    L, Q, g, z, last = face.L, face.Q, face.g, face.z, count - 1
+    face.place[face.active[position]] = -1
+    for i in range(position, last):
+        L[i, : i + 2] = L[i + 1, : i + 2]
+        face.slopes[i] = face.slopes[i + 1]
+        face.active[i] = face.active[i + 1]
+        face.place[face.active[i]] = i
+    for i in range(position, last):
+        size = np.hypot(L[i, i], L[i, i + 1])
+        cosine, sine = L[i, i] / size, L[i, i + 1] / size
+        for r in range(i, last):
+            a, b = L[r, i], L[r, i + 1]
+            L[r, i], L[r, i + 1] = cosine * a + sine * b, cosine * b - sine * a
+        L[i, i + 1] = 0.0
+        for t in range(Q.shape[1]):
+            a, b = Q[i, t], Q[i + 1, t]
+            Q[i, t], Q[i + 1, t] = cosine * a + sine * b, cosine * b - sine * a
+        g[i], g[i + 1] = cosine * g[i] + sine * g[i + 1], cosine * g[i + 1] - sine * g[i]
+        z[i], z[i + 1] = cosine * z[i] + sine * z[i + 1], cosine * z[i + 1] - sine * z[i]
+    see_direction(P, root, Q[last], face.seen)
+    shift_along(face, last, -1.0)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def refresh(face: Any, count: Any, P: Any, root: Any, c: Any) -> None:
+    """Compute from scratch what a knot only updates, so that rounding cannot add up."""
+    for i in range(count):
+        face.g[i] = dot(face.Q[i], c)
+        face.z[i] = (face.slopes[i] - dot(face.L[i, :i], face.z[:i])) / face.L[i, i]
+    face.c_perp[:] = c
+    face.e[:] = 0.0
+    if count > 0:
+        face.c_perp[:] = c - np.dot(face.g[:count], face.Q[:count])
+        face.c_perp[:] -= np.dot(np.dot(face.Q[:count], face.c_perp), face.Q[:count])
+        face.e[:] = np.dot(face.z[:count], face.Q[:count])
+    see_direction(P, root, face.c_perp, face.at_zero)
+    see_direction(P, root, face.e, face.per_lambda)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def next_to_enter(
+    face: Any, factor: Any, lengths: Any, nonnegative: Any, size: Any, left: Any, left_sign: Any
+) -> Any:
+    """Largest lambda at which an inactive row reaches its threshold; the row and its sign.
+
+    Row j does where |at_zero_j + lambda per_lambda_j| = lambda f_j. `left` (-1: none) has just
+    left with `left_sign`: it stands at its threshold and moves away from it.
+    """
+    best, row, sign = 0.0, -1, 1.0
+    for j in range(factor.shape[0]):
+        if face.place[j] >= 0 or not factor[j] < np.inf:
+            continue
+        blind = BLIND * lengths[j] * size
+        for side in (1.0, -1.0):
+            if side < 0.0 and nonnegative:
+                continue
+            rest = side * face.at_zero[j]
+            room = factor[j] - side * face.per_lambda[j]
+            if rest > blind and room > 0.0 and not (j == left and side == left_sign):
+                reached = rest / room
+                if reached > best:
+                    best, row, sign = reached, j, side
+    return best, row, sign
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def next_to_leave(face: Any, count: Any, free: Any, now: Any, entered: Any) -> Any:
+    """Largest lambda below `now` at which an active coefficient reaches zero; its position.
+
+    The first `free` rows carry no penalty and stay. `entered` has just come in at zero. Returns
+    a position of -2 where that row's coefficient would move to the wrong side.
+    """
+    fit = face.g[:count].copy()
+    move = face.z[:count].copy()
+    back_substitute(face.L, count, fit)
+    back_substitute(face.L, count, move)
+    best, position = 0.0, -1
+    for i in range(free, count):
+        outward = move[i] * face.slopes[i]  # > 0: |w_i| grows as lambda falls
+        if face.active[i] == entered:
+            if not outward > 0.0:
+                return now, -2
+        elif outward < 0.0:
+            reached = min(max(fit[i] / move[i], 0.0), now)
+            if reached > best:
+                best, position = reached, i
+    return best, position
+
+
+class Segment(NamedTuple):
+    """A stretch of the path on one face, lambda from `high` to `low`; rho^2 = C + E lambda^2."""
+
+    low: float
+    high: float
+    C: float
+    E: float
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def smallest_alpha(segment: Any, squared: Any) -> Any:
+    """The penalty whose solution lies at the lower end of a segment."""
+    if squared:
+        return segment.low
+    if segment.low == 0.0:
+        return 0.0
+    rho = np.sqrt(segment.C + segment.low * segment.low * segment.E)
+    return segment.low / rho if rho > 0.0 else np.inf
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def write_point(
+    face: Any, count: Any, segment: Any, alpha: Any, squared: Any, indices: Any, values: Any, u: Any
+) -> None:
+    """Write the solution of one penalty that lies on a segment."""
+    C, E, lam = segment.C, segment.E, alpha
+    if not squared:
+        bend = 1.0 - alpha * alpha * E
+        lam = alpha * np.sqrt(C / bend) if C > 0.0 and bend > 0.0 else segment.low
+    lam = min(max(lam, segment.low), segment.high)
+    for i in range(count):
+        indices[i] = face.active[i]
+        values[i] = face.g[i] - lam * face.z[i]
+    back_substitute(face.L, count, values)
+    for i in range(count):
+        # Rounding at a knot may leave a coefficient on the wrong side of zero.
+        if values[i] * face.slopes[i] < 0.0:
+            values[i] = 0.0
+    if squared:
+        u[:] = face.c_perp + lam * face.e
+    elif C > 0.0:
+        u[:] = (face.c_perp + lam * face.e) / np.sqrt(C + lam * lam * E)
+    else:
+        u[:] = alpha * face.e
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def row_lengths(P: Any, root: Any) -> Any:
+    """Lengths (n,) of the rows of R."""
+    lengths = np.empty(P.shape[0])
+    for j in range(P.shape[0]):
+        row = row_of(P, root, j)
+        lengths[j] = np.sqrt(dot(row, row))
+    return lengths
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def walk_path(
+    P: Any,
+    root: Any,
+    c: Any,
+    s: Any,
+    factor: Any,
+    nonnegative: Any,
+    squared: Any,
+    alphas: Any,
+    most_knots: Any,
+    indices: Any,
+    values: Any,
+    counts: Any,
+    duals: Any,
+) -> Any:
+    """Solutions of one instance at decreasing penalties; returns how many, and the knots walked.
+
+    Parameters are the rows P (n, k) in double precision, the root (k, k) or an empty one for the
+    identity, c (k,), s, penalty factors (n,), and `alphas` (a,) in decreasing order. Solution i
+    goes to ``indices[i, :counts[i]]``, ``values[i, :counts[i]]`` (both (a, k)) and the dual
+    candidate ``duals[i]`` (a, k). Fewer than a solutions are found where `most_knots` is
+    reached or ties leave no way on.
+    """
+    face = empty_face(P.shape[0], P.shape[1], c)
+    lengths = row_lengths(P, root)
+    size = np.sqrt(dot(c, c))
+    see_direction(P, root, c, face.at_zero)
+    count = 0
+    for j in range(P.shape[0]):
+        if factor[j] == 0.0 and append_row(face, count, P, root, c, j, 0.0):
+            count += 1
+    free, done, knots, high = count, 0, 0, np.inf
+    left, left_sign, entered = -1, 0.0, -1
+    while True:
+        if np.sqrt(dot(face.c_perp, face.c_perp)) <= VANISHED * size:
+            face.c_perp[:] = 0.0
+            face.at_zero[:] = 0.0
+        enter, row, sign = next_to_enter(face, factor, lengths, nonnegative, size, left, left_sign)
+        leave, position = next_to_leave(face, count, free, high, entered)
+        if position == -2:
+            return done, knots
+        low = max(min(enter, high), leave)
+        segment = Segment(low, high, s * s + dot(face.c_perp, face.c_perp), dot(face.e, face.e))
+        while done < alphas.shape[0] and alphas[done] >= smallest_alpha(segment, squared):
+            counts[done] = count
+            at = (indices[done], values[done], duals[done])
+            write_point(face, count, segment, alphas[done], squared, at[0], at[1], at[2])
+            done += 1
+        knots += 1
+        if done == alphas.shape[0] or low == 0.0 or knots > most_knots:
+            return done, knots
+        high, left, entered = low, -1, -1
+        if enter >= low:
+            if append_row(face, count, P, root, c, row, sign * factor[row]):
+                count += 1
+                entered = row
+            else:
+                # Dependent on the active rows up to rounding: it may stand at its threshold.
+                left, left_sign = row, sign
+        else:
+            left = face.active[position]
+            left_sign = np.sign(face.slopes[position])
+            remove_row(face, count, P, root, position)
+            count -= 1
+        if knots % REFRESH == 0:
+            refresh(face, count, P, root, c)
