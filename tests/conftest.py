@@ -5,9 +5,19 @@ import os
 import pytest
 from hypothesis import settings
 
+from tests.packages import add_options, require_packages
+
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+def pytest_addoption(parser):
+    add_options(parser)
+
+
+def pytest_configure(config):
+    require_packages(config)
 
 
 @pytest.fixture(scope="session", autouse=True)
