@@ -5,10 +5,10 @@ worker compiles a kernel that another one compiles at the same time.
 """
 
 import numpy as np
-from tests.problems import Recipe
 
 import sketchlasso as sl
 from sketchlasso.solve import solve, solve_for_size
+from tests.problems import Recipe
 
 
 def compile_kernels():
