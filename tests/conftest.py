@@ -22,7 +22,13 @@ def pytest_configure(config):
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_of_the_tests(tmp_path_factory):
-    """Keep what the library caches for as long as the tests run, and out of the user's cache."""
+    """Keep what the library caches for as long as the tests run, and out of the user's cache.
+
+    Parallel workers share it: their folders lie beside each other.
+    """
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
         yield
