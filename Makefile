@@ -6,13 +6,36 @@ READY := $(VENV)/.ready
 # Real data sets, where they lie beside the repository; without them some tests skip.
 export SKETCHLASSO_DATA ?= $(abspath ../shared/data)
 
-.PHONY: run test lint format docs bench paper clean
+# Parallel workers of the tests. BLAS has one thread in each, or they would wait for each other.
+WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
+PARALLEL = -n $(WORKERS) --dist worksteal --packages $(if $(wildcard $(VENV)/.no-torch),--may-miss torch)
+PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest $(PARALLEL)
+# Here BLAS keeps its threads: they sum in another order, too.
+KERNELS = $(BIN)/python -m tests.kernels $(PARALLEL)
+
+.PHONY: run test suite pytest kernels lint compiled format docs bench paper clean
 
 run: $(READY)
 	$(BIN)/sketchlasso demo
 
-test: lint docs
-	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
+# Two jobs at a time: compiling the kernels beside lint, then the documentation beside the tests.
+test: $(READY) $(VENV)/.docs
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target compiled lint docs suite
+
+# The tests show their progress; what lint and docs print comes in one piece at their end.
+suite: compiled
+	$(MAKE) --no-print-directory --output-sync=none pytest
+
+pytest: $(READY)
+	$(PYTEST) --cov --cov-report=term:skip-covered
+	$(KERNELS) --kernels Prescott+generic --sensitive
+
+# The whole suite with the kernels of every CPU: about half an hour on two cores.
+kernels: compiled
+	$(KERNELS)
+
+compiled: $(READY)
+	$(BIN)/python -m tests.compiled
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -26,7 +49,7 @@ format: $(READY)
 
 # The variable silences an announcement of another tool, which is no warning about these pages.
 # Not --quiet: it keeps warnings from --strict, too.
-docs: $(VENV)/.docs
+docs: $(VENV)/.docs compiled
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(VENV)/.bench
@@ -41,7 +64,9 @@ $(READY): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable '.[cli,conic,dask,files,graph,paper,plot,web]' --group dev
-	$(BIN)/python -m pip install --quiet --group torch || echo "no PyTorch: the tests of the GPU's code will skip"
+	rm -f $(VENV)/.no-torch
+	$(BIN)/python -m pip install --quiet --group torch || { $(if $(REQUIRE_TORCH),false,touch $(VENV)/.no-torch; \
+	  echo "no PyTorch: the tests of the GPU's code will skip"); }
 	touch $@
 
 $(VENV)/.docs: $(READY)

@@ -9,6 +9,9 @@ import numpy as np
 
 import sketchlasso as sl
 
+# Seconds after which a test takes an answer for lost. Other tests run beside, so it is long.
+PATIENCE = 60
+
 SUBJECTS = {
     "sea": "wave tide ship sail harbour anchor storm coast fish salt island captain",
     "music": "violin melody chord rhythm opera singer concert piano tempo harmony drum choir",

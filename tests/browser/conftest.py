@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from tests.explored import running, small_imager, small_images
+from tests.explored import PATIENCE, running, small_imager, small_images
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 SWITCHES = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
@@ -48,7 +48,7 @@ def opened(browser, address):
     def open_page(path="/", *, base=address, expected=(), **options):
         options = {"viewport": {"width": 1280, "height": 800}, **options}
         context = browser.new_context(base_url=base, **options)
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(1000 * PATIENCE)
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: complaints.append(str(error)))

@@ -36,11 +36,10 @@ def test_every_regime_reaches_its_gap(recipe: Recipe):
 
 
 @settings(max_examples=40, deadline=None)
-@given(recipes(max_n=120, max_k=20))
+@given(recipes(max_n=120, max_k=20, offsets=(0.1, 3.0), dtypes=("float64",)))
 def test_tight_solutions_satisfy_the_optimality_conditions(recipe: Recipe):
+    """Not for s = 0, where an exact fit has no gradient, nor in single precision."""
     batch = recipe.batch()
-    if recipe.dtype == "float32" or recipe.s == 0:
-        return
     solution = solve(batch, settings=Settings(tol=1e-11))
     scale = np.linalg.norm(batch.P) * (1 + np.linalg.norm(batch.c, axis=1))
     assert (optimality_residual(batch, solution.coef) <= 1e-4 * scale).all()

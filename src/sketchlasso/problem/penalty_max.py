@@ -19,6 +19,7 @@ from sketchlasso.types import FloatArray, RealArray
 __all__ = ["NullModel", "alpha_max", "largest_penalties", "null_model"]
 
 CHUNK_ENTRIES = 2**23
+ROUNDING = 16 * np.finfo(np.float64).eps
 
 
 def alpha_max(batch: Batch) -> FloatArray:
@@ -106,6 +107,10 @@ def null_model(batch: Batch) -> NullModel:
             coef = _fit_unpenalised(batch, b, R)
             pieces[b] = (free, coef)
             remainder[b] -= R.T @ coef
+            # What rounding leaves of an exact fit points nowhere: no penalty is needed at all.
+            size = np.linalg.norm(batch.c[b]) + np.linalg.norm(R) * np.linalg.norm(coef)
+            if np.linalg.norm(remainder[b]) <= ROUNDING * size:
+                remainder[b] = 0.0
             seen = R @ remainder[b]
             seen = np.maximum(seen, 0.0) if batch.nonnegative else seen
             spent[b] = seen @ seen

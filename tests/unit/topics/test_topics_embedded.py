@@ -16,8 +16,9 @@ from sketchlasso.topics.packing import pack_corpus, pack_strings, unpack_corpus,
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory):
-    return embedded_corpus(cache=tmp_path_factory.mktemp("cache"))
+def corpus():
+    """Made in this run, by this test or by another one with the same cache."""
+    return embedded_corpus()
 
 
 def same(first, second):

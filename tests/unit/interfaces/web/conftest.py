@@ -3,7 +3,7 @@
 from contextlib import contextmanager
 
 import pytest
-from tests.explored import running, small_imager, small_images
+from tests.explored import PATIENCE, running, small_imager, small_images
 
 httpx = pytest.importorskip("httpx")
 pytest.importorskip("fastapi", reason="needs the extra web")
@@ -22,7 +22,10 @@ def images():
 @contextmanager
 def asking_of(application):
     """Ask an application over a real connection."""
-    with running(application) as address, httpx.Client(base_url=address, timeout=20) as client:
+    with (
+        running(application) as address,
+        httpx.Client(base_url=address, timeout=PATIENCE) as client,
+    ):
         yield client
 
 

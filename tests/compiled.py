@@ -1,0 +1,28 @@
+"""Compile the kernels that most tests use: `python -m tests.compiled`.
+
+Numba keeps what it has compiled on disk. Done once before the tests' workers start, no
+worker compiles a kernel that another one compiles at the same time.
+"""
+
+import numpy as np
+
+import sketchlasso as sl
+from sketchlasso.solve import solve, solve_for_size
+from tests.problems import Recipe
+
+
+def compile_kernels():
+    """Solve small problems through the kernels that take longest to compile."""
+    for dtype in ("float64", "float32"):
+        for rooted in (False, True):
+            batch = Recipe(0, 30, 5, radius=0.1, s=1.0, rooted=rooted, dtype=dtype).batch()
+            assert solve(batch).solved.all()
+        solve_for_size(batch, 3)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 12))
+    y = X[:, 0] + 0.1 * rng.normal(size=40)
+    sl.SqrtLassoCV(refine="exact", sketch="randomized", cv=3, random_state=0).fit(X, y)
+
+
+if __name__ == "__main__":
+    compile_kernels()
