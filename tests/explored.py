@@ -51,11 +51,13 @@ def small_images():
 
 
 @contextmanager
-def running(application):
+def running(application, **options):
     """Serve an application on this machine for a while, and say where."""
     import uvicorn
 
-    config = uvicorn.Config(application, port=0, log_level="critical", timeout_graceful_shutdown=1)
+    config = uvicorn.Config(
+        application, port=0, log_level="critical", timeout_graceful_shutdown=1, **options
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

@@ -145,31 +145,44 @@ def test_a_worker_dies_while_a_vocabulary_is_imaged(client, imager, tmp_path):
     same_images(sl.load_images(tmp_path / "again.images"), expected)
 
 
+class OwnCluster:
+    """A scheduler and workers as processes of their own."""
+
+    def __init__(self, stored, quiet):
+        self._stored, self._quiet = stored, quiet
+        self.workers = []
+        self.scheduler = self._start(
+            "scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", str(stored)
+        )
+
+    def add_worker(self):
+        # Without a nanny, which would start it again.
+        rest = ["--scheduler-file", str(self._stored), "--nthreads", "1", "--no-nanny"]
+        self.workers.append(self._start("worker", *rest, "--no-dashboard"))
+
+    def _start(self, kind, *options):
+        program = [sys.executable, "-m", f"distributed.cli.dask_{kind}"]
+        return subprocess.Popen([*program, *options], **self._quiet)
+
+
 @contextmanager
 def own_cluster(folder):
-    """A scheduler and a worker as processes of their own; yields the first's number and address."""
+    """Yield a cluster with one worker, and its address."""
     stored = folder / "scheduler.json"
     log = open(folder / "log.txt", "wb")  # noqa: SIM115
     quiet = {"stdout": log, "stderr": log}
-    program = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
-    scheduler = subprocess.Popen(
-        [*program, "--port", "0", "--no-dashboard", "--scheduler-file", str(stored)], **quiet
-    )
-    program = [sys.executable, "-m", "distributed.cli.dask_worker"]
-    worker = subprocess.Popen(
-        [*program, "--scheduler-file", str(stored), "--nthreads", "1", "--no-dashboard"],
-        **quiet,
-    )
+    started = OwnCluster(stored, quiet)
     try:
+        started.add_worker()
         deadline = time.monotonic() + 60
         while not stored.exists() and time.monotonic() < deadline:
             time.sleep(0.1)
         with distributed.Client(scheduler_file=str(stored), set_as_default=False) as client:
             client.wait_for_workers(1, timeout=60)
             address = client.scheduler.address
-        yield scheduler.pid, address
+        yield started, address
     finally:
-        for process in (worker, scheduler):
+        for process in (*started.workers, started.scheduler):
             process.kill()
             process.wait()
         log.close()
@@ -182,9 +195,9 @@ def test_the_scheduler_dies_and_finished_parts_are_gone_on_with(imager, tmp_path
     written = []
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "3s"}),
-        own_cluster(tmp_path) as (process, address),
+        own_cluster(tmp_path) as (started, address),
     ):
-        killer = Killer(process)
+        killer = Killer(started.scheduler.pid)
         with sl.cluster(address, on_progress=lambda *_: within and written and killer()):
             text = refusal(
                 sl.ClusterLostError,
@@ -194,7 +207,12 @@ def test_the_scheduler_dies_and_finished_parts_are_gone_on_with(imager, tmp_path
                 progress=lambda *done: written.append(done) if within else killer(),
             )
     assert address in text
-    parts = sorted((tmp_path / "words.images.parts").glob("*.part"))
+    gone_on_with(imager, path, expected)
+
+
+def gone_on_with(imager, path, expected):
+    """Image the rest of the words here, and see that no part is made again."""
+    parts = sorted(path.with_name("words.images.parts").glob("*.part"))
     assert parts
     assert not path.exists()
     kept = {part: part.stat().st_mtime_ns for part in parts}
@@ -211,3 +229,44 @@ def test_the_scheduler_dies_and_finished_parts_are_gone_on_with(imager, tmp_path
     np.testing.assert_allclose(
         found.weights.toarray(), expected.weights.toarray(), rtol=1e-4, atol=1e-5
     )
+
+
+def test_all_workers_vanish_and_finished_parts_are_gone_on_with(imager, tmp_path):
+    expected = imager.image_all(None, 4)
+    path = tmp_path / "words.images"
+    with own_cluster(tmp_path) as (started, address):
+        killer = Killer(started.workers[0].pid)
+        with sl.cluster(address, worker_timeout=1.0):
+            text = refusal(
+                sl.ClusterLostError, imager.image_all, path, 4, progress=lambda *done: killer()
+            )
+    assert killer.done
+    assert f"{address} has no workers and none came within 1 seconds" in text
+    assert "worker_timeout" in text
+    gone_on_with(imager, path, expected)
+
+
+def test_all_workers_vanish_during_the_sketch(tmp_path):
+    with own_cluster(tmp_path) as (started, address):
+        killer = Killer(started.workers[0].pid)
+        with sl.cluster(address, on_progress=killer, worker_timeout=1.0):
+            text = refusal(sl.ClusterLostError, sl.sketch, slow_matrix(seconds=0.1), rank=4)
+    assert killer.done
+    assert "has no workers and none came within 1 seconds" in text
+
+
+def test_a_worker_that_comes_in_time_takes_over(tmp_path):
+    options = {"rank": 4, "method": "krylov", "random_state": 0}
+    expected = sl.sketch(slow_matrix(seconds=0.0), **options)
+    with own_cluster(tmp_path) as (started, address):
+        killer = Killer(started.workers[0].pid)
+
+        def replaced(*progress):
+            if not killer.done:
+                killer()
+                started.add_worker()
+
+        with sl.cluster(address, on_progress=replaced, worker_timeout=300):
+            found = sl.sketch(slow_matrix(seconds=0.1), **options)
+    assert killer.done
+    assert found.radius == pytest.approx(expected.radius, rel=1e-8)

@@ -23,6 +23,7 @@ def cluster(
     n_workers: int | None = None,
     memory_limit: str | int | None = None,
     on_progress: Progress | None = None,
+    worker_timeout: float | None = None,
 ) -> Iterator[Engine]:
     """Run what is inside the ``with`` on a cluster: data in blocks, and large batches of problems.
 
@@ -40,6 +41,10 @@ def cluster(
         Memory of each of them, such as ``"2GB"``.
     on_progress : callable, optional
         Called with the parts done, their number and what they are, whenever one is done.
+    worker_timeout : float, optional
+        Seconds that work waits while the cluster has no worker at all, at the start or because
+        all were lost; 60 by default, ``float("inf")`` to wait for ever. The scheduler decides
+        when a worker counts as lost.
 
     Yields
     ------
@@ -51,7 +56,8 @@ def cluster(
     MissingExtraError
         Dask is not installed.
     ClusterLostError
-        The scheduler could not be reached, has no workers, or was lost in the middle of the work.
+        The scheduler could not be reached, or it or all its workers were lost in the middle of
+        the work; what :meth:`TopicImager.image_all` has written by then is kept.
 
     Examples
     --------
@@ -68,7 +74,7 @@ def cluster(
     if engine is not None:
         yield engine
         return
-    engine = _started(scheduler, n_workers, memory_limit, on_progress)
+    engine = _started(scheduler, n_workers, memory_limit, on_progress, worker_timeout)
     token = _IN_FORCE.set(engine)
     try:
         yield engine
@@ -92,6 +98,7 @@ def _started(
     n_workers: int | None,
     memory_limit: str | int | None,
     on_progress: Progress | None,
+    worker_timeout: float | None,
 ) -> Engine:
     if scheduler is not None and (n_workers is not None or memory_limit is not None):
         raise InvalidInputError(
@@ -99,10 +106,16 @@ def _started(
             f"scheduler={scheduler!r}, but they are for workers started on this machine; leave "
             "them out, or leave out scheduler."
         )
+    number = isinstance(worker_timeout, int | float) and worker_timeout > 0
+    if worker_timeout is not None and not number:
+        raise InvalidInputError(
+            f"worker_timeout={worker_timeout!r} was given, but a positive number of seconds is "
+            "accepted; pass one, or leave it out for 60."
+        )
     if isinstance(scheduler, str) and scheduler == "sequential":
         return SequentialEngine(on_progress)
     try:
         from sketchlasso.cluster.dask_engine import open_engine
     except ImportError as missing:
         raise MissingExtraError("A cluster", "distributed", "dask") from missing
-    return open_engine(scheduler, n_workers, memory_limit, on_progress)
+    return open_engine(scheduler, n_workers, memory_limit, on_progress, worker_timeout)

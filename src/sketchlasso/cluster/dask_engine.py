@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 import uuid
 import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -24,13 +23,14 @@ from distributed.comm.core import CommClosedError
 
 from sketchlasso.cluster.engine import Block, Progress, add
 from sketchlasso.cluster.held import holder_of
+from sketchlasso.cluster.watch import WorkerWatch
 from sketchlasso.errors import ClusterLostError, InvalidInputError
 
 __all__ = ["DaskEngine", "open_engine"]
 
 CONNECT_SECONDS = 20
-# How long work waits for the first worker.
-WORKER_SECONDS = 20
+# How long work waits by default while there is no worker at all.
+WORKER_SECONDS = 60.0
 # Read-only arrays of this size are sent to the scheduler once, however often they are used.
 KEPT_BYTES = 1 << 20
 MOST_KEPT = 4
@@ -53,14 +53,21 @@ class DaskEngine:
         What :meth:`close` closes, in this order.
     on_progress : callable, optional
         Called with the blocks or parts done, their number and what they are.
+    worker_timeout : float
+        Seconds after which work is given up that has no worker at all.
     """
 
     remote = True
 
     def __init__(
-        self, client: Client, started: Sequence[Any] = (), on_progress: Progress | None = None
+        self,
+        client: Client,
+        started: Sequence[Any] = (),
+        on_progress: Progress | None = None,
+        worker_timeout: float = WORKER_SECONDS,
     ) -> None:
         self._client, self._started = client, tuple(started)
+        self._worker_timeout = worker_timeout
         self.on_progress = on_progress
         self._kept: dict[int, tuple[Any, Any]] = {}
         self._address = _address(client)
@@ -202,23 +209,7 @@ class DaskEngine:
 
     def _submit(self, tasks: list[Any]) -> list[Any]:
         with self._guarded(), _quietly():
-            futures = list(self._client.compute(tasks, optimize_graph=False))
-        # Only now: some clusters start workers when there is work for them.
-        self._await_workers(futures)
-        return futures
-
-    def _await_workers(self, futures: Collection[Any]) -> None:
-        """Give up the work if there is no worker, and none comes."""
-        deadline = time.monotonic() + WORKER_SECONDS
-        with self._guarded(futures):
-            while not self._client.ncores():
-                if time.monotonic() > deadline:
-                    raise ClusterLostError(
-                        f"the Dask scheduler at {self._address} has no workers and none came "
-                        f"within {WORKER_SECONDS} seconds; start some (`dask worker "
-                        f"{self._address}`), and call again."
-                    )
-                time.sleep(0.1)
+            return list(self._client.compute(tasks, optimize_graph=False))
 
     def _results(self, wanted: list[Any], parts: list[Any]) -> list[Any]:
         """Compute what is wanted, and tell of the parts on the way."""
@@ -241,8 +232,10 @@ class DaskEngine:
     @contextmanager
     def _guarded(self, futures: Collection[Any] = ()) -> Iterator[None]:
         """Cancel the work when it ends early; say in one sentence what happened to a cluster."""
+        watch = WorkerWatch(self._client, futures, self._worker_timeout)
         try:
-            yield
+            with watch:
+                yield
         except KilledWorker as killed:
             self._cancel(futures)
             raise ClusterLostError(
@@ -252,7 +245,7 @@ class DaskEngine:
             ) from killed
         except (CancelledError, asyncio.CancelledError, CommClosedError) as lost:
             # A closed connection is news to a client that still believes itself connected.
-            raise self._lost() from lost
+            raise (self._deserted() if watch.deserted else self._lost()) from lost
         except BaseException as problem:
             # Ctrl-C, or a block that cannot be used: then nobody wants the others any more.
             if self._client.status == "running" or not isinstance(problem, Exception):
@@ -263,6 +256,13 @@ class DaskEngine:
     def _cancel(self, futures: Collection[Any]) -> None:
         if futures and self._client.status == "running":
             self._client.cancel(list(futures))
+
+    def _deserted(self) -> ClusterLostError:
+        return ClusterLostError(
+            f"the Dask scheduler at {self._address} has no workers and none came within "
+            f"{self._worker_timeout:g} seconds; start some (`dask worker {self._address}`) or "
+            "wait longer (worker_timeout), and repeat the call: parts that were written are kept."
+        )
 
     def _lost(self) -> ClusterLostError:
         return ClusterLostError(
@@ -280,21 +280,23 @@ def open_engine(
     n_workers: int | None = None,
     memory_limit: str | int | None = None,
     on_progress: Progress | None = None,
+    worker_timeout: float | None = None,
 ) -> DaskEngine:
     """Return an engine for a client, an address, the current client or workers of our own."""
+    seconds = WORKER_SECONDS if worker_timeout is None else worker_timeout
     if isinstance(scheduler, Client):
-        return DaskEngine(scheduler, (), on_progress)
+        return DaskEngine(scheduler, (), on_progress, seconds)
     if scheduler is not None:
         client = _connected(scheduler)
-        return DaskEngine(client, (client,), on_progress)
+        return DaskEngine(client, (client,), on_progress, seconds)
     if n_workers is None and memory_limit is None:
         try:
-            return DaskEngine(Client.current(), (), on_progress)
+            return DaskEngine(Client.current(), (), on_progress, seconds)
         except ValueError:
             pass
     local = _local_cluster(n_workers, memory_limit)
     client = Client(local, set_as_default=False)
-    return DaskEngine(client, (client, local), on_progress)
+    return DaskEngine(client, (client, local), on_progress, seconds)
 
 
 def _local_cluster(n_workers: int | None, memory_limit: str | int | None) -> LocalCluster:

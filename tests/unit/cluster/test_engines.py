@@ -162,6 +162,9 @@ def test_refusals():
     assert "n_workers" in refusal(
         sl.InvalidInputError, sl.cluster("sequential", n_workers=2).__enter__
     )
+    for given in (0, -1.0, float("nan"), "20"):
+        text = refusal(sl.InvalidInputError, sl.cluster(worker_timeout=given).__enter__)
+        assert f"worker_timeout={given!r}" in text
     assert "scheduler=7" in refusal(sl.InvalidInputError, sl.cluster(7).__enter__)
     assert "no address" in refusal(sl.InvalidInputError, sl.cluster("nonsense://x").__enter__)
 
@@ -189,26 +192,25 @@ def test_without_dask_the_extra_is_named(monkeypatch):
         sl.cluster().__enter__()
 
 
-def test_a_scheduler_without_workers_is_not_waited_for_in_silence(arrays, monkeypatch):
+def test_a_scheduler_without_workers_is_not_waited_for_in_silence(arrays):
     distributed = pytest.importorskip("distributed")
-    monkeypatch.setattr(import_module("sketchlasso.cluster.dask_engine"), "WORKER_SECONDS", 0.3)
     with (
         distributed.LocalCluster(
             n_workers=0, processes=False, dashboard_address=":0", silence_logs=50
         ) as local,
         distributed.Client(local, set_as_default=False) as client,
-        sl.cluster(client) as engine,
     ):
-        text = refusal(sl.ClusterLostError, engine.collect, first_entry, blocks_of(arrays), (1.0,))
-        assert f"{client.scheduler.address} has no workers and none came within 0.3 sec" in text
-        text = refusal(sl.ClusterLostError, list, engine.map(power_of, [1, 2], (2,)))
-        assert "has no workers" in text
+        with sl.cluster(client, worker_timeout=0.3) as engine:
+            text = refusal(
+                sl.ClusterLostError, engine.collect, first_entry, blocks_of(arrays), (1.0,)
+            )
+            assert f"{client.scheduler.address} has no workers and none came within 0.3 sec" in text
+            text = refusal(sl.ClusterLostError, list, engine.map(power_of, [1, 2], (2,)))
+            assert "has no workers" in text
         # Workers that come when there is work, as in a cluster that grows and shrinks, are in time.
-        monkeypatch.setattr(
-            import_module("sketchlasso.cluster.dask_engine"), "WORKER_SECONDS", 20.0
-        )
         local.adapt(minimum=0, maximum=1, interval="50ms")
-        assert dict(engine.map(power_of, [1, 2], (2,))) == {0: 1, 1: 4}
+        with sl.cluster(client) as engine:
+            assert dict(engine.map(power_of, [1, 2], (2,))) == {0: 1, 1: 4}
 
 
 LOOKED_AT = []

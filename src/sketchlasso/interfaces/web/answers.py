@@ -11,7 +11,7 @@ import sketchlasso as sl
 from sketchlasso.interfaces.web import payloads
 from sketchlasso.interfaces.web.excerpts import excerpt
 from sketchlasso.interfaces.web.limits import Limits
-from sketchlasso.interfaces.web.queries import Amount, ImageQuery
+from sketchlasso.interfaces.web.queries import Amount, ImageQuery, read_word
 
 __all__ = ["Answers"]
 
@@ -72,7 +72,9 @@ class Answers:
         """Complete a prefix."""
         complete = self._imager.complete
         found = complete(prefix, count) or complete(prefix.casefold(), count)
-        return payloads.Words(prefix=prefix, words=[self._counted(word) for word in found])
+        return payloads.Words(
+            prefix=prefix, words=[self._counted(word) for word in found if self._is_askable(word)]
+        )
 
     def image(self, query: ImageQuery) -> payloads.Image:
         """Compute an image."""
@@ -132,6 +134,13 @@ class Answers:
             return word.casefold()
         return word
 
+    def _is_askable(self, word: str) -> bool:
+        """Return whether a word of the vocabulary gets through to it as a question."""
+        try:
+            return read_word("word", word, self._limits) == word.strip() == word
+        except sl.InvalidInputError:
+            return False
+
     def _counted(self, word: str) -> payloads.WordCount:
         return payloads.WordCount(word=word, documents=self.frequency.get(word, 0))
 
@@ -140,7 +149,10 @@ class Answers:
             query=list(image.query),
             words=[
                 payloads.WordWeight(
-                    word=word, weight=float(weight), documents=self.frequency.get(word, 0)
+                    word=word,
+                    weight=float(weight),
+                    documents=self.frequency.get(word, 0),
+                    askable=self._is_askable(word),
                 )
                 for word, weight in zip(image.words, image.weights, strict=True)
             ],

@@ -47,19 +47,24 @@ class Gate:
         Raises
         ------
         BusyError
-            Too many wait already, or the work was still waiting when its time was over.
+            Too many wait already, or no worker was free within `limits.wait_seconds`.
         SlowError
             The work was not done in time.
         """
+        limits = self._limits
         future = self._enter(work)
         answer = asyncio.wrap_future(future)
-        done, _ = await asyncio.wait({answer}, timeout=self._limits.seconds)
-        if done:
-            return answer.result()
-        waits = not future.running()
-        # Ends what still waits; what runs is only no longer listened to.
-        answer.cancel()
-        raise BusyError if waits else SlowError
+        patience = min(limits.wait_seconds, limits.seconds)
+        done, _ = await asyncio.wait({answer}, timeout=patience)
+        if not done:
+            if future.cancel():
+                raise BusyError
+            done, _ = await asyncio.wait({answer}, timeout=limits.seconds - patience)
+        if not done:
+            # The work goes on; only nobody listens any more.
+            answer.cancel()
+            raise SlowError
+        return answer.result()
 
     def close(self) -> None:
         """Let nothing more begin."""

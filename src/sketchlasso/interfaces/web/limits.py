@@ -35,8 +35,16 @@ class Limits:
         Queries solved at the same time.
     waiting : int
         Queries that may wait for a worker; the next ones are refused with 503.
+    wait_seconds : float
+        Time that a query waits for a worker before it is refused with 503.
     seconds : float
-        Time after which a query is given up with 503 (still waiting) or 504.
+        Time after which a query that was begun is given up with 504.
+    connections : int
+        Connections open at the same time; fewer where the system allows fewer open files. Beyond
+        that, the one that has waited longest for its request is closed.
+    request_seconds : float
+        Time in which a request must arrive completely, counted from the connection or from the
+        previous answer.
 
     Raises
     ------
@@ -55,7 +63,10 @@ class Limits:
     map_edges: int = 60_000
     workers: int = 4
     waiting: int = 128
+    wait_seconds: float = 0.5
     seconds: float = 10.0
+    connections: int = 1000
+    request_seconds: float = 10.0
 
     def __post_init__(self) -> None:
         for field in fields(self):

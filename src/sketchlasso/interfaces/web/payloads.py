@@ -44,6 +44,9 @@ class WordWeight(BaseModel):
     word: str
     weight: float
     documents: int
+    askable: bool = Field(
+        description="Whether it can be asked for; not if it is too long, blank, or no text."
+    )
 
 
 class Image(BaseModel):

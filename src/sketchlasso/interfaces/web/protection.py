@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from ipaddress import ip_address
 from typing import Any, TypeAlias
 
-__all__ = ["LOOPBACK", "Protection"]
+import sketchlasso as sl
+
+__all__ = ["LOOPBACK", "Protection", "read_host"]
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -19,6 +22,7 @@ METHODS = "GET, HEAD, OPTIONS"
 # Bytes of an address and of all headers; every question that is allowed is far shorter.
 LONGEST = 32 * 1024
 HOST = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<name>[^\[\]:@/]+))(?::[0-9]{1,5})?")
+NAME = re.compile(r"\*|[0-9a-zA-Z](?:[-_.0-9a-zA-Z]*[0-9a-zA-Z])?")
 HEADERS = {
     "content-security-policy": (
         "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "
@@ -43,8 +47,9 @@ class Protection:
     ----------
     application : ASGI application
     hosts : iterable of str
-        Names by which the server may be called; "*" for any. A page of another site could
-        otherwise point a name of its own at this machine and read the answers (DNS rebinding).
+        Names by which the server may be called, beside the address that a connection came to;
+        "*" for any. A page of another site could otherwise point a name of its own at this
+        machine and read the answers (DNS rebinding).
     """
 
     def __init__(self, application: Application, hosts: Iterable[str] = LOOPBACK) -> None:
@@ -78,7 +83,14 @@ class Protection:
             return 431, f"the headers are longer than {LONGEST} bytes; send fewer."
         if not self._is_called_right(scope):
             return 400, (
-                "the server was called by a name that is not its own; use the address it printed."
+                "the server was called by a name that is not its own; use the address it printed, "
+                "or start it with --allowed-host and the name."
+            )
+        names = [name for name, _ in scope["headers"]]
+        if b"transfer-encoding" in names and b"content-length" in names:
+            return 400, (
+                "the request has both Transfer-Encoding and Content-Length, but only one can "
+                "be right; send neither, as no body is read."
             )
         if scope["method"] not in METHODS.split(", "):
             return 405, (
@@ -90,7 +102,33 @@ class Protection:
         if "*" in self._hosts:
             return True
         called = [value for name, value in scope["headers"] if name == b"host"]
-        return len(called) == 1 and _without_port(called[0].decode("latin-1")) in self._hosts
+        if len(called) != 1:
+            return False
+        host = _without_port(called[0].decode("latin-1"))
+        return host in self._hosts or _is_address(host, scope.get("server"))
+
+
+def read_host(host: str) -> str:
+    """Return a name or address as Host headers have it, without port and brackets."""
+    try:
+        return str(ip_address(host.removeprefix("[").removesuffix("]")))
+    except ValueError:
+        if NAME.fullmatch(host):
+            return host.lower()
+    raise sl.InvalidInputError(
+        f"{host!a} was given as an allowed host, but a name or address without scheme and "
+        "port is accepted, or * for any; give one such as 'topics.example.org'."
+    )
+
+
+def _is_address(host: str, server: Any) -> bool:
+    """Return whether a host is the address of this machine that the connection came to."""
+    try:
+        called, own = ip_address(host), ip_address(server[0])
+    except (TypeError, ValueError):  # a name, or no connection of this machine's
+        return False
+    # A socket for both versions shows the addresses of version 4 within version 6.
+    return called in (own, getattr(own, "ipv4_mapped", None))
 
 
 def _without_port(host: str) -> str:
@@ -121,5 +159,8 @@ async def _answer(send: Send, status: int, text: str | None) -> None:
     headers = [(b"allow", METHODS.encode()), (b"content-length", str(len(body)).encode())]
     if body:
         headers.append((b"content-type", b"application/json"))
+    if status == 400:
+        # Where its body ends is not certain, so that the next request is not either.
+        headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

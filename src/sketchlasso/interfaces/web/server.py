@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import socket
 import sys
@@ -16,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 import sketchlasso as sl
 from sketchlasso.interfaces.web.limits import Limits
-from sketchlasso.interfaces.web.protection import LOOPBACK, Protection
+from sketchlasso.interfaces.web.protection import LOOPBACK, Protection, read_host
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -28,8 +29,10 @@ SUMMARY = (
     "Ask a corpus about a word: the word is regressed on all the others, and the sparse answer is "
     "its image. Everything is read with GET; every refusal is a status and one sentence."
 )
-# Connections that are kept open at most; more are refused before they cost anything.
-CONNECTIONS = 1000
+# Connections that wait in the system's queue to be accepted.
+QUEUE = 2048
+# Seconds that a connection stays open after an answer.
+IDLE_SECONDS = 5
 
 
 def create_app(
@@ -49,7 +52,8 @@ def create_app(
         What its `image_all` gave, for the map.
     limits : Limits, optional
     hosts : sequence of str
-        Names by which the server may be called; ``["*"]`` for any.
+        Names by which the server may be called, beside the address that a connection came to;
+        ``["*"]`` for any.
 
     Returns
     -------
@@ -80,7 +84,8 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:
-        await gate.run(answers.warm)
+        # Not through the gate: compiling may take longer than any query is allowed to.
+        await asyncio.to_thread(answers.warm)
         desk.start()
         yield
         for part in (gate, quick, desk):
@@ -108,6 +113,9 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8000,
     open_browser: bool = False,
+    *,
+    allowed_hosts: Sequence[str] = (),
+    limits: Limits | None = None,
 ) -> None:
     """Serve the explorer until Ctrl-C.
 
@@ -123,23 +131,30 @@ def serve(
         0 for one that is free.
     open_browser : bool
         Whether to open the page once the server answers.
+    allowed_hosts : sequence of str
+        Names by which the server may be called in the Host header, beside `host`, localhost and
+        the address that a connection came to; ``["*"]`` for any.
+    limits : Limits, optional
 
     Raises
     ------
     MissingExtraError
         The extra `web` is not installed.
     InvalidInputError
-        The port is taken, or the address is not one of this machine.
+        The port is taken, the address is not one of this machine, or an allowed host is no name.
     """
     try:
         import uvicorn
+
+        from sketchlasso.interfaces.web.connections import ACCEPTED_AT_ONCE, connection_class
     except ModuleNotFoundError as missing:
         raise _missing(missing) from missing
-    inner = host in LOOPBACK
-    application = create_app(imager, images, hosts=LOOPBACK if inner else ("*",))
+    limits = Limits() if limits is None else limits
+    hosts = (*LOOPBACK, host, *map(read_host, allowed_hosts))
+    application = create_app(imager, images, limits=limits, hosts=hosts)
     with _listening(host, port) as listener, _ending_quietly(), threadpool_limits(1):
         address = _address(host, listener.getsockname()[1])
-        if not inner:
+        if host not in LOOPBACK:
             print(
                 f"warning: the explorer listens on {host}, so everyone who can reach this machine "
                 "can query the model and read its documents; leave the host out to keep it here.",
@@ -147,13 +162,19 @@ def serve(
             )
         config = uvicorn.Config(
             application,
-            log_level="warning",
+            # The guard against slow clients is written for these.
+            http=connection_class(limits),
+            loop="asyncio",
+            ws="none",
+            backlog=ACCEPTED_AT_ONCE,
+            # Bad requests are answered, and not logged: anyone could fill the log with them.
+            log_level="error",
             server_header=False,
-            limit_concurrency=CONNECTIONS,
+            timeout_keep_alive=IDLE_SECONDS,
             timeout_graceful_shutdown=2,
         )
         server = uvicorn.Server(config)
-        _announce_when_started(server, address, open_browser)
+        _announce_when_started(server, listener, address, open_browser)
         server.run(sockets=[listener])
 
 
@@ -200,12 +221,19 @@ def _ending_quietly() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _announce_when_started(server: Any, address: str, open_browser: bool) -> None:
+def _announce_when_started(
+    server: Any, listener: socket.socket, address: str, open_browser: bool
+) -> None:
     """Say where the page is, once it can be opened. Changes `server`."""
+    from sketchlasso.interfaces.web.connections import report_exhaustion_once
+
     startup = server.startup
 
     async def announced(sockets: list[socket.socket] | None = None) -> None:
         await startup(sockets=sockets)
+        # uvicorn has one number for the queue and for how many are accepted at once.
+        listener.listen(QUEUE)
+        report_exhaustion_once(asyncio.get_running_loop())
         print(f"The explorer is at {address} (Ctrl-C ends it).", flush=True)
         if open_browser:
             # A browser may take its time, and some run in the terminal.

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import sketchlasso as sl
+from sketchlasso.interfaces.web import Limits, create_app
 from sketchlasso.interfaces.web.excerpts import excerpt
 
 
@@ -172,3 +173,13 @@ def test_gzip_of_the_map_is_reproducible(images, imager):
     body = json.loads(first)
     assert len(body["nodes"]) == 10
     assert len(body["edges"]) == 5 < body["n_edges"]
+
+
+def test_words_that_cannot_be_asked_are_marked_and_not_offered(imager, asking):
+    with asking(create_app(imager, limits=Limits(word_length=4))) as client:
+        words = client.get("/api/image", params={"word": "sea"}).json()["words"]
+        offered = client.get("/api/words", params={"count": 50}).json()["words"]
+    assert {one["askable"] for one in words} == {True, False}
+    assert all(one["askable"] == (len(one["word"]) <= 4) for one in words)
+    assert offered
+    assert all(len(one["word"]) <= 4 for one in offered)

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
+from tests.explored import running
 
 from sketchlasso.interfaces.web import Limits, create_app
 from sketchlasso.interfaces.web.answers import Answers
@@ -74,6 +75,24 @@ def test_time_is_bounded_and_places_are_given_back():
     gate.close()
 
 
+def test_a_wait_ends_long_before_the_time_of_the_work():
+    work = Blocked()
+    gate = Gate(Limits(workers=1, waiting=5, wait_seconds=0.05, seconds=10))
+
+    async def scene():
+        running = asyncio.create_task(gate.run(work))
+        await asyncio.sleep(0.02)
+        with pytest.raises(BusyError):
+            await gate.run(lambda: "never")
+        # What was begun is not given up, and what was refused does not keep its place.
+        assert gate.inside == 1
+        work.free.set()
+        return await running
+
+    assert asyncio.run(scene()) == "done"
+    gate.close()
+
+
 def test_errors_of_the_work_come_through():
     gate = Gate(Limits())
 
@@ -132,6 +151,13 @@ def test_a_query_without_end_is_given_up(imager, blocked):
             assert "took too long" in next(one for one in answers if one.status_code == 504).text
 
     asyncio.run(scene())
+
+
+def test_compiling_may_take_longer_than_a_query(imager, monkeypatch):
+    real = Answers.warm
+    monkeypatch.setattr(Answers, "warm", lambda self: time.sleep(0.3) or real(self))
+    with running(create_app(imager, limits=Limits(seconds=0.1))) as address:
+        assert httpx.get(f"{address}/api/health").status_code == 200
 
 
 def test_fifty_clients_get_the_same_answers_as_one(client, imager):

@@ -8,7 +8,12 @@ import sys
 
 import httpx
 import pytest
-from tests.explored import small_imager
+from tests.explored import running, small_imager
+from tests.sentences import refusal
+
+import sketchlasso as sl
+from sketchlasso.interfaces.web import create_app, serve
+from sketchlasso.interfaces.web.protection import read_host
 
 PROGRAM = """
 import signal, sys
@@ -19,7 +24,7 @@ def of_the_caller(number, frame):
     raise SystemExit("the caller's own Ctrl-C")
 
 signal.signal(signal.SIGINT, of_the_caller)
-serve(sl.load_topics(sys.argv[1]), host=sys.argv[2], port=0)
+serve(sl.load_topics(sys.argv[1]), host=sys.argv[2], port=0, allowed_hosts=sys.argv[3:])
 assert signal.getsignal(signal.SIGINT) is of_the_caller
 print("after")
 """
@@ -33,10 +38,12 @@ def model(tmp_path_factory):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
-@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
-def test_serving_until_ctrl_c(model, host):
+@pytest.mark.parametrize(
+    ("host", "allowed"), [("127.0.0.1", []), ("0.0.0.0", []), ("0.0.0.0", ["topics.example"])]
+)
+def test_serving_until_ctrl_c(model, host, allowed):
     process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, str(model), host],
+        [sys.executable, "-c", PROGRAM, str(model), host, *allowed],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -50,8 +57,9 @@ def test_serving_until_ctrl_c(model, host):
         answer = httpx.get(f"{address}api/image", params={"word": "sea"}, timeout=20)
         assert answer.status_code == 200
         assert "server" not in answer.headers
-        stranger = httpx.get(f"{address}api/health", headers={"host": "elsewhere.example"})
-        assert stranger.status_code == (400 if host == "127.0.0.1" else 200)
+        for name in ("elsewhere.example", "topics.example"):
+            called = httpx.get(f"{address}api/health", headers={"host": name})
+            assert called.status_code == (200 if name in allowed else 400)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
     finally:
@@ -61,3 +69,38 @@ def test_serving_until_ctrl_c(model, host):
         assert err == ""
     else:
         assert re.fullmatch(r"warning: the explorer listens on 0\.0\.0\.0, so everyone .*\.\n", err)
+
+
+def test_an_address_that_the_connection_came_to_is_its_own(imager):
+    """127.0.0.2 is a loopback address, but only a server on all addresses is reached by it."""
+    with running(create_app(imager), host="0.0.0.0") as address:
+        port = httpx.URL(address).port
+        try:
+            own = httpx.get(f"http://127.0.0.2:{port}/api/health")
+        except httpx.ConnectError:
+            pytest.skip("this system has one loopback address only")
+        other = httpx.get(f"{address}/api/health", headers={"host": "127.0.0.2"})
+        hidden = httpx.get(f"{address}/api/health", headers={"host": "127.0.0.2.example"})
+    assert own.status_code == 200
+    assert (other.status_code, hidden.status_code) == (400, 400)
+
+
+@pytest.mark.parametrize("host", ["", "http://a.example", "a.example:80", "a b", "a,b", "-a", "é"])
+def test_an_allowed_host_is_a_name(imager, host):
+    text = refusal(sl.InvalidInputError, serve, imager, port=0, allowed_hosts=[host])
+    assert f"{host!a} was given as an allowed host" in text
+
+
+def test_hosts_are_compared_as_browsers_write_them():
+    assert read_host("Topics.Example") == "topics.example"
+    assert read_host("[::0:1]") == read_host("::1") == "::1"
+    assert read_host("*") == "*"
+
+
+def test_the_command_takes_allowed_hosts(model):
+    words = ["topics", "serve", str(model), "--port", "0", "--allowed-host", "a b"]
+    done = subprocess.run(
+        [sys.executable, "-m", "sketchlasso", *words], capture_output=True, text=True, check=False
+    )
+    assert done.returncode
+    assert "'a b' was given as an allowed host" in " ".join(done.stderr.split())

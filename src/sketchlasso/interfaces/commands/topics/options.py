@@ -160,6 +160,14 @@ class ViewOptions:
         int, typer.Option(help="Port to listen on; 0 for one that is free.", min=0, max=65535)
     ] = 8000
     open: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A name by which the server may be called, beside localhost and the address it "
+            "listens on; * for any; may be repeated.",
+        ),
+    ] = None
 
 
 def read_source(source: Path, options: CorpusOptions) -> sl.Corpus:

@@ -111,5 +111,12 @@ def _serve(
 ) -> Report:
     # The server says on stdout where it is; a document for machines has to be alone there.
     with redirect_stdout(sys.stderr) if screen.json else nullcontext():
-        serve_explorer(imager, images, view.host, view.port, view.open)
+        serve_explorer(
+            imager,
+            images,
+            view.host,
+            view.port,
+            view.open,
+            allowed_hosts=view.allowed_host or (),
+        )
     return Report({"command": command, "n_words": len(imager.words_)}, text="the explorer ended")

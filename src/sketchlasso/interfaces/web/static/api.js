@@ -2,6 +2,7 @@
 
 const KEPT = 200;
 const TRIES = 4;
+const PATIENCE = 30_000; // milliseconds; the server gives up sooner
 const kept = new Map();
 export const server = new EventTarget();
 
@@ -19,22 +20,29 @@ export class Gone extends Error {}
 
 const pause = (seconds) => new Promise((done) => setTimeout(done, 1000 * seconds));
 
+function isGone() {
+  server.dispatchEvent(new Event("gone"));
+  return new Gone("The server does not answer.");
+}
+
+/** The response and its body; a body that breaks off is as bad as no response. */
 async function fetched(address, signal) {
+  const signals = [signal, AbortSignal.timeout(PATIENCE)].filter(Boolean);
   try {
-    return await fetch(address, { signal, headers: { accept: "application/json" } });
+    const response = await fetch(address, { signal: AbortSignal.any(signals), headers: { accept: "application/json" } });
+    const text = await response.text();
+    return [response, response.ok ? JSON.parse(text) : bodyOf(text)];
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    server.dispatchEvent(new Event("gone"));
-    throw new Gone("The server does not answer.");
+    throw isGone();
   }
 }
 
-async function bodyOf(response) {
+function bodyOf(text) {
   try {
-    return await response.json();
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
-    return {};
+    return JSON.parse(text);
+  } catch {
+    return {}; // a refusal that is not ours still has a status
   }
 }
 
@@ -48,8 +56,7 @@ export async function ask(path, parameters = [], signal = undefined) {
     return found;
   }
   for (let attempt = 1; ; attempt += 1) {
-    const response = await fetched(address, signal);
-    const body = await bodyOf(response);
+    const [response, body] = await fetched(address, signal);
     if (response.ok) {
       if (path !== "health") {
         kept.set(address, body);

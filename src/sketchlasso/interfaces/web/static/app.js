@@ -3,7 +3,7 @@
 import { Gone, Refusal, ask, isAbort, server } from "./api.js";
 import { CompareView } from "./compare-view.js";
 import { Controls } from "./controls.js";
-import { byId, countText, element, joined, later, walk } from "./dom.js";
+import { byId, countText, element, joined, later, sentence, walk } from "./dom.js";
 import { ImageView } from "./image-view.js";
 import { MapView } from "./map-view.js";
 import { Combobox } from "./search.js";
@@ -12,6 +12,7 @@ import { hrefOf, readState } from "./state.js";
 
 const REST = 40; // milliseconds between the last move of a slider and its question
 const STARTS = 24;
+const LAST = "What you see is what it said last.";
 
 let state = readState(location.search);
 let current = null;
@@ -36,7 +37,6 @@ const page = {
   say: (text) => {
     byId("said").textContent = text;
   },
-  fail: (error) => fail(error),
 };
 
 const views = { image: new ImageView(page), compare: new CompareView(page), map: new MapView(page) };
@@ -108,14 +108,22 @@ async function show() {
 
 /** Say why there is no answer, and what to do. */
 function fail(error) {
-  if (isAbort(error) || error instanceof Gone) return;
-  if (!(error instanceof Refusal)) console.error(error);
+  if (isAbort(error)) return;
+  if (error instanceof Gone) {
+    sayUnanswered();
+    if (current?.answered) {
+      current.settle();
+      return;
+    }
+  } else if (!(error instanceof Refusal)) {
+    console.error(error);
+  }
   const problem = byId("problem");
   const unknown = error.status === 404 && error.word !== undefined;
   byId("view").hidden = true;
   problem.hidden = false;
   problem.replaceChildren(
-    element("h1", {}, unknown ? `\u201c${error.word}\u201d is not in the vocabulary` : "No answer"),
+    element("h1", {}, unknown ? `\u201c${error.word}\u201d is not in the vocabulary` : asked() ? `No answer to \u201c${asked()}\u201d` : "No answer"),
     element("p", {}, unknown ? suggestionText(error.suggestions) : sentence(error.message)),
   );
   if (unknown) {
@@ -133,7 +141,18 @@ function fail(error) {
   current = null;
 }
 
-const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+function asked() {
+  if (state.view === "map") return "the map";
+  return [state.words, state.view === "compare" ? state.others : []].filter((words) => words.length).map(joined).join(" and ");
+}
+
+/** Say in the banner what was asked, where it is not what is shown. */
+function sayUnanswered() {
+  const shown = current?.answered ? byId("title").textContent : "";
+  const other = `\u201c${asked()}\u201d was not answered; what you see is still \u201c${shown}\u201d.`;
+  byId("unanswered").textContent = !shown ? "" : shown === asked() ? LAST : other;
+}
+
 const suggestionText = (words) =>
   words.length ? "Did you mean one of these?" : "Rare and very common words are left out of it. Try another one.";
 
@@ -159,6 +178,7 @@ async function start() {
 
 let missed = 0;
 function gone() {
+  if (byId("gone").hidden) byId("unanswered").textContent = LAST;
   byId("gone").hidden = false;
   clearTimeout(missed);
   missed = setTimeout(comeBack, 2000);

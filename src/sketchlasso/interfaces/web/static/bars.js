@@ -1,6 +1,6 @@
 // An image as signed bars: to the right what goes with the query, to the left what speaks against.
 
-import { countText, element, joined, walk, weightText } from "./dom.js";
+import { countText, element, joined, labelOf, walk, weightText } from "./dom.js";
 
 export function largestWeights(images) {
   const weights = images.flatMap((image) => image.words.map(({ weight }) => weight));
@@ -18,7 +18,7 @@ export function barList(image, { scale, hrefTo, onExclude, shared = new Set() })
   const zero = scale.down / total;
   const list = element("ol", { class: "bars", "aria-label": `Words that explain ${joined(image.query)}` });
   if (zero > 0) list.classList.add("signed");
-  for (const { word, weight, documents } of image.words) {
+  for (const { word, weight, documents, askable } of image.words) {
     const sign = weight < 0 ? "negative" : "positive";
     const bar = element("span", { class: `bar ${sign}` });
     const share = Math.abs(weight) / total;
@@ -28,30 +28,32 @@ export function barList(image, { scale, hrefTo, onExclude, shared = new Set() })
     axis.style.left = `${100 * zero}%`;
     const both = shared.has(word);
     const facts = `weight ${weightText(weight)}, in ${countText(documents, "document")}${both ? ", in both images" : ""}`;
+    const said = { title: `${word}: ${facts}`, "aria-label": `${word}, ${facts}` };
+    const parts = [
+      element("span", { class: "word" }, labelOf(word)),
+      element("span", { class: "track", "aria-hidden": "true" }, axis, bar),
+      element("span", { class: "weight", "aria-hidden": "true" }, weightText(weight)),
+    ];
     list.append(
       element(
         "li",
         { class: both ? "row shared" : "row", "data-word": word },
-        walk(
-          hrefTo(word),
-          { title: `${word}: ${facts}`, "aria-label": `${word}, ${facts}` },
-          element("span", { class: "word" }, word),
-          element("span", { class: "track", "aria-hidden": "true" }, axis, bar),
-          element("span", { class: "weight", "aria-hidden": "true" }, weightText(weight)),
-        ),
-        onExclude
-          ? element("button", {
-              type: "button",
-              class: "exclude",
-              "aria-label": `Leave out ${word}`,
-              title: `Leave out ${word}`,
-              on: { click: () => onExclude(word) },
-            }, "\u00d7")
-          : null,
+        askable ? walk(hrefTo(word), said, ...parts) : element("span", { ...said, class: "unlinked", role: "img" }, ...parts),
+        onExclude ? excluder(word, askable, onExclude) : null,
       ),
     );
   }
   return list;
+}
+
+function excluder(word, askable, onExclude) {
+  if (!askable) return element("span", { class: "no-exclude" });
+  const label = `Leave out ${word}`;
+  return element(
+    "button",
+    { type: "button", class: "exclude", "aria-label": label, title: label, on: { click: () => onExclude(word) } },
+    "\u00d7",
+  );
 }
 
 export function waitingBars(count) {

@@ -9,33 +9,45 @@ import { imageOptions, named } from "./state.js";
 export class CompareView {
   #page;
   #last = new Last();
-  #framed = "";
+  #filled = false;
 
   constructor(page) {
     this.#page = page;
   }
 
+  get answered() {
+    return this.#filled;
+  }
+
+  /** No answer came: what is shown is what was shown before. */
+  settle() {
+    byId("panels").firstElementChild?.classList.remove("stale");
+  }
+
   leave() {
     this.#last.stop();
-    this.#framed = "";
+    this.#filled = false;
   }
 
   async show(state) {
     if (!state.others.length) return this.#invite(state);
     const title = `${joined(state.words)} and ${joined(state.others)}`;
-    byId("title").textContent = title;
-    document.title = `${title} \u00b7 Topic explorer`;
-    if (this.#framed !== title) {
-      this.#framed = title;
+    if (this.#filled) {
+      byId("panels").firstElementChild.classList.add("stale");
+    } else {
+      byId("title").textContent = title;
       byId("facts").replaceChildren("\u00a0");
       const waiting = () => element("section", { class: "card" }, waitingBars(state.n));
       byId("panels").replaceChildren(element("div", { class: "two" }, waiting(), waiting()));
     }
     const asked = [...named("first", state.words), ...named("second", state.others), ...imageOptions(state)];
-    this.#fill(await this.#last.ask("compare", asked));
+    this.#fill(title, await this.#last.ask("compare", asked));
   }
 
-  #fill({ first, second, shared, overlap }) {
+  #fill(title, { first, second, shared, overlap }) {
+    this.#filled = true;
+    byId("title").textContent = title;
+    document.title = `${title} \u00b7 Topic explorer`;
     const both = new Set(shared);
     byId("facts").replaceChildren(
       shared.length
@@ -55,12 +67,12 @@ export class CompareView {
           : element("p", { class: "empty" }, "No word is left at this penalty and radius."),
       );
     byId("panels").replaceChildren(element("div", { class: "two" }, column(first), column(second)));
-    this.#page.say(`${byId("title").textContent}: ${countText(shared.length, "word")} in common`);
+    this.#page.say(`${title}: ${countText(shared.length, "word")} in common`);
   }
 
   /** Only one word so far: offer its neighbours. */
   async #invite(state) {
-    this.#framed = "";
+    this.#filled = false;
     byId("controls").hidden = true;
     byId("title").textContent = joined(state.words);
     byId("facts").replaceChildren("Which word should stand beside it? Type it above, or take a neighbour.");
@@ -70,7 +82,7 @@ export class CompareView {
       element(
         "ul",
         { class: "chips" },
-        ...image.words.map(({ word }) =>
+        ...image.words.filter(({ askable }) => askable).map(({ word }) =>
           element("li", {}, walk(this.#page.href({ others: [word] }), { class: "chip" }, word)),
         ),
       ),

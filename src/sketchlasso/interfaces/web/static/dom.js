@@ -63,6 +63,14 @@ export function powerText(value) {
 
 const raised = (sign) => (sign === "-" ? "\u207b" : "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"[Number(sign)]);
 
+/** A word as people can see it, however long or empty it is. */
+export function labelOf(word, most = Infinity) {
+  const shown = word.trim() || "(blank)";
+  return shown.length > most ? `${shown.slice(0, most - 1)}\u2026` : shown;
+}
+
+export const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
 export const joined = (words) => words.join(" + ");
 
 /** Draw a container anew; the word that had the focus in it has it again. */

@@ -1,11 +1,12 @@
 // An image as a small graph: the query in the middle, its words around it, their words outside.
 
-import { drawn, joined, weightText } from "./dom.js";
+import { drawn, joined, labelOf, weightText } from "./dom.js";
 import { settle } from "./settle.js";
 
 const WIDE = 560;
 const NEIGHBOURS = { wide: 12, narrow: 8 };
 const OUTER = 2;
+const LONGEST = 32;
 
 let pencil = null;
 function textWidth(text, font) {
@@ -25,9 +26,9 @@ function graphOf(image, outer, width) {
   nodes.set(centre.word, centre);
   const neighbours = shownNeighbours(image, width);
   const largest = Math.max(...neighbours.map(({ weight }) => Math.abs(weight)), 1e-300);
-  neighbours.forEach(({ word, weight }, number) => {
+  neighbours.forEach(({ word, weight, askable }, number) => {
     const angle = (2 * Math.PI * number) / neighbours.length - Math.PI / 2;
-    nodes.set(word, { word, ring: 1, angle, weight, sign: Math.sign(weight) });
+    nodes.set(word, { word, ring: 1, angle, weight, askable, sign: Math.sign(weight) });
     links.push({ from: centre.word, to: word, strength: Math.abs(weight) / largest, sign: Math.sign(weight) });
   });
   for (const second of width >= WIDE ? outer : []) {
@@ -35,10 +36,10 @@ function graphOf(image, outer, width) {
     if (!home) continue;
     const fresh = second.words.filter(({ word }) => !image.query.includes(word)).slice(0, OUTER);
     const spread = Math.PI / Math.max(neighbours.length, 5) / 1.6;
-    fresh.forEach(({ word }, number) => {
+    fresh.forEach(({ word, askable }, number) => {
       if (!nodes.has(word)) {
         const angle = home.angle + spread * (number - (fresh.length - 1) / 2) * 1.4;
-        nodes.set(word, { word, ring: 2, angle, sign: 1 });
+        nodes.set(word, { word, ring: 2, angle, askable, sign: 1 });
       }
       links.push({ from: home.word, to: word, strength: 0, sign: 1 });
     });
@@ -51,7 +52,7 @@ function place(nodes, width, height) {
   const reach = { 0: 0, 1: outside ? 0.27 : 0.38, 2: 0.44 };
   for (const node of nodes) {
     const font = `${node.ring === 0 ? 600 : 500} ${node.ring === 0 ? 16 : node.ring === 1 ? 14 : 12.5}px system-ui, sans-serif`;
-    node.w = textWidth(node.word, font) + (node.ring === 2 ? 8 : 22);
+    node.w = textWidth(labelOf(node.word, LONGEST), font) + (node.ring === 2 ? 8 : 22);
     node.h = node.ring === 2 ? 20 : node.ring === 1 ? 28 : 36;
     const share = reach[node.ring];
     node.x = node.homeX = width / 2 + (node.ring ? width * share * Math.cos(node.angle) : 0);
@@ -71,7 +72,7 @@ function linkLine({ from, to, strength, sign }, at) {
 }
 
 function nodeMark(node, hrefTo) {
-  const label = drawn("text", { x: node.x, y: node.y, "text-anchor": "middle", "dominant-baseline": "central" }, node.word);
+  const label = drawn("text", { x: node.x, y: node.y, "text-anchor": "middle", "dominant-baseline": "central" }, labelOf(node.word, LONGEST));
   const shape = drawn("rect", {
     x: node.x - node.w / 2,
     y: node.y - node.h / 2,
@@ -82,9 +83,10 @@ function nodeMark(node, hrefTo) {
   if (node.ring === 0) return drawn("g", { class: "node hub" }, shape, label);
   const sign = node.sign < 0 ? " negative" : "";
   const said = node.ring === 1 ? `${node.word}, weight ${weightText(node.weight)}` : `${node.word}, a neighbour of a neighbour`;
+  const link = node.askable ? { href: hrefTo(node.word), "data-walk": true } : { role: "img" };
   return drawn(
-    "a",
-    { class: `node ring${node.ring}${sign}`, href: hrefTo(node.word), "data-walk": true, "data-word": node.word, "aria-label": said },
+    node.askable ? "a" : "g",
+    { class: `node ring${node.ring}${sign}`, ...link, "data-word": node.word, "aria-label": said },
     drawn("title", {}, said),
     shape,
     label,

@@ -1,9 +1,9 @@
 // One image: bars, graph, documents.
 
-import { Last, isAbort } from "./api.js";
+import { Gone, Last, Refusal, isAbort } from "./api.js";
 import { barList, largestWeights, waitingBars } from "./bars.js";
 import { documentList, documentsTitle } from "./documents.js";
-import { byId, element, joined, later, redraw, walk } from "./dom.js";
+import { byId, element, joined, later, redraw, sentence, walk } from "./dom.js";
 import { factLine, saidOf } from "./facts.js";
 import { drawGraph, shownNeighbours } from "./graph.js";
 import { imageOptions, named } from "./state.js";
@@ -12,6 +12,7 @@ const FIRST_DOCUMENTS = 6;
 const OUTER_IMAGES = 8;
 const OUTER_WORDS = 3;
 const SETTLED = 140;
+const GRAPH_TITLE = "Its neighbours, and theirs";
 
 export class ImageView {
   #page;
@@ -30,6 +31,15 @@ export class ImageView {
     new ResizeObserver(later(() => this.#draw(), 100)).observe(byId("panels"));
   }
 
+  get answered() {
+    return this.#shown !== null;
+  }
+
+  /** No answer came: what is shown is what was shown before. */
+  settle() {
+    this.#parts?.bars.parentElement.classList.remove("stale");
+  }
+
   leave() {
     for (const last of [this.#image, this.#outer, this.#papers]) last.stop();
     this.follow.cancel();
@@ -45,6 +55,7 @@ export class ImageView {
     if (moved) {
       this.#outerImages = [];
       this.#count = FIRST_DOCUMENTS;
+      this.#showPapers("Behind it", element("p", { class: "quiet" }, "\u00a0"));
     }
     this.#shown = image;
     this.#fill(state, image);
@@ -53,14 +64,16 @@ export class ImageView {
 
   /** The empty panels; they stay while only the numbers change. */
   #frame(state) {
-    byId("title").textContent = joined(state.words);
     if (this.#parts) {
+      // The heading stays with the bars it belongs to, until there are new ones.
       this.#parts.bars.parentElement.classList.add("stale");
       return;
     }
+    byId("title").textContent = joined(state.words);
     byId("facts").replaceChildren("\u00a0");
     const bars = element("div", {}, waitingBars(Math.min(10, state.n)));
     const graph = element("div", { class: "picture" });
+    const graphTitle = element("h2", {}, GRAPH_TITLE);
     const papers = element("div", { class: "papers" }, element("p", { class: "quiet" }, "\u00a0"));
     const papersTitle = element("h2", {}, "Behind it");
     byId("panels").replaceChildren(
@@ -68,18 +81,18 @@ export class ImageView {
         "div",
         { class: "two" },
         element("section", { class: "card", "aria-label": "Words" }, element("h2", {}, "Its words"), bars),
-        element("section", { class: "card", "aria-label": "Graph" }, element("h2", {}, "Its neighbours, and theirs"), graph),
+        element("section", { class: "card", "aria-label": "Graph" }, graphTitle, graph),
       ),
       element("section", { class: "card", "aria-label": "Documents" }, papersTitle, papers),
     );
-    this.#parts = { bars, graph, papers, papersTitle };
+    this.#parts = { bars, graph, graphTitle, papers, papersTitle };
   }
 
   #hrefTo = (word) => this.#page.href({ view: "image", words: [word], exclude: [] });
 
   #fill(state, image) {
     const { bars } = this.#parts;
-    bars.parentElement.classList.remove("stale");
+    this.settle();
     byId("title").textContent = joined(image.query);
     document.title = `${joined(image.query)} \u00b7 Topic explorer`;
     byId("facts").replaceChildren(...factLine(image));
@@ -114,34 +127,52 @@ export class ImageView {
     }
   }
 
-  async #follow(state) {
+  /** What is around the image; what fails of it leaves the rest as it is. */
+  #follow(state) {
     const image = this.#shown;
-    await Promise.all([this.#askOuter(image), this.#askPapers(state, image)]).catch((error) => {
-      if (!isAbort(error)) this.#page.fail(error);
+    this.#askOuter(image).catch((error) => {
+      if (this.#lacks(error, image)) this.#parts.graphTitle.textContent = "Its neighbours (theirs were not answered)";
     });
+    this.#askPapers(state, image).catch((error) => {
+      if (this.#lacks(error, image)) {
+        this.#showPapers("Behind it: no answer", element("p", { class: "empty" }, sentence(error.message)));
+      }
+    });
+  }
+
+  /** Whether an error means that a part of what is shown is missing. */
+  #lacks(error, image) {
+    if (isAbort(error)) return false;
+    if (!(error instanceof Refusal || error instanceof Gone)) console.error(error);
+    return image === this.#shown && this.#parts !== null;
+  }
+
+  #showPapers(title, ...content) {
+    if (!this.#parts) return;
+    this.#parts.papersTitle.textContent = title;
+    this.#parts.papers.replaceChildren(...content);
   }
 
   async #askOuter(image) {
     const width = this.#parts?.graph.clientWidth ?? 0;
-    const around = shownNeighbours(image, width).slice(0, OUTER_IMAGES).map(({ word }) => word);
+    const askable = shownNeighbours(image, width).filter((neighbour) => neighbour.askable);
+    const around = askable.slice(0, OUTER_IMAGES).map(({ word }) => word);
     if (!around.length) return;
     const { images } = await this.#outer.ask("images", [...named("word", around), ["n_words", OUTER_WORDS]]);
     if (image !== this.#shown) return;
     this.#outerImages = images;
+    this.#parts.graphTitle.textContent = GRAPH_TITLE;
     this.#draw();
   }
 
   async #askPapers(state, image) {
     if (!image.words.length) {
-      this.#parts.papersTitle.textContent = documentsTitle(0);
-      this.#parts.papers.replaceChildren();
+      this.#showPapers(documentsTitle(0));
       return;
     }
     const asked = [...named("word", state.words), ...imageOptions(state), ["count", this.#count]];
     const found = await this.#papers.ask("documents", asked);
-    if (image !== this.#shown || !this.#parts) return;
-    const { papers, papersTitle } = this.#parts;
-    papersTitle.textContent = documentsTitle(found.documents.length);
+    if (image !== this.#shown) return;
     const most = this.#page.about.limits.documents;
     const more = found.documents.length === this.#count && this.#count < most
       ? element("button", {
@@ -149,11 +180,11 @@ export class ImageView {
           on: {
             click: () => {
               this.#count = Math.min(most, this.#count + FIRST_DOCUMENTS);
-              this.#askPapers(state, image).catch((error) => isAbort(error) || this.#page.fail(error));
+              this.follow(state);
             },
           },
         }, "More documents")
       : null;
-    papers.replaceChildren(...[documentList(found), more].filter(Boolean));
+    this.#showPapers(documentsTitle(found.documents.length), ...[documentList(found), more].filter(Boolean));
   }
 }

@@ -1,7 +1,7 @@
 // The map of the whole vocabulary, with a list of its groups for those who do not see it.
 
 import { Refusal, ask } from "./api.js";
-import { byId, countText, element, percentText, walk } from "./dom.js";
+import { byId, countText, element, percentText, sentence, walk } from "./dom.js";
 import { MapCanvas, colourOf } from "./map-canvas.js";
 
 const GROUPS = 12;
@@ -21,6 +21,12 @@ export class MapView {
       this.#canvas?.draw();
     });
   }
+
+  get answered() {
+    return this.#canvas !== null;
+  }
+
+  settle() {}
 
   leave() {
     this.#canvas?.close();
@@ -47,8 +53,7 @@ export class MapView {
 
   #missing(error) {
     byId("facts").replaceChildren("\u00a0");
-    const text = error.message.charAt(0).toUpperCase() + error.message.slice(1);
-    byId("panels").replaceChildren(element("section", { class: "card" }, element("p", { class: "empty" }, text)));
+    byId("panels").replaceChildren(element("section", { class: "card" }, element("p", { class: "empty" }, sentence(error.message))));
   }
 
   #frame() {

@@ -1,0 +1,181 @@
+"""What the page shows when the server is gone, and when a neighbour cannot be asked."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from tests.explored import running, small_imager, small_images
+
+import sketchlasso as sl
+
+pytestmark = pytest.mark.usefixtures("browser")
+
+LOST = ["Failed to load", "net::"]
+LONG, BLANK, CONTROL = "long" * 20, "\u00a0", "bell\u0007"
+
+
+def words_of(page):
+    page.wait_for_selector("ol.bars .row")
+    return page.locator("ol.bars .row .word").all_inner_texts()
+
+
+def ask(page, word):
+    page.locator("#word").fill(word)
+    page.locator("#word").press("Enter")
+
+
+@pytest.fixture
+def served():
+    """Return an address and what ends the server behind it."""
+    from sketchlasso.interfaces.web import create_app
+
+    server = running(create_app(small_imager(), small_images()))
+    address, ended = server.__enter__(), []
+
+    def end():
+        if not ended:
+            ended.append(True)
+            server.__exit__(None, None, None)
+
+    yield address, end
+    end()
+
+
+def test_heading_and_bars_stay_together_when_the_server_is_gone(opened, served):
+    address, end = served
+    page = opened("/?word=sea", base=address, expected=LOST)
+    bars = words_of(page)
+    page.wait_for_selector(".documents li")
+    end()
+    ask(page, "violin")
+    page.get_by_text("“violin” was not answered").wait_for()
+    assert page.get_by_role("alert").is_visible()
+    assert "still “sea”" in page.locator("#gone").inner_text()
+    assert page.locator("#title").inner_text() == "sea"
+    assert page.title().startswith("sea")
+    assert words_of(page) == bars
+    assert page.locator(".stale").count() == 0
+    # A view of which nothing is there yet has nothing to keep.
+    page.get_by_role("link", name="Map", exact=True).click()
+    page.get_by_role("heading", name="No answer to “the map”").wait_for()
+    assert page.locator("#view").is_hidden()
+
+
+def test_two_columns_stay_with_their_heading_when_the_server_is_gone(opened):
+    page = opened("/?view=compare&word=sea&with=bread", expected=LOST)
+    bars = words_of(page)
+    page.context.set_offline(True)
+    page.locator("#other").fill("violin")
+    page.locator("#other").press("Enter")
+    page.get_by_text("“sea and violin” was not answered").wait_for()
+    assert page.locator("#title").inner_text() == "sea and bread"
+    assert words_of(page) == bars
+    page.context.set_offline(False)
+    page.get_by_role("button", name="Try now").click()
+    page.locator("#gone").wait_for(state="hidden")
+    page.get_by_role("heading", name="sea and violin").wait_for()
+
+
+def test_a_first_question_without_an_answer_is_named(opened):
+    page = opened(expected=LOST)
+    page.wait_for_selector("#starts li")
+    page.context.set_offline(True)
+    ask(page, "violin")
+    page.get_by_role("heading", name="No answer to “violin”").wait_for()
+    assert "what it said last" not in page.locator("#gone").inner_text()
+    page.context.set_offline(False)
+    page.get_by_role("button", name="Try now").click()
+    page.get_by_role("heading", name="violin", exact=True).wait_for()
+    assert words_of(page) == list(small_imager().image("violin").words)
+
+
+def test_documents_of_another_word_do_not_stay(opened):
+    page = opened("/?word=sea", expected=LOST)
+    page.wait_for_selector(".documents li")
+    page.route("**/api/documents?**", lambda route: route.abort())
+    ask(page, "violin")
+    page.get_by_role("heading", name="Behind it: no answer").wait_for()
+    assert page.locator(".documents").count() == 0
+    assert page.locator("#title").inner_text() == "violin"
+    assert words_of(page) == list(small_imager().image("violin").words)
+
+
+def test_an_answer_that_breaks_off_is_not_kept(opened):
+    page = opened("/?word=sea", expected=LOST)
+    words_of(page)
+    broken = '{"query": ["violin"], "words'
+    page.route("**/api/image?**", lambda route: route.fulfill(body=broken))
+    ask(page, "violin")
+    page.get_by_text("“violin” was not answered").wait_for()
+    page.unroute("**/api/image?**")
+    page.get_by_role("button", name="Try now").click()
+    page.get_by_role("heading", name="violin", exact=True).wait_for()
+    assert words_of(page) == list(small_imager().image("violin").words)
+
+
+@pytest.fixture(scope="module")
+def strange_imager():
+    """Words that come along with `home`, some of which no question can hold."""
+    rng = np.random.default_rng(0)
+    words = ["home", LONG, BLANK, CONTROL, "near", "next", *(f"other{j}" for j in range(20))]
+    counts = rng.poisson(0.3, (200, len(words)))
+    counts[:, 1:6] += rng.binomial(1, 0.7, (200, 5)) * (counts[:, :1] > 0)
+    counts[:, 0] += counts[:, 1:6].sum(axis=1) > 2
+    return sl.TopicImager(rank=10, random_state=0, stop_words=None, min_documents=1).fit(
+        sparse.csr_array(counts), vocabulary=words
+    )
+
+
+@pytest.fixture(scope="module")
+def strange_address(browser, strange_imager):
+    from sketchlasso.interfaces.web import create_app
+
+    with running(create_app(strange_imager)) as address:
+        yield address
+
+
+def test_a_neighbour_that_cannot_be_asked_is_shown_without_a_link(
+    opened, strange_address, strange_imager
+):
+    found = strange_imager.image("home").words
+    assert {LONG, BLANK, CONTROL} < set(found)
+    page = opened("/?word=home", base=strange_address)
+    shown = words_of(page)
+    assert len(shown) == len(found)
+    assert LONG in shown
+    assert "(blank)" in shown
+    # The images of the others come.
+    page.wait_for_selector("svg.graph a.ring1")
+    page.wait_for_selector("svg.graph .ring2")
+    linked = page.locator("ol.bars .row:has(a)")
+    assert linked.count() == len(found) - 3
+    assert page.locator("ol.bars .row .exclude").count() == len(found) - 3
+    assert page.locator("svg.graph g.ring1").count() == 3
+    ends = {
+        box["x"] + box["width"]
+        for box in (weight.bounding_box() for weight in page.locator("ol.bars .weight").all())
+    }
+    assert len(ends) == 1
+    assert page.locator("#problem").is_hidden()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    page.locator("ol.bars .row a", has_text="near").click()
+    page.get_by_role("heading", name="near", exact=True).wait_for()
+
+
+def test_images_of_neighbours_may_fail_alone(opened):
+    page = opened(expected=["422"])
+    page.wait_for_selector("#starts li")
+    refused = {"status": 422, "body": '{"message": "no."}', "content_type": "application/json"}
+    page.route("**/api/images?**", lambda route: route.fulfill(**refused))
+    ask(page, "sea")
+    page.get_by_role("heading", name="Its neighbours (theirs were not answered)").wait_for()
+    assert words_of(page) == list(small_imager().image("sea").words)
+    page.wait_for_selector(".documents li")
+    page.wait_for_selector("svg.graph a.ring1")
+
+
+def test_words_that_cannot_be_asked_are_not_offered(opened, strange_address):
+    page = opened(base=strange_address)
+    page.wait_for_selector("#starts li")
+    offered = page.locator("#starts li").all_inner_texts()
+    assert "home" in offered
+    assert not {LONG, BLANK, CONTROL, ""} & set(offered)
