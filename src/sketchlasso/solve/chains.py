@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.kernels.signals import raise_signals
 from sketchlasso.kernels.sparse_rows import mix_rows
 from sketchlasso.solve.algorithms.protocol import Iterates
 from sketchlasso.types import FloatArray, IntArray
@@ -21,6 +22,7 @@ from sketchlasso.types import FloatArray, IntArray
 __all__ = ["Level", "between", "chain_levels"]
 
 COARSEST = 32
+_mix_rows = raise_signals(mix_rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +68,7 @@ def chain_levels(chain: IntArray, alpha: FloatArray) -> list[Level]:
 
 def between(left: Iterates, right: Iterates, share: FloatArray) -> Iterates:
     """Iterates at `share` (b,) of the way from left to right; their indices are sorted."""
-    indptr, indices, values = mix_rows(
+    indptr, indices, values = _mix_rows(
         left.coef.indptr,
         left.coef.indices,
         left.coef.data,
