@@ -1,5 +1,8 @@
 """Many sparse regressions on one data set: sketch once, solve every instance in k dimensions."""
 
+# First, as all that follows takes seconds to load.
+from sketchlasso import startup as startup  # isort: skip
+
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any

@@ -2,7 +2,7 @@
 
 Callbacks hear when a fit begins and ends, and in between of one task each time the solver tells
 of its progress: after a round over a sketch, after a problem without one. A callback that asks
-to stop ends the solve with what it has, as Ctrl-C does.
+to stop ends the solve with what it has.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from sketchlasso.solve import Progress
+from sketchlasso.estimators.interrupts import unfitted_if_interrupted
+from sketchlasso.solve import Progress, StopSolve
 
 __all__ = ["CallbackSupport", "reported", "round_reporter"]
 
@@ -53,7 +54,7 @@ def reported(*, rounds: bool) -> Callable[[Fit], Fit]:
             context.call_on_fit_task_end(**task, reconstruction_attributes={})
             return result
 
-        managed: Fit = with_callbacks(wrapped)
+        managed: Fit = with_callbacks(unfitted_if_interrupted(wrapped))
         return managed
 
     return decorated
@@ -69,6 +70,6 @@ def round_reporter(estimator: Any) -> Callable[[Progress], None] | None:
         task = context.subcontext(task_name="round")
         task.call_on_fit_task_begin(estimator=estimator)
         if task.call_on_fit_task_end(estimator=estimator):
-            raise KeyboardInterrupt
+            raise StopSolve
 
     return told

@@ -23,7 +23,7 @@ from sketchlasso.instances.grid import check_nonnegative
 from sketchlasso.instances.rows import RowSet, RowSets, all_rows
 from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.solve.clock import Stopwatch
-from sketchlasso.solve.settings import Progress
+from sketchlasso.solve.settings import Progress, StopSolve
 from sketchlasso.types import FloatArray
 
 __all__ = ["exact_alpha_max", "solve_exact"]
@@ -90,15 +90,15 @@ def solve_exact(
     max_rounds : int
         Rounds per problem: each solves it on the columns at work and looks at all of X.
     callback : callable, optional
-        Called with a :class:`Progress` after each problem; raising KeyboardInterrupt in it
+        Called with a :class:`Progress` after each problem; raising :class:`StopSolve` in it
         stops cleanly.
 
     Returns
     -------
     ExactSolution
         Instances ordered (row set, response, alpha), alpha fastest and as given. Those that
-        fell short carry a status, never an exception. Ctrl-C returns what is solved, the rest
-        marked INTERRUPTED.
+        fell short carry a status, never an exception; where the callback stopped the solve,
+        the rest is marked INTERRUPTED. Ctrl-C raises KeyboardInterrupt.
     """
     problems = _checked(X, y, alphas, rows, fit_intercept, penalty_factor, nonnegative)
     if not (np.isfinite(tol) and tol > 0):
@@ -110,7 +110,7 @@ def solve_exact(
     with Stopwatch() as watch, single_blas_thread():
         try:
             _solve_all(problems, tol, max_rounds, first, ledger)
-        except KeyboardInterrupt:
+        except StopSolve:
             _begin_the_rest(problems, ledger)
     return ledger.solution(watch)
 

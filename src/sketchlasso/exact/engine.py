@@ -17,7 +17,7 @@ from scipy import linalg
 from sketchlasso.exact.point import Point, Target
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.reduction import unreachable_part
-from sketchlasso.solve import Settings, solve
+from sketchlasso.solve import Settings, solve_or_raise
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Answer", "solve_on_columns"]
@@ -55,10 +55,10 @@ def solve_on_columns(target: Target, columns: IntArray, alpha: float, tol: float
         penalty_factor=target.factor[columns],
         nonnegative=target.nonnegative,
     )
-    found = solve(batch, settings=Settings(tol=tol))
+    found = solve_or_raise(batch, settings=Settings(tol=tol))
     if not found.solved.all():
         # Slower, but with another idea of what is hard.
-        other = solve(batch, "barrier", Settings(tol=tol))
+        other = solve_or_raise(batch, "barrier", Settings(tol=tol))
         found = other if other.relative_gap[0] < found.relative_gap[0] else found
     direction = found.dual_point[0]
     if basis is not None:

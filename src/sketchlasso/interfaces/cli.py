@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
 from types import FrameType
+from typing import Any
 
 from sketchlasso import MissingExtraError
 from sketchlasso.interfaces.exits import Exit, Interrupted
+from sketchlasso.interfaces.visible import visible
+from sketchlasso.startup import end_at_once
 
 __all__ = ["main"]
+
+# Seconds after which an interrupt is repeated that came where nothing can be raised.
+AGAIN = 0.05
 
 
 def main() -> None:
@@ -19,17 +26,42 @@ def main() -> None:
     except ImportError as error:
         missing = MissingExtraError("the command line", str(error.name), "cli")
         _end(str(missing), Exit.MISSING_EXTRA)
-    signal.signal(signal.SIGINT, _interrupt)
+    interrupts = _Interrupts()
+    signal.signal(signal.SIGINT, interrupts.handle)
+    sys.unraisablehook = interrupts.repeat
     try:
         app()
     except Interrupted as stop:
         _end(str(stop) or "interrupted before the end.", Exit.INTERRUPTED)
+    except Exception:
+        if not interrupts.seen:
+            raise
+        # Some library has turned the interrupt into an error of its own.
+        _end("interrupted before the end.", Exit.INTERRUPTED)
+    finally:
+        signal.signal(signal.SIGINT, end_at_once)
 
 
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise Interrupted
+class _Interrupts:
+    """What Ctrl-C does while a command runs."""
+
+    seen = False
+
+    def handle(self, number: int, frame: FrameType | None) -> None:
+        """Raise what ends the command."""
+        self.seen = True
+        raise Interrupted
+
+    def repeat(self, told: Any) -> None:
+        """Repeat an interrupt that came in a finaliser or callback, where Python drops it."""
+        if not issubclass(told.exc_type, Interrupted):
+            sys.__unraisablehook__(told)
+            return
+        timer = threading.Timer(AGAIN, signal.raise_signal, (signal.SIGINT,))
+        timer.daemon = True
+        timer.start()
 
 
 def _end(message: str, code: Exit) -> None:
-    print(f"sketchlasso: {message}", file=sys.stderr)
+    print(f"sketchlasso: {visible(message)}", file=sys.stderr)
     raise SystemExit(int(code)) from None

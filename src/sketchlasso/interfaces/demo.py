@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -192,10 +193,12 @@ def _draw(model: Any, picture: Path) -> bool:
     # A figure of no window, whatever windows Matplotlib is set to open.
     figure = Figure(figsize=(7.5, 4.5), layout="constrained")
     sl.plots.plot_cv(model, ax=figure.add_subplot())
-    partial = picture.with_name(f".{picture.name}.partial")
+    # A link to a file stays, and the file is replaced.
+    target = Path(os.path.realpath(picture))
+    partial = target.with_name(f".{target.name}.partial")
     try:
         figure.savefig(partial, format="png", dpi=110)
-        partial.replace(picture)
+        partial.replace(target)
     except OSError as problem:
         raise sl.StoredFileError(
             f"{picture} could not be written ({problem.strerror}); choose a path in a folder that "

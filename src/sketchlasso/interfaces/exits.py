@@ -3,7 +3,8 @@
 ::
 
     0    fine
-    1    solved, but some instance missed the tolerance (or a check failed)
+    1    solved, but some instance missed the tolerance, a search ended at the edge of its grid,
+         or a check failed
     2    usage or input that cannot be used
     3    a file that is missing, damaged, foreign or cannot be written
     4    an optional package is not installed
@@ -16,6 +17,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 import sketchlasso as sl
+from sketchlasso.startup import INTERRUPTED
 
 __all__ = ["Exit", "Interrupted", "exit_of"]
 
@@ -29,7 +31,7 @@ class Exit(IntEnum):
     BAD_FILE = 3
     MISSING_EXTRA = 4
     CLUSTER_LOST = 5
-    INTERRUPTED = 130
+    INTERRUPTED = INTERRUPTED
 
     @property
     def meaning(self) -> str:
@@ -39,7 +41,8 @@ class Exit(IntEnum):
 
 _MEANINGS = {
     Exit.FINE: "fine",
-    Exit.INACCURATE: "solved with warnings: some instance missed the tolerance, or a check failed",
+    Exit.INACCURATE: "solved with warnings: some instance missed the tolerance, a search ended at "
+    "the edge of its grid, or a check failed",
     Exit.BAD_INPUT: "usage, or input that cannot be used",
     Exit.BAD_FILE: "a file is missing, damaged, foreign or cannot be written",
     Exit.MISSING_EXTRA: "an optional package is not installed",

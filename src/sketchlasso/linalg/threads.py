@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from functools import cache
 from typing import TypeVar
 
-from threadpoolctl import ThreadpoolController
+import threadpoolctl
 
 __all__ = ["map_rows", "map_slices", "single_blas_thread"]
 
@@ -19,9 +20,12 @@ BLOCKS_PER_THREAD = 8
 
 
 @cache
-def _controller() -> ThreadpoolController:
-    """Looking the libraries up takes milliseconds: once is enough."""
-    return ThreadpoolController()
+def _controller() -> threadpoolctl.ThreadpoolController:
+    """Looking the libraries up takes milliseconds: once is enough.
+
+    OpenMP is left alone: its number of threads belongs to each thread, not to the process.
+    """
+    return threadpoolctl.ThreadpoolController().select(user_api="blas")
 
 
 @cache
@@ -30,13 +34,82 @@ def _pool(n_threads: int, process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(n_threads, thread_name_prefix=f"sketchlasso-{process}")
 
 
-def single_blas_thread() -> AbstractContextManager[object]:
+class _BlasLimit:
+    """The limit of BLAS to one thread, which all threads of the process share.
+
+    The first user sets it and the last one lifts it. Users that each saved and restored the
+    number of threads would restore the limits of one another. Every step may be interrupted by a
+    signal and is then made up for by the next call of :meth:`leave`.
+    """
+
+    def __init__(self) -> None:
+        self._users: set[object] = set()
+        self._before: list[int] | None = None
+        self.renew_lock()
+
+    def renew_lock(self) -> None:
+        """Forget the threads of a parent process: they do not exist in a forked child."""
+        # Collecting garbage can end a user while its thread is in one of these methods.
+        self._lock = threading.RLock()
+        self._users.clear()
+
+    def enter(self, user: object) -> None:
+        """Count a user, the first of whom sets the limit."""
+        with self._lock:
+            self._users.add(user)
+            if self._before is None:
+                libraries = _controller().lib_controllers
+                self._before = [library.get_num_threads() for library in libraries]
+                _set_threads([1] * len(libraries))
+
+    def leave(self, user: object) -> None:
+        """Lift the limit after the last user."""
+        with self._lock:
+            self._users.discard(user)
+            if not self._users and self._before is not None:
+                _set_threads(self._before)
+                self._before = None
+
+
+def _set_threads(counts: Sequence[int]) -> None:
+    """Set the number of threads of every BLAS library."""
+    # Since 3.7 threadpoolctl lets one thread at a time control a library. The thread that lifts
+    # the limit need not be the one that set it, so control is given back at once.
+    owned = getattr(threadpoolctl, "CONTROLLING_THREAD_OWNERSHIP", None)
+    if owned is not None:
+        owned.increment()
+    try:
+        for library, count in zip(_controller().lib_controllers, counts, strict=True):
+            library.set_num_threads(count)
+    finally:
+        if owned is not None:
+            owned.decrement()
+
+
+_blas_limit = _BlasLimit()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_blas_limit.renew_lock)
+
+
+@contextmanager
+def single_blas_thread() -> Iterator[None]:
     """Keep BLAS to one thread while our own threads fill the cores.
 
     The products of an instance are small, and idle BLAS threads spin on a core for tens of
-    milliseconds after every product they helped with.
+    milliseconds after every product they helped with. The limit holds for the whole process; it
+    is lifted when no thread needs it any more.
     """
-    return _controller().limit(limits=1)
+    user = object()
+    try:
+        _blas_limit.enter(user)
+        yield
+    finally:
+        try:
+            _blas_limit.leave(user)
+        except BaseException:
+            # A signal handler raised in between.
+            _blas_limit.leave(user)
+            raise
 
 
 def map_rows(work: Callable[[int], Result], count: int, n_threads: int) -> list[Result]:

@@ -18,7 +18,7 @@ from sketchlasso.results.models import rows_of
 from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy, radius_policies
 from sketchlasso.results.sketched import SketchedRows, solve_sketched
 from sketchlasso.sketch import Sketch, sketch_rows
-from sketchlasso.solve import Iterates, Settings, Solution, Solver, solve
+from sketchlasso.solve import Iterates, Settings, Solution, Solver, solve_or_raise
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["LeaveOneOut", "leave_one_out"]
@@ -198,10 +198,14 @@ def _sketches(
 def _leave_out(work: _Work, sketch: Sketch, radius: float, left_out: IntArray) -> LeaveOneOut:
     """Delete each of some rows from problems over one sketch."""
     options = {**work.options, "radii": radius}
-    full = solve(build_problems(sketch, work.Y, **options).batch, work.solver, work.settings)
+    full = solve_or_raise(
+        build_problems(sketch, work.Y, **options).batch, work.solver, work.settings
+    )
     row_sets = leave_one_out_rows(sketch.n_samples, left_out)
     problems = build_problems(sketch, work.Y, rows=row_sets, **options)
-    solution = solve(problems.batch, work.solver, work.settings, warm=_repeated(full, left_out))
+    solution = solve_or_raise(
+        problems.batch, work.solver, work.settings, warm=_repeated(full, left_out)
+    )
     solution.warn_if_unsolved()
     predictions = _predict_left_out(
         solution.coef, problems.y_mean, sketch, work.X, left_out, problems.fit_intercept

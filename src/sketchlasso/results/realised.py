@@ -22,7 +22,7 @@ from sketchlasso.instances import ProblemSet
 from sketchlasso.linalg.operator import LowRankResidual
 from sketchlasso.results.block_errors import block_error_lengths
 from sketchlasso.sketch import Sketch
-from sketchlasso.solve import Iterates, Settings, Solver, solve
+from sketchlasso.solve import Iterates, Settings, Solver, solve_or_raise
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["RealisedError", "settle_radii"]
@@ -133,7 +133,7 @@ def settle_radii(
     for number in range(EVALUATIONS):
         # The first solves start from their neighbours, the others from themselves.
         chain = problems.chain[searched] if warm is None else None
-        found = solve(replace(part, radius=search.radius), solver, loose, warm, chain)
+        found = solve_or_raise(replace(part, radius=search.radius), solver, loose, warm, chain)
         warm = Iterates(found.coef, found.dual_point, np.zeros_like(found.steps))
         seconds += found.seconds
         search.update(

@@ -28,7 +28,7 @@ from sketchlasso.results.models import LinearModels, linear_models
 from sketchlasso.results.radius_policy import RadiusPolicy
 from sketchlasso.results.realised import RealisedError, settle_radii
 from sketchlasso.sketch import Sketch, sketch_rows
-from sketchlasso.solve import Settings, Solver, solve
+from sketchlasso.solve import Settings, Solver, solve_or_raise
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Fits", "SketchedRows", "grids_of", "join_fits", "sketched_rows", "solve_sketched"]
@@ -189,7 +189,7 @@ def solve_sketched(
         error = RealisedError(part.sketch, A, problems)
         radius, spent = settle_radii(problems, error, factor, chosen, solver, settings)
         problems = replace(problems, batch=replace(problems.batch, radius=radius))
-    solution = solve(problems.batch, solver, settings, chain=problems.chain)
+    solution = solve_or_raise(problems.batch, solver, settings, chain=problems.chain)
     solution.warn_if_unsolved()
     models = linear_models(problems, solution.coef, part.sketch.transform, own)
     return problems, Fits(

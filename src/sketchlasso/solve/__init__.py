@@ -2,8 +2,8 @@
 
 from sketchlasso.solve.algorithms import Solver
 from sketchlasso.solve.algorithms.protocol import Iterates
-from sketchlasso.solve.driver import solve
-from sketchlasso.solve.settings import Progress, Screening, Settings
+from sketchlasso.solve.driver import solve, solve_or_raise
+from sketchlasso.solve.settings import Progress, Screening, Settings, StopSolve
 from sketchlasso.solve.sizes import Sized, solve_for_size
 from sketchlasso.solve.solution import Screened, Solution
 from sketchlasso.solve.status import Status
@@ -19,7 +19,9 @@ __all__ = [
     "Solution",
     "Solver",
     "Status",
+    "StopSolve",
     "solve",
     "solve_for_size",
+    "solve_or_raise",
     "strongest_levels",
 ]

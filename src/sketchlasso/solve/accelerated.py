@@ -16,7 +16,7 @@ from sketchlasso.problem.objective import null_value
 from sketchlasso.solve.algorithms.protocol import Iterates
 from sketchlasso.solve.clock import Stopwatch
 from sketchlasso.solve.device import DeviceRun, solve_on_device
-from sketchlasso.solve.settings import Progress, Settings
+from sketchlasso.solve.settings import Endings, Progress, Settings
 from sketchlasso.solve.solution import Screened, Solution
 from sketchlasso.solve.status import Status
 from sketchlasso.types import IntArray
@@ -28,11 +28,17 @@ Finish = Callable[[IntArray], Solution]
 
 
 def solve_accelerated(
-    batch: Batch, device: Device, settings: Settings, warm: Iterates | None, finish: Finish
+    batch: Batch,
+    device: Device,
+    settings: Settings,
+    warm: Iterates | None,
+    finish: Finish,
+    endings: Endings,
 ) -> Solution | None:
     """Solve on a device; None where the method on tensors is not made for the problems.
 
     Instances that the device leaves above the tolerance are finished on the CPU, and counted.
+    The exceptions in `endings` end the solve with what it has found so far.
     """
     total = batch.n_instances
 
@@ -41,7 +47,7 @@ def solve_accelerated(
             settings.callback(Progress(done, total, 0, np.nan))
 
     with Stopwatch() as watch:
-        run = solve_on_device(batch, device, settings.tol, warm, tell)
+        run = solve_on_device(batch, device, settings.tol, warm, tell, endings)
         if run is None:
             warnings.warn(
                 "squared losses and problems with unpenalised features are not for a device "

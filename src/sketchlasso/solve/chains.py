@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from sketchlasso.kernels.signals import raise_signals
 from sketchlasso.kernels.sparse_rows import mix_rows
 from sketchlasso.solve.algorithms.protocol import Iterates
 from sketchlasso.types import FloatArray, IntArray
@@ -20,6 +21,7 @@ from sketchlasso.types import FloatArray, IntArray
 __all__ = ["Level", "between", "chain_levels"]
 
 COARSEST = 32
+_mix_rows = raise_signals(mix_rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +68,7 @@ def chain_levels(chain: IntArray, alpha: FloatArray) -> list[Level]:
 
 def between(left: Iterates, right: Iterates, share: FloatArray) -> Iterates:
     """Iterates at `share` (b,) of the way from left to right; their indices are sorted."""
-    indptr, indices, values = mix_rows(
+    indptr, indices, values = _mix_rows(
         left.coef.indptr,
         left.coef.indices,
         left.coef.data,

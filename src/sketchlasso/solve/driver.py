@@ -20,12 +20,12 @@ from sketchlasso.solve.algorithms.protocol import Algorithm, Iterates, Round
 from sketchlasso.solve.chains import Level, between, chain_levels
 from sketchlasso.solve.clock import Stopwatch
 from sketchlasso.solve.ledger import Ledger
-from sketchlasso.solve.settings import Settings
+from sketchlasso.solve.settings import Endings, Settings, StopSolve
 from sketchlasso.solve.solution import Solution
 from sketchlasso.solve.workers import parts_for_workers, solve_on_workers
 from sketchlasso.types import BoolArray, IntArray, RealArray
 
-__all__ = ["chunks_of", "solve"]
+__all__ = ["chunks_of", "solve", "solve_or_raise"]
 
 # Newton's method is about as fast as a walk along the whole path for chains shorter than this.
 SHORTEST_WALK = 4
@@ -72,6 +72,28 @@ def solve(
         is solved, the rest marked INTERRUPTED. Inside a :func:`cluster` with workers a batch of
         more than two instances for each is solved there, whole chains at a time.
     """
+    return _solve(batch, solver, settings, warm, chain, (KeyboardInterrupt, StopSolve))
+
+
+def solve_or_raise(
+    batch: Batch,
+    solver: Solver = "newton",
+    settings: Settings | None = None,
+    warm: Iterates | None = None,
+    chain: IntArray | None = None,
+) -> Solution:
+    """Solve as :func:`solve` does, but let Ctrl-C through, for whatever builds on the solution."""
+    return _solve(batch, solver, settings, warm, chain, (StopSolve,))
+
+
+def _solve(
+    batch: Batch,
+    solver: Solver,
+    settings: Settings | None,
+    warm: Iterates | None,
+    chain: IntArray | None,
+    endings: Endings,
+) -> Solution:
     settings = settings or Settings()
     make_algorithm(solver)
     if warm is not None and warm.coef.shape != (batch.n_instances, batch.n_features):
@@ -89,8 +111,9 @@ def solve(
     # A device is this process's own: workers of one machine would take it from each other.
     parts = parts_for_workers(batch, chain) if settings.device == CPU else None
     if parts is not None:
-        return solve_on_workers(_solve_here, parts, batch, solver, settings, warm, chain)
-    return _solve_here(batch, warm, chain, settings, solver)
+        extra = (solver, endings)
+        return solve_on_workers(_solve_here, parts, batch, extra, settings, warm, chain)
+    return _solve_here(batch, warm, chain, settings, solver, endings)
 
 
 def _solve_here(
@@ -99,10 +122,11 @@ def _solve_here(
     chain: IntArray | None,
     settings: Settings,
     solver: Solver,
+    endings: Endings,
 ) -> Solution:
     """Solve a batch in this process."""
     if settings.device != CPU:
-        found = _solve_on_device(batch, solver, settings, warm, chain)
+        found = _solve_on_device(batch, solver, settings, warm, chain, endings)
         if found is not None:
             return found
     algorithm = make_algorithm(solver)
@@ -122,7 +146,7 @@ def _solve_here(
                 _solve_level(run, level, warm)
             if solver == "newton":
                 _try_otherwise(run, walked)
-        except KeyboardInterrupt:
+        except endings:
             ledger.interrupt()
     return ledger.solution(solver, watch)
 
@@ -133,6 +157,7 @@ def _solve_on_device(
     settings: Settings,
     warm: Iterates | None,
     chain: IntArray | None,
+    endings: Endings,
 ) -> Solution | None:
     """The solution of a device; None where the CPU has to do the work."""
     if solver != "newton":
@@ -146,9 +171,10 @@ def _solve_on_device(
 
     def finish(left: IntArray) -> Solution:
         own = None if chain is None else np.asarray(chain)[left]
-        return _solve_here(batch.take(left), None, own, replace(settings, device=CPU), solver)
+        on_cpu = replace(settings, device=CPU)
+        return _solve_here(batch.take(left), None, own, on_cpu, solver, endings)
 
-    return solve_accelerated(batch, device, settings, warm, finish)
+    return solve_accelerated(batch, device, settings, warm, finish, endings)
 
 
 def _levels(batch: Batch, chain: IntArray | None, instances: IntArray) -> list[Level]:

@@ -5,13 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.device import CPU, check_device
 
-__all__ = ["Progress", "Screening", "Settings"]
+__all__ = ["Endings", "Progress", "Screening", "Settings", "StopSolve"]
+
+# Exceptions that end a solve with what it has found so far.
+Endings: TypeAlias = tuple[type[BaseException], ...]
+
+
+class StopSolve(Exception):
+    """Raised by a callback to end the solve with what it has found so far."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +68,8 @@ class Settings:
     n_threads : int
         Threads over instances.
     callback : callable or None
-        Called with a :class:`Progress` after each round; raising KeyboardInterrupt in it
-        stops the solve cleanly.
+        Called with a :class:`Progress` after each round. What :func:`solve` has found so far
+        is returned where it raises KeyboardInterrupt, as after Ctrl-C.
     device : {"cpu", "cuda", "cuda:1", ..., "auto", "torch"}
         Where to solve: the CPU's own compiled code, or PyTorch (extra ``gpu``) on a GPU; "torch"
         is the GPU's code on PyTorch's CPU device. A device works in single precision, certifies

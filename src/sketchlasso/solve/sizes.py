@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.kernels.signals import raise_signals
 from sketchlasso.kernels.support import search_instance, strongest_rows
 from sketchlasso.linalg.device import CPU, Device, open_device
 from sketchlasso.linalg.rows import stack_rows
@@ -17,7 +18,7 @@ from sketchlasso.problem.penalty_max import largest_penalties, null_model
 from sketchlasso.solve.algorithms.protocol import Iterates
 from sketchlasso.solve.clock import Stopwatch
 from sketchlasso.solve.device.sizes import search_on_device
-from sketchlasso.solve.driver import chunks_of, solve
+from sketchlasso.solve.driver import chunks_of, solve_or_raise
 from sketchlasso.solve.settings import Settings
 from sketchlasso.solve.solution import Solution
 from sketchlasso.solve.workers import join_solutions, map_parts, parts_for_workers
@@ -37,6 +38,7 @@ ENTRY = 1e-7
 SHARE_OF_INTERPOLATION = 0.1
 NO_ROOT = np.empty((0, 0))
 NO_ROWS = np.empty(0, dtype=np.intp)
+_search_instance = raise_signals(search_instance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +75,7 @@ def solve_for_size(batch: Batch, size: int, settings: Settings | None = None) ->
     Returns
     -------
     Sized
+        Ctrl-C raises KeyboardInterrupt.
     """
     settings = settings or Settings()
     if size < 1:
@@ -85,9 +88,7 @@ def solve_for_size(batch: Batch, size: int, settings: Settings | None = None) ->
     if parts is None:
         return _size_here(batch, None, None, settings, size)
     with Stopwatch() as watch:
-        found, finished = map_parts(_size_here, parts, batch, settings, (size,))
-    if not finished:
-        raise KeyboardInterrupt
+        found = map_parts(_size_here, parts, batch, settings, (size,))
     back = np.argsort(np.concatenate(parts), kind="stable")
     return Sized(
         np.concatenate([part.alpha for part in found])[back],
@@ -122,7 +123,7 @@ def _size_here(
 def _solved_at(batch: Batch, alpha: FloatArray, warm: Iterates, settings: Settings) -> Sized:
     # Where nothing can enter any penalty will do: w = 0 is optimal.
     penalised = replace(batch, alpha=np.where(alpha > 0, alpha, 1.0))
-    return Sized(alpha, solve(penalised, "newton", settings, warm))
+    return Sized(alpha, solve_or_raise(penalised, "newton", settings, warm))
 
 
 def _sized_on_device(batch: Batch, size: int, device: Device, settings: Settings) -> Sized:
@@ -189,7 +190,7 @@ class _Search:
         if len(rows) == len(known):
             return False
         root = batch.root(number)
-        alpha, count, w = search_instance(
+        alpha, count, w = _search_instance(
             batch.P,
             NO_ROOT if root is None else root,
             rows,

@@ -16,7 +16,7 @@ from sketchlasso.problem.screening import EXACT_ROOTS
 from sketchlasso.solve.algorithms.protocol import Iterates
 from sketchlasso.solve.clock import Stopwatch
 from sketchlasso.solve.ledger import Ledger
-from sketchlasso.solve.settings import Progress, Settings
+from sketchlasso.solve.settings import Endings, Progress, Settings
 from sketchlasso.solve.solution import Screened, Solution
 from sketchlasso.types import FloatArray, IntArray
 
@@ -59,10 +59,11 @@ def map_parts(
     extra: tuple[Any, ...] = (),
     warm: Iterates | None = None,
     chain: IntArray | None = None,
-) -> tuple[list[Any], bool]:
-    """Return ``work`` on every part, in order, and whether all were reached before Ctrl-C.
+    endings: Endings = (),
+) -> list[Any]:
+    """Return ``work`` on every part, in order.
 
-    Parts that were not reached are None.
+    The exceptions in `endings` end the work; parts that were not reached are None.
     """
     engine: Engine | None = active_engine()
     assert engine is not None
@@ -86,23 +87,27 @@ def map_parts(
                 done += len(parts[number])
                 if settings.callback is not None:
                     settings.callback(Progress(done, batch.n_instances, 0, 0.0))
-    except KeyboardInterrupt:
-        return found, False
-    return found, True
+    except endings:
+        pass
+    return found
 
 
 def solve_on_workers(
     work: Work,
     parts: Sequence[IntArray],
     batch: Batch,
-    solver: str,
+    extra: tuple[str, Endings],
     settings: Settings,
     warm: Iterates | None,
     chain: IntArray | None,
 ) -> Solution:
-    """Return the solutions of all parts, in the order of the batch."""
+    """Return the solutions of all parts, in the order of the batch.
+
+    `extra` has the solver, and the exceptions that end the solve with what it has found so far.
+    """
+    solver, endings = extra
     with Stopwatch() as watch:
-        found, _ = map_parts(work, parts, batch, settings, (solver,), warm, chain)
+        found = map_parts(work, parts, batch, settings, extra, warm, chain, endings)
     solutions = [
         _unreached(batch.take(part), settings, solver, watch) if solution is None else solution
         for part, solution in zip(parts, found, strict=True)

@@ -24,6 +24,7 @@ def replacing(path: Path, *, compress: bool = False) -> Iterator[BinaryIO]:
     Parameters
     ----------
     path : Path
+        Of a file. A symbolic link stays, and the file that it leads to is replaced.
     compress : bool
         Whether an ending .gz, .bz2 or .xz asks for compression.
 
@@ -31,8 +32,10 @@ def replacing(path: Path, *, compress: bool = False) -> Iterator[BinaryIO]:
     ------
     binary file
     """
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    temporary = None
     try:
+        target = _target(path)
+        temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
         with open(temporary, "xb") as file:
             if compress:
                 with _compressed(file, path.suffix.lower()) as stream:
@@ -41,14 +44,26 @@ def replacing(path: Path, *, compress: bool = False) -> Iterator[BinaryIO]:
                 yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+        os.replace(temporary, target)
     except OSError as problem:
         raise StoredFileError(
             f"{path} could not be written ({problem.strerror or problem}); choose a path in a "
             "folder that exists and can be written to."
         ) from problem
     finally:
-        temporary.unlink(missing_ok=True)
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def _target(path: Path) -> Path:
+    """Return the file behind a link; a device or pipe, which must not be replaced, is refused."""
+    target = Path(os.path.realpath(path)) if path.is_symlink() else path
+    if target.is_symlink() or (target.exists() and not (target.is_file() or target.is_dir())):
+        raise StoredFileError(
+            f"{path} is a device, a pipe or a circle of links, but only a file can be written; "
+            "choose the path of a file."
+        )
+    return target
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.problem.batch import Batch
 from sketchlasso.results import RadiusPolicy
 from sketchlasso.sketch import Sketch
-from sketchlasso.solve import Settings, solve, solve_for_size
+from sketchlasso.solve import Settings, solve_for_size, solve_or_raise
 from sketchlasso.topics.queries import Queries, WordColumns, automatic_radius
 from sketchlasso.types import FloatArray
 
@@ -102,7 +102,7 @@ def _solve(batch: Batch, question: Question, radius: FloatArray, settings: Setti
         alpha, solution = sized.alpha, sized.solution
     else:
         alpha = np.full(batch.n_instances, question.alpha)
-        solution = solve(replace(posed, alpha=alpha), "newton", settings)
+        solution = solve_or_raise(replace(posed, alpha=alpha), "newton", settings)
     return Answers(solution.coef, alpha, radius, solution.relative_gap)
 
 

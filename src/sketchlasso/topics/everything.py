@@ -6,7 +6,9 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +22,7 @@ from sketchlasso.storage import read_container, write_container
 from sketchlasso.storage.container import IMAGES
 from sketchlasso.topics.answering import Answers, Question
 from sketchlasso.topics.graph import Rule, WordGraph, word_graph
+from sketchlasso.topics.locking import only_writer
 from sketchlasso.topics.packing import pack_strings, unpack_strings
 from sketchlasso.topics.queries import Queries
 from sketchlasso.types import FloatArray
@@ -125,9 +128,27 @@ def image_everything(
     A part is the same words in the same order whether it was solved in the first attempt or in a
     later one, so that the file is the same too.
     """
-    count = len(imager.words_)
     settings = _settings(imager, question)
-    parts = None if path is None else _Parts.beside(Path(path), settings)
+    if path is None:
+        return _image_parts(imager, question, answer, None, progress, settings)
+    with _Parts.beside(Path(path), settings) as parts:
+        images = _image_parts(imager, question, answer, parts, progress, settings)
+        images.save(path)
+        parts.remove()
+    if sys.platform == "win32":  # which removes no open file, and the lock was one
+        parts.remove()
+    return images
+
+
+def _image_parts(
+    imager: TopicImager,
+    question: Question,
+    answer: Callable[[Queries, Question], Answers],
+    parts: _Parts | None,
+    progress: Callable[[int, int], None] | None,
+    settings: dict[str, Any],
+) -> WordImages:
+    count = len(imager.words_)
     answers = []
     size = WORDS_PER_PART if imager.device == CPU else WORDS_PER_DEVICE_PART
     for start in range(0, count, size):
@@ -141,7 +162,7 @@ def image_everything(
         answers.append(found)
         if progress is not None:
             progress(stop, count)
-    images = WordImages(
+    return WordImages(
         tuple(str(word) for word in imager.words_),
         sparse.csr_array(sparse.vstack([part.coef for part in answers])),
         np.concatenate([part.alpha for part in answers]),
@@ -150,10 +171,6 @@ def image_everything(
         n_words=question.n_words,
         settings=settings,
     )
-    if parts is not None and path is not None:
-        images.save(path)
-        parts.remove()
-    return images
 
 
 def _settings(imager: TopicImager, question: Question) -> dict[str, Any]:
@@ -196,26 +213,25 @@ class _Parts:
     folder: Path
 
     @classmethod
-    def beside(cls, path: Path, settings: dict[str, Any]) -> _Parts:
-        """The folder of parts, made if needed; one of other settings is refused."""
+    @contextmanager
+    def beside(cls, path: Path, settings: dict[str, Any]) -> Iterator[_Parts]:
+        """The folder of parts, made if needed, for this process alone; others are refused."""
         folder = path.with_name(f"{path.name}.parts")
-        stamp, told = folder / "settings.json", json.dumps(settings, sort_keys=True)
-        try:
-            folder.mkdir(exist_ok=True)
-            if not stamp.exists():
-                stamp.write_text(told, encoding="utf-8")
-            same = stamp.read_text(encoding="utf-8") == told
-        except OSError as problem:
-            raise StoredFileError(
-                f"{folder} could not be used for finished parts ({problem.strerror}); choose a "
-                "path in a folder that exists and can be written to."
-            ) from problem
-        if not same:
-            raise InvalidInputError(
-                f"{folder} has parts of another corpus or other settings; go on with those, or "
-                "delete that folder to start afresh."
-            )
-        return cls(folder)
+        with ExitStack() as held:
+            try:
+                held.enter_context(only_writer(folder, path))
+                same = _same_settings(folder, settings)
+            except OSError as problem:
+                raise StoredFileError(
+                    f"{folder} could not be used for finished parts ({problem.strerror}); choose "
+                    "a path in a folder that exists and can be written to."
+                ) from problem
+            if not same:
+                raise InvalidInputError(
+                    f"{folder} has parts of another corpus or other settings; go on with those, "
+                    "or delete that folder to start afresh."
+                )
+            yield cls(folder)
 
     def read(self, start: int) -> Answers | None:
         """A finished part, or None where it is missing or was damaged."""
@@ -247,3 +263,11 @@ class _Parts:
 
     def _file(self, start: int) -> Path:
         return self.folder / f"{start:09d}.part"
+
+
+def _same_settings(folder: Path, settings: dict[str, Any]) -> bool:
+    """Whether the parts in a folder are of these settings; a new folder is marked with them."""
+    stamp, told = folder / "settings.json", json.dumps(settings, sort_keys=True)
+    if not stamp.exists():
+        stamp.write_text(told, encoding="utf-8")
+    return stamp.read_text(encoding="utf-8") == told

@@ -34,18 +34,23 @@ class FolderTexts:
         Paths below the folder, with forward slashes.
     cut : int
         Number of files that were longer than allowed, of which the beginning was read.
+    links : int
+        Number of links that were not followed.
     """
 
     texts: list[str]
     titles: list[str]
     cut: int
+    links: int
 
 
-def read_folder(folder: Path, endings: Sequence[str], max_bytes: int) -> FolderTexts:
+def read_folder(
+    folder: Path, endings: Sequence[str], max_bytes: int, *, follow_links: bool = False
+) -> FolderTexts:
     """Read all text files below a folder, in the order of their paths.
 
-    Hidden files and folders, links to folders, and files with zero bytes in them (which are no
-    text) are passed over. Text is UTF-8, UTF-16 with a mark, else Windows' western alphabet.
+    Hidden files and folders, and files with zero bytes in them (which are no text) are passed
+    over. Text is UTF-8, UTF-16 with a mark, else Windows' western alphabet.
 
     Parameters
     ----------
@@ -54,6 +59,8 @@ def read_folder(folder: Path, endings: Sequence[str], max_bytes: int) -> FolderT
         How the names of text files end.
     max_bytes : int
         Most bytes of a file to read.
+    follow_links : bool
+        Whether to follow symbolic links to folders, and to files outside the folder.
 
     Returns
     -------
@@ -62,7 +69,8 @@ def read_folder(folder: Path, endings: Sequence[str], max_bytes: int) -> FolderT
     wanted = {ending.lower() for ending in endings}
     texts, titles, cut = [], [], 0
     others: Counter[str] = Counter()
-    for path in _files(folder):
+    walk = _Walk(folder, follow_links)
+    for path in walk:
         if path.suffix.lower() not in wanted:
             others[path.suffix.lower()] += 1
             continue
@@ -74,26 +82,66 @@ def read_folder(folder: Path, endings: Sequence[str], max_bytes: int) -> FolderT
             cut += len(data) > max_bytes
     if not texts:
         found = ", ".join(ending or "none" for ending, _ in others.most_common(5)) or "no files"
+        if walk.left_out:
+            raise InvalidInputError(
+                f"the folder {folder} holds no text files besides {walk.left_out} symbolic links "
+                "out of it, which are not followed; pass follow_links=True to read them."
+            )
         raise InvalidInputError(
             f"the folder {folder} holds no text files with the endings {', '.join(endings)} "
             f"(there: {found}); pass endings= with those to read ('' for names without one)."
         )
-    return FolderTexts(texts, titles, cut)
+    return FolderTexts(texts, titles, cut, walk.left_out)
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    def refuse(problem: OSError) -> None:
-        raise StoredFileError(
-            f"{problem.filename} could not be read ({problem.strerror}); give a folder that may "
-            "be read."
-        ) from problem
+class _Walk:
+    """The files below a folder, without what links lead to elsewhere unless that is wanted.
 
-    for place, folders, names in os.walk(folder, onerror=refuse):
-        folders[:] = sorted(n for n in folders if n not in SKIPPED and not n.startswith("."))
-        for name in sorted(names):
-            path = Path(place) / name
-            if not name.startswith(".") and path.is_file():
-                yield path
+    Attributes
+    ----------
+    left_out : int
+        Links that were not followed.
+    """
+
+    def __init__(self, folder: Path, follow_links: bool) -> None:
+        self.folder, self.follow_links = folder, follow_links
+        self.left_out = 0
+        self._home = os.path.realpath(folder)
+
+    def __iter__(self) -> Iterator[Path]:
+        seen: set[str] = set()
+        for place, folders, names in os.walk(
+            self.folder, onerror=_refuse, followlinks=self.follow_links
+        ):
+            if self.follow_links:
+                real = os.path.realpath(place)
+                if real in seen:  # links can lead in a circle
+                    folders.clear()
+                    continue
+                seen.add(real)
+            visible = sorted(n for n in folders if n not in SKIPPED and not n.startswith("."))
+            folders[:] = [name for name in visible if self._wanted(os.path.join(place, name))]
+            for name in sorted(names):
+                path = Path(place) / name
+                if not name.startswith(".") and path.is_file() and self._wanted(str(path)):
+                    yield path
+
+    def _wanted(self, path: str) -> bool:
+        """Whether to go on to a file or folder; links are counted that are left out."""
+        if self.follow_links or not os.path.islink(path):
+            return True
+        inside = Path(os.path.realpath(path)).is_relative_to(self._home)
+        # Folders inside are met anyway, and twice where a link to them is followed.
+        wanted = inside and not os.path.isdir(path)
+        self.left_out += not inside
+        return wanted
+
+
+def _refuse(problem: OSError) -> None:
+    raise StoredFileError(
+        f"{problem.filename} could not be read ({problem.strerror}); give a folder that may "
+        "be read."
+    ) from problem
 
 
 def _bytes(path: Path, most: int) -> bytes:

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sketchlasso.errors import InvalidInputError, UnknownWordError
+from sketchlasso.estimators.interrupts import unfitted_if_interrupted
 from sketchlasso.files import Table
 from sketchlasso.linalg.device import CPU
 from sketchlasso.results import RadiusPolicy
@@ -114,6 +115,7 @@ class TopicImager(BaseEstimator):
         self.random_state = random_state
         self.device = device
 
+    @unfitted_if_interrupted
     def fit(
         self, X: Any, y: None = None, *, vocabulary: Any = None, titles: Sequence[str] | None = None
     ) -> Self:

@@ -29,7 +29,7 @@ TITLE = 60
 # Which options mean something for which kind of source, and what a kind is called in a sentence.
 UNDERSTOOD = {
     "documents": {"vectorizer"},
-    "folder": {"vectorizer"},
+    "folder": {"vectorizer", "follow_links"},
     "lines": {"vectorizer"},
     "columns": {"vectorizer", "column", "title_column", "separator", "header"},
     "counts": {"vocabulary"},
@@ -56,6 +56,7 @@ def read_corpus(
     text_length: int | None = 2000,
     separator: str | None = None,
     header: bool | None = None,
+    follow_links: bool | None = None,
 ) -> Corpus:
     """Read documents, or counts of their words, from wherever they are.
 
@@ -96,6 +97,9 @@ def read_corpus(
         What stands between the cells of a delimited file; found out by default.
     header : bool, optional
         Whether a delimited file begins with names; found out by default.
+    follow_links : bool, optional
+        Whether symbolic links out of a folder are followed. By default they are not, and
+        ``settings["links_left_out"]`` says how many there were.
 
     Returns
     -------
@@ -131,6 +135,7 @@ def read_corpus(
         vectorizer=vectorizer,
         separator=separator,
         header=header,
+        follow_links=follow_links,
     )
     if not isinstance(source, str | os.PathLike):
         origin = "documents"
@@ -140,8 +145,9 @@ def read_corpus(
         if kind == "counts":
             return _from_counts(path, vocabulary, titles)
         if kind == "folder":
-            read = read_folder(path, endings, max_bytes)
+            read = read_folder(path, endings, max_bytes, follow_links=bool(follow_links))
             texts, named, settings["cut_files"] = read.texts, read.titles, read.cut
+            settings["links_left_out"] = read.links
         elif kind == "lines":
             with Source.of(path, "csv").open_text() as file:
                 texts = [line.strip() for line in file]

@@ -7,6 +7,7 @@ from scipy import sparse
 from sketchlasso import InaccurateWarning, InvalidInputError, Status, certify, weighted_rows
 from sketchlasso.exact import exact_alpha_max, solve_exact
 from sketchlasso.instances.rows import splitter_rows
+from sketchlasso.solve import StopSolve
 
 
 def make(seed=0, m=60, n=90, t=1):
@@ -125,14 +126,14 @@ def test_sparse_and_dense_and_types_agree():
     np.testing.assert_allclose(single.primal, primal[0], rtol=1e-5)
 
 
-def test_interruption_keeps_what_is_solved():
+def test_a_callback_that_stops_keeps_what_is_solved():
     X, y = make()
     told = []
 
     def stop(progress):
         told.append(progress)
         if progress.solved == 2:
-            raise KeyboardInterrupt
+            raise StopSolve
 
     found = solve_exact(X, y, [4.0, 2.0, 1.0], rows=splitter_rows(2, X), callback=stop)
     assert [p.total for p in told] == [6, 6] and told[-1].worst_gap <= 1e-4

@@ -17,8 +17,12 @@ from sketchlasso.interfaces.commands.report import Report
 from sketchlasso.interfaces.commands.screen import Screen, remarks_kept
 from sketchlasso.interfaces.commands.wording import spoken
 from sketchlasso.interfaces.exits import Exit, exit_of
+from sketchlasso.interfaces.visible import visible
 
 __all__ = ["as_command", "examples"]
+
+# Warnings after which a command ends with Exit.INACCURATE.
+SHORTFALLS = (sl.InaccurateWarning, sl.GridEdgeWarning)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")]
@@ -69,7 +73,7 @@ def _run(work: Callable[..., Report], values: dict[str, Any], screen: Screen) ->
         code = exit_of(error)
         if code is None:
             raise
-        print(f"sketchlasso: {spoken(str(error))}", file=sys.stderr)
+        print(f"sketchlasso: {visible(spoken(str(error)))}", file=sys.stderr)
         return code
     # Deprecations of other libraries are not the user's business.
     told = [note for note in caught if issubclass(note.category, UserWarning)]
@@ -80,7 +84,7 @@ def _run(work: Callable[..., Report], values: dict[str, Any], screen: Screen) ->
     except BrokenPipeError:
         # The reader has seen enough; nothing may be written at the end of the process either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    fell_short = any(issubclass(note.category, sl.InaccurateWarning) for note in told)
+    fell_short = any(issubclass(note.category, SHORTFALLS) for note in told)
     return Exit.INACCURATE if fell_short or report.fell_short else Exit.FINE
 
 

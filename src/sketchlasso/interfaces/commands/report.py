@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from sketchlasso.interfaces.visible import visible, visible_in_json
+
 __all__ = ["Bar", "Report", "Sheet", "as_json", "short"]
 
 BAR_WIDTH = 24
+# What may stand in texts of several lines.
+LINES = "\n\t"
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,17 @@ class Sheet:
         """Whether a column holds numbers only."""
         return all(not isinstance(row[column], str | Bar) for row in self.rows)
 
+    def visible(self) -> Sheet:
+        """Return the sheet with control characters as escapes."""
+        return Sheet(
+            visible(self.title),
+            tuple(map(visible, self.columns)),
+            tuple(
+                tuple(visible(value) if isinstance(value, str) else value for value in row)
+                for row in self.rows
+            ),
+        )
+
 
 @dataclass(frozen=True)
 class Report:
@@ -88,6 +103,17 @@ class Report:
     closing: str = ""
     fell_short: bool = False
 
+    def visible(self) -> Report:
+        """Return the report with control characters as escapes, the lines of texts kept."""
+        return replace(
+            self,
+            facts=tuple((visible(label), visible(value)) for label, value in self.facts),
+            sheets=tuple(sheet.visible() for sheet in self.sheets),
+            text=visible(self.text, LINES),
+            outcome=visible(self.outcome, LINES),
+            closing=visible(self.closing, LINES),
+        )
+
 
 def short(value: Any) -> str:
     """Return a value as people like to read it."""
@@ -102,7 +128,8 @@ def short(value: Any) -> str:
 
 def as_json(data: Any) -> str:
     """Return one document; what is not finite becomes null."""
-    return json.dumps(_plain(data), indent=2, allow_nan=False, ensure_ascii=False)
+    document = json.dumps(_plain(data), indent=2, allow_nan=False, ensure_ascii=False)
+    return visible_in_json(document)
 
 
 def _plain(value: Any) -> Any:

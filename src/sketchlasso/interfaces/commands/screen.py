@@ -16,6 +16,7 @@ from rich.table import Table
 
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.report import Bar, Report, Sheet, as_json, short
+from sketchlasso.interfaces.visible import visible
 
 __all__ = ["Screen", "Watch"]
 
@@ -45,6 +46,7 @@ class Screen:
         if self.json:
             print(as_json({**report.data, "warnings": list(remarks)}))
             return
+        report = report.visible()
         if report.outcome:
             print(report.outcome)
         elif not self.quiet:
@@ -53,12 +55,12 @@ class Screen:
             else:
                 print("\n".join(_plain_lines(report)))
         for remark in remarks:
-            print(f"sketchlasso: warning: {remark}", file=sys.stderr)
+            print(f"sketchlasso: warning: {visible(remark)}", file=sys.stderr)
 
     def tell(self, words: str) -> None:
         """Say on stderr what takes long, before it does."""
         if not (self.json or self.quiet):
-            print(words, file=sys.stderr, flush=True)
+            print(visible(words), file=sys.stderr, flush=True)
 
     @contextmanager
     def watching(self, words: str) -> Iterator[Watch | None]:
@@ -75,6 +77,7 @@ class Screen:
             console=Console(stderr=True),
             transient=True,
         ) as bar:
+            words = _literal(visible(words))
             waiting = f"{words} (a first run compiles for half a minute)"
             yield Watch(bar, bar.add_task(waiting, told="solved"), words)
 
@@ -84,7 +87,7 @@ class Screen:
         if self.json or self.quiet or not sys.stderr.isatty():
             yield
             return
-        with Console(stderr=True).status(_literal(words)):
+        with Console(stderr=True).status(_literal(visible(words))):
             yield
 
     @contextmanager

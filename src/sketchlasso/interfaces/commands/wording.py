@@ -20,6 +20,7 @@ OPTIONS = {
         "device",
         "drop",
         "exclude",
+        "follow_links",
         "format",
         "max_share",
         "memory",

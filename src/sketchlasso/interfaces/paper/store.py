@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -62,12 +63,13 @@ class Outcome:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file that appears under its name only when complete."""
-    partial = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    """Write a file that appears under its name only when complete; a link to a file stays."""
+    target = Path(os.path.realpath(path))
+    partial = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
     make_folder(path.parent)
     try:
         partial.write_bytes(data)
-        partial.replace(path)
+        partial.replace(target)
     except OSError as problem:
         raise _not_written(path, problem) from problem
     finally:

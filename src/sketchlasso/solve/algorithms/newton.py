@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 
+from sketchlasso.kernels.signals import raise_signals
 from sketchlasso.kernels.working_set import choose_rows, improve_instance
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import map_rows
@@ -25,6 +26,7 @@ MAX_STEPS_PER_ROUND = 2000
 CLOSE = 1e-5
 NO_NORMS = np.empty(0)
 NO_ROOT = np.empty((0, 0))
+_improve_instance = raise_signals(improve_instance)
 
 
 # Scratch of each thread, kept between instances.
@@ -117,7 +119,7 @@ class Newton:
             u[:] = c if batch.loss == "squared" or square == 0 else c / np.sqrt(square)
             return np.empty(0), 0
         support, values = _support(view, row)
-        w, steps = improve_instance(
+        w, steps = _improve_instance(
             batch.P,
             NO_ROOT if root is None else root,
             chosen,

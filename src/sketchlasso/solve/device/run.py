@@ -17,6 +17,7 @@ from sketchlasso.solve.device.chunk import Chunk, ChunkRun
 from sketchlasso.solve.device.tensors import suits
 from sketchlasso.solve.device.units import Units
 from sketchlasso.solve.device.working import CORRELATION_BYTES, CORRELATION_SHARE, SharedFactor
+from sketchlasso.solve.settings import Endings
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["DeviceRun", "chunk_size", "solve_on_device"]
@@ -59,6 +60,7 @@ def solve_on_device(
     tol: float,
     warm: Iterates | None = None,
     tell: Callable[[int], None] | None = None,
+    endings: Endings = (KeyboardInterrupt,),
 ) -> DeviceRun | None:
     """Solve a batch on a device; None where its problems are not for the method on tensors.
 
@@ -73,6 +75,8 @@ def solve_on_device(
     warm : Iterates, optional
     tell : callable, optional
         Called with the number of instances that are solved.
+    endings : tuple of exception types
+        They end the solve with what it has found so far.
     """
     open_ = np.flatnonzero(batch.alpha > 0)
     if not suits(batch) or open_.size == 0:
@@ -87,7 +91,7 @@ def solve_on_device(
             while open_.size:
                 open_ = _level(batch, shared, tol, rows, open_, warm, found, tell)
                 warm, rows = found.iterates(), min(batch.n_features, MORE_ROWS * rows)
-    except KeyboardInterrupt:
+    except endings:
         interrupted = True
     return found.run(units, interrupted)
 

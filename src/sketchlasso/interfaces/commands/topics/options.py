@@ -68,6 +68,14 @@ class CorpusOptions:
         Path | None,
         typer.Option(rich_help_panel=TEXT, help="Titles of the documents, one a line."),
     ] = None
+    follow_links: Annotated[
+        bool,
+        typer.Option(
+            "--follow-links",
+            rich_help_panel=TEXT,
+            help="Read what symbolic links in a folder lead to, also outside of it.",
+        ),
+    ] = False
     min_documents: Annotated[
         int | None,
         typer.Option(
@@ -176,6 +184,7 @@ def read_source(source: Path, options: CorpusOptions) -> sl.Corpus:
         "vocabulary": options.vocabulary,
         "titles": options.titles,
         "separator": options.separator,
+        "follow_links": options.follow_links or None,
     }
     asked = (options.column, options.title_column)
     try:

@@ -104,9 +104,11 @@ def corpus_facts(imager: sl.TopicImager) -> tuple[tuple[str, str], ...]:
     documents, words = imager.corpus_.shape
     kept = imager.corpus_.settings
     how = f"{imager.weighting}{', columns scaled' if imager.scale else ''}"
+    links = kept.get("links_left_out", 0)
     return (
         ("corpus", imager.corpus_.source or "(unnamed)"),
         ("documents", f"{documents}, {kept['empty_documents']} of them without a word"),
+        *([("links", f"{links} out of the folder, not followed")] if links else []),
         ("words", f"{words}, each in {kept['min_documents']} documents or more"),
         ("weighting", how),
         ("sketch", f"rank {imager.sketch_.rank}, radius of images: {imager.radius}"),

@@ -1,0 +1,35 @@
+"""Ctrl-C while the command `sketchlasso` loads.
+
+The package imports this module before any other, and this module imports little: the rest takes
+seconds to load, and Python would answer Ctrl-C in that time with a traceback.
+"""
+
+import os
+import signal
+import sys
+from itertools import pairwise
+from types import FrameType
+
+__all__ = ["INTERRUPTED", "end_at_once"]
+
+INTERRUPTED = 130
+
+
+def end_at_once(number: int, frame: FrameType | None) -> None:
+    """End the process; nothing is there yet, or any more, that would have to be cleaned up."""
+    os.write(2, b"sketchlasso: interrupted before the end.\n")
+    os._exit(INTERRUPTED)
+
+
+def _is_command() -> bool:
+    """Whether this process is the command, and not a program that imports the package."""
+    if sys.argv[:1] == ["-m"]:  # Python looks for the module to run
+        return ("-m", __package__) in pairwise(sys.orig_argv)
+    # A worker process has the arguments of its parent, but not its script as the main module.
+    script = getattr(sys.modules.get("__main__"), "__file__", None)
+    name = os.path.basename(sys.argv[0]) if sys.argv else ""
+    return script is not None and os.path.splitext(name)[0] == __package__
+
+
+if _is_command():
+    signal.signal(signal.SIGINT, end_at_once)

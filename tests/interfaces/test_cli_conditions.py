@@ -1,0 +1,278 @@
+"""The command line under bad conditions: early Ctrl-C, hostile words, links, a second writer."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import sysconfig
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sketchlasso as sl
+from sketchlasso.interfaces.commands.report import Report, Sheet
+from sketchlasso.interfaces.commands.screen import Screen
+from tests.sentences import refusal
+
+COMMAND = [sys.executable, "-m", "sketchlasso"]
+posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
+# Clears the terminal, and rings, and goes back; as one byte; and turns the direction.
+HOSTILE = "a\x1b[2J\x07\r\x9b2J\u202eb"
+ESCAPED = r"a\x1b[2J\x07\r\x9b2J\u202eb"
+
+
+@posix
+@pytest.mark.parametrize("program", ["module", "script"])
+@pytest.mark.parametrize(
+    "loaded", ["sketchlasso.startup", "numpy", "scipy", "numba", "sklearn.base", "typer"]
+)
+def test_ctrl_c_while_the_command_loads(program, loaded):
+    script = Path(sysconfig.get_path("scripts")) / "sketchlasso"
+    if program == "script" and not script.exists():
+        pytest.skip("the script is not installed")
+    process = subprocess.Popen(
+        [sys.executable, "-X", "importtime"]
+        + (["-m", "sketchlasso"] if program == "module" else [str(script)])
+        + ["fit", "nothing.csv"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    for line in process.stderr:
+        if line.startswith("import time:") and line.rpartition("|")[2].strip() == loaded:
+            process.send_signal(signal.SIGINT)
+            break
+    said, told = process.communicate(timeout=60)
+    told = [line for line in told.splitlines() if not line.startswith("import time:")]
+    assert (process.returncode, said) == (130, "")
+    assert told == ["sketchlasso: interrupted before the end."]
+
+
+def test_a_program_that_imports_the_package_keeps_its_signals():
+    program = (
+        "import signal\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "import sketchlasso\n"
+        "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler\n"
+    )
+    subprocess.run([sys.executable, "-c", program, "-m", "sketchlasso"], check=True)
+
+
+# An interrupt in a finaliser, which Python drops, and one that a library takes for an error.
+DROPPED = """
+import signal, sys, time
+from sketchlasso.interfaces import app, cli
+
+class Finalised:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+def dropped():
+    Finalised()
+    time.sleep(60)
+
+def turned():
+    try:
+        signal.raise_signal(signal.SIGINT)
+    except BaseException as stop:
+        raise RuntimeError("a library failed") from stop
+
+app.app = {"dropped": dropped, "turned": turned}[sys.argv[1]]
+cli.main()
+"""
+
+
+@pytest.mark.parametrize("how", ["dropped", "turned"])
+def test_no_ctrl_c_is_lost(how):
+    done = subprocess.run(
+        [sys.executable, "-c", DROPPED, how], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "sketchlasso: interrupted before the end.\n"
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_control_characters_are_escaped(monkeypatch, capsys, terminal):
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
+    sheet = Sheet(HOSTILE, (HOSTILE, "n"), ((HOSTILE, 1), ("two\nlines", 2)))
+    report = Report({}, ((HOSTILE, HOSTILE),), (sheet,), text=f"{HOSTILE}\nb", closing=HOSTILE)
+    screen = Screen()
+    screen.show(report, [HOSTILE])
+    screen.tell(HOSTILE)
+    screen.show(Report({}, outcome=HOSTILE), [])
+    shown = capsys.readouterr()
+    assert shown.out.count(ESCAPED) == 8
+    assert r"two\nlines" in shown.out
+    assert shown.err == f"sketchlasso: warning: {ESCAPED}\n{ESCAPED}\n"
+    # Rich writes sequences of its own on a terminal, but none of the words'.
+    assert not set("\x07\r\x9b\u202e") & set(shown.out)
+    assert "\x1b[2J" not in shown.out
+
+
+def test_a_document_for_machines_has_no_control_characters_either(capsys):
+    words = HOSTILE + "\x7f\u2028\udc80"
+    Screen(json=True).show(Report({words: [words]}), [])
+    shown = capsys.readouterr().out
+    assert all(character.isprintable() or character == "\n" for character in shown)
+    assert json.loads(shown)[words] == [words]
+
+
+def test_words_titles_and_columns_of_files(call, tmp_path):
+    rng = np.random.default_rng(0)
+    names = (HOSTILE, "two\nlines", "plain")
+    X = rng.standard_normal((40, 3))
+    sl.write_table("named.parquet", sl.Table(X, X @ [3.0, 2.0, 1.0], names, "y"))
+    said = call("fit named.parquet --target y --alpha 1")
+    assert ESCAPED in said.stdout and r"two\nlines" in said.stdout
+    assert "\x1b" not in said.output
+    told = call("fit named.parquet --target \x1b[2Jy --alpha 1", code=2)
+    assert r"\x1b[2Jy" in told.stderr and "\x1b" not in told.stderr
+    counts = rng.poisson(1.0, (30, 6)).astype(float)
+    words = [HOSTILE, *"bcdef"]
+    sl.TopicImager(rank=3, random_state=0, stop_words=None).fit(
+        counts, vocabulary=words, titles=[f"{HOSTILE}{i}" for i in range(30)]
+    ).save("hostile.topics")
+    said = call("topics image hostile.topics b c --documents 2 --n-words 5").output
+    assert ESCAPED in said and "\x1b" not in said
+
+
+@posix
+class TestLinks:
+    @pytest.mark.parametrize(
+        ("line", "name"),
+        [
+            ("fit {data}/houses.csv --target price -o", "h.model"),
+            ("sketch {data}/houses.csv --target price --rank 3 -o", "h.sketch"),
+            ("path {data}/houses.csv --target price --alphas 3 -o", "path.csv"),
+            ("demo --alphas 3 --picture", "a.png"),
+        ],
+    )
+    def test_an_output_that_is_a_link_is_written_through(self, call, tmp_path, line, name):
+        if name.endswith("png"):
+            pytest.importorskip("matplotlib")
+        elsewhere = tmp_path / "elsewhere"
+        elsewhere.mkdir()
+        (elsewhere / name).write_text("old")
+        Path(name).symlink_to(elsewhere / name)
+        call(f"{line} {name}")
+        assert Path(name).is_symlink()
+        assert (elsewhere / name).read_bytes()[:3] != b"old"
+        assert [entry.name for entry in elsewhere.iterdir()] == [name]
+        Path("new.csv").symlink_to(elsewhere / "new.csv")
+        call("path {data}/houses.csv --target price --alphas 3 -o new.csv")
+        assert Path("new.csv").is_symlink() and (elsewhere / "new.csv").is_file()
+
+    def test_devices_pipes_and_circles_are_refused(self, tmp_path):
+        circle, pipe = tmp_path / "circle.csv", tmp_path / "pipe.csv"
+        circle.symlink_to(circle)
+        os.mkfifo(pipe)
+        table = sl.Table(np.eye(2))
+        for path in (circle, pipe):
+            assert "only a file can be written" in refusal(
+                sl.StoredFileError, sl.write_table, path, table
+            )
+        assert circle.is_symlink() and pipe.is_fifo()
+
+    @pytest.fixture
+    def folder(self, tmp_path):
+        texts = {
+            "texts/a.txt": "sea wave ship",
+            "texts/b.txt": "sea sand wave",
+            "texts/c.txt": "ship sea sand",
+            "outside/secret.txt": "password sea wave",
+            "outside/more/deep.txt": "password ship sand",
+        }
+        for name, text in texts.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        (tmp_path / "texts/link.txt").symlink_to(tmp_path / "outside/secret.txt")
+        (tmp_path / "texts/more").symlink_to(tmp_path / "outside/more")
+        (tmp_path / "texts/within.txt").symlink_to("a.txt")
+        (tmp_path / "outside/more/back").symlink_to(tmp_path / "texts")
+        return tmp_path / "texts"
+
+    def test_links_out_of_a_folder_are_not_followed(self, folder):
+        corpus = sl.read_corpus(folder)
+        assert corpus.titles == ("a.txt", "b.txt", "c.txt", "within.txt")
+        assert corpus.settings["links_left_out"] == 2
+        everything = sl.read_corpus(folder, follow_links=True)
+        assert set(everything.titles) == {*corpus.titles, "link.txt", "more/deep.txt"}
+        assert everything.settings["links_left_out"] == 0
+
+    def test_a_folder_of_nothing_but_links(self, folder):
+        for name in "abc":
+            (folder / f"{name}.txt").unlink()
+        told = refusal(sl.InvalidInputError, sl.read_corpus, folder)
+        assert "2 symbolic links out of it" in told and "follow_links=True" in told
+
+    def test_from_the_command_line(self, call, folder):
+        line = "topics fit texts -o t.topics --rank 2 --min-documents 1"
+        said = call(line).stdout
+        assert "2 out of the folder, not followed" in said
+        assert "password" not in sl.load_topics("t.topics").words_
+        said = call(f"{line} --follow-links").stdout
+        assert "not followed" not in said
+        assert "password" in sl.load_topics("t.topics").words_
+
+
+@posix
+def test_a_second_writer_of_all_images_is_refused(made, tmp_path):
+    line = [*COMMAND, "topics", "all", made / "many.topics", "-o", "many.images"]
+    options = {"cwd": tmp_path, "stderr": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    first = subprocess.Popen(line, **options)
+    try:
+        assert first.stderr.readline().startswith("imaging every word: 512 of ")
+        first.send_signal(signal.SIGSTOP)
+        second = subprocess.run(line, check=False, **options)
+        first.send_signal(signal.SIGCONT)
+        first.communicate(timeout=120)
+    finally:
+        first.kill()
+    assert (second.returncode, second.stdout) == (3, "")
+    assert second.stderr == (
+        "sketchlasso: many.images is being written by another process; wait until it ends, or "
+        "choose another path.\n"
+    )
+    assert first.returncode == 0
+    assert [entry.name for entry in tmp_path.iterdir()] == ["many.images"]
+
+
+@posix
+def test_a_writer_that_was_killed_leaves_no_lock(made, tmp_path):
+    line = [*COMMAND, "topics", "all", made / "many.topics", "-o", "many.images"]
+    process = subprocess.Popen(line, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    process.stderr.readline()
+    process.kill()
+    process.communicate()
+    sl.load_topics(made / "many.topics").image_all(tmp_path / "many.images")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["many.images"]
+
+
+def test_a_second_thread_is_refused_too(made, tmp_path):
+    imager = sl.load_topics(made / "posts.topics")
+    told = []
+
+    def again(done, total):
+        own = threading.Thread(
+            target=lambda: told.append(
+                refusal(sl.StoredFileError, imager.image_all, tmp_path / "i")
+            )
+        )
+        own.start()
+        own.join()
+
+    imager.image_all(tmp_path / "i", progress=again)
+    assert "is being written by another process" in told[0]
+
+
+def test_a_search_that_ends_at_the_edge_of_its_grid_exits_1(call):
+    line = "cv {data}/houses.csv --target price --alphas"
+    said = call(f"{line} 4,3,2", code=1)
+    assert "the smallest of the grid" in said.stderr
+    assert call(f"{line} 40").stderr == ""
+    assert "a search ended at the edge of its grid" in " ".join(call("--help").stdout.split())

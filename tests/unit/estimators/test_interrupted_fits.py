@@ -1,0 +1,201 @@
+"""Ctrl-C during a fit, and fits in several threads: nothing half-done is left behind."""
+
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import ThreadpoolController
+
+import sketchlasso as sl
+from sketchlasso.errors import InaccurateWarning
+
+# One fit that would take minutes is interrupted after each of several times.
+INTERRUPTED = """
+import os, signal, sys, threading, warnings
+import numpy as np
+import sketchlasso as sl
+from threadpoolctl import ThreadpoolController
+
+warnings.simplefilter("ignore")
+kind = sys.argv[1]
+rng = np.random.default_rng(0)
+X = rng.standard_normal((300, 200))
+y = X[:, 0] - X[:, 1] + rng.standard_normal(300)
+blas = ThreadpoolController().select(user_api="blas")
+
+def start(X, y, many):
+    if kind == "exact":
+        return sl.SqrtLassoCV(alphas=many, sketch=None, tol=1e-9, alpha_min_ratio=1e-4)
+    if kind == "sketched":
+        return sl.SqrtLassoCV(alphas=many, sketch="randomized", rank=30, random_state=0, n_jobs=1)
+    return sl.SqrtLassoCV(alphas=many, sketch="randomized", rank=30, random_state=0, n_jobs=2)
+
+start(X[:40, :30], y[:40], 4).fit(X[:40, :30], y[:40])  # compiles
+before = [library.get_num_threads() for library in blas.lib_controllers]
+for seconds in (0.02, 0.1, 0.3, 0.7, 1.1, 1.6):
+    model = start(X, y, 20_000)
+    ours = set(vars(model))
+    timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        model.fit(X, y)
+    except KeyboardInterrupt:
+        told = "KeyboardInterrupt"
+    except BaseException as error:
+        told = repr(error)
+    else:
+        told = "returned"
+    after = [library.get_num_threads() for library in blas.lib_controllers]
+    left = sorted(name for name in set(vars(model)) - ours if name.endswith("_"))
+    print(told, left, after == before)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
+@pytest.mark.parametrize("kind", ["exact", "sketched", "threads"])
+def test_ctrl_c_ends_a_fit_whenever_it_comes(kind):
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, kind], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == ["KeyboardInterrupt [] True"] * 6
+    assert done.stderr == ""
+
+
+def interrupting(number):
+    """A profiler that raises where a signal handler would: as Numba looks up a result's type."""
+    seen = 0
+
+    def profile(frame, event, argument):
+        nonlocal seen
+        if event == "call" and frame.f_code.co_name == "_numba_unpickle":
+            seen += 1
+            if seen == number:
+                sys.setprofile(None)
+                raise KeyboardInterrupt
+
+    return profile
+
+
+def path(batch, chain):
+    from sketchlasso.solve import solve_or_raise
+
+    return solve_or_raise(batch, settings=sl.Settings(n_threads=1), chain=chain)
+
+
+def for_size(batch, chain):
+    return sl.solve_for_size(batch, 3, sl.Settings(n_threads=1))
+
+
+@pytest.mark.parametrize("work", [path, for_size])
+def test_what_a_signal_handler_raises_in_a_kernel_comes_out(work):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 12))
+    sketch = sl.sketch(X, rank=6, random_state=0)
+    problems = sl.build_problems(sketch, X[:, 0] + rng.standard_normal(40), alphas=40)
+    work(problems.batch, problems.chain)
+    interrupted = 0
+    for number in range(1, 1000):
+        sys.setprofile(interrupting(number))
+        try:
+            work(problems.batch, problems.chain)
+        except KeyboardInterrupt:
+            interrupted += 1
+        else:
+            break
+        finally:
+            sys.setprofile(None)
+    assert interrupted == number - 1 > 10
+
+
+def make():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 20))
+    return X, X[:, 0] - 2 * X[:, 1] + rng.standard_normal(60)
+
+
+def interrupt(progress):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("sketch", [None, "randomized"])
+@pytest.mark.parametrize(
+    "kind", [sl.SqrtLasso, sl.SqrtLassoCV, sl.SqrtLassoClassifier, sl.SqrtLassoClassifierCV]
+)
+def test_an_interrupted_fit_leaves_the_estimator_unfitted(kind, sketch):
+    X, y = make()
+    target = np.sign(y) if "Classifier" in kind.__name__ else y
+    model = kind(sketch=sketch, rank=5, random_state=0).fit(X, target)
+    model.set_params(verbose=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X[:, :10], target)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(model)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+def test_an_interrupted_path_and_leave_one_out_raise():
+    X, y = make()
+    settings = sl.Settings(callback=interrupt)
+    sketch = sl.sketch(X, rank=5, center=True, random_state=0)
+    for call in (
+        lambda: sl.sqrt_lasso_path(X, y, settings=settings),
+        lambda: sl.sqrt_lasso_path(X, y, sketch, settings=settings),
+        lambda: sl.cross_validate(sketch, X, y, settings=settings),
+        lambda: sl.leave_one_out(sketch, X, y, alpha=1.0, settings=settings),
+        lambda: sl.solve_for_size(sl.build_problems(sketch, y, radii=0.1).batch, 3, settings),
+    ):
+        with pytest.raises(KeyboardInterrupt):
+            call()
+
+
+def test_solve_alone_returns_what_it_has():
+    X, y = make()
+    batch = sl.build_problems(sl.sketch(X, rank=5, random_state=0), y, radii=0.1).batch
+    found = sl.solve(batch, settings=sl.Settings(callback=interrupt))
+    assert (found.status == sl.Status.INTERRUPTED).any()
+    with pytest.warns(InaccurateWarning, match="interrupted"):
+        found.warn_if_unsolved()
+
+
+def test_overlapping_fits_leave_blas_with_its_threads():
+    X, y = make()
+    blas = ThreadpoolController().select(user_api="blas")
+    first_in, second_in, first_out = (threading.Event() for _ in range(3))
+    counts = []
+
+    def note():
+        counts.append([library.get_num_threads() for library in blas.lib_controllers])
+
+    def wait_in_first(progress):
+        first_in.set()
+        assert second_in.wait(60)
+
+    def wait_in_second(progress):
+        second_in.set()
+        assert first_out.wait(60)
+        note()
+
+    def fit(callback):
+        sl.SqrtLasso(alpha=1.0, sketch=None, verbose=callback).fit(X, y)
+
+    # Given in an environment variable or by the machine, so set in a thread that ends.
+    setting = threading.Thread(target=blas.limit, kwargs={"limits": 2})
+    setting.start()
+    setting.join()
+    note()
+    threads = [threading.Thread(target=fit, args=(f,)) for f in (wait_in_first, wait_in_second)]
+    threads[0].start()
+    assert first_in.wait(60)
+    threads[1].start()
+    threads[0].join()
+    first_out.set()
+    threads[1].join()
+    note()
+    before, between, after = counts
+    assert set(between) == {1}
+    assert after == before and set(before) != {1}
