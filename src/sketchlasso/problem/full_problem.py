@@ -26,7 +26,6 @@ from sketchlasso.kernels.instance import NEGLIGIBLE
 from sketchlasso.types import FloatArray
 
 __all__ = [
-    "CONSTANT_SHARE",
     "MOST_SIGN_ENTRIES",
     "SMALL_RESIDUAL",
     "FullValues",
@@ -47,8 +46,6 @@ MOST_SIGN_ENTRIES = 4_000_000
 RANK_SHARE = 1e-12
 # A direction that keeps no more than this share of its length keeps rounding only.
 LOST_SHARE = 1e-10
-# A response whose centred energy is below this share of its energy is constant up to rounding.
-CONSTANT_SHARE = 1e-24
 
 
 @dataclass(frozen=True)
