@@ -62,7 +62,9 @@ def reduce_row_sets(Q: RowFactor, Y: FloatArray, rows: RowSets, fit_intercept: b
     With an intercept the means of the responses come off before any sum is formed: sums of
     squares around a large mean would keep none of the digits of the spread.
     """
-    shifted, shift = centre(Y) if fit_intercept else (Y, np.zeros(Y.shape[1]))
+    shifted, shift = Y, np.zeros(Y.shape[1])
+    if fit_intercept:
+        shifted, shift = centre(Y, _weights_of_all(rows))
     if isinstance(Q, ImplicitRows):
         stack, rebuilt = _stacked_over_blocks(Q, shifted, rows)
     else:
@@ -97,6 +99,12 @@ def _centred(
     if not fit_intercept:
         return np.zeros_like(stack.y_sum), stack
     return shifts + stack.y_sum / stack.weight[:, None], stack.centred()
+
+
+def _weights_of_all(rows: RowSets) -> FloatArray | None:
+    """Weights (m,) of rows over all sets, where all sets have weights of their own."""
+    weights = [chosen.weights for chosen in rows if chosen.weights is not None]
+    return np.sum(weights, axis=0) if len(weights) == len(rows) else None
 
 
 def _downdated(rows: RowSets) -> IntArray:
