@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -72,6 +72,16 @@ def solved(recipe, shares, **more):
 
 
 @given(recipes())
+# A feature without a penalty, in a problem whose other feature has little.
+@example(Recipe(0, 6, 2, 1.0, 3.0, False, True, False, False, False))
+# Interpolation by a few columns: the shortest point with their signs violates others.
+@example(Recipe(0, 4, 9, 1.0, 0.0, False, False, False, False, False))
+# Interpolation, with a coefficient that is rounding.
+@example(Recipe(0, 7, 19, 0.1, 0.0, False, False, False, False, False))
+# Interpolation, where that of a feature without a penalty is rounding.
+@example(Recipe(0, 58, 13, 0.1, 0.0, False, True, False, False, False))
+# The same with coefficients >= 0: correlations with that feature may be negative.
+@example(Recipe(524287, 44, 18, 0.1, 0.0, False, True, False, True, True))
 @settings(max_examples=120)
 def test_every_problem_is_solved_and_certify_agrees(recipe):
     found, again = solved(recipe, (1.1, 0.5, 0.1, 0.01), tol=1e-6)
@@ -80,10 +90,7 @@ def test_every_problem_is_solved_and_certify_agrees(recipe):
     assert (found.dual <= found.primal * (1 + 1e-9) + 1e-12).all()
     assert (again.dual <= found.primal * (1 + 1e-9) + 1e-12).all()
     assert (found.gap >= 0).all()
-    # Where the residual vanishes the solver knows a better dual point than its coefficients
-    # alone may point to.
-    tight = 1e-4 if recipe.noise >= 3.0 and recipe.n < recipe.m // 2 else 1.0
-    assert (again.relative_gap <= tight).all()
+    assert (again.relative_gap <= 1e-5).all()
 
 
 @given(recipes(), st.integers(0, 2**31), st.sampled_from([0.01, 1.0, 100.0]))

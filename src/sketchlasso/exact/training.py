@@ -6,7 +6,7 @@ import numpy as np
 
 from sketchlasso.exact.columns import Columns
 from sketchlasso.instances.rows import RowSet
-from sketchlasso.problem.full_problem import CONSTANT_SHARE
+from sketchlasso.linalg.centring import centre
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["TrainingRows"]
@@ -45,11 +45,10 @@ class TrainingRows:
 
     def centre_response(self, y: FloatArray) -> tuple[FloatArray, float]:
         """A response (m,) less its weighted mean over the rows, and the mean."""
-        mean = float(self.weights @ y) / self.weight if self.fit_intercept else 0.0
-        centred = y - mean
-        if self.square(centred) <= CONSTANT_SHARE * self.square(y):
-            return np.zeros_like(y), mean
-        return centred, mean
+        if not self.fit_intercept:
+            return y, 0.0
+        centred, means = centre(y[:, None], self.weights)
+        return centred[:, 0], float(means[0])
 
     def residual(self, y: FloatArray, support: IntArray, values: FloatArray) -> FloatArray:
         """Y - X w with the best intercept (m,), for a centred y and w given on its support."""

@@ -49,12 +49,9 @@ class _Stacked:
 
 def summed_choice(row_set: RowSet, n_samples: int) -> Choice:
     """Return the rows whose sum tells the statistics of a row set with the least work."""
-    if row_set.weights is not None:
-        used = np.flatnonzero(row_set.weights)
-        return Choice(used, row_set.weights[used])
-    if 2 * len(row_set.removed) < n_samples:
+    if row_set.weights is None and 2 * len(row_set.removed) < n_samples:
         return Choice(row_set.removed, removed=True)
-    return Choice(row_set.train(n_samples))
+    return _training_choice(row_set, n_samples)
 
 
 def block_sums(
@@ -89,8 +86,15 @@ def block_sums(
 
 
 def training_choices(rows: RowSets, places: IntArray) -> list[Choice]:
-    """Return the training rows of some row sets."""
-    return [Choice(rows[place].train(rows.n_samples)) for place in places]
+    """Return the training rows of some row sets, with their weights."""
+    return [_training_choice(rows[place], rows.n_samples) for place in places]
+
+
+def _training_choice(row_set: RowSet, n_samples: int) -> Choice:
+    if row_set.weights is None:
+        return Choice(row_set.train(n_samples))
+    used = np.flatnonzero(row_set.weights)
+    return Choice(used, row_set.weights[used])
 
 
 def _sums_of_block(

@@ -23,9 +23,6 @@ from sketchlasso.types import FloatArray, IntArray, Loss
 
 __all__ = ["build_problems", "feature_problems", "penalty_grid"]
 
-# A response whose spread is below this share of its size is constant up to rounding.
-CONSTANT = 1e-24
-
 
 def build_problems(
     sketch: Sketch,
@@ -152,8 +149,7 @@ def _check_radii(radii: ArrayLike | None, sketch: Sketch) -> FloatArray:
 
 
 def _refuse_constant(reduced: ReducedSets, Y: FloatArray, fit_intercept: bool) -> None:
-    scale = np.sum(Y**2, axis=0)
-    flat = np.argwhere(reduced.energy <= CONSTANT * np.maximum(scale, 1e-300))
+    flat = np.argwhere(reduced.energy <= 0)
     if len(flat) == 0:
         return
     fold, response = flat[0]

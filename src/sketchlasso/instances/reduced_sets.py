@@ -20,9 +20,10 @@ from sketchlasso.instances.statistics import (
     row_statistics,
     without_each,
 )
+from sketchlasso.linalg.centring import centre
 from sketchlasso.linalg.factor import psd_root
 from sketchlasso.problem.reduction import reduce_statistics
-from sketchlasso.types import FloatArray, RealArray
+from sketchlasso.types import FloatArray, IntArray, RealArray
 
 __all__ = ["ReducedSets", "reduce_row_sets", "set_statistics"]
 
@@ -56,17 +57,30 @@ class ReducedSets:
 
 
 def reduce_row_sets(Q: RowFactor, Y: FloatArray, rows: RowSets, fit_intercept: bool) -> ReducedSets:
-    """Reduce every row set of Q (m, k) with responses Y (m, t)."""
-    if isinstance(Q, ImplicitRows):
-        stack, rebuilt = _stacked_over_blocks(Q, Y, rows)
-    else:
-        total = row_statistics(Q, Y)
-        _, inverse = psd_root(total.K)
-        stack, rebuilt = _stacked(Q, Y, rows, total, inverse)
-    means = np.zeros_like(stack.y_sum)
+    """Reduce every row set of Q (m, k) with responses Y (m, t).
+
+    With an intercept the means of the responses come off before any sum is formed: sums of
+    squares around a large mean would keep none of the digits of the spread.
+    """
+    shifted, shift = Y, np.zeros(Y.shape[1])
     if fit_intercept:
-        means = stack.y_sum / stack.weight[:, None]
-        stack = stack.centred()
+        shifted, shift = centre(Y, _weights_of_all(rows))
+    if isinstance(Q, ImplicitRows):
+        stack, rebuilt = _stacked_over_blocks(Q, shifted, rows)
+    else:
+        total = row_statistics(Q, shifted)
+        _, inverse = psd_root(total.K)
+        stack, rebuilt = _stacked(Q, shifted, rows, total, inverse)
+    shifts = np.tile(shift, (len(rows), 1))
+    # What the sums of every set were formed from or taken from.
+    sizes = stack.yy.copy()
+    sizes[_downdated(rows)] = np.sum(shifted**2, axis=0)
+    means, stack = _centred(stack, shifts, fit_intercept)
+    drowned = np.flatnonzero((stack.yy < SAFE_SHARE * sizes).any(axis=1))
+    if len(drowned):
+        parts, shifts[drowned] = _around_own_means(Q, Y, rows, drowned, fit_intercept)
+        own, parts = _centred(parts, shifts[drowned], fit_intercept)
+        stack, means[drowned] = stack.with_sets(drowned, parts), own
     reduced = reduce_statistics(stack.K, stack.g, stack.yy)
     return ReducedSets(
         roots=reduced.roots,
@@ -74,8 +88,52 @@ def reduce_row_sets(Q: RowFactor, Y: FloatArray, rows: RowSets, fit_intercept: b
         s=reduced.s,
         y_mean=means,
         energy=stack.yy,
-        rebuilt=rebuilt,
+        rebuilt=rebuilt + len(drowned),
     )
+
+
+def _centred(
+    stack: StatisticsStack, shifts: FloatArray, fit_intercept: bool
+) -> tuple[FloatArray, StatisticsStack]:
+    """Means (G, t) of the responses, and the statistics around them."""
+    if not fit_intercept:
+        return np.zeros_like(stack.y_sum), stack
+    return shifts + stack.y_sum / stack.weight[:, None], stack.centred()
+
+
+def _weights_of_all(rows: RowSets) -> FloatArray | None:
+    """Weights (m,) of rows over all sets, where all sets have weights of their own."""
+    weights = [chosen.weights for chosen in rows if chosen.weights is not None]
+    return np.sum(weights, axis=0) if len(weights) == len(rows) else None
+
+
+def _downdated(rows: RowSets) -> IntArray:
+    """Row sets whose statistics may be the total less those of removed rows."""
+    return np.array(
+        [i for i, chosen in enumerate(rows) if chosen.weights is None and len(chosen.removed)],
+        dtype=np.intp,
+    )
+
+
+def _around_own_means(
+    Q: RowFactor, Y: FloatArray, rows: RowSets, places: IntArray, fit_intercept: bool
+) -> tuple[StatisticsStack, FloatArray]:
+    """Statistics of some row sets whose responses hardly vary next to those of all rows.
+
+    They are summed from the rows themselves, the responses less the means of these rows;
+    returned with the means (p, t).
+    """
+    parts, shifts = [], np.zeros((len(places), Y.shape[1]))
+    for i, choice in enumerate(training_choices(rows, places)):
+        own = Y
+        if fit_intercept:
+            own = np.zeros_like(Y)
+            own[choice.rows], shifts[i] = centre(Y[choice.rows], choice.weights)
+        if isinstance(Q, ImplicitRows):
+            parts += block_sums(Q, own, [choice])[1]
+        else:
+            parts.append(row_statistics(Q[choice.rows], own[choice.rows], choice.weights))
+    return StatisticsStack.of(parts), shifts
 
 
 def _stacked(
@@ -132,7 +190,7 @@ def _stacked_over_blocks(
         )
     if unsafe.size:
         _, again, _ = block_sums(Q, Y, training_choices(rows, unsafe))
-        stack = stack.with_sets(unsafe, again)
+        stack = stack.with_sets(unsafe, StatisticsStack.of(again))
     return stack, len(unsafe)
 
 

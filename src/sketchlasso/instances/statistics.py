@@ -86,12 +86,11 @@ class StatisticsStack:
             yy=np.stack([part.yy for part in parts]),
         )
 
-    def with_sets(self, places: IntArray, parts: Sequence[Statistics]) -> StatisticsStack:
+    def with_sets(self, places: IntArray, parts: StatisticsStack) -> StatisticsStack:
         """The same stack with other statistics at some places (p,)."""
         columns = {field.name: getattr(self, field.name).copy() for field in fields(self)}
-        for place, part in zip(places, parts, strict=True):
-            for name, values in columns.items():
-                values[place] = getattr(part, name)
+        for name, values in columns.items():
+            values[places] = getattr(parts, name)
         return StatisticsStack(**columns)
 
     def centred(self) -> StatisticsStack:

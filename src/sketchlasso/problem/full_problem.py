@@ -26,7 +26,6 @@ from sketchlasso.kernels.instance import NEGLIGIBLE
 from sketchlasso.types import FloatArray
 
 __all__ = [
-    "CONSTANT_SHARE",
     "MOST_SIGN_ENTRIES",
     "SMALL_RESIDUAL",
     "FullValues",
@@ -47,8 +46,8 @@ MOST_SIGN_ENTRIES = 4_000_000
 RANK_SHARE = 1e-12
 # A direction that keeps no more than this share of its length keeps rounding only.
 LOST_SHARE = 1e-10
-# A response whose centred energy is below this share of its energy is constant up to rounding.
-CONSTANT_SHARE = 1e-24
+# A cleared direction correlates with no unpenalised column by more than this.
+CLEARED_SHARE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,8 @@ def full_gap(primal: FloatArray, dual: FloatArray, null: FloatArray) -> FloatArr
     """
     scale = np.maximum(primal, NEGLIGIBLE * null)
     gap = np.maximum(primal - dual, 0.0)
-    return np.divide(gap, scale, out=np.zeros_like(gap), where=scale > 0)
+    # A scale that is NaN must not pass for zero: its gap is NaN, which is below no tolerance.
+    return np.divide(gap, scale, out=np.zeros_like(gap), where=scale != 0)
 
 
 def feasible_scale(
@@ -114,8 +114,9 @@ def feasible_scale(
         seen, factor = seen[penalised], factor[penalised]
     size = seen if nonnegative else np.abs(seen)
     worst = np.max(size / factor[:, None], axis=0, initial=0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        limit = np.minimum(1.0 / length, np.where(worst > 0, alpha / worst, np.inf))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        # NaN stays NaN here, and zero is the scale that is always allowed.
+        limit = np.minimum(1.0 / length, np.where(worst == 0, np.inf, alpha / worst))
     return np.where(np.isfinite(limit), limit, 0.0)
 
 
@@ -170,7 +171,7 @@ class UnpenalisedColumns:
     Attributes
     ----------
     columns : ndarray of shape (m, q)
-        On the scale of :func:`sign_directions`.
+        On rows scaled as for :func:`sign_directions`, of length one or zero.
     basis : ndarray of shape (m, r)
         Orthonormal basis of their span.
     nonnegative : bool
@@ -190,18 +191,33 @@ class UnpenalisedColumns:
         size = np.linalg.norm(directions, axis=0)
         for _ in range(2):
             directions = directions - self._projection(directions)
-        lost = np.linalg.norm(directions, axis=0) <= LOST_SHARE * size
+        left = np.linalg.norm(directions, axis=0)
+        lost = left <= LOST_SHARE * size
+        if self.nonnegative:
+            # The fit may stop early, and a point that is not feasible proves nothing.
+            seen = np.max(self.columns.T @ directions, axis=0, initial=0.0)
+            lost |= seen > CLEARED_SHARE * left
         return np.where(lost, 0.0, directions)
 
     def _projection(self, directions: FloatArray) -> FloatArray:
         if not self.nonnegative:
             return np.asarray(self.basis @ (self.basis.T @ directions))
-        fits = [optimize.nnls(self.columns, d)[0] for d in directions.T]
+        fits = [self._nonnegative_fit(direction) for direction in directions.T]
         return np.asarray(self.columns @ np.column_stack(fits))
+
+    def _nonnegative_fit(self, direction: FloatArray) -> FloatArray:
+        try:
+            return np.asarray(optimize.nnls(self.columns, direction)[0])
+        except RuntimeError:  # no convergence: what remains is judged by what it correlates with
+            return np.zeros(self.columns.shape[1])
 
 
 def unpenalised_columns(columns: FloatArray, nonnegative: bool) -> UnpenalisedColumns:
-    """Prepare the clearing of columns (m, q)."""
+    """Prepare the clearing of columns (m, q), whatever their lengths."""
+    largest = np.abs(columns).max(axis=0, initial=0.0)
+    columns = columns / np.where(largest > 0, largest, 1.0)
+    lengths = np.linalg.norm(columns, axis=0)
+    columns = columns / np.where(lengths > 0, lengths, 1.0)
     basis, values, _ = np.linalg.svd(columns, full_matrices=False)
     kept = values > RANK_SHARE * values.max(initial=0.0)
     return UnpenalisedColumns(columns, basis[:, kept], nonnegative)

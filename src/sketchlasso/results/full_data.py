@@ -2,7 +2,8 @@
 
 The full problem, its dual and how any coefficients point to a feasible dual point stand in
 :mod:`sketchlasso.problem.full_problem`. Two products with X, one for the residual and one for
-its correlations, prove a gap for any coefficients, for whole paths at once.
+its correlations, prove a gap for any coefficients, for whole paths at once; a few more sharpen it
+(:mod:`sketchlasso.results.dual_search`).
 """
 
 from __future__ import annotations
@@ -14,23 +15,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from sketchlasso.data import as_responses, spread
+from sketchlasso.data import as_blocks, as_responses, spread
+from sketchlasso.data.operator import OperatorStorage
+from sketchlasso.data.validate import as_storage
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.instances import check_weights
 from sketchlasso.instances.grid import check_nonnegative
-from sketchlasso.linalg.threads import single_blas_thread
-from sketchlasso.problem.full_problem import (
-    MOST_SIGN_ENTRIES,
-    SMALL_RESIDUAL,
-    full_dual,
-    full_gap,
-    full_primal,
-    sign_directions,
-    unpenalised_columns,
-)
+from sketchlasso.linalg.centring import centre
+from sketchlasso.problem.full_problem import full_gap, full_primal
+from sketchlasso.results.dual_search import best_dual
+from sketchlasso.results.full_view import FullView, lengths
 from sketchlasso.results.models import fitted_values, rows_of
 from sketchlasso.types import FloatArray
 
-__all__ = ["FullCertificate", "certify"]
+__all__ = ["FullCertificate", "certify", "certify_with_bound"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +61,6 @@ class FullCertificate:
         return full_gap(self.primal, self.dual, null)
 
 
-@spread
 def certify(
     X: Any,
     y: ArrayLike,
@@ -99,118 +96,159 @@ def certify(
     Returns
     -------
     FullCertificate
+
+    Raises
+    ------
+    InvalidInputError
+        Something is not finite, weights or penalties among it, or the objective is not.
     """
-    entries = rows_of(X)
-    m, n = entries.shape
-    target = as_responses(y, m)
-    rows = _coefficients(coef, n, nonnegative)
-    count = rows.shape[0]
-    alphas = np.broadcast_to(check_nonnegative("alpha", alpha), (count,))
-    factor = _or_ones("penalty_factor", penalty_factor, n)
-    weights = _or_ones("sample_weight", sample_weight, m)
-    if target.shape[1] not in (1, count) or factor.shape != (n,) or weights.shape != (m,):
-        raise InvalidInputError(
-            f"y, penalty_factor, sample_weight of shapes {target.shape}, {factor.shape}, "
-            f"{weights.shape} do not fit X of shape {(m, n)} and {count} rows of coefficients; "
-            f"pass one response or {count}, ({n},) and ({m},)"
-        )
-    # Rows scaled by the roots of their weights: what is left is free of weights.
-    view = _Scaled(entries, np.sqrt(weights), fit_intercept)
-    response = view.scale(target)
-    residual = view.scale(target - fitted_values(entries, rows))
-    costs = np.abs(rows.data) * np.where(rows.data == 0, 0.0, factor[rows.indices])
-    owner = np.repeat(np.arange(count), np.diff(rows.indptr))
-    l1 = np.bincount(owner, weights=costs, minlength=count).astype(np.float64)
-    length = np.linalg.norm(residual, axis=0)
-    return FullCertificate(
-        primal=full_primal(length, alphas, l1),
-        dual=_dual(view, response, residual, rows, factor, alphas, nonnegative),
-        null=np.broadcast_to(np.linalg.norm(response, axis=0), (count,)).copy(),
+    return certify_with_bound(
+        X,
+        y,
+        coef,
+        alpha,
+        penalty_factor=penalty_factor,
+        sample_weight=sample_weight,
+        fit_intercept=fit_intercept,
+        nonnegative=nonnegative,
     )
 
 
-def _or_ones(name: str, values: ArrayLike | None, size: int) -> FloatArray:
-    return np.ones(size) if values is None else check_nonnegative(name, values)
-
-
-def _coefficients(coef: Any, n: int, nonnegative: bool) -> Any:
-    given: Any = coef if sparse.issparse(coef) else np.atleast_2d(np.asarray(coef))
-    rows = sparse.csr_array(given)
-    if rows.shape[1] != n:
-        raise InvalidInputError(f"coef has {rows.shape[1]} columns but X has {n}; pass (p, {n})")
-    if nonnegative and (rows.data < 0).any():
+@spread
+def certify_with_bound(
+    X: Any,
+    y: ArrayLike,
+    coef: Any,
+    alpha: ArrayLike,
+    *,
+    penalty_factor: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    fit_intercept: bool = True,
+    nonnegative: bool = False,
+    bound: FloatArray | None = None,
+) -> FullCertificate:
+    """See :func:`certify`; `bound` (p,) are dual values that a solver of X itself has proved."""
+    X = as_blocks(X)
+    if isinstance(as_storage(X), OperatorStorage):
         raise InvalidInputError(
-            f"coef contains {rows.data.min():g} but nonnegative=True; pass coefficients >= 0"
+            "X is a LinearOperator, but the certificate needs its columns; pass an array, a "
+            "sparse matrix or blocks."
         )
-    return rows
+    entries = rows_of(X)
+    m, n = entries.shape
+    target = as_responses(y, m)
+    factor = _factors(penalty_factor, n)
+    rows = _coefficients(coef, factor, nonnegative)
+    alphas = _penalties(alpha, rows.shape[0])
+    if target.shape[1] not in (1, len(alphas)):
+        raise InvalidInputError(
+            f"y holds {target.shape[1]} responses but coef has {len(alphas)} rows; pass one "
+            f"response or {len(alphas)}."
+        )
+    # Rows scaled by the roots of their weights: what is left is free of weights.
+    view = FullView(entries, _weights(sample_weight, m), fit_intercept)
+    # What overflows is looked for, not warned of.
+    with np.errstate(all="ignore"):
+        return _proof(view, target, rows, factor, alphas, nonnegative, bound)
 
 
-@dataclass(frozen=True, eq=False)
-class _Scaled:
-    """X and responses with rows scaled by `root` (m,), centred where there is an intercept."""
-
-    X: Any
-    root: FloatArray
-    fit_intercept: bool
-
-    def scale(self, values: FloatArray) -> FloatArray:
-        """Values (m, p) on the rows, less their weighted mean, scaled."""
-        if self.fit_intercept:
-            weights = self.root**2
-            values = values - weights @ values / weights.sum()
-        return self.root[:, None] * values
-
-    def columns(self, chosen: Any) -> FloatArray:
-        """The chosen columns (m, c), centred and scaled."""
-        part = self.X[:, chosen]
-        return self.scale(np.asarray(part if isinstance(part, np.ndarray) else part.toarray()))
-
-    def correlate(self, directions: FloatArray) -> FloatArray:
-        """What the columns see (n, p) of centred directions (m, p) on scaled rows."""
-        return np.asarray(self.X.T @ (self.root[:, None] * directions))
-
-    def centre(self, directions: FloatArray) -> FloatArray:
-        """Directions on scaled rows less what an intercept sees of them."""
-        if not self.fit_intercept:
-            return directions
-        return directions - np.outer(self.root, self.root @ directions / (self.root @ self.root))
-
-
-def _dual(
-    view: _Scaled,
-    response: FloatArray,
-    residual: FloatArray,
+def _proof(
+    view: FullView,
+    target: FloatArray,
     rows: Any,
     factor: FloatArray,
     alphas: FloatArray,
     nonnegative: bool,
-) -> FloatArray:
-    """Dual values (p,): along the residuals (m, p), and along the signs where those are small."""
-    free = np.flatnonzero(factor == 0)
-    unpenalised = unpenalised_columns(view.columns(free), nonnegative) if len(free) else None
-
-    def along(directions: FloatArray, chosen: Any) -> FloatArray:
-        directions = view.centre(directions)
-        if unpenalised is not None:
-            directions = unpenalised.clear(directions)
-        return full_dual(
-            view.correlate(directions),
-            np.linalg.norm(directions, axis=0),
-            np.sum((response if response.shape[1] == 1 else response[:, chosen]) * directions, 0),
-            factor,
-            alphas[chosen],
-            nonnegative,
+    bound: FloatArray | None,
+) -> FullCertificate:
+    """The certificate of coefficients (p, n) for responses (m, 1) or (m, p)."""
+    count = len(alphas)
+    response = view.scale(target)
+    shifted = centre(target, view.weights)[0] if view.fit_intercept else target
+    residual = view.scale(shifted - fitted_values(view.X, rows))
+    costs = np.abs(rows.data) * np.where(rows.data == 0, 0.0, factor[rows.indices])
+    owner = np.repeat(np.arange(count), np.diff(rows.indptr))
+    l1 = np.bincount(owner, weights=costs, minlength=count).astype(np.float64)
+    primal = full_primal(lengths(residual), alphas, l1)
+    null = np.broadcast_to(lengths(response), (count,)).copy()
+    bad = np.flatnonzero(~(np.isfinite(primal) & np.isfinite(null)))
+    if len(bad):
+        raise InvalidInputError(
+            f"the objective of row {bad[0]} of coef is not finite, so that nothing can be proved; "
+            "scale X, y and the coefficients so that their products are finite."
         )
+    dual = best_dual(
+        view, response, residual, rows, factor, alphas, nonnegative, primal, null, bound
+    )
+    return FullCertificate(primal=primal, dual=dual, null=null)
 
-    everyone = np.arange(len(alphas))
-    dual = along(residual, everyone)
-    small = np.linalg.norm(residual, axis=0) <= SMALL_RESIDUAL * np.linalg.norm(response, axis=0)
-    support = np.diff(rows.indptr)
-    solvable = (support > 0) & (support * len(residual) <= MOST_SIGN_ENTRIES)
-    for b in np.flatnonzero(small & solvable):
-        used = rows.indices[rows.indptr[b] : rows.indptr[b + 1]]
-        signs = alphas[b] * factor[used] * np.sign(rows.data[rows.indptr[b] : rows.indptr[b + 1]])
-        with single_blas_thread():
-            directions = sign_directions(view.columns(used), signs, residual[:, b])
-        dual[b] = max(dual[b], *along(directions, everyone[[b, b]]))
-    return dual
+
+def _factors(penalty_factor: ArrayLike | None, n: int) -> FloatArray:
+    if penalty_factor is None:
+        return np.ones(n)
+    factor = check_nonnegative("penalty_factor", penalty_factor)
+    if factor.shape != (n,):
+        raise InvalidInputError(f"penalty_factor has shape {factor.shape}; pass ({n},)")
+    return factor
+
+
+def _weights(sample_weight: ArrayLike | None, m: int) -> FloatArray:
+    if sample_weight is None:
+        return np.ones(m)
+    weights = check_weights(sample_weight, m)
+    if not (weights > 0).any():
+        raise InvalidInputError(
+            "sample_weight is zero on every row, so that there is nothing to prove; give weight "
+            "to some rows."
+        )
+    return weights
+
+
+def _penalties(alpha: ArrayLike, count: int) -> FloatArray:
+    alphas = check_nonnegative("alpha", alpha)
+    if not np.isfinite(alphas).all():
+        raise InvalidInputError("alpha holds inf, but finite penalties are accepted; pass those.")
+    if alphas.shape not in ((1,), (count,)):
+        raise InvalidInputError(
+            f"alpha has shape {alphas.shape} but coef has {count} rows; pass one number or "
+            f"({count},)."
+        )
+    return np.broadcast_to(alphas, (count,))
+
+
+def _coefficients(coef: Any, factor: FloatArray, nonnegative: bool) -> Any:
+    n = len(factor)
+    try:
+        given: Any = coef if sparse.issparse(coef) else np.atleast_2d(np.asarray(coef))
+        rows = sparse.csr_array(given, dtype=np.float64)
+    except (TypeError, ValueError) as problem:
+        raise InvalidInputError(
+            f"coef is no matrix of real numbers; pass ({n},) or (p, {n})"
+        ) from problem
+    if rows.ndim != 2 or rows.shape[1] != n:
+        raise InvalidInputError(f"coef has {rows.shape[-1]} columns but X has {n}; pass (p, {n})")
+    if not np.isfinite(rows.data).all():
+        row, column, value = _first(rows, ~np.isfinite(rows.data))
+        raise InvalidInputError(
+            f"coef holds {value:g} in row {row}, column {column}, but only finite coefficients "
+            "can be proved; pass those."
+        )
+    if nonnegative and (rows.data < 0).any():
+        raise InvalidInputError(
+            f"coef contains {rows.data.min():g} but nonnegative=True; pass coefficients >= 0"
+        )
+    excluded = np.isinf(factor[rows.indices]) & (rows.data != 0)
+    if excluded.any():
+        row, column, value = _first(rows, excluded)
+        raise InvalidInputError(
+            f"coef holds {value:g} in row {row}, column {column}, but penalty_factor is inf there, "
+            "so that the objective is infinite; pass 0, or a finite factor."
+        )
+    return rows
+
+
+def _first(rows: Any, where: Any) -> tuple[int, int, float]:
+    """Row, column and value of the first stored number of a csr_array that is marked."""
+    place = int(np.flatnonzero(where)[0])
+    row = int(np.searchsorted(rows.indptr, place, side="right")) - 1
+    return row, int(rows.indices[place]), float(rows.data[place])

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sketchlasso.data import as_responses, spread
 from sketchlasso.instances import all_rows, check_weights
 from sketchlasso.results.fitting import Task, fit_all, full_penalty_factor
-from sketchlasso.results.full_data import FullCertificate, certify
+from sketchlasso.results.full_data import FullCertificate, certify_with_bound
 from sketchlasso.results.models import LinearModels, rows_of
 from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy
 from sketchlasso.sketch import Sketch
@@ -58,12 +58,12 @@ class Path:
 
     @cached_property
     def certificate(self) -> FullCertificate:
-        """How far the models are from the optimum of the full problem; two products with X."""
+        """How far the models are from the optimum of the full problem; a few products with X."""
         full = dict(self._full)
         X, Y = full.pop("X"), full.pop("Y")
         each = self.alphas.size // Y.shape[1]
         responses = np.repeat(Y, each, axis=1) if Y.shape[1] > 1 else Y
-        return certify(X, responses, self.models.coef, self.alphas.ravel(), **full)
+        return certify_with_bound(X, responses, self.models.coef, self.alphas.ravel(), **full)
 
     @property
     def full_gap(self) -> FloatArray:
@@ -171,5 +171,7 @@ def sqrt_lasso_path(
             "fit_intercept": fit_intercept,
             "penalty_factor": full_penalty_factor(sketch, penalty_factor, entries.shape[1]),
             "nonnegative": nonnegative,
+            # The bounds that the solver of the full problem has proved hold for these models.
+            "bound": fitted.fits.dual if sketch is None or refine else None,
         },
     )

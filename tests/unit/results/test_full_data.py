@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.sparse.linalg import aslinearoperator
 from tests.oracles import full_problem_reference
 
 from sketchlasso import InvalidInputError, Settings, build_problems, certify, sketch, solve
@@ -132,9 +133,36 @@ def test_a_response_that_unpenalised_features_explain_has_no_gap():
     [
         ({"coef": np.ones(4)}, "coef has 4 columns but X has 30"),
         ({"alpha": -1.0}, "alpha contains NaN or a negative value"),
-        ({"sample_weight": np.ones(3)}, "do not fit X of shape"),
+        ({"sample_weight": np.ones(3)}, r"sample_weight has shape \(3,\) but X has 50 rows"),
+        ({"sample_weight": np.zeros(50)}, "sample_weight is zero on every row"),
+        ({"sample_weight": np.full(50, np.inf)}, "sample_weight holds inf"),
+        ({"penalty_factor": np.ones(3)}, r"penalty_factor has shape \(3,\); pass \(30,\)"),
+        ({"penalty_factor": np.full(30, np.nan)}, "penalty_factor contains NaN"),
+        ({"alpha": np.inf}, "alpha holds inf"),
+        ({"alpha": np.nan}, "alpha contains NaN"),
+        ({"alpha": [1.0, 2.0]}, r"alpha has shape \(2,\) but coef has 1 rows"),
+        ({"coef": np.full(30, np.nan)}, "coef holds nan in row 0, column 0"),
+        ({"coef": np.r_[np.zeros(29), -np.inf]}, "coef holds -inf in row 0, column 29"),
+        ({"coef": ["a"] * 30}, "coef is no matrix of real numbers"),
+        ({"coef": np.full(30, 1e308)}, "the objective of row 0 of coef is not finite"),
+        ({"X": np.full((50, 30), np.nan)}, "X holds nan in row 0, column 0"),
+        ({"X": sparse.csr_array(np.diag([np.inf] * 50)[:, :30])}, "X holds inf in row 0"),
+        (
+            {"X": np.outer(np.sign(make(0)[1]), np.full(30, 1e308))},
+            "column 0 of X holds numbers that are not finite or too",
+        ),
+        ({"X": aslinearoperator(np.ones((50, 30)))}, "X is a LinearOperator"),
+        ({"y": np.full(50, np.nan)}, "y contains NaN or infinity"),
+        (
+            {"y": np.where(np.arange(50) % 2, 1.7e308, -1.7e308)},
+            "the objective of row 0 of coef is not finite",
+        ),
+        (
+            {"coef": np.ones(30), "penalty_factor": np.full(30, np.inf)},
+            "coef holds 1 in row 0, column 0, but penalty_factor is inf there",
+        ),
         ({"y": np.ones(7)}, r"y has shape \(7,\)"),
-        ({"y": np.ones((50, 2))}, "pass one response or 1"),
+        ({"y": np.ones((50, 2))}, "y holds 2 responses but coef has 1 rows"),
         ({"coef": -np.ones(30), "nonnegative": True}, "coef contains -1 but nonnegative=True"),
     ],
 )

@@ -1,0 +1,348 @@
+"""The best dual point of the full problem that given coefficients point to.
+
+The scaled residual is tried first. Where it proves too little, points that meet the constraints
+of the support with equality are tried, then points that meet the worst violated ones, as
+:mod:`sketchlasso.problem.tight_points` makes them. Every feasible point is a proof, so the
+largest value counts. Products with X are shared by all coefficients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sketchlasso.data import BlockMatrix
+from sketchlasso.linalg.threads import single_blas_thread
+from sketchlasso.problem.full_problem import (
+    MOST_SIGN_ENTRIES,
+    SMALL_RESIDUAL,
+    UnpenalisedColumns,
+    full_dual,
+    full_gap,
+    unpenalised_columns,
+)
+from sketchlasso.problem.tight_points import rounding_of_products, tight_parts
+from sketchlasso.results.full_view import FullView, lengths, unit
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = ["best_dual"]
+
+# Relative gap that is not worth improving.
+TIGHT = 1e-9
+# Rounds in which violated constraints join those of the support, and rounds without the support.
+SUPPORT_ROUNDS = 5
+VIOLATED_ROUNDS = 2
+# Violated constraints that join in a round, and that may join at all.
+MOST_JOINING = 64
+MOST_JOINED = 256
+# Columns of the support that see less than this share of their penalty are not near the optimum.
+NEAR = 0.5
+# Operations that all factorisations together, and one in units of X's entries, may take.
+WORK = 4e9
+WORK_PER_ENTRY = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Coefficients:
+    """Coefficients and their residuals, of unit length.
+
+    Attributes
+    ----------
+    rows : csr_array of shape (p, n)
+    residual : ndarray of shape (m, p)
+    response : ndarray of shape (m, 1) or (m, p)
+    primal, null : ndarray of shape (p,)
+    small : ndarray of shape (p,)
+        Whether the residual is too small to be trusted alone.
+    """
+
+    rows: Any
+    residual: FloatArray
+    response: FloatArray
+    primal: FloatArray
+    null: FloatArray
+    small: Any
+
+    def of(self, b: int) -> tuple[IntArray, FloatArray]:
+        """Support (s,) of one row and its coefficients."""
+        part = slice(self.rows.indptr[b], self.rows.indptr[b + 1])
+        used = self.rows.data[part] != 0
+        return self.rows.indices[part][used].astype(np.intp), self.rows.data[part][used]
+
+
+@dataclass(eq=False)
+class Attempt:
+    """Constraints of one row of coefficients that its dual point is to meet.
+
+    Attributes
+    ----------
+    b : int
+        The row.
+    chosen : ndarray of shape (s,)
+        Columns whose constraints are met with equality.
+    target : ndarray of shape (s,)
+        What these columns are to see.
+    part : ndarray of shape (s,)
+        |w_j|, or inf for columns that count in any case.
+    bounded : ndarray of shape (v,)
+        Columns that are to see no more than their penalty.
+    """
+
+    b: int
+    chosen: IntArray
+    target: FloatArray
+    part: FloatArray
+    bounded: IntArray
+
+    @property
+    def columns(self) -> IntArray:
+        """All columns concerned."""
+        return np.concatenate([self.chosen, self.bounded])
+
+    def keep(self, kept: IntArray) -> None:
+        """Leave out all chosen columns but some."""
+        self.chosen = self.chosen[kept]
+        self.target, self.part = self.target[kept], self.part[kept]
+
+
+def best_dual(
+    view: FullView,
+    response: FloatArray,
+    residual: FloatArray,
+    rows: Any,
+    factor: FloatArray,
+    alphas: FloatArray,
+    nonnegative: bool,
+    primal: FloatArray,
+    null: FloatArray,
+    known: FloatArray | None = None,
+) -> FloatArray:
+    """Largest dual values (p,) found.
+
+    Parameters
+    ----------
+    view : FullView
+    response : ndarray of shape (m, 1) or (m, p)
+        Centred and scaled.
+    residual : ndarray of shape (m, p)
+        Centred and scaled.
+    rows : csr_array of shape (p, n)
+        The coefficients.
+    factor : ndarray of shape (n,)
+    alphas : ndarray of shape (p,)
+    nonnegative : bool
+    primal, null : ndarray of shape (p,)
+    known : ndarray of shape (p,), optional
+        Lower bounds that a solver has proved; the residual is then tried and nothing else.
+    """
+    small = lengths(residual) <= SMALL_RESIDUAL * null
+    start = Coefficients(rows, unit(residual), response, primal, null, small)
+    dual = np.zeros(len(alphas)) if known is None else known.copy()
+    unpenalised = np.where(np.isinf(factor), factor, 0.0)
+    for zero in (False, True):
+        members = np.flatnonzero((alphas == 0) == zero)
+        if len(members) == 0:
+            continue
+        own = unpenalised if zero else factor
+        if np.count_nonzero(own == 0) * len(view.root) > MOST_SIGN_ENTRIES and zero:
+            continue  # zero is a valid bound, and all columns are too many to clear
+        search = _Search(view, start, own, alphas, nonnegative, dual)
+        seen = search.along(start.residual[:, members], members)
+        if known is None and not zero:
+            search.meet_constraints(members, seen)
+    return dual
+
+
+class _Search:
+    """Searches for better dual values, which are written into `dual` (p,)."""
+
+    def __init__(
+        self,
+        view: FullView,
+        start: Coefficients,
+        factor: FloatArray,
+        alphas: FloatArray,
+        nonnegative: bool,
+        dual: FloatArray,
+    ) -> None:
+        self.view, self.start, self.factor = view, start, factor
+        self.alphas, self.nonnegative, self.dual = alphas, nonnegative, dual
+        self.free = np.flatnonzero(factor == 0)
+        self.penalised = (factor > 0) & np.isfinite(factor)
+        self.unpenalised: UnpenalisedColumns | None = None
+        if len(self.free):
+            self.unpenalised = unpenalised_columns(view.columns(self.free), nonnegative)
+
+    def along(
+        self, directions: FloatArray, owners: IntArray, exact: list[Any] | None = None
+    ) -> FloatArray:
+        """Try directions (m, d) for the rows `owners` (d,); returns what X sees of them (n, d).
+
+        They are points where `exact` is given, made shorter where they are longer than one; it
+        holds columns, one array and its rounding a point, that meet their constraints up to that
+        rounding.
+        """
+        directions = self.view.centre(directions)
+        if self.unpenalised is not None:
+            directions = self.unpenalised.clear(directions)
+        if exact is None:
+            directions = unit(directions)
+        else:
+            directions = directions / np.maximum(lengths(directions), 1.0)
+        seen = self.view.correlate(directions)
+        for d, (columns, rounding) in enumerate(exact or []):
+            limit = self.alphas[owners[d]] * self.factor[columns]
+            over = np.abs(seen[columns, d]) - limit
+            near = (over > 0) & (over <= rounding)
+            seen[columns[near], d] = np.sign(seen[columns[near], d]) * limit[near]
+        response = self.start.response
+        response = response if response.shape[1] == 1 else response[:, owners]
+        values = full_dual(
+            seen,
+            np.linalg.norm(directions, axis=0),
+            np.sum(response * directions, axis=0),
+            self.factor,
+            self.alphas[owners],
+            self.nonnegative,
+        )
+        np.maximum.at(self.dual, owners, values)
+        return seen
+
+    def _is_loose(self, b: int) -> bool:
+        start = self.start
+        return bool(full_gap(start.primal[[b]], self.dual[[b]], start.null[[b]])[0] > TIGHT)
+
+    def meet_constraints(self, members: IntArray, seen: FloatArray) -> None:
+        """Try points that meet constraints with equality, for rows that are not proved yet.
+
+        `seen` (n, rows) is what X sees of the residuals of the rows `members`.
+        """
+        for first, rounds in ((self._of_support, SUPPORT_ROUNDS), (self._none, VIOLATED_ROUNDS)):
+            attempts = [first(b, seen[:, i]) for i, b in enumerate(members) if self._is_loose(b)]
+            for _ in range(rounds):
+                attempts = self._round(attempts)
+
+    def _of_support(self, b: int, seen: FloatArray) -> Attempt:
+        """The support of row b, less what the residual says is far from it."""
+        support, values = self.start.of(b)
+        limit = self.alphas[b] * self.factor[support]
+        if not self.start.small[b]:
+            near = np.sign(values) * seen[support] >= NEAR * limit
+            near = np.where(limit > 0, near, self.nonnegative)
+            support, values, limit = support[near], values[near], limit[near]
+        return self._attempt(b, support, limit * np.sign(values), np.abs(values))
+
+    def _none(self, b: int, seen: FloatArray) -> Attempt:
+        """No constraint but those that the residual violates most."""
+        nothing = np.empty(0)
+        attempt = self._attempt(b, nothing.astype(np.intp), nothing, nothing)
+        self._join_violated(attempt, seen)
+        return attempt
+
+    def _attempt(self, b: int, chosen: IntArray, target: FloatArray, part: FloatArray) -> Attempt:
+        if self.nonnegative:  # a negative correlation with these is allowed
+            return Attempt(b, chosen, target, part, self.free)
+        free = np.setdiff1d(self.free, chosen)
+        return Attempt(
+            b,
+            np.concatenate([chosen, free]),
+            np.concatenate([target, np.zeros(len(free))]),
+            np.concatenate(
+                [np.where(self.factor[chosen] == 0, np.inf, part), np.full(len(free), np.inf)]
+            ),
+            self.free[:0],
+        )
+
+    def _join_violated(self, attempt: Attempt, seen: FloatArray) -> bool:
+        """Add the constraints that a point violates most, if any."""
+        limit = self.alphas[attempt.b] * self.factor
+        size = seen if self.nonnegative else np.abs(seen)
+        violated = self.penalised & (size > limit * (1 + TIGHT))
+        violated[attempt.columns] = False
+        outside = np.flatnonzero(violated)
+        most = max(min(MOST_JOINING, MOST_JOINED - len(attempt.bounded)), 0)
+        if len(outside) > most:
+            ratio = size[outside] / self.factor[outside]
+            outside = outside[np.argsort(-ratio)[:most]]
+        attempt.bounded = np.concatenate([attempt.bounded, outside])
+        return len(outside) > 0
+
+    def _round(self, attempts: list[Attempt]) -> list[Attempt]:
+        """Try the points of some attempts; those worth another round come back."""
+        again = []
+        for group in self._grouped(attempts):
+            directions, owners, exact = self._points(group)
+            if not directions:
+                continue
+            seen = self.along(np.column_stack(directions), np.array(owners), exact)
+            first = {b: d for d, b in reversed(list(enumerate(owners)))}
+            for attempt in group:
+                still = attempt.b in first and self._is_loose(attempt.b)
+                if still and self._join_violated(attempt, seen[:, first[attempt.b]]):
+                    again.append(attempt)
+        return again
+
+    def _points(self, group: list[Attempt]) -> tuple[list[FloatArray], list[int], list[Any]]:
+        """Directions to try, the rows they are for, and the columns they meet exactly."""
+        union = np.unique(np.concatenate([attempt.columns for attempt in group]))
+        held = self.view.columns(union)
+        rounding = rounding_of_products(held)
+        directions: list[FloatArray] = []
+        owners: list[int] = []
+        exact: list[Any] = []
+        for attempt in group:
+            with single_blas_thread():
+                points, met = self._points_of(attempt, union, held)
+            for point in points:
+                directions.append(point)
+                owners.append(attempt.b)
+                exact.append((met, rounding[np.searchsorted(union, met)]))
+        return directions, owners, exact
+
+    def _points_of(
+        self, attempt: Attempt, union: IntArray, held: FloatArray
+    ) -> tuple[list[FloatArray], IntArray]:
+        """Points of one attempt, and the columns whose constraints they meet."""
+        b = attempt.b
+        columns = held[:, np.searchsorted(union, attempt.chosen)]
+        part = attempt.part * np.linalg.norm(columns, axis=0)
+        most = part[np.isfinite(part)].max(initial=0.0) or 1.0
+        part = np.where(np.isfinite(part), part, most)
+        found = tight_parts(columns, part, attempt.target, self.start.residual[:, b])
+        if found is None:
+            return [], attempt.chosen[:0]
+        points = found.points(bool(self.start.small[b]))
+        # What was left out may come back among the violated ones.
+        attempt.keep(found.kept)
+        met = attempt.chosen
+        if len(attempt.bounded):
+            others = held[:, np.searchsorted(union, attempt.bounded)]
+            limit = self.alphas[b] * self.factor[attempt.bounded]
+            points = [found.moved(point, others, limit, self.nonnegative) for point in points]
+            met = np.concatenate([met, attempt.bounded])
+        return points, met
+
+    def _grouped(self, attempts: list[Attempt]) -> Iterator[list[Attempt]]:
+        """Attempts that are worth their work, in groups whose columns fit in memory."""
+        m = len(self.view.root)
+        allowed = max(WORK / max(len(self.dual), 1), WORK_PER_ENTRY * self.view.size)
+        most = MOST_SIGN_ENTRIES // m
+        group: list[Attempt] = []
+        union: set[int] = set()
+        for attempt in attempts:
+            count = len(attempt.columns)
+            if count == 0 or count > most or 4.0 * m * count * min(m, count) > allowed:
+                continue
+            joined = union | set(attempt.columns.tolist())
+            if len(joined) > most:
+                yield group
+                if isinstance(self.view.X, BlockMatrix):
+                    return  # every group is a pass over the blocks
+                group, joined = [], set(attempt.columns.tolist())
+            group.append(attempt)
+            union = joined
+        if group:
+            yield group

@@ -1,0 +1,163 @@
+"""Whatever numbers come, the certificate is refused with a sentence or it holds."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from tests.oracles import full_problem_reference
+
+from sketchlasso import InvalidInputError, certify
+
+# Rounding of products of doubles, as a share of the sums of their sizes, and of the smallest ones.
+ROUNDING = Fraction(1e-11)
+SMALLEST = Fraction(5e-324)
+
+TAME = st.floats(-3, 3, allow_subnormal=False) | st.sampled_from([0.0, 1.0, -1.0, 0.5])
+EXTREME = st.sampled_from(
+    [5e-324, -1e-310, 2.3e-308, 1e-160, -1e-80, 1e-12, 1e9, -1e80, 1e160, 1e300, -1.7e308]
+)
+WILD = TAME | EXTREME | st.sampled_from([math.nan, math.inf, -math.inf])
+
+
+@dataclass(frozen=True)
+class Case:
+    X: tuple
+    y: tuple
+    coef: tuple
+    alpha: float
+    factor: tuple
+    weights: tuple | None
+    fit_intercept: bool
+    nonnegative: bool
+    stored: bool
+
+    @property
+    def options(self):
+        return {
+            "penalty_factor": np.array(self.factor),
+            "sample_weight": None if self.weights is None else np.array(self.weights),
+            "fit_intercept": self.fit_intercept,
+            "nonnegative": self.nonnegative,
+        }
+
+    def proved(self):
+        X = np.array(self.X)
+        X = sparse.csr_array(X) if self.stored else X
+        return certify(X, np.array(self.y), np.array(self.coef), self.alpha, **self.options)
+
+
+@st.composite
+def cases(draw):
+    m, n = draw(st.integers(1, 6)), draw(st.integers(1, 4))
+
+    def numbers(size, allow=(TAME, TAME, TAME | EXTREME, WILD)):
+        values = draw(st.sampled_from(allow))
+        return tuple(draw(st.lists(values, min_size=size, max_size=size)))
+
+    def sizes(size):
+        return tuple(abs(value) for value in numbers(size))
+
+    return Case(
+        X=tuple(numbers(n) for _ in range(m)),
+        y=numbers(m),
+        coef=numbers(n),
+        alpha=sizes(1)[0],
+        factor=draw(st.just((1.0,) * n) | st.just((0.0,) * n) | st.builds(sizes, st.just(n))),
+        weights=draw(st.none() | st.builds(sizes, st.just(m))),
+        fit_intercept=draw(st.booleans()),
+        nonnegative=draw(st.booleans()),
+        stored=draw(st.booleans()),
+    )
+
+
+class Exact:
+    """The full problem in fractions: nothing overflows, nothing is rounded but roots."""
+
+    def __init__(self, case):
+        self.case = case
+        self.weights = [Fraction(v) for v in case.weights or (1.0,) * len(case.y)]
+        self.X = [self._centred(column) for column in zip(*case.X, strict=True)]
+        self.y = self._centred(case.y)
+        self.limits = [
+            None if math.isinf(f) else Fraction(case.alpha) * Fraction(f) for f in case.factor
+        ]
+        self.sizes = [self._length([Fraction(v) for v in c]) for c in zip(*case.X, strict=True)]
+
+    def _centred(self, values):
+        values = [Fraction(value) for value in values]
+        if not self.case.fit_intercept:
+            return values
+        mean = sum(w * v for w, v in zip(self.weights, values, strict=True)) / sum(self.weights)
+        return [value - mean for value in values]
+
+    def _length(self, values):
+        return root(sum(w * v * v for w, v in zip(self.weights, values, strict=True)))
+
+    def objective(self, w):
+        """Value at w, and how far doubles may be from it."""
+        rest = [
+            y - sum(x[i] * v for x, v in zip(self.X, w, strict=True)) for i, y in enumerate(self.y)
+        ]
+        l1 = sum((t or 0) * abs(v) for t, v in zip(self.limits, w, strict=True))
+        value = self._length(rest) + l1
+        parts = sum(x * abs(v) for x, v in zip(self.sizes, w, strict=True))
+        whole = self._length([Fraction(v) for v in self.case.y])
+        steps = SMALLEST * 10 * (1 + sum(map(abs, w))) * (1 + max(self.weights))
+        return value, ROUNDING * (whole + parts + value) + steps
+
+    def optimum(self):
+        """Coefficients of an independent solver, on columns and a response of length one."""
+        columns, scale = [self._length(x) for x in self.X], self._length(self.y)
+        n = len(columns)
+        if scale == 0:
+            return [Fraction(0)] * n
+        roots = [root(w) for w in self.weights]
+        unit = [r * v / scale for r, v in zip(roots, self.y, strict=True)]
+        Z = np.zeros((len(unit), n))
+        factor = np.full(n, np.inf)
+        for j, (x, length, limit) in enumerate(zip(self.X, columns, self.limits, strict=True)):
+            if length > 0 and limit is not None and limit <= 2 * length:
+                Z[:, j] = [float(r * v / length) for r, v in zip(roots, x, strict=True)]
+                factor[j] = float(limit / length)
+        if np.isinf(factor).all():
+            return [Fraction(0)] * n
+        y = np.array([float(v) for v in unit])
+        w, _ = full_problem_reference(Z, y, 1.0, 0.0, factor, self.case.nonnegative)
+        w = np.maximum(w, 0.0) if self.case.nonnegative else w
+        return [
+            Fraction(float(v)) * scale / length if length > 0 and np.isfinite(f) else Fraction(0)
+            for v, length, f in zip(w, columns, factor, strict=True)
+        ]
+
+
+def root(value):
+    """Square root of a fraction to 60 digits."""
+    value = Fraction(value)
+    if value == 0:
+        return Fraction(0)
+    shift = max(0, 200 - value.numerator.bit_length() + value.denominator.bit_length())
+    shift += shift % 2
+    return Fraction(math.isqrt((value.numerator << shift) // value.denominator), 1 << shift // 2)
+
+
+@given(cases())
+@settings(max_examples=300)
+def test_a_certificate_holds_against_an_independent_optimum_or_is_refused(case):
+    try:
+        found = case.proved()
+    except InvalidInputError as refused:
+        assert len(str(refused)) > 20
+        return
+    gap = found.gap[0]
+    assert np.isfinite([gap, found.relative_gap[0], found.primal[0], found.dual[0]]).all()
+    assert found.relative_gap[0] >= 0
+    exact = Exact(case)
+    given_value, unsure = exact.objective([Fraction(v) for v in case.coef])
+    assert abs(Fraction(found.primal[0]) - given_value) <= unsure
+    for other in (exact.optimum(), [Fraction(0)] * len(case.coef)):
+        value, more = exact.objective(other)
+        assert given_value - value <= Fraction(gap) + unsure + more
