@@ -19,6 +19,7 @@ from sketchlasso.solve.algorithms.protocol import Algorithm, Iterates, Round
 from sketchlasso.solve.chains import Level, between, chain_levels
 from sketchlasso.solve.clock import Stopwatch
 from sketchlasso.solve.ledger import Ledger
+from sketchlasso.solve.polish import polished
 from sketchlasso.solve.settings import Settings
 from sketchlasso.solve.solution import Solution
 from sketchlasso.solve.workers import parts_for_workers, solve_on_workers
@@ -95,7 +96,7 @@ def _solve_here(
     if settings.device != CPU:
         found = _solve_on_device(batch, solver, settings, warm, chain)
         if found is not None:
-            return found
+            return polished(batch, found, settings.tol)
     algorithm = make_algorithm(solver)
     ledger = Ledger(batch, settings)
     with Stopwatch() as watch, single_blas_thread():
@@ -112,7 +113,7 @@ def _solve_here(
                 _solve_level(run, level, warm)
         except KeyboardInterrupt:
             ledger.interrupt()
-    return ledger.solution(solver, watch)
+    return polished(batch, ledger.solution(solver, watch), settings.tol)
 
 
 def _solve_on_device(
