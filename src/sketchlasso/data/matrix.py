@@ -105,6 +105,12 @@ class DataMatrix:
             )
         return replace(self, storage=DeviceStorage(self.storage, device))
 
+    def in_double(self) -> DataMatrix:
+        """Return the matrix with products in float64, where its entries are in memory."""
+        if not isinstance(self.storage, DenseStorage | SparseStorage):
+            return self
+        return replace(self, storage=self.storage.in_double())
+
     @property
     def shape(self) -> tuple[int, int]:
         """Samples and features, (m, n)."""

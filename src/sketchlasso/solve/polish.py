@@ -60,7 +60,8 @@ def polished(batch: Batch, solution: Solution, tol: float) -> Solution:
     fitted = coef.copy()
     for row in range(len(numbers)):
         own = slice(coef.indptr[row], coef.indptr[row + 1])
-        fitted.data[own] = _exact_fit(part, row, coef.indices[own], coef.data[own], missed[row])
+        support = coef.indices[own].astype(np.intp)
+        fitted.data[own] = _exact_fit(part, row, support, coef.data[own], missed[row])
     primal = primal_value(part, fitted)
     kept = np.flatnonzero(primal <= solution.primal[numbers] * (1.0 + ROUNDING))
     return _with_rows(solution, numbers[kept], fitted[kept], primal[kept], tol)
@@ -70,7 +71,7 @@ def _exact_fit(
     batch: Batch, number: int, support: IntArray, values: FloatArray, missed: FloatArray
 ) -> FloatArray:
     """Coefficients (p,) with the missed part (k,) of c added; as they were if a sign changes."""
-    rows = batch.rows(number, support.astype(np.intp))
+    rows = batch.rows(number, support)
     correction = linalg.lstsq(
         rows.T, missed, cond=DEPENDENT, check_finite=False, lapack_driver="gelsy"
     )[0]
