@@ -80,6 +80,10 @@ class SparseStorage:
         """Return a copy of the rows start, ..., stop - 1."""
         return SparseStorage(self._matrix[start:stop])
 
+    def in_double(self) -> SparseStorage:
+        """Return the same entries with products in float64."""
+        return SparseStorage(self._matrix.astype(np.float64, copy=False))
+
     def squared_norm(self) -> float:
         """Return the sum of all squared entries."""
         data = self._matrix.data

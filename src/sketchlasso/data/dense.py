@@ -22,9 +22,10 @@ class DenseStorage:
     surveyed = False
     density = 1.0
 
-    def __init__(self, values: NDArray[Any]) -> None:
+    def __init__(self, values: NDArray[Any], dtype: Any = None) -> None:
         self._values = values
-        self.dtype = np.dtype(np.float32 if values.dtype == np.float32 else np.float64)
+        usual = np.float32 if values.dtype == np.float32 else np.float64
+        self.dtype = np.dtype(usual if dtype is None else dtype)
         # BLAS reads such arrays where they lie; any other would be copied whole by a product.
         flags = values.flags
         self._direct = values.dtype == self.dtype and (flags.c_contiguous or flags.f_contiguous)
@@ -73,7 +74,11 @@ class DenseStorage:
 
     def rows(self, start: int, stop: int) -> DenseStorage:
         """Return the rows start, ..., stop - 1 as a view."""
-        return DenseStorage(self._values[start:stop])
+        return DenseStorage(self._values[start:stop], self.dtype)
+
+    def in_double(self) -> DenseStorage:
+        """Return the same entries with products in float64; float32 is converted in blocks."""
+        return DenseStorage(self._values, np.float64)
 
     def squared_norm(self) -> float:
         """Return the sum of all squared entries."""

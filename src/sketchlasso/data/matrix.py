@@ -20,6 +20,7 @@ from sketchlasso.data.dense import DenseStorage
 from sketchlasso.data.on_device import DeviceStorage
 from sketchlasso.data.storage import Storage
 from sketchlasso.data.transform import ColumnTransform
+from sketchlasso.data.units import in_units, matrix_unit
 from sketchlasso.data.validate import MatrixLike, as_storage
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.device import Device
@@ -79,13 +80,33 @@ class DataMatrix:
         -------
         DataMatrix
         """
+        return cls._of_storage(as_storage(X), center, scale)
+
+    @classmethod
+    def in_own_units(
+        cls, X: MatrixLike, *, center: bool = False, scale: bool = False
+    ) -> tuple[DataMatrix, float]:
+        """Return :meth:`of` X divided by a power of two, and that power.
+
+        It is 1 unless entries in memory are so large or small that their squares would not do.
+        """
+        storage = as_storage(X)
+        if not isinstance(storage, DenseStorage | SparseStorage):
+            return cls._of_storage(storage, center, scale), 1.0
+        unit = matrix_unit(storage.matrix)
+        if unit != 1.0:
+            storage = as_storage(in_units(storage.matrix, unit))
+        return cls._of_storage(storage, center, scale), unit
+
+    @classmethod
+    def _of_storage(cls, storage: Storage, center: bool, scale: bool) -> DataMatrix:
         for name, value in (("center", center), ("scale", scale)):
             if not isinstance(value, bool | np.bool_):
                 raise InvalidInputError(
                     f"{name}={value!r} was given, but only True or False is accepted; pass one "
                     "of them."
                 )
-        matrix = cls(as_storage(X))
+        matrix = cls(storage)
         if not center and not scale:
             return matrix
         matrix._count_survey()
@@ -104,6 +125,12 @@ class DataMatrix:
                 "data, but it multiplies arrays and sparse matrices in memory; leave it out."
             )
         return replace(self, storage=DeviceStorage(self.storage, device))
+
+    def in_double(self) -> DataMatrix:
+        """Return the matrix with products in float64, where its entries are in memory."""
+        if not isinstance(self.storage, DenseStorage | SparseStorage):
+            return self
+        return replace(self, storage=self.storage.in_double())
 
     @property
     def shape(self) -> tuple[int, int]:

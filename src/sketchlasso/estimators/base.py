@@ -112,11 +112,11 @@ def fit_response(
                 data, data.Y[:, column], coef[row], estimator.fit_intercept, estimator.positive
             )
     return ResponseFit(
-        coef=data.to_original(coef),
-        intercept=intercept,
-        alpha=path.alphas.reshape(len(columns), -1)[:, 0],
-        radius=path.radius,
-        dual_gap=np.maximum(path.primal - path.dual, 0.0),
+        coef=data.to_original(coef, columns),
+        intercept=intercept * data.y_units[columns],
+        alpha=path.alphas.reshape(len(columns), -1)[:, 0] * data.x_unit,
+        radius=path.radius * data.x_unit,
+        dual_gap=np.maximum(path.primal - path.dual, 0.0) * data.y_units[columns],
         full_gap=path.full_gap,
         n_iter=path.n_iter,
         columns=columns,

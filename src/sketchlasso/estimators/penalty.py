@@ -120,7 +120,7 @@ def penalties(estimator: Any, data: Prepared) -> FloatArray:
             f"{f', or one for each of the {t} targets,' if t > 1 else ''} is accepted; pass one of "
             "them."
         )
-    return np.broadcast_to(values, (t,))
+    return np.broadcast_to(values / data.x_unit, (t,))
 
 
 def convert_alpha(

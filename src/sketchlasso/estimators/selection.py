@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from sketchlasso.estimators.blocks import in_memory
 from sketchlasso.estimators.task import Prepared, settings_of, sketches
 from sketchlasso.estimators.warn import warn_user
 from sketchlasso.instances import RowSet, RowSets, splitter_rows
+from sketchlasso.instances.grid import check_alphas
 from sketchlasso.results import Choice, CrossValidation, cross_validate
 from sketchlasso.sketch import Sketch
 from sketchlasso.types import FloatArray, IntArray
@@ -30,7 +31,9 @@ class Chosen:
 
     Attributes
     ----------
-    used, best, one_standard_error : Choice
+    used : Choice
+        In the units of the data, which the fit is made in; all others in those of the user.
+    best, one_standard_error : Choice
     alphas : ndarray of shape (n_alphas,)
     mse, scores, n_nonzero : ndarray of shape (n_alphas, n_folds)
     predictions : ndarray of shape (m,)
@@ -82,9 +85,9 @@ def choose(
             data.Y[:, columns],
             cv=rows,
             metrics=tuple(dict.fromkeys((scoring, "mse"))),
-            alphas=estimator.alphas,
+            alphas=_alphas(estimator.alphas, data),
             alpha_min_ratio=estimator.alpha_min_ratio,
-            radii=estimator.radius if sketch is not None else None,
+            radii=data.radius_in_units(estimator.radius) if sketch is not None else None,
             refine=estimator.refine if sketch is not None else None,
             sample_weight=data.weights,
             fit_intercept=estimator.fit_intercept,
@@ -107,6 +110,13 @@ def choose(
                 )
             )
     return fits, choices
+
+
+def _alphas(alphas: Any, data: Prepared) -> Any:
+    """Penalties given in the user's units in those of the data; a number of penalties as it is."""
+    if data.x_unit == 1.0 or isinstance(alphas, int | np.integer):
+        return alphas
+    return check_alphas(alphas) / data.x_unit
 
 
 def _folds(cv: Any, data: Prepared, target: Any, groups: Any, stratified: bool) -> RowSets:
@@ -154,23 +164,32 @@ def _chosen(
     best = found.best(scoring, response)
     careful = found.best(scoring, response, rule="1se")
     used = best if estimator.selection == "min" else careful
-    alphas = found.alphas[response, best.radius_index]
+    best, careful = (
+        replace(choice, alpha=choice.alpha * data.x_unit) for choice in (best, careful)
+    )
+    alphas = found.alphas[response, best.radius_index] * data.x_unit
+    unit = float(data.y_units[column])
+    units = {"mse": unit**2, "mae": unit}
     if np.ptp(data.Y[:, column]) > 0 and _penalises(estimator.penalty_factor):
         automatic = isinstance(estimator.alphas, int | np.integer)
         _warn_at_the_edge(best, alphas, automatic, _whose(estimator, data, column))
     at = (response, best.radius_index)
     predictions = np.full(data.n_given, np.nan)
-    predictions[data.rows] = found.predictions[:, response, used.radius_index, used.alpha_index]
+    predictions[data.rows] = (
+        unit * found.predictions[:, response, used.radius_index, used.alpha_index]
+    )
     return Chosen(
         used=used,
         best=best,
         one_standard_error=careful,
         alphas=alphas,
-        mse=found.scores["mse"][:, *at].T,
-        scores=found.scores[scoring][:, *at].T,
+        mse=found.scores["mse"][:, *at].T * units["mse"],
+        scores=found.scores[scoring][:, *at].T * units.get(scoring, 1.0),
         n_nonzero=found.n_nonzero[:, *at].T,
         predictions=predictions,
-        sketch=sketch,
+        sketch=estimator.sketch
+        if sketch is not None and isinstance(estimator.sketch, Sketch)
+        else data.original_sketch(sketch),
         column=column,
     )
 

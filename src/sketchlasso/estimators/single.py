@@ -24,11 +24,14 @@ def fit_responses(estimator: Any, data: Prepared) -> tuple[list[ResponseFit], Sk
         Of the first response.
     """
     alphas = penalties(estimator, data)
+    radius = data.radius_in_units(estimator.radius)
     fits: list[ResponseFit] = []
     first = None
     for columns, sketch in sketches(estimator, data):
         first = sketch if not fits else first
         for level in np.unique(alphas[columns]):
             part = columns[alphas[columns] == level]
-            fits.append(fit_response(estimator, data, part, sketch, [level], estimator.radius))
-    return fits, first
+            fits.append(fit_response(estimator, data, part, sketch, [level], radius))
+    if not isinstance(estimator.sketch, Sketch):
+        return fits, data.original_sketch(first)
+    return fits, None if first is None else estimator.sketch

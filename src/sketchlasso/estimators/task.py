@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from sketchlasso.data import BlockMatrix
+from sketchlasso.data import BlockMatrix, DataMatrix
+from sketchlasso.data.units import column_units, in_units, matrix_unit
 from sketchlasso.errors import DeviceWarning, InvalidInputError
 from sketchlasso.estimators.blocks import in_memory
 from sketchlasso.estimators.callbacks import round_reporter
@@ -21,6 +22,7 @@ from sketchlasso.estimators.progress import both, progress_callback
 from sketchlasso.estimators.scales import column_scales, divided_columns
 from sketchlasso.instances import check_weights
 from sketchlasso.linalg.device import CPU
+from sketchlasso.results.radius_policy import radius_policies
 from sketchlasso.sketch import Sketch, SketchMethod, extend_sketch
 from sketchlasso.sketch import sketch as make_sketch
 from sketchlasso.solve import Settings
@@ -51,6 +53,10 @@ class Prepared:
         What standardisation divided by.
     n_given : int
         Rows of the user's X.
+    x_unit : float
+        Power of two that `X` is divided by, with penalties and radii.
+    y_units : ndarray of shape (t,)
+        Powers of two that the columns of `Y` are divided by.
     """
 
     X: Any
@@ -59,6 +65,8 @@ class Prepared:
     rows: IntArray
     scales: FloatArray | None
     n_given: int
+    x_unit: float
+    y_units: FloatArray
 
     def matrix_for(self, sketch: Sketch | None) -> Any:
         """X for a fit on a sketch, or on none.
@@ -70,9 +78,34 @@ class Prepared:
             return sparse.csr_array(self.X.shape, dtype=self.X.dtype)
         return self.X
 
-    def to_original(self, coef: FloatArray) -> FloatArray:
-        """Coefficients (..., n) on the scale of the user's X."""
-        return coef if self.scales is None else coef / self.scales
+    def to_original(self, coef: FloatArray, columns: IntArray) -> FloatArray:
+        """Coefficients (t, n) of some responses in the units of the user's X and y."""
+        coef = coef / self.x_unit if self.scales is None else coef / self.scales
+        return coef * self.y_units[columns, None]
+
+    def radius_in_units(self, radius: Any) -> Any:
+        """The radius, or the radii, of the user's in the units of `X`."""
+        if radius is None or self.x_unit == 1.0:
+            return radius
+        policies = [
+            replace(policy, factor=policy.factor / self.x_unit)
+            if policy.kind == "given"
+            else policy
+            for policy in radius_policies(radius, None)
+        ]
+        several = isinstance(radius, Sequence | np.ndarray) and not isinstance(radius, str)
+        return policies if several else policies[0]
+
+    def sketch_in_units(self, sketch: Sketch) -> Sketch:
+        """A sketch of the user's X as one of `X`."""
+        return sketch if self.x_unit == 1.0 else sketch.rescaled(1.0 / self.x_unit)
+
+    def original_sketch(self, sketch: Sketch | None) -> Sketch | None:
+        """A sketch of `X` as one of the user's X."""
+        if sketch is None or self.x_unit == 1.0:
+            return sketch
+        given = DataMatrix.of(in_units(self.X, 1.0 / self.x_unit))
+        return sketch.rescaled(self.x_unit, given.fingerprint())
 
 
 def prepare(estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Prepared:
@@ -108,12 +141,21 @@ def prepare(estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | Non
     entries: Any = sparse.csr_array(stored) if sparse.issparse(X) else X
     if len(rows) < given:
         entries, Y = entries[rows], Y[rows]
-    scales = None
+    unit = 1.0 if isinstance(entries, BlockMatrix) or _scaled(estimator) else matrix_unit(entries)
+    entries, y_units, scales = in_units(entries, unit), column_units(Y), None
     if estimator.standardize:
         scales = column_scales(entries, np.ones(len(rows)) if weights is None else weights)
         scales = np.where(scales > 0, scales, 1.0)
         entries = divided_columns(entries, scales)
-    return Prepared(entries, Y, weights, rows, scales, given)
+        # Standardised columns have no unit, nor have penalties on their coefficients.
+        scales, unit = scales * unit, 1.0
+    return Prepared(entries, Y / y_units, weights, rows, scales, given, unit, y_units)
+
+
+def _scaled(estimator: Any) -> bool:
+    """Whether a ready sketch is of columns divided by scales, which have no unit."""
+    sketch = estimator.sketch
+    return isinstance(sketch, Sketch) and sketch.column_scales is not None
 
 
 def settings_of(estimator: Any, sketch: Sketch | None) -> Settings:
@@ -158,7 +200,7 @@ def _sketches(
     estimator: Any, data: Prepared, columns: IntArray
 ) -> Iterator[tuple[IntArray, Sketch | None]]:
     if isinstance(estimator.sketch, Sketch):
-        yield columns, estimator.sketch
+        yield columns, data.sketch_in_units(estimator.sketch)
         return
     method: Any = _method(estimator, data.X)
     if method is None:

@@ -9,6 +9,8 @@ from numba import njit
 
 # Reassociation lets the compiler vectorise sums; infinities and NaN keep their meaning.
 FAST = {"reassoc", "contract", "arcp", "nsz"}
+# Two nearly always suffice; the third costs k^2.
+INVERSE_ITERATIONS = 3
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
@@ -62,11 +64,35 @@ def cholesky_solve(factor: Any, b: Any, x: Any) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def smallest_eigenvalue(factor: Any) -> Any:
+    """Estimate the smallest eigenvalue of factor factor' from above, by inverse iteration.
+
+    Pivots do not show it: the last one may be far above the eigenvalue of a null vector that
+    has little weight on the last coordinate.
+    """
+    k = factor.shape[0]
+    x, y = np.empty(k), np.empty(k)
+    for i in range(k):
+        # Neither smooth nor alternating, so that no usual null vector is orthogonal to it.
+        x[i] = np.cos(1.0 + i * i)
+    x /= np.sqrt(dot(x, x))
+    value = np.inf
+    for _ in range(INVERSE_ITERATIONS):
+        cholesky_solve(factor, x, y)
+        growth = np.sqrt(dot(y, y))
+        if not (np.isfinite(growth) and growth > 0.0):
+            return 0.0
+        value = min(value, 1.0 / growth)
+        x[:] = y / growth
+    return value
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def reduce_stack(K: Any, g: Any, c: Any, floor: Any) -> Any:
     """Overwrite a stack K (G, k, k) by Cholesky factors and solve L c = g.
 
-    g is (G, k, t) and c (G, t, k). Returns which factors (G,) have all squared pivots above
-    `floor` times the largest diagonal entry; the others are not to be trusted.
+    g is (G, k, t) and c (G, t, k). Returns which K (G,) have a smallest eigenvalue above `floor`
+    times the largest diagonal entry; the factors of the others are not to be trusted.
     """
     count, k = K.shape[0], K.shape[1]
     safe = np.ones(count, dtype=np.bool_)
@@ -75,11 +101,9 @@ def reduce_stack(K: Any, g: Any, c: Any, floor: Any) -> Any:
         for i in range(k):
             largest = max(largest, K[b, i, i])
         lifted = cholesky_in_place(K[b])
-        smallest = np.inf
         for i in range(k):
-            smallest = min(smallest, K[b, i, i])
             K[b, i, i + 1 :] = 0.0
-        safe[b] = lifted == 0 and smallest * smallest > floor * largest
+        safe[b] = lifted == 0 and smallest_eigenvalue(K[b]) > floor * largest
         for j in range(c.shape[1]):
             for i in range(k):
                 c[b, j, i] = (g[b, i, j] - dot(K[b, i, :i], c[b, j, :i])) / K[b, i, i]

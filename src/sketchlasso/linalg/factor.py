@@ -21,8 +21,9 @@ __all__ = [
 
 # Eigenvalues below this share of the largest are rounding noise of a k x k Gram matrix.
 RELATIVE_EIGENVALUE_FLOOR = 1e-13
-# Squared Cholesky pivots of unit columns, in units of eps, below which Householder takes over.
-SMALLEST_PIVOT = 1e5
+# Squared smallest singular value of unit columns, in units of eps, below which Householder takes
+# over.
+SMALLEST_SQUARE = 1e5
 # Rows handled at a time by products in place.
 ROWS = 4096
 
@@ -72,7 +73,10 @@ def triangular_factor(A: RealArray) -> RealArray | None:
         R = np.linalg.cholesky(correlations).T
     except np.linalg.LinAlgError:
         return None
-    if np.diag(R).min() ** 2 < SMALLEST_PIVOT * np.finfo(A.dtype).eps:
+    # The inverse, not the pivots: those may all be far above the smallest singular value.
+    with np.errstate(over="ignore"):
+        inverse = np.linalg.norm(np.linalg.inv(R))
+    if not inverse**2 * SMALLEST_SQUARE * np.finfo(A.dtype).eps < 1.0:
         return None
     return np.asarray(R * lengths)
 

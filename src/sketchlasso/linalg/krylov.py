@@ -55,7 +55,12 @@ def gaussian(rng: np.random.Generator, rows: int, columns: int, like: LinearMap)
 
 
 def krylov_space(
-    A: LinearMap, start: RealArray, dimension: int, rng: np.random.Generator
+    A: LinearMap,
+    start: RealArray,
+    dimension: int,
+    rng: np.random.Generator,
+    *,
+    beside: RealArray | None = None,
 ) -> KrylovSpace:
     """Return the span of start, (AA')start, (AA')^2 start, ... up to a dimension.
 
@@ -72,21 +77,26 @@ def krylov_space(
         Number of basis vectors, at most m.
     rng : Generator
         Source of the replacements.
+    beside : ndarray of shape (m, h), optional
+        Orthonormal columns that the space, replacements included, stays orthogonal to.
 
     Returns
     -------
     KrylovSpace
     """
     m = A.shape[0]
-    dimension = min(dimension, m)
-    basis = np.empty((m, dimension), dtype=A.dtype)
-    gram = np.zeros((dimension, dimension), dtype=A.dtype)
+    held = 0 if beside is None else beside.shape[1]
+    dimension = min(dimension, m - held)
+    basis = np.empty((m, held + dimension), dtype=A.dtype)
+    if beside is not None:
+        basis[:, :held] = beside
+    gram = np.zeros((held + dimension, dimension), dtype=A.dtype)
     block = start
     del start
-    shares = np.zeros((0, block.shape[1]), dtype=A.dtype)
-    done = 0
-    while done < dimension:
-        width = min(block.shape[1], dimension - done)
+    shares = basis[:, :held].T @ block
+    done = held
+    while done < held + dimension:
+        width = min(block.shape[1], held + dimension - done)
         new = _new_directions(basis[:, :done], block[:, :width], shares[:, :width], rng)
         basis[:, done : done + width] = new
         del block, new
@@ -94,9 +104,10 @@ def krylov_space(
         done += width
         # Column block of B'AA'B; the part above the diagonal is all that is needed.
         shares = basis[:, :done].T @ block
-        gram[:done, done - width : done] = shares
+        gram[:done, done - width - held : done - held] = shares
+    gram = gram[held:]
     upper = np.triu(gram, 1)
-    return KrylovSpace(basis, upper + upper.T + np.diag(np.diag(gram)))
+    return KrylovSpace(basis[:, held:], upper + upper.T + np.diag(np.diag(gram)))
 
 
 def _new_directions(

@@ -20,8 +20,8 @@ __all__ = ["Reduced", "reduce_statistics", "unreachable_part"]
 
 # yy - c'c carries this relative rounding error; a smaller remainder is taken as zero.
 ROUNDING_OF_REMAINDER = 64 * np.finfo(np.float64).eps
-# Squared Cholesky pivots below this share of the largest diagonal entry mean a singular K.
-SMALLEST_PIVOT = 1e-11
+# A smallest eigenvalue below this share of the largest diagonal entry means a singular K.
+SINGULAR = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ def reduce_statistics(K: FloatArray, g: FloatArray, yy: FloatArray) -> Reduced:
         )
     roots = 0.5 * (K + K.transpose(0, 2, 1))
     c = np.empty((g.shape[0], g.shape[2], g.shape[1]))
-    safe = reduce_stack(roots, np.ascontiguousarray(g), c, SMALLEST_PIVOT)
+    safe = reduce_stack(roots, np.ascontiguousarray(g), c, SINGULAR)
     for b in np.flatnonzero(~safe):
         roots[b], inverse = psd_root(K[b])
         c[b] = (inverse @ g[b]).T

@@ -132,7 +132,7 @@ class CrossValidation:
             cost = np.where(small, cost, np.inf)
         # Scores that differ by rounding only are a tie, and the larger penalty wins it.
         lowest = np.nanmin(cost)
-        tied = cost <= lowest + TIE * max(1.0, abs(lowest))
+        tied = cost <= lowest + TIE * _size(name, cost, lowest)
         radius_index, alpha_index = np.unravel_index(np.argmax(tied), cost.shape)
         if rule == "1se":
             error = self.standard_error(name)[response, radius_index, alpha_index]
@@ -147,6 +147,18 @@ class CrossValidation:
 
     def _of(self, metric: Metric | None) -> FloatArray:
         return self.scores[metric or self.first_metric]
+
+
+def _size(metric: Metric, cost: FloatArray, lowest: float) -> float:
+    """The size that differences of costs are measured by: theirs, not that of one.
+
+    Scores without a unit are at most one. An error has the unit of y, and that of an exact fit
+    is rounding, which the error of the worst model of the grid tells from errors that differ.
+    """
+    if greater_is_better(metric):
+        return max(1.0, abs(lowest))
+    finite = cost[np.isfinite(cost)]
+    return max(abs(lowest), float(finite.max(initial=0.0)))
 
 
 @spread

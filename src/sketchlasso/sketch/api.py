@@ -10,7 +10,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sketchlasso.data import DataMatrix, MatrixLike, as_responses, spread
+from sketchlasso.data import DataMatrix, MatrixLike, as_responses, fingerprint, spread
+from sketchlasso.data.units import unit_of
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.device import CPU, open_device
 from sketchlasso.sketch.exact import exact
@@ -179,12 +180,18 @@ def sketch(
     bound = checked_radius(default if radius is None else radius)
     tolerance = checked_tolerance(tol, bound, method)
     seed = seed_of(random_state)
-    A = DataMatrix.of(X, center=center, scale=scale).on(open_device(device, device_memory))
+    A, unit = DataMatrix.in_own_units(X, center=center, scale=scale)
+    A = A.on(open_device(device, device_memory))
+    if not isinstance(bound, str) and not scale:
+        bound /= unit
     _check_entries(A, method, chosen)
     largest = checked_rank(rank, A.shape, full=method == "exact")
     factor_rng, radius_rng = np.random.default_rng(seed).spawn(2)
 
-    extra = {"Y": as_responses(y, A.shape[0])} if y is not None else {}
+    extra = {}
+    if y is not None:
+        Y = as_responses(y, A.shape[0])
+        extra = {"Y": Y / unit_of(float(np.abs(Y).max()))}
 
     def build(size: int) -> Factors:
         return chosen.build(A, size, options, factor_rng, **extra)
@@ -194,7 +201,7 @@ def sketch(
         found = find_radius(A, factors, bound, radius_rng)
     else:
         factors, found = sketch_to_tolerance(A, build, largest, tolerance, radius_rng)
-    return Sketch(
+    made = Sketch(
         factors.P,
         factors.Q,
         found.value,
@@ -209,6 +216,7 @@ def sketch(
         cost=SketchCost(A.meter.passes, A.meter.products, perf_counter() - start),
         response_rank=factors.response_rank,
     )
+    return made if unit == 1.0 else made.rescaled(unit, fingerprint(X))
 
 
 def _check_entries(A: DataMatrix, method: str, chosen: _Method) -> None:

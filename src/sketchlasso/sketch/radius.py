@@ -45,6 +45,8 @@ FAILURE_PROBABILITY = 1e-6
 SMALL_SIDE = 64
 # Units in the last place, times the root of the length of the sums, that products may lose.
 ROUNDING = 8.0
+# Where single precision adds more than this to a norm, the norm is found in double precision.
+LARGEST_ALLOWANCE = 1.05
 # Random vectors that estimate a Frobenius norm where entries cannot be read.
 PROBES = 8
 
@@ -113,7 +115,9 @@ def spectral_radius(
     if factors.residual_norm == 0.0:
         return Radius(0.0, "spectral", 0.0)
     if factors.residual_norm is not None:
-        return Radius(_rounded_up(A, factors, factors.residual_norm), "spectral", 0.0)
+        value = _rounded_up(A, factors, factors.residual_norm)
+        if not _needs_double(A, value, factors.residual_norm):
+            return Radius(value, "spectral", 0.0)
     bound = norm_bound(
         residual_of(A, factors.Q, factors.P),
         rng,
@@ -121,6 +125,20 @@ def spectral_radius(
         dense_limit=max(SMALL_SIDE, 2 * factors.rank),
     )
     value = _rounded_up(A, factors, bound.upper)
+    if _needs_double(A, value, bound.upper):
+        double = Factors(
+            np.asarray(factors.Q, dtype=np.float64),
+            factors.P.astype(np.float64),
+            factors.singular_values.astype(np.float64),
+        )
+        # Factors rounded to single precision are no projection in double precision.
+        return spectral_radius(
+            A.in_double(),
+            double,
+            rng,
+            projected=False,
+            failure_probability=failure_probability,
+        )
     spectral = Radius(value, "spectral", bound.failure_probability)
     if projected and A.storage.has_entries:
         frobenius = frobenius_radius(A, factors)
@@ -132,22 +150,23 @@ def spectral_radius(
 def frobenius_radius(A: DataMatrix, factors: Factors, *, projected: bool = True) -> Radius:
     """Return ||A - QP'||_F, rounding included.
 
-    For a projection of A it is sqrt(||A||_F^2 - ||P||_F^2); for any other pair
-
         ||A - QP'||_F^2  =  ||A||_F^2 - 2 tr(Q'A P) + tr(Q'Q P'P)
+
+    For a projection of A, tr(Q'A P) is ||P||_F^2, and no pass over A is needed. Q'Q is never
+    taken for granted: a Q that is not orthonormal makes the error larger than
+    ||A||_F^2 - ||P||_F^2.
     """
     total = A.squared_norm()
     Q, P = factors.Q, factors.P
-    explained = _inner(P, P)
-    size = total + explained
-    if not projected:
+    if projected:
+        gram, shared = _gram(Q), _inner(P, P)
+    else:
         gram, shared = _overlaps(A, Q, P)
-        product = _inner(gram, P.T @ P)
-        explained = 2 * shared - product
-        size = total + product
+    product = _inner(gram, P.T @ P)
     # Cancellation: each sum of squares carries a relative error of its own.
-    lost = np.finfo(A.dtype).eps * (ROUNDING + np.sqrt(max(A.shape))) * size
-    return Radius(float(np.sqrt(max(total - explained, 0.0) + lost)), "frobenius", 0.0)
+    lost = np.finfo(A.dtype).eps * (ROUNDING + np.sqrt(max(A.shape))) * (total + product)
+    left = max(total - 2 * shared + product, 0.0)
+    return Radius(float(np.sqrt(left + lost)), "frobenius", 0.0)
 
 
 def realised_estimate(
@@ -167,6 +186,17 @@ def realised_estimate(
     return Radius(total / float(np.sqrt(A.shape[1])), "realised", None)
 
 
+def _gram(Q: RowFactor) -> RealArray:
+    """Return Q'Q, of shape (k, k).
+
+    An implicit Q is known to be orthonormal: the triangle it was divided by is refused where
+    its condition leaves less (:func:`~sketchlasso.sketch.factors.implicit_basis`).
+    """
+    if isinstance(Q, ImplicitRows):
+        return np.eye(Q.shape[1], dtype=Q.dtype)
+    return np.asarray(Q.T @ Q)
+
+
 def _overlaps(A: DataMatrix, Q: RowFactor, P: RealArray) -> tuple[RealArray, float]:
     """Return Q'Q, of shape (k, k), and tr(Q'A P): one pass."""
     if isinstance(Q, ImplicitRows) and A.keeps_rows:
@@ -174,6 +204,12 @@ def _overlaps(A: DataMatrix, Q: RowFactor, P: RealArray) -> tuple[RealArray, flo
         return Q.W.T @ image, _inner(image, P)
     rows = np.asarray(Q)
     return rows.T @ rows, _inner(A.matmat(P), rows)
+
+
+def _needs_double(A: DataMatrix, value: float, norm: float) -> bool:
+    """Whether most of what was added for rounding would not be in double precision."""
+    single = A.dtype == np.float32 and A.in_double().dtype == np.float64
+    return single and value > LARGEST_ALLOWANCE * norm
 
 
 def _rounded_up(A: DataMatrix, factors: Factors, norm: float) -> float:

@@ -246,10 +246,7 @@ def _extended(
         U = orthonormal_basis(np.asarray(U, dtype=A.dtype))
     P_of_U = A.rmatmat(U)
     block = _leading_responses(_centred(Y).astype(A.dtype), directions)
-    block -= U @ (U.T @ block)
-    space = krylov_space(LowRankResidual(A, U, P_of_U), block, directions, rng)
-    # The complement of U is kept up to rounding by the products; this removes the rounding.
-    K = orthonormal_basis(space.basis - U @ (U.T @ space.basis), overwrite=True)
+    K = krylov_space(LowRankResidual(A, U, P_of_U), block, directions, rng, beside=U).basis
     P = np.hstack([P_of_U, A.rmatmat(K)])
     return Factors(np.hstack([U, K]), P, thin_singular_values(P), response_rank=directions)
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchlasso.data import ColumnTransform, DataMatrix, ImplicitRows, MatrixLike, RowFactor
+from sketchlasso.data.units import unit_of
 from sketchlasso.errors import StoredFileError
 from sketchlasso.linalg.factor import psd_root
 from sketchlasso.sketch.factors import Factors
@@ -155,6 +156,23 @@ class Sketch:
             radius_failure_probability=None,
         )
 
+    def rescaled(self, unit: float, fingerprint: str | None = None) -> Sketch:
+        """Return the sketch of X times `unit`, a power of two; the digest is that of the product.
+
+        Columns divided by their scales have no unit: only the scales change with X then.
+        """
+        means, scales = self.column_means, self.column_scales
+        factor = unit if scales is None else 1.0
+        return replace(
+            self,
+            P=self.P * self.dtype.type(factor),
+            radius=self.radius * factor,
+            singular_values=self.singular_values * self.dtype.type(factor),
+            column_means=None if means is None else means * unit,
+            column_scales=None if scales is None else scales * unit,
+            fingerprint=fingerprint,
+        )
+
     def with_spectral_radius(self, X: MatrixLike) -> Sketch:
         """Return the same factors with a bound on ||A - QP'||_2, for X that was sketched."""
         if self.radius_kind == "spectral":
@@ -176,9 +194,12 @@ class Sketch:
         q minimises ||x - P q||, x centred and scaled as the sketch is.
         """
         A = DataMatrix(DataMatrix.of(X).storage, self.transform)
-        P = self.P.astype(np.float64)
+        # In units of P, whose squares might overflow or vanish.
+        unit = unit_of(float(np.abs(self.P).max()))
+        P = self.P.astype(np.float64) / unit
         _, inverse = psd_root(P.T @ P)
-        return np.asarray(A.matmat(self.P).astype(np.float64) @ (inverse.T @ inverse))
+        product = A.matmat(P.astype(self.dtype)).astype(np.float64)
+        return np.asarray(product @ (inverse.T @ inverse) / unit)
 
     def typical_error(self, A: DataMatrix) -> float:
         """Estimate ||(A - QP')w|| / ||w|| for w drawn at random; A as it was sketched."""

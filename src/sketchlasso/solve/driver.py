@@ -20,6 +20,7 @@ from sketchlasso.solve.algorithms.protocol import Algorithm, Iterates, Round
 from sketchlasso.solve.chains import Level, between, chain_levels
 from sketchlasso.solve.clock import Stopwatch
 from sketchlasso.solve.ledger import Ledger
+from sketchlasso.solve.polish import polished
 from sketchlasso.solve.settings import Endings, Settings, StopSolve
 from sketchlasso.solve.solution import Solution
 from sketchlasso.solve.workers import parts_for_workers, solve_on_workers
@@ -128,7 +129,7 @@ def _solve_here(
     if settings.device != CPU:
         found = _solve_on_device(batch, solver, settings, warm, chain, endings)
         if found is not None:
-            return found
+            return polished(batch, found, settings.tol)
     algorithm = make_algorithm(solver)
     ledger = Ledger(batch, settings)
     with Stopwatch() as watch, single_blas_thread():
@@ -148,7 +149,7 @@ def _solve_here(
                 _try_otherwise(run, walked)
         except endings:
             ledger.interrupt()
-    return ledger.solution(solver, watch)
+    return polished(batch, ledger.solution(solver, watch), settings.tol)
 
 
 def _solve_on_device(
