@@ -26,6 +26,8 @@ __all__ = ["polished"]
 # most tol * objective / (1 - alpha / alpha_0), where alpha_0 is the penalty at which the fit
 # stops being exact. This factor covers penalties up to 0.999 alpha_0.
 REACH = 1e3
+# A solution this close to the optimum (relative gap) has no digits left to win.
+SETTLED = 1e-10
 # An objective that rises by no more than this share has not risen.
 ROUNDING = 1e-14
 # Rows whose pivot is below this share of the largest depend on the others.
@@ -49,7 +51,8 @@ def polished(batch: Batch, solution: Solution, tol: float) -> Solution:
     if batch.loss != "sqrt":
         return solution
     limit = REACH * tol * solution.null
-    numbers = np.flatnonzero((batch.s <= limit) & (np.diff(solution.coef.indptr) > 0))
+    candidates = (batch.s <= limit) & (solution.relative_gap > SETTLED)
+    numbers = np.flatnonzero(candidates & (np.diff(solution.coef.indptr) > 0))
     if numbers.size == 0:
         return solution
     part = batch.take(numbers)
