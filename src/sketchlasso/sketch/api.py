@@ -39,6 +39,7 @@ from sketchlasso.sketch.response import response
 from sketchlasso.sketch.sampling import sampling
 from sketchlasso.sketch.sketch import Sketch, SketchCost
 from sketchlasso.sketch.subspace import krylov, power, randomized
+from sketchlasso.types import FloatArray
 
 __all__ = ["SketchMethod", "sketch"]
 
@@ -182,16 +183,12 @@ def sketch(
     seed = seed_of(random_state)
     A, unit = DataMatrix.in_own_units(X, center=center, scale=scale)
     A = A.on(open_device(device, device_memory))
-    if not isinstance(bound, str) and not scale:
-        bound /= unit
+    bound = bound if isinstance(bound, str) or scale else bound / unit
     _check_entries(A, method, chosen)
     largest = checked_rank(rank, A.shape, full=method == "exact")
     factor_rng, radius_rng = np.random.default_rng(seed).spawn(2)
 
-    extra = {}
-    if y is not None:
-        Y = as_responses(y, A.shape[0])
-        extra = {"Y": Y / unit_of(float(np.abs(Y).max()))}
+    extra = {} if y is None else {"Y": _responses(y, A.shape[0])}
 
     def build(size: int) -> Factors:
         return chosen.build(A, size, options, factor_rng, **extra)
@@ -217,6 +214,12 @@ def sketch(
         response_rank=factors.response_rank,
     )
     return made if unit == 1.0 else made.rescaled(unit, fingerprint(X))
+
+
+def _responses(y: ArrayLike, m: int) -> FloatArray:
+    """Responses (m, t) in units of the largest: only their directions matter."""
+    Y = as_responses(y, m)
+    return Y / unit_of(float(np.abs(Y).max()))
 
 
 def _check_entries(A: DataMatrix, method: str, chosen: _Method) -> None:
