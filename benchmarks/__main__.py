@@ -28,6 +28,7 @@ BENCHMARKS = {
     "rank_one": "rank_one",
     "screening": "screening",
     "exact": "exact",
+    "chains": "chains",
     "sparse_lowrank": "sparse_lowrank",
     "accuracy": "accuracy",
     "certificate": "certificate",
