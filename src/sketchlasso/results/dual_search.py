@@ -136,14 +136,15 @@ def best_dual(
     nonnegative : bool
     primal, null : ndarray of shape (p,)
     known : ndarray of shape (p,), optional
-        Lower bounds that a solver has proved; the residual is then tried and nothing else.
+        Lower bounds that a solver has proved, zero where it has none; no other is looked for
+        where it has.
     """
     small = lengths(residual) <= SMALL_RESIDUAL * null
     start = Coefficients(rows, unit(residual), response, primal, null, small)
     dual = np.zeros(len(alphas)) if known is None else known.copy()
     unpenalised = np.where(np.isinf(factor), factor, 0.0)
     for zero in (False, True):
-        members = np.flatnonzero((alphas == 0) == zero)
+        members = np.flatnonzero(((alphas == 0) == zero) & (dual == 0))
         if len(members) == 0:
             continue
         own = unpenalised if zero else factor
@@ -151,7 +152,7 @@ def best_dual(
             continue  # zero is a valid bound, and all columns are too many to clear
         search = _Search(view, start, own, alphas, nonnegative, dual)
         seen = search.along(start.residual[:, members], members)
-        if known is None and not zero:
+        if not zero:
             search.meet_constraints(members, seen)
     return dual
 

@@ -1,0 +1,49 @@
+"""full_gap_ says what the solver knows, and knows constants and features without a penalty."""
+
+import numpy as np
+import pytest
+
+from sketchlasso import SqrtLasso, certify
+from sketchlasso.exact import solve_exact
+
+
+def made(m, n, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((m, n))
+    return X, X[:, :3] @ [3.0, -2.0, 2.0] + rng.standard_normal(m)
+
+
+@pytest.mark.parametrize("shape", [(80, 30), (30, 80)])
+@pytest.mark.parametrize("little", [1.0, 1e-9, 0.0])
+@pytest.mark.parametrize("alpha", [3.0, 0.05])
+def test_the_full_gap_of_an_exact_fit_is_its_dual_gap(shape, little, alpha):
+    X, y = made(*shape)
+    factor = np.ones(shape[1])
+    factor[:2] = little
+    model = SqrtLasso(alpha=alpha, sketch=None, penalty_factor=factor, tol=1e-6).fit(X, y)
+    primal = certify(X, y, model.coef_, alpha, penalty_factor=factor).primal[0]
+    assert model.full_gap_ * primal == pytest.approx(model.dual_gap_, rel=0.1, abs=1e-11 * primal)
+
+
+@pytest.mark.parametrize("little", [1e-6, 1e-9, 1e-12, 0.0])
+def test_little_penalised_features_are_proved_from_the_coefficients_alone(little):
+    X, y = made(80, 30)
+    factor = np.ones(30)
+    factor[:3] = little
+    found = solve_exact(X, y, [5.0, 0.5], penalty_factor=factor, tol=1e-9)
+    again = certify(X, y, found.coef, [5.0, 0.5], penalty_factor=factor)
+    assert (again.relative_gap <= 1e-8).all()
+
+
+@pytest.mark.parametrize("value", [0.1, 0.3, 1 / 3, 1e9 + 0.1])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_constant_response_has_no_gap(value, weighted):
+    for m in (7, 15, 80):
+        X, _ = made(m, 5)
+        weights = np.linspace(0.1, 2.0, m) if weighted else None
+        y = np.full(m, value)
+        model = SqrtLasso(alpha=0.1, sketch=None).fit(X, y, sample_weight=weights)
+        assert model.full_gap_ == 0.0
+        found = certify(X, y, np.zeros(5), 0.1, sample_weight=weights)
+        assert found.primal[0] == 0.0
+        assert found.relative_gap[0] == 0.0
