@@ -30,6 +30,7 @@ from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.source import COMPRESSIONS, Source
 from sketchlasso.files.table import Table, as_csr
 from sketchlasso.storage import replacing
+from sketchlasso.storage.door import UnfitError, check_shape
 
 __all__ = ["read_bag_of_words", "write_bag_of_words"]
 
@@ -103,7 +104,10 @@ def _header(source: Source, file: BinaryIO) -> tuple[tuple[int, int], int]:
     documents, words, entries = map(int, lines)
     if 0 in (documents, words):
         raise StoredFileError(f"{source} holds no documents or no words; give a file with data.")
-    return (documents, words), entries
+    most = source.most_bytes()
+    if entries > most:
+        raise UnfitError(f"{entries} entries are declared, but at most {most} bytes are there")
+    return check_shape((documents, words)), entries
 
 
 def _triples(
