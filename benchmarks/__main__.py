@@ -38,6 +38,7 @@ BENCHMARKS = {
     "gpu": "gpu",
     "out_of_core": "out_of_core",
     "scale": "scale",
+    "fuzz": "fuzz",
 }
 
 
