@@ -10,9 +10,13 @@ them. The same seed makes the same files.
 from __future__ import annotations
 
 import argparse
+import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from random import Random
 
@@ -30,6 +34,7 @@ THREADED = (".parquet", ".arrow")
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--files", type=int, help=f"how many ({FILES}; quick: {QUICK_FILES})")
+    parser.add_argument("--workers", type=int, default=1, help="processes that run commands")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kinds", help="of files, separated by commas; all by default")
     parser.add_argument("--keep", type=Path, help="folder for the files of findings")
@@ -45,36 +50,74 @@ def cases(samples: list[Sample], count: int, seed: int) -> Iterator[Case]:
     step = max(1, -(-len(faults) // max(1, count // 2)))
     chosen = faults[seed % step :: step][:count]
     for sample, (what, content, codes) in chosen:
-        made = content if isinstance(content, bytes) else content()
+        made = partial(bytes, content) if isinstance(content, bytes) else content
         yield Case(sample, what, made, random.choice(sample.commands), codes)
     contents = [sample.path.read_bytes() for sample in samples]
     for number in range(count - len(chosen)):
         sample = samples[number % len(samples)]
         what, changed = mutated(sample, contents, random)
-        yield Case(sample, what, changed, random.choice(sample.commands))
+        yield Case(sample, what, partial(bytes, changed), random.choice(sample.commands))
+
+
+@dataclass
+class Tally:
+    """What came of some cases."""
+
+    codes: Counter[tuple[str, int | None]] = field(default_factory=Counter)
+    found: Counter[str] = field(default_factory=Counter)
+    overflows: int = 0
+    seconds: float = 0.0
+    memory: int = 0
+
+    def add(self, case: Case, outcome: Outcome) -> None:
+        self.codes[case.sample.kind, outcome.code] += 1
+        self.found[case.sample.kind] += outcome.finding is not None
+        self.overflows += outcome.overflow
+        self.seconds = max(self.seconds, outcome.seconds)
+        self.memory = max(self.memory, outcome.memory)
+
+    def join(self, other: Tally) -> None:
+        self.codes.update(other.codes)
+        self.found.update(other.found)
+        self.overflows += other.overflows
+        self.seconds = max(self.seconds, other.seconds)
+        self.memory = max(self.memory, other.memory)
 
 
 def run(options: argparse.Namespace) -> None:
     count = options.files or (QUICK_FILES if options.quick else FILES)
-    findings: list[tuple[Case, Outcome]] = []
-    codes: Counter[tuple[str, int | None]] = Counter()
-    slowest, largest = 0.0, 0
+    total = Tally()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         samples = _prepared(folder)
         if options.kinds:
             samples = [one for one in samples if one.kind in options.kinds.split(",")]
-        work = folder / "case"
-        for number, case in enumerate(cases(samples, count, options.seed)):
-            outcome = run_case(case, work)
-            codes[case.sample.kind, outcome.code] += 1
-            slowest, largest = max(slowest, outcome.seconds), max(largest, outcome.memory)
-            if outcome.finding is not None:
-                findings.append((case, outcome))
-                _show(number, case, outcome, options.keep)
-    _report(options, codes, findings, slowest, largest)
-    if findings:
+        work = partial(_worked, folder, samples, count, options)
+        if options.workers == 1:
+            total = work(0)
+        else:
+            with get_context("fork").Pool(options.workers) as pool:
+                for part in pool.imap(work, range(options.workers)):
+                    total.join(part)
+    _report(options, total)
+    if total.found.total():
         raise SystemExit(1)
+
+
+def _worked(
+    folder: Path, samples: list[Sample], count: int, options: argparse.Namespace, worker: int
+) -> Tally:
+    """Run every case whose turn is this worker's."""
+    tally = Tally()
+    work = folder / f"worker{worker}"
+    shutil.copytree(folder / "case", work)
+    for number, case in enumerate(cases(samples, count, options.seed)):
+        if number % options.workers == worker:
+            outcome = run_case(case, work)
+            tally.add(case, outcome)
+            if outcome.finding is not None:
+                _show(number, case, outcome, options.keep)
+    return tally
 
 
 def _prepared(folder: Path) -> list[Sample]:
@@ -88,7 +131,7 @@ def _prepared(folder: Path) -> list[Sample]:
         for command in sample.commands:
             if sample.path.suffix not in THREADED:
                 warm(command, sample.path, folder / "case")
-            intact = Case(sample, "none", sample.path.read_bytes(), command)
+            intact = Case(sample, "none", sample.path.read_bytes, command)
             outcome = run_case(intact, folder / "case")
             if outcome.code not in (0, 1) or outcome.finding is not None:
                 raise SystemExit(f"{command} fails on an intact file: {outcome.message}")
@@ -100,28 +143,23 @@ def _show(number: int, case: Case, outcome: Outcome, keep: Path | None) -> None:
     print(f"    {' '.join(case.command)}", flush=True)
     if keep is not None:
         keep.mkdir(parents=True, exist_ok=True)
-        (keep / f"{number}-{case.sample.path.name}").write_bytes(case.content)
+        (keep / f"{number}-{case.sample.path.name}").write_bytes(case.content())
         (keep / f"{number}.txt").write_text(f"{case.fault}\n{case.command}\n{outcome.message}")
 
 
-def _report(
-    options: argparse.Namespace,
-    codes: Counter[tuple[str, int | None]],
-    findings: list[tuple[Case, Outcome]],
-    slowest: float,
-    largest: int,
-) -> None:
-    report = options.report
-    found = Counter(case.sample.kind for case, _ in findings)
-    kinds = sorted({kind for kind, _ in codes})
-    for kinds_of_row, name in (*(((kind,), kind) for kind in kinds), (tuple(kinds), "all")):
-        ended = Counter[int | None]()
-        for kind in kinds_of_row:
-            ended.update({code: codes[own, code] for own, code in codes if own == kind})
+def _report(options: argparse.Namespace, total: Tally) -> None:
+    kinds = sorted({kind for kind, _ in total.codes})
+    rows = [(kind, {kind}) for kind in kinds]
+    for name, chosen in (*rows, ("all", set(kinds))):
+        ended: Counter[int | None] = Counter()
+        for (kind, code), number in total.codes.items():
+            ended[code] += number if kind in chosen else 0
         exits = {f"exit {code}": ended[code] for code in range(4)}
-        total = sum(found[kind] for kind in kinds_of_row)
-        report.add(format=name, files=ended.total(), **exits, findings=total)
-    report.note(
-        f"slowest command {slowest:.1f} s of processor time, most memory {largest / 2**20:.0f} "
-        f"MiB, with {MEMORY / 2**20:.0f} MiB of address space beyond what Python takes."
+        findings = sum(total.found[kind] for kind in chosen)
+        options.report.add(format=name, files=ended.total(), **exits, findings=findings)
+    options.report.note(f"Arithmetic overflowed on numbers of {total.overflows} sound files.")
+    options.report.note(
+        f"Longest command {total.seconds:.1f} s of processor time; most memory of a process "
+        f"{total.memory / 2**20:.0f} MiB, with {MEMORY / 2**20:.0f} MiB of address space beyond "
+        "what the process began with."
     )

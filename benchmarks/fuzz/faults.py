@@ -155,8 +155,8 @@ def _npz(content: bytes) -> Iterator[Fault]:
     if "shape" in arrays:
         for shape in ([HUGE, HUGE], [-3, 4], [2**62, 4], [12], [3, 4], [12, HUGE], [12, 4, 2]):
             yield f"shape {shape}", write_zip({**arrays, "shape": np.array(shape)}), BAD_FILE
-        for form in (b"xyz", b"csr" * 9, b""):
-            yield f"format {form!r}", write_zip({**arrays, "format": np.array(form)}), BAD_FILE
+        for other in (b"xyz", b"csr" * 9, b""):
+            yield f"format {other!r}", write_zip({**arrays, "format": np.array(other)}), BAD_FILE
         for what in ("row", "col"):
             if what in arrays:
                 for label, index in INDICES.items():
@@ -166,7 +166,7 @@ def _npz(content: bytes) -> Iterator[Fault]:
                     yield f"{what} with {label}", file, BAD_FILE
     if form in (b"", b"csr"):
         name = "data" if form else "X"
-        yield f"{name} inflates to 4 GB", lambda: _zip_bomb(arrays, name), BAD_FILE
+        yield f"{name} inflates to 4 GB", lambda: _zip_bomb(arrays, name), UNUSABLE
 
 
 def _zip_bomb(arrays: Parts, name: str) -> bytes:

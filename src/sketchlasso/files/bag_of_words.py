@@ -172,13 +172,14 @@ def _explained(source: Source, block: bytes, done: int) -> StoredFileError:
 
 
 def _check(source: Source, triples: NDArray[np.int64], shape: tuple[int, int], done: int) -> None:
-    limits = np.array([*shape, np.iinfo(np.int64).max])
+    # Numbers that are too large for 64 bits are read as the largest one, or the smallest.
+    limits = np.array([*shape, np.iinfo(np.int64).max - 1])
     wrong = (triples < (1, 1, 0)) | (triples > limits)
     if not wrong.any():
         return
     row, column = np.argwhere(wrong)[0]
     what = ("document", "word", "count")[column]
-    allowed = "0 or more" if column == 2 else f"1 to {limits[column]}"
+    allowed = f"{0 if column == 2 else 1} to {limits[column]}"
     raise StoredFileError(
         f"{source} holds the {what} {triples[row, column]} in line {done + row + HEADER + 1}, but "
         f"{allowed} is possible; correct the header or that line."

@@ -11,7 +11,7 @@ __all__ = ["Inflated", "most_inflated"]
 
 # Bytes that any file may become, and times its size that a larger one may. Tables of numbers
 # compress 3 to 30 times, and hardly any text 400 times.
-ANY, TIMES = 1 << 25, 400
+ANY, TIMES = 1 << 23, 400
 
 
 def most_inflated(size: int) -> int:
