@@ -115,10 +115,11 @@ def run_case(case: Case, folder: Path) -> Outcome:
     memory = usage.ru_maxrss * 1024
     code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
     seconds = usage.ru_utime + usage.ru_stime
-    finding = (
-        f"over {PATIENCE} s by the clock" if late else _finding(case, status, seconds, message)
-    )
-    return Outcome(code, seconds, memory, finding, message)
+    finding = f"over {PATIENCE} s by the clock" if late else None
+    overflow = code == 2 and OVERFLOW.fullmatch(message) is not None
+    if finding is None and not overflow:
+        finding = _finding(case, status, seconds, message)
+    return Outcome(code, seconds, memory, finding, message, overflow)
 
 
 def warm(command: tuple[str, ...], path: Path, folder: Path) -> None:
