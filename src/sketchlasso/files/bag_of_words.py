@@ -32,7 +32,7 @@ from sketchlasso.files.table import Table, as_csr
 from sketchlasso.storage import replacing
 from sketchlasso.storage.door import UnfitError, check_shape
 
-__all__ = ["read_bag_of_words", "write_bag_of_words"]
+__all__ = ["line_blocks", "read_bag_of_words", "write_bag_of_words"]
 
 # Bytes of text parsed at a time.
 BLOCK = 1 << 23
@@ -119,7 +119,7 @@ def _triples(
         GrowingArray(_index_type(shape[1])),
         GrowingArray(options.real_type() or np.float64),
     )
-    for block in _line_blocks(file):
+    for block in line_blocks(file):
         done = len(kept[0])
         triples = _parsed(source, block, done)
         _check(source, triples, shape, done)
@@ -134,7 +134,7 @@ def _triples(
     return rows, columns, counts
 
 
-def _line_blocks(file: BinaryIO) -> Iterator[bytes]:
+def line_blocks(file: BinaryIO) -> Iterator[bytes]:
     """Yield the file in large blocks that end where lines end, without blank lines at the end."""
     rest = b""
     while block := file.read(BLOCK):
