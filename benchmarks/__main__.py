@@ -39,6 +39,7 @@ BENCHMARKS = {
     "gpu": "gpu",
     "out_of_core": "out_of_core",
     "scale": "scale",
+    "fuzz": "fuzz",
 }
 
 

@@ -13,12 +13,14 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from sketchlasso.data import fingerprint
-from sketchlasso.errors import InvalidInputError, StoredFileError
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.classification import SqrtLassoClassifier, SqrtLassoClassifierCV
 from sketchlasso.estimators.regression import SqrtLasso, SqrtLassoCV
 from sketchlasso.results import LinearModels, RadiusPolicy
 from sketchlasso.sketch import Sketch
-from sketchlasso.storage.container import MODEL, read_container, write_container
+from sketchlasso.storage.container import MODEL, read_container, unpacking, write_container
+from sketchlasso.storage.door import UnfitError, check_facts, check_memory, check_numbers
+from sketchlasso.storage.sparse import checked_csr
 
 __all__ = ["load_model", "save_model"]
 
@@ -45,6 +47,33 @@ NUMBERS = (
 )
 SPARSE = ("data", "indices", "indptr")
 ARRAY, POLICY, LEFT_OUT = "array", "radius", "left_out"
+# Types of what the header of a file says: of any model, of an estimator, of its parameters that
+# switch something on, and of its sketch.
+FACTS: dict[str, tuple[type, ...]] = {
+    "estimator": (str,),
+    "library": (str,),
+    "n_features": (int,),
+    "feature_names": (list, type(None)),
+    "target_name": (str, type(None)),
+    "fingerprint": (str, type(None)),
+}
+ESTIMATOR_FACTS: dict[str, tuple[type, ...]] = {
+    "settings": (dict,),
+    "dtype": (str,),
+    "single": (bool,),
+    "n_iter": (int,),
+    "named": (bool,),
+    "sketch": (dict, type(None)),
+}
+SWITCHES: dict[str, tuple[type, ...]] = dict.fromkeys(
+    ("fit_intercept", "positive", "relaxed", "standardize"), (bool, int)
+)
+SKETCH_FACTS: dict[str, tuple[type, ...]] = {
+    "method": (str,),
+    "rank": (int,),
+    "seed": (int, type(None)),
+    "scaled": (bool,),
+}
 
 
 def save_model(
@@ -143,20 +172,20 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         The file is missing, truncated, altered, foreign, or of a newer version.
     """
     header, arrays = read_container(path, MODEL)
-    try:
-        n_features = int(header["n_features"])
-        coef = _coefficients(arrays, n_features)
+    with unpacking(path, MODEL):
+        check_facts(header, FACTS)
+        _check_names(header)
+        coef = _coefficients(arrays, header["n_features"])
         if header["estimator"] == MODELS:
-            loaded: Any = LinearModels(coef, _of_length(arrays["intercept_"], coef.shape[0]))
-        else:
-            settings = _restored(header["settings"], arrays)
-            loaded = ESTIMATORS[header["estimator"]](**settings)
-            _refill(loaded, coef, header, arrays)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as problem:
-        raise StoredFileError(
-            f"{path} holds no complete model of this release; write it again with save_model."
-        ) from problem
-    return loaded
+            intercept = _of_shape(arrays, "intercept_", coef.shape[:1])
+            return LinearModels(coef, intercept)
+        check_facts(header, ESTIMATOR_FACTS)
+        check_facts(header["settings"], SWITCHES)
+        if header["sketch"] is not None:
+            check_facts(header["sketch"], SKETCH_FACTS)
+        loaded = ESTIMATORS[header["estimator"]](**_restored(header["settings"], arrays))
+        _refill(loaded, coef, header, arrays)
+        return loaded
 
 
 def _version() -> str:
@@ -270,16 +299,30 @@ def _policy(value: Any) -> Any:
     return value
 
 
+def _check_names(header: dict[str, Any]) -> None:
+    names, count = header["feature_names"], header["n_features"]
+    if names is None:
+        return
+    if len(names) != count or not all(isinstance(name, str) for name in names):
+        raise UnfitError(f"it has {len(names)} names for {count} features")
+
+
 def _coefficients(arrays: dict[str, NDArray[Any]], n_features: int) -> Any:
-    parts = [arrays[f"coef.{part}"] for part in SPARSE]
-    coef: Any = sparse.csr_array(tuple(parts), shape=(len(parts[2]) - 1, n_features))
-    coef.check_format(full_check=True)
-    return coef
+    data, indices, indptr = (arrays[f"coef.{part}"] for part in SPARSE)
+    check_numbers(data, "coef.data")
+    rows = len(np.atleast_1d(indptr)) - 1
+    if rows < 1 or n_features < 1:
+        raise UnfitError(f"it has coefficients of the shape ({rows}, {n_features})")
+    check_memory(8 * rows * n_features, f"a model of {n_features} features")
+    return checked_csr(data, indices, indptr, (rows, n_features))
 
 
-def _of_length(values: NDArray[Any], count: int) -> NDArray[Any]:
-    if values.shape != (count,):
-        raise ValueError("shape")
+def _of_shape(arrays: dict[str, NDArray[Any]], name: str, *shapes: tuple[int, ...]) -> NDArray[Any]:
+    """Return an array of real numbers that has one of these shapes."""
+    values = arrays[name]
+    check_numbers(values, name, finite=name == "intercept_")
+    if values.shape not in shapes:
+        raise UnfitError(f"{name} has the shape {values.shape}")
     return values
 
 
@@ -289,23 +332,29 @@ def _refill(model: Any, coef: Any, header: dict[str, Any], arrays: dict[str, NDA
     Sets: coef_, intercept_, classes_, n_features_in_, feature_names_in_, n_iter_ and those of
     NUMBERS that were stored.
     """
-    single, dtype = bool(header["single"]), np.dtype(header["dtype"])
+    single, dtype = header["single"], np.dtype(header["dtype"])
+    if dtype not in (np.float32, np.float64) or (single and coef.shape[0] != 1):
+        raise UnfitError(f"it has {coef.shape[0]} rows of coefficients, {dtype}")
     dense = coef.toarray().astype(dtype, copy=False)
     model.coef_ = dense[0] if single else dense
+    each = () if single else (len(dense),)
+    _of_shape(arrays, "intercept_", each)
+    for name in ("alpha_", "radius_", "dual_gap_", "full_gap_"):
+        _of_shape(arrays, name, each, ())
     for name in NUMBERS:
         if name in arrays:
             value = arrays[name]
+            check_numbers(value, name, "biuf", finite=False)
             setattr(model, name, value if value.ndim else value[()])
-    if np.shape(model.intercept_) != (() if single else (len(dense),)):
-        raise ValueError("intercept_")
-    model.n_iter_ = int(header["n_iter"])
-    model.n_features_in_ = int(header["n_features"])
+    model.n_iter_ = header["n_iter"]
+    model.n_features_in_ = header["n_features"]
     if header["named"]:
         model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
     if "classes_" in arrays:
         labels = arrays["classes_"]
-        if len(labels) < 2 or len(dense) != (1 if len(labels) == 2 else len(labels)):
-            raise ValueError("classes_")
+        check_numbers(labels, "classes_", "biufU")
+        if labels.ndim != 1 or not 1 < len(labels) == max(2, len(dense)) or len(dense) == 2:
+            raise UnfitError(f"it has {labels.shape} classes for {len(dense)} rows")
         model.classes_ = labels.astype(object) if header["labels_are_objects"] else labels
     elif hasattr(type(model), "decision_function"):
-        raise ValueError("classes_")
+        raise UnfitError("its classes are missing")

@@ -19,6 +19,7 @@ from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.source import NoRowsError, Source, require
 from sketchlasso.files.table import Table, dense_blocks, finite_or_refuse, names_to_write
 from sketchlasso.storage import replacing
+from sketchlasso.storage.door import UnfitError, check_memory
 
 __all__ = [
     "ParquetOutline",
@@ -120,10 +121,12 @@ def open_batches(
         parquet = require("pyarrow.parquet", "reading Parquet files")
         with _guarded(source), parquet.ParquetFile(source.path) as file:
             names = file.schema_arrow.names
+            _check_rows(file.metadata, groups)
             yield (
                 names,
-                lambda used: file.iter_batches(
-                    max(1, CELLS // len(used)), row_groups=groups, columns=used
+                lambda used: map(
+                    _checked,
+                    file.iter_batches(max(1, CELLS // len(used)), row_groups=groups, columns=used),
                 ),
             )
         return
@@ -134,8 +137,24 @@ def open_batches(
         mapped.seek(0)
         reader = ipc.open_stream(mapped) if stream else ipc.open_file(mapped)
         number = 0 if stream else reader.num_record_batches
-        batches = reader if stream else (reader.get_batch(i) for i in range(number))
+        found = reader if stream else (reader.get_batch(i) for i in range(number))
+        batches = map(_checked, found)
         yield reader.schema.names, lambda _: batches
+
+
+def _check_rows(metadata: Any, groups: Sequence[int] | None) -> None:
+    """Refuse numbers of rows that contradict each other, or that memory has no room for."""
+    rows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+    if min(rows, default=0) < 0 or sum(rows) != metadata.num_rows:
+        raise UnfitError(f"{metadata.num_rows} rows are declared, but {rows[:8]} in its groups")
+    chosen = sum(rows) if groups is None else sum(rows[i] for i in groups)
+    check_memory(8 * chosen, f"a column of {chosen} rows")
+
+
+def _checked(batch: Any) -> Any:
+    """Return a batch whose offsets and lengths lie within its own bytes."""
+    batch.validate(full=True)
+    return batch
 
 
 def write_parquet(path: Path, table: Table) -> None:

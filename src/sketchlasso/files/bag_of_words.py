@@ -30,8 +30,9 @@ from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.source import COMPRESSIONS, Source
 from sketchlasso.files.table import Table, as_csr
 from sketchlasso.storage import replacing
+from sketchlasso.storage.door import UnfitError, check_shape
 
-__all__ = ["read_bag_of_words", "write_bag_of_words"]
+__all__ = ["line_blocks", "read_bag_of_words", "write_bag_of_words"]
 
 # Bytes of text parsed at a time.
 BLOCK = 1 << 23
@@ -103,7 +104,10 @@ def _header(source: Source, file: BinaryIO) -> tuple[tuple[int, int], int]:
     documents, words, entries = map(int, lines)
     if 0 in (documents, words):
         raise StoredFileError(f"{source} holds no documents or no words; give a file with data.")
-    return (documents, words), entries
+    most = source.most_bytes()
+    if entries > most:
+        raise UnfitError(f"{entries} entries are declared, but at most {most} bytes are there")
+    return check_shape((documents, words)), entries
 
 
 def _triples(
@@ -115,7 +119,7 @@ def _triples(
         GrowingArray(_index_type(shape[1])),
         GrowingArray(options.real_type() or np.float64),
     )
-    for block in _line_blocks(file):
+    for block in line_blocks(file):
         done = len(kept[0])
         triples = _parsed(source, block, done)
         _check(source, triples, shape, done)
@@ -130,7 +134,7 @@ def _triples(
     return rows, columns, counts
 
 
-def _line_blocks(file: BinaryIO) -> Iterator[bytes]:
+def line_blocks(file: BinaryIO) -> Iterator[bytes]:
     """Yield the file in large blocks that end where lines end, without blank lines at the end."""
     rest = b""
     while block := file.read(BLOCK):
@@ -168,13 +172,14 @@ def _explained(source: Source, block: bytes, done: int) -> StoredFileError:
 
 
 def _check(source: Source, triples: NDArray[np.int64], shape: tuple[int, int], done: int) -> None:
-    limits = np.array([*shape, np.iinfo(np.int64).max])
+    # Numbers that are too large for 64 bits are read as the largest one, or the smallest.
+    limits = np.array([*shape, np.iinfo(np.int64).max - 1])
     wrong = (triples < (1, 1, 0)) | (triples > limits)
     if not wrong.any():
         return
     row, column = np.argwhere(wrong)[0]
     what = ("document", "word", "count")[column]
-    allowed = "0 or more" if column == 2 else f"1 to {limits[column]}"
+    allowed = f"{0 if column == 2 else 1} to {limits[column]}"
     raise StoredFileError(
         f"{source} holds the {what} {triples[row, column]} in line {done + row + HEADER + 1}, but "
         f"{allowed} is possible; correct the header or that line."

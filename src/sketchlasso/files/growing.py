@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchlasso.storage.door import check_memory
+
 __all__ = ["GrowingArray"]
+
+# Bytes that are taken without asking how many are free.
+UNCHECKED = 1 << 26
 
 
 class GrowingArray:
@@ -36,6 +42,9 @@ class GrowingArray:
         needed = self._length + len(block)
         if needed > len(self._rows):
             room = max(needed, len(self._rows) * 3 // 2)
+            row = self._rows.itemsize * math.prod(self._tail)
+            if room * row > UNCHECKED:
+                check_memory(row * (needed - len(self._rows)), "the table")
             self._rows.resize((room, *self._tail), refcheck=False)
         self._rows[self._length : needed] = block
         self._length = needed

@@ -10,8 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.errors import StoredFileError
-from sketchlasso.files.arrays import open_npz
 from sketchlasso.files.catalogue import Layout, Part
+from sketchlasso.files.npz import open_npz
 from sketchlasso.files.source import Source
 from sketchlasso.files.table import Table, as_real, finite_or_refuse
 
@@ -58,7 +58,7 @@ def _array(folder: Path, part: Part) -> Any:
     source = Source.of(folder / part.file, "npz")
     with open_npz(source) as stored:
         if part.key is None:
-            return sparse.csr_array(sparse.load_npz(source.path))
+            return sparse.csr_array(stored.sparse())
         if part.key not in stored:
             raise StoredFileError(
                 f"{source} holds no array {part.key!r}; restore it from a copy or fetch it again."

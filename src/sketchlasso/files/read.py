@@ -8,16 +8,17 @@ from typing import Literal
 
 from numpy.typing import DTypeLike
 
-from sketchlasso.files.arrays import read_matrix_market, read_npy, read_npz
+from sketchlasso.files.arrays import read_npy, read_npz
 from sketchlasso.files.arrow import read_arrow
 from sketchlasso.files.bag_of_words import read_bag_of_words
 from sketchlasso.files.delimited import read_delimited
+from sketchlasso.files.matrix_market import read_matrix_market
 from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.source import Source
 from sketchlasso.files.svmlight import read_svmlight
 from sketchlasso.files.table import Table
 
-__all__ = ["Format", "read_table"]
+__all__ = ["Format", "read_source", "read_table"]
 
 Format = Literal[
     "svmlight",
@@ -129,4 +130,10 @@ def read_table(
         dtype=dtype,
     )
     options.check(source, source.format)
-    return READERS[source.format](source, options)
+    return read_source(source, options)
+
+
+def read_source(source: Source, options: ReadOptions) -> Table:
+    """Read a file by the reader of its format, with whatever does not fit in one sentence."""
+    with source.guarded():
+        return READERS[source.format](source, options)

@@ -11,22 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.files.arrays import (
-    check_matrix,
-    is_sparse,
-    matrix_key,
-    open_npz,
-    target_key,
-    texts,
-)
+from sketchlasso.files.arrays import is_sparse, matrix_key, target_key, texts
 from sketchlasso.files.arrow import parquet_outline, read_arrow_target
 from sketchlasso.files.columns import Columns, choose_columns
-from sketchlasso.files.headers import ArrayHeader, map_rows, npy_header, npz_headers
+from sketchlasso.files.finish import check_matrix
+from sketchlasso.files.headers import map_rows, npy_header
+from sketchlasso.files.npz import open_npz
 from sketchlasso.files.options import ReadOptions
-from sketchlasso.files.read import READERS
+from sketchlasso.files.read import read_source
 from sketchlasso.files.source import NoRowsError, Source
 from sketchlasso.files.svmlight import read_svmlight
 from sketchlasso.files.table import as_response
+from sketchlasso.storage.door import ArrayHeader, check_memory, check_shape
 
 __all__ = ["SHARD_FORMATS", "Scan", "scan"]
 
@@ -89,7 +85,8 @@ def scan(source: Source, options: ReadOptions) -> Scan:
         Of no rows, and nothing else known, where the file holds none.
     """
     try:
-        return _SCANS[source.format](source, options)
+        with source.guarded():
+            return _SCANS[source.format](source, options)
     except NoRowsError:
         return Scan(source, 0, 0, _real(np.dtype(np.float64), options), False, 0, None)
 
@@ -105,16 +102,15 @@ def _whole(rows: int) -> NDArray[np.intp]:
 
 
 def _scan_npz(source: Source, options: ReadOptions) -> Scan:
-    headers = npz_headers(source)
     column = None if isinstance(options.target, str) else options.target
-    sparse = is_sparse(headers)
     with open_npz(source) as stored:
+        held = list(stored)
+        sparse = is_sparse(held)
         names, label = texts(stored, "feature_names"), texts(stored, "target_name")
-        shape = tuple(map(int, stored["shape"])) if sparse else ()
-        key = target_key(source, list(headers), options.target) if column is None else None
+        entries = stored.header("data" if sparse else matrix_key(source, stored))
+        shape = check_shape(stored["shape"].tolist()) if sparse else entries.shape
+        key = target_key(source, held, options.target) if column is None else None
         y = None if key is None else as_response(stored[key])
-    entries = headers["data" if sparse else matrix_key(source, headers)]
-    shape = shape or entries.shape
     if len(shape) != 2 or shape[0]:
         check_matrix(source, replace(entries, shape=shape), "its matrix")
     columns = choose_columns(source, names, shape[1], column, options.drop)
@@ -124,7 +120,7 @@ def _scan_npz(source: Source, options: ReadOptions) -> Scan:
     if sparse:
         size += 4 * stored_entries + 4 * (shape[0] + 1)
     if column is not None:
-        y = READERS["npz"](source, options).y  # a column of the matrix costs reading it
+        y = read_source(source, options).y  # a column of the matrix costs reading it
     name = columns.target_name if column is not None else _one(label) or _other(key)
     found = Scan(source, shape[0], len(columns.features), dtype, sparse, size, _whole(shape[0]))
     return _with_target(found, y, columns.feature_names, name)
@@ -158,6 +154,7 @@ def _npy_column(source: Source, header: ArrayHeader, column: int) -> NDArray[np.
     """One column (m,) of an npy file, taken from some rows at a time: no more is mapped at once."""
     rows, width = header.shape
     step = max(1, MAPPED // (width * header.dtype.itemsize))
+    check_memory(8 * rows, "the target")
     y = np.empty(rows)
     for start in range(0, rows, step):
         part = slice(start, min(start + step, rows))
@@ -217,7 +214,7 @@ def _scan_svmlight(source: Source, options: ReadOptions) -> Scan:
 
 def _scan_by_reading(source: Source, options: ReadOptions) -> Scan:
     """Read a format that says nothing beforehand, and keep all but the matrix."""
-    table = READERS[source.format](source, options)
+    table = read_source(source, options)
     sparse = not isinstance(table.X, np.ndarray)
     parts = (
         (table.X,)

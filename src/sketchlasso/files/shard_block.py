@@ -16,11 +16,11 @@ from sketchlasso.files.arrow import read_arrow
 from sketchlasso.files.columns import choose_columns
 from sketchlasso.files.headers import map_rows, npy_header
 from sketchlasso.files.options import ReadOptions
-from sketchlasso.files.read import READERS
+from sketchlasso.files.read import read_source
 from sketchlasso.files.scan import Scan
-from sketchlasso.files.sizes import in_words
 from sketchlasso.files.source import Source
 from sketchlasso.files.table import TableMatrix, as_real
+from sketchlasso.storage.memory import in_words
 
 __all__ = ["COPIES", "PRODUCTS", "ShardBlock", "cut_into_blocks"]
 
@@ -80,9 +80,10 @@ class ShardBlock:
         if self.format == "npy":
             X: Any = self._mapped(source)
         elif self.groups is not None:
-            X = read_arrow(source, self.options, self.groups).X
+            with source.guarded():
+                X = read_arrow(source, self.options, self.groups).X
         else:
-            X = READERS[self.format](source, self.options).X
+            X = read_source(source, self.options).X
         dense = isinstance(X, np.ndarray)
         if X.shape != (self.rows, self.columns) or dense == self.sparse:
             raise source.damaged("has changed since it was first looked at")

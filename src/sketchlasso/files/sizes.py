@@ -6,7 +6,7 @@ import re
 
 from sketchlasso.errors import InvalidInputError
 
-__all__ = ["bytes_of", "in_words"]
+__all__ = ["bytes_of"]
 
 UNITS = {
     "": 1,
@@ -40,12 +40,3 @@ def bytes_of(memory: int | str) -> int:
             "a unit; pass for example '500MB' or '2GB'."
         )
     return amount
-
-
-def in_words(amount: float) -> str:
-    """Return bytes as a short text, such as 1.5 GB."""
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if amount < 1000 or unit == "GB":
-            return f"{amount:.3g} {unit}"
-        amount /= 1000
-    raise AssertionError  # pragma: no cover - the loop always returns

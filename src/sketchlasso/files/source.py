@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 from sketchlasso.errors import InvalidInputError, MissingExtraError, StoredFileError
+from sketchlasso.files.inflated import Inflated, most_inflated
+from sketchlasso.storage.door import PickledError, TooLargeError, UnfitError
 
 __all__ = ["FORMATS", "NoRowsError", "Source", "format_of", "require"]
 
@@ -47,6 +49,8 @@ BEGINNINGS = {
     b"%%MatrixMarket": "matrix-market",
 }
 MARKED = ("npz", "npy", "parquet", "matrix-market")
+# Decompressed bytes read at a time.
+BUFFER = 1 << 17
 # Text of which not a byte is left when there are no rows, as in parts that others write.
 BARE = ("svmlight", "csv", "tsv")
 
@@ -125,6 +129,8 @@ class Source:
         """Translate what reading can raise into a StoredFileError."""
         try:
             yield
+        except (UnfitError, MemoryError, RecursionError) as unfit:
+            raise self._unfit(unfit) from unfit
         except EOFError as cut:
             raise self.damaged("is truncated (it ends before its content does)") from cut
         except (gzip.BadGzipFile, zlib.error, lzma.LZMAError) as broken:
@@ -152,10 +158,34 @@ class Source:
         text = re.split(r"\.\s|\n", str(problem))[0].rstrip(". ")
         return self.damaged(f"could not be read as {self.format} ({text})")
 
-    def _decompressed(self) -> Any:
+    def most_bytes(self) -> int:
+        """Return how many bytes the file can hold at most, decompressed."""
+        size = self.path.stat().st_size
+        return size if self.compression is None else most_inflated(size)
+
+    def _unfit(self, problem: BaseException) -> StoredFileError:
+        """Return the error for what did not pass the door, or was too much for it."""
+        if isinstance(problem, PickledError):
+            return StoredFileError(
+                f"{self} holds Python objects, which are never read because they can run code; "
+                "save plain numbers and text."
+            )
+        if isinstance(problem, TooLargeError | MemoryError):
+            clause = str(problem) if isinstance(problem, TooLargeError) else "no memory is left"
+            return StoredFileError(
+                f"{self} is too large to be read here ({clause}); check that it is what it should "
+                "be, free memory or read it on a larger machine."
+            )
+        if isinstance(problem, RecursionError):
+            return self.damaged("is nested too deeply")
+        return self.damaged(f"is damaged or was not written as it should be ({problem})")
+
+    @contextmanager
+    def _decompressed(self) -> Iterator[BinaryIO]:
         openers: dict[str | None, Callable[..., Any]]
         openers = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
-        return openers[self.compression](self.path, "rb")
+        with open(self.path, "rb") as raw, openers[self.compression](raw, "rb") as stream:
+            yield io.BufferedReader(Inflated(stream, raw), BUFFER)
 
     def _drain(self) -> None:
         with self._decompressed() as stream:

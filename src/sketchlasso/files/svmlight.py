@@ -20,6 +20,7 @@ from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.source import NoRowsError, Source
 from sketchlasso.files.table import Table, as_csr, finite_or_refuse
 from sketchlasso.storage import replacing
+from sketchlasso.storage.door import check_shape
 
 __all__ = ["read_svmlight", "write_svmlight"]
 
@@ -54,6 +55,7 @@ def read_svmlight(source: Source, options: ReadOptions) -> Table:
             )
         except (ValueError, OverflowError) as problem:
             raise _explained(source, options, str(problem)) from problem
+    check_shape(X.shape)
     if X.shape[0] == 0:
         raise NoRowsError(f"{source} holds no samples; give a file with data.")
     if X.nnz == 0 and options.n_features is None:

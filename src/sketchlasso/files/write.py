@@ -8,10 +8,11 @@ from functools import partial
 from pathlib import Path
 
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.files.arrays import write_matrix_market, write_npy, write_npz
+from sketchlasso.files.arrays import write_npy, write_npz
 from sketchlasso.files.arrow import write_arrow, write_parquet
 from sketchlasso.files.bag_of_words import write_bag_of_words
 from sketchlasso.files.delimited import write_delimited
+from sketchlasso.files.matrix_market import write_matrix_market
 from sketchlasso.files.read import Format
 from sketchlasso.files.source import format_of
 from sketchlasso.files.svmlight import write_svmlight

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from sketchlasso.data import ColumnTransform, DataMatrix, ImplicitRows, MatrixLike, RowFactor
 from sketchlasso.data.units import unit_of
-from sketchlasso.errors import StoredFileError
 from sketchlasso.linalg.factor import psd_root
 from sketchlasso.sketch.factors import Factors
 from sketchlasso.sketch.options import checked_radius
 from sketchlasso.sketch.radius import RadiusKind, realised_estimate, spectral_radius
-from sketchlasso.storage.container import SKETCH, read_container, write_container
+from sketchlasso.sketch.stored import check_stored_sketch
+from sketchlasso.storage.container import SKETCH, read_container, unpacking, write_container
 from sketchlasso.types import FloatArray, RealArray
 
 __all__ = ["Sketch", "SketchCost", "load_sketch"]
@@ -266,12 +266,12 @@ class Sketch:
 
         Raises
         ------
-        KeyError, TypeError, ValueError, IndexError
+        KeyError, TypeError, ValueError
             Something is missing or does not fit.
         """
-        _check_shapes(arrays)
         # Files of before there were response directions have none.
         scalars: dict[str, Any] = {"response_rank": 0, **header}
+        check_stored_sketch(scalars, arrays)
         everything: dict[str, Any] = {name: scalars[name] for name in SCALARS} | dict(arrays)
         return cls(**everything, cost=SketchCost(**header["cost"]))
 
@@ -313,22 +313,5 @@ def load_sketch(path: str | os.PathLike[str]) -> Sketch:
         The file is missing, truncated, altered, foreign, or of a newer version.
     """
     header, arrays = read_container(path, SKETCH)
-    try:
-        if header["content"] != "sketch":
-            raise KeyError("content")
-        loaded = Sketch.unpacked(header, arrays)
-    except (KeyError, TypeError, ValueError, IndexError) as problem:
-        raise StoredFileError(
-            f"{path} holds no complete sketch; write it again with Sketch.save."
-        ) from problem
-    return loaded
-
-
-def _check_shapes(arrays: Mapping[str, NDArray[Any]]) -> None:
-    n, rank = arrays["P"].shape
-    expected = {"singular_values": (rank,), "column_means": (n,), "column_scales": (n,)}
-    if arrays["Q"].shape[1] != rank:
-        raise ValueError("Q")
-    for name, shape in expected.items():
-        if name in arrays and arrays[name].shape != shape:
-            raise ValueError(name)
+    with unpacking(path, SKETCH):
+        return Sketch.unpacked(header, arrays)

@@ -7,6 +7,7 @@ from sketchlasso.storage.container import (
     StoredInfo,
     read_container,
     stored_info,
+    unpacking,
     write_container,
 )
 
@@ -17,5 +18,6 @@ __all__ = [
     "read_container",
     "replacing",
     "stored_info",
+    "unpacking",
     "write_container",
 ]

@@ -22,7 +22,8 @@ import hashlib
 import json
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -32,6 +33,7 @@ from numpy.typing import NDArray
 
 from sketchlasso.errors import StoredFileError
 from sketchlasso.storage.atomic import replacing
+from sketchlasso.storage.door import MISFITS, UnfitError, parse_json, read_array
 
 __all__ = [
     "FORMAT_VERSION",
@@ -43,6 +45,7 @@ __all__ = [
     "StoredInfo",
     "read_container",
     "stored_info",
+    "unpacking",
     "write_container",
 ]
 
@@ -153,7 +156,7 @@ def read_container(
         with open(path, "rb") as file:
             _check(file, path, content)
             file.seek(PREFIX.size)
-            header, arrays = _payload(file)
+            header, arrays = _payload(file, os.fstat(file.fileno()).st_size - PREFIX.size)
     except FileNotFoundError as missing:
         raise StoredFileError(
             f"{path} does not exist; give the path of a file written by {content.writer}."
@@ -165,19 +168,36 @@ def read_container(
         ) from problem
     except StoredFileError:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError, struct.error) as problem:
+    except (*MISFITS, struct.error) as problem:
         # The checksum fits, so nothing was damaged: another program wrote the payload.
+        reason = f" ({problem})" if isinstance(problem, UnfitError) else ""
         raise StoredFileError(
-            f"{path} has the frame of {_article(content)} but its content cannot be understood; "
-            f"write it again with {content.writer}."
+            f"{path} has the frame of {_article(content)} but its content cannot be understood"
+            f"{reason}; write it again with {content.writer}."
         ) from problem
-    for other in KNOWN:
-        if content is not ANYTHING and header.get("content") == other.name != content.name:
-            raise StoredFileError(
-                f"{path} holds {_article(other)}, but {_needed(content)}; read it with "
-                f"{other.reader}, or give a file written by {content.writer}."
-            )
+    if content is not ANYTHING:
+        _check_content(path, content, header.get("content"))
     return header, arrays
+
+
+@contextmanager
+def unpacking(path: str | os.PathLike[str], content: Content) -> Iterator[None]:
+    """Make one sentence of whatever the parts of a container raise that do not fit together.
+
+    Parameters
+    ----------
+    path : path-like
+    content : Content
+        What the file must hold.
+    """
+    try:
+        yield
+    except MISFITS as problem:
+        reason = f" ({problem})" if isinstance(problem, UnfitError) else ""
+        raise StoredFileError(
+            f"{path} holds no complete {content.name}{reason}; write it again with "
+            f"{content.writer}."
+        ) from problem
 
 
 def stored_info(path: str | os.PathLike[str]) -> StoredInfo:
@@ -198,7 +218,7 @@ def stored_info(path: str | os.PathLike[str]) -> StoredInfo:
     """
     header, arrays = read_container(path, ANYTHING)
     content = header.pop("content", None)
-    if content not in [known.name for known in KNOWN]:
+    if not isinstance(content, str) or content not in [known.name for known in KNOWN]:
         raise StoredFileError(
             f"{path} holds nothing that this release knows; give a file written by sketchlasso."
         )
@@ -233,11 +253,36 @@ def _check(file: BinaryIO, path: str | os.PathLike[str], content: Content) -> No
         )
 
 
-def _payload(file: BinaryIO) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def _payload(file: BinaryIO, length: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read header and arrays from a payload of `length` bytes, which end where it ends."""
+    end = file.tell() + length
     (size,) = LENGTH.unpack(file.read(LENGTH.size))
-    header = json.loads(file.read(size).decode())
-    names = header.pop("arrays")
-    return header, {name: np.lib.format.read_array(file, allow_pickle=False) for name in names}
+    if size > end - file.tell():
+        raise UnfitError(f"its header declares {size} bytes but {end - file.tell()} are there")
+    header = parse_json(file.read(size))
+    names: Any = header.pop("arrays") if isinstance(header, dict) else None
+    listed = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    if not listed or len(set(names)) != len(names):
+        raise UnfitError("its header does not list the arrays by name")
+    arrays = {name: read_array(file, end - file.tell()) for name in names}
+    if file.tell() != end:
+        raise UnfitError("bytes are left after the last array")
+    return header, arrays
+
+
+def _check_content(path: str | os.PathLike[str], content: Content, found: Any) -> None:
+    """Refuse a file that holds something else than what is needed."""
+    for other in KNOWN:
+        if found == other.name != content.name:
+            raise StoredFileError(
+                f"{path} holds {_article(other)}, but {_needed(content)}; read it with "
+                f"{other.reader}, or give a file written by {content.writer}."
+            )
+    if found != content.name:
+        raise StoredFileError(
+            f"{path} does not say that it holds {_article(content)}; give a file written by "
+            f"{content.writer}."
+        )
 
 
 def _stored(content: Content) -> str:

@@ -19,7 +19,13 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.errors import StoredFileError
-from sketchlasso.storage import Content, cache_folder, read_container, write_container
+from sketchlasso.storage import (
+    Content,
+    cache_folder,
+    read_container,
+    unpacking,
+    write_container,
+)
 from sketchlasso.topics.corpus import Corpus, CountMatrix, stop_list
 from sketchlasso.topics.docstrings import (
     compiled_docstrings,
@@ -151,7 +157,7 @@ def embedded_corpus(*, cache: str | os.PathLike[str] | None = None) -> Corpus:
         return _made(versions)
     key = hashlib.sha256(json.dumps([RECIPE, versions]).encode()).hexdigest()[:16]
     path = folder / f"docstrings-{key}.corpus"
-    with suppress(StoredFileError):
+    with suppress(StoredFileError), unpacking(path, CONTENT):
         return unpack_corpus(*read_container(path, CONTENT))
     corpus = _made(versions)
     with suppress(StoredFileError, OSError):

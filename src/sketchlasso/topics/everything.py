@@ -7,19 +7,22 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from sketchlasso.errors import InvalidInputError, StoredFileError
 from sketchlasso.linalg.device import CPU
-from sketchlasso.storage import read_container, write_container
+from sketchlasso.storage import read_container, unpacking, write_container
 from sketchlasso.storage.container import IMAGES
+from sketchlasso.storage.door import MISFITS, UnfitError, check_facts, check_numbers
+from sketchlasso.storage.sparse import checked_csr
 from sketchlasso.topics.answering import Answers, Question
 from sketchlasso.topics.graph import Rule, WordGraph, word_graph
 from sketchlasso.topics.locking import only_writer
@@ -101,19 +104,28 @@ def load_images(path: str | os.PathLike[str]) -> WordImages:
         The file is missing, truncated, altered, foreign, or of a newer version.
     """
     header, arrays = read_container(path, IMAGES)
-    try:
+    with unpacking(path, IMAGES):
+        check_facts(header, {"n_words": (int,), "settings": (dict,)})
         words = unpack_strings(arrays["words"], arrays["words_ends"])
-        weights = sparse.csr_array(
-            (arrays["data"], arrays["indices"], arrays["indptr"]), shape=(len(words), len(words))
-        )
-        vectors = {name: arrays[name] for name in VECTORS}
-        return WordImages(
-            words, weights, **vectors, n_words=header["n_words"], settings=header["settings"]
-        )
-    except (KeyError, TypeError, ValueError, IndexError) as problem:
-        raise StoredFileError(
-            f"{path} holds no complete images; write it again with TopicImager.image_all."
-        ) from problem
+        if not words or len(set(words)) != len(words) or header["n_words"] < 1:
+            raise UnfitError(f"it has {len(words)} words, and {header['n_words']} in an image")
+        weights, vectors = _unpacked(arrays, (len(words), len(words)))
+        alpha, radius, gap = vectors
+        return WordImages(words, weights, alpha, radius, gap, header["n_words"], header["settings"])
+
+
+def _unpacked(
+    arrays: Mapping[str, NDArray[Any]], shape: Sequence[Any]
+) -> tuple[sparse.csr_array[Any, tuple[int, int]], list[FloatArray]]:
+    """Weights (B, n), and penalty, radius and gap (B,), from the arrays of a file."""
+    check_numbers(arrays["data"], "data")
+    weights = checked_csr(arrays["data"], arrays["indices"], arrays["indptr"], shape)
+    vectors = [arrays[name] for name in VECTORS]
+    for name, vector in zip(VECTORS, vectors, strict=True):
+        check_numbers(vector, name, finite=False)
+        if vector.shape != (weights.shape[0],):
+            raise UnfitError(f"{name} has the shape {vector.shape}, not ({weights.shape[0]},)")
+    return weights, vectors
 
 
 def image_everything(
@@ -237,12 +249,10 @@ class _Parts:
         """A finished part, or None where it is missing or was damaged."""
         try:
             header, arrays = read_container(self._file(start), IMAGES)
-            coef = sparse.csr_array(
-                (arrays["data"], arrays["indices"], arrays["indptr"]), shape=tuple(header["shape"])
-            )
-            return Answers(coef, *(arrays[name] for name in VECTORS))
-        except (StoredFileError, KeyError, TypeError, ValueError):
+            coef, vectors = _unpacked(arrays, header["shape"])
+        except (StoredFileError, *MISFITS):
             return None
+        return Answers(coef, *vectors)
 
     def write(self, start: int, answers: Answers) -> None:
         coef = answers.coef

@@ -8,11 +8,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from sketchlasso.storage.door import UnfitError, check_facts, check_lengths
+from sketchlasso.storage.sparse import checked_csr
 from sketchlasso.topics.corpus import Corpus
 
 __all__ = ["pack_corpus", "pack_strings", "unpack_corpus", "unpack_strings"]
+
+FACTS: dict[str, tuple[type, ...]] = {
+    "source": (str,),
+    "settings": (dict,),
+    "shape": (list,),
+    "has_texts": (bool,),
+}
 
 
 def pack_corpus(corpus: Corpus) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -45,9 +53,16 @@ def pack_corpus(corpus: Corpus) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
 
 
 def unpack_corpus(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Corpus:
-    """Return the corpus that :func:`pack_corpus` took apart."""
+    """Return the corpus that :func:`pack_corpus` took apart.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        Something is missing or does not fit.
+    """
+    check_facts(header, FACTS)
     parts = (arrays["counts_data"], arrays["counts_indices"], arrays["counts_indptr"])
-    counts: Any = sparse.csr_array(parts, shape=tuple(header["shape"]))
+    counts = checked_csr(*parts, header["shape"])
     words, titles, texts = (
         unpack_strings(arrays[name], arrays[f"{name}_ends"])
         for name in ("words", "titles", "texts")
@@ -75,6 +90,9 @@ def pack_strings(strings: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.
 
 def unpack_strings(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> tuple[str, ...]:
     """Return the strings that :func:`pack_strings` put together."""
+    if data.ndim != 1 or data.dtype != np.uint8:
+        raise UnfitError(f"text is {data.dtype} of shape {data.shape}, not bytes")
+    check_lengths(ends, len(data), "the ends of words or texts")
     whole, bounds = data.tobytes(), [0, *ends.tolist()]
     return tuple(whole[start:end].decode("utf-8") for start, end in pairwise(bounds))
 

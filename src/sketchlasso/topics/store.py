@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from sketchlasso.errors import StoredFileError
 from sketchlasso.sketch import Sketch
-from sketchlasso.storage import read_container, write_container
+from sketchlasso.storage import read_container, unpacking, write_container
 from sketchlasso.storage.container import TOPICS
+from sketchlasso.storage.door import UnfitError, check_facts
+from sketchlasso.topics.answering import Question
+from sketchlasso.topics.corpus import stop_list
 from sketchlasso.topics.imager import TopicImager
 from sketchlasso.topics.packing import pack_corpus, unpack_corpus
 from sketchlasso.topics.weighting import weigh
@@ -16,6 +18,21 @@ from sketchlasso.topics.weighting import weigh
 __all__ = ["load_topics", "save_topics"]
 
 CORPUS, SKETCH = "corpus.", "sketch."
+# Types of the parameters in a file.
+SETTINGS: dict[str, tuple[type, ...]] = {
+    "rank": (int,),
+    "weighting": (str,),
+    "scale": (bool,),
+    "radius": (float, int, str),
+    "positive": (bool,),
+    "min_documents": (int, type(None)),
+    "max_share": (float, int),
+    "stop_words": (str, list, type(None)),
+    "tol": (float, int),
+    "n_jobs": (int, type(None)),
+    "random_state": (int, type(None)),
+    "device": (str,),
+}
 
 
 def save_topics(imager: TopicImager, path: str | os.PathLike[str]) -> None:
@@ -50,15 +67,20 @@ def load_topics(path: str | os.PathLike[str]) -> TopicImager:
         The file is missing, truncated, altered, foreign, or of a newer version.
     """
     header, arrays = read_container(path, TOPICS)
-    try:
+    with unpacking(path, TOPICS):
+        check_facts(header, {"settings": (dict,), "corpus": (dict,), "sketch": (dict,)})
+        check_facts(header["settings"], SETTINGS)
         imager = TopicImager(**header["settings"])
+        Question.checked(1, None, imager.radius, imager.positive)
+        stop_list(imager.stop_words)
         imager.sketch_ = Sketch.unpacked(header["sketch"], _below(arrays, SKETCH))
         corpus = unpack_corpus(header["corpus"], _below(arrays, CORPUS))
+        if imager.sketch_.shape != corpus.shape or not 0 < imager.tol < 1 or imager.rank < 1:
+            raise UnfitError(
+                f"the sketch is of {imager.sketch_.shape} and the corpus of {corpus.shape}, with "
+                f"tol={imager.tol} and rank={imager.rank}"
+            )
         return imager._settle(corpus, weigh(corpus.counts, imager.weighting))
-    except (KeyError, TypeError, ValueError, IndexError) as problem:
-        raise StoredFileError(
-            f"{path} holds no complete topics; write it again with TopicImager.save."
-        ) from problem
 
 
 def _settings(imager: TopicImager) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from sketchlasso import InvalidInputError, StoredFileError, read_shards
 from sketchlasso.files.scan import scan
 from sketchlasso.files.shard_block import COPIES, PRODUCTS
 from sketchlasso.files.shards import natural_order
-from sketchlasso.files.sizes import bytes_of, in_words
+from sketchlasso.files.sizes import bytes_of
+from sketchlasso.storage.memory import in_words
 
 SIZES = (5, 1, 9, 12)
 
@@ -375,5 +376,5 @@ def test_amounts_in_words():
     assert (in_words(12), in_words(3_456_000), in_words(7e12)) == (
         "12 bytes",
         "3.46 MB",
-        "7e+03 GB",
+        "7 TB",
     )

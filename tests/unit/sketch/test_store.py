@@ -151,10 +151,16 @@ def test_a_sound_frame_around_nonsense(path, payload):
     assert "its content cannot be understood" in refusal(path)
 
 
-@pytest.mark.parametrize("payload", [header_of(), header_of(content="poem")])
-def test_a_container_of_something_else(path, payload):
-    path.write_bytes(framed(payload))
-    assert refusal(path) == f"{path} holds no complete sketch; write it again with Sketch.save."
+def test_a_container_of_something_else(path):
+    path.write_bytes(framed(header_of()))
+    assert refusal(path) == (
+        f"{path} holds no complete sketch ('radius' is missing in its header); write it again with "
+        "Sketch.save."
+    )
+    path.write_bytes(framed(header_of(content="poem")))
+    assert refusal(path) == (
+        f"{path} does not say that it holds a sketch; give a file written by Sketch.save."
+    )
 
 
 def test_no_pickle_is_ever_read(path, tmp_path):

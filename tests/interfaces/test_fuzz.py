@@ -1,0 +1,61 @@
+"""Damaged files of every format through the commands that read them; see benchmarks/fuzz."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.skipif(
+    not (hasattr(os, "fork") and hasattr(os, "pidfd_open")), reason="needs Linux"
+)
+
+
+def python(*arguments):
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+def test_no_damaged_file_is_more_than_a_sentence(tmp_path):
+    pytest.importorskip("typer")
+    pytest.importorskip("pyarrow")
+    done = python("-m", "benchmarks", "fuzz", "--quick", "--results", str(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "format=all  files=300" in done.stdout
+
+
+# What a broken command might do, and what the harness must say of it.
+FAILURES = {
+    "os.abort()": "signal SIGABRT",
+    "ctypes.string_at(0)": "signal SIGSEGV",
+    "1 / 0": "traceback: ZeroDivisionError: division by zero",
+    "bytearray(1 << 33)": "traceback: MemoryError",
+    "exit(7)": "exit 7",
+    "exit(3)": "exit 3 without one sentence",
+    "(print('sketchlasso: no.', file=sys.stderr), exit(2))": "exit 2 where 3 is needed",
+    "exit(0)": "exit 0 where 3 is needed",
+    "(print('sketchlasso: no.', file=sys.stderr), exit(3))": "None",
+    "[None for _ in iter(int, 1)]": "over 1 s",
+}
+PROGRAM = """
+import ctypes, os, sys
+from pathlib import Path
+from benchmarks.fuzz import runner
+from benchmarks.fuzz.samples import Sample
+runner.SECONDS = {seconds}
+runner._command = lambda: lambda arguments, prog_name: {failure}
+sample = Sample("sketch", Path("a.sketch"), ())
+case = runner.Case(sample, "none", bytes, ("info",), (3,))
+print(runner.run_case(case, Path({folder!r})).finding)
+"""
+
+
+@pytest.mark.parametrize(("failure", "finding"), FAILURES.items())
+def test_the_harness_notices(failure, finding, tmp_path):
+    seconds = 1 if finding == "over 1 s" else 10
+    program = PROGRAM.format(failure=failure, folder=str(tmp_path), seconds=seconds)
+    done = python("-c", program)
+    assert done.stdout.strip() == finding, done.stderr
