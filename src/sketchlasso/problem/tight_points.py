@@ -16,6 +16,7 @@ ones alone, a problem of least distance (Lawson and Hanson, chapter 23).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import linalg, optimize
@@ -89,7 +90,8 @@ class TightParts:
         used = norms > DEPENDENT * lengths(columns)
         if not used.any() or not np.isfinite(norms).all():
             return point
-        Q, R = linalg.qr(free[:, used] / norms[used], mode="economic", check_finite=False)
+        factors: Any = linalg.qr(free[:, used] / norms[used], mode="economic", check_finite=False)
+        Q, R = factors
         above = (limit - seen)[used] / norms[used]
         # R'z <= above, and R'z >= below.
         sides, bounds = -R, -above
