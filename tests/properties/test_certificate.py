@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from tests.oracles import full_problem_reference
@@ -145,6 +145,24 @@ def root(value):
 
 
 @given(cases())
+# The square of the column is no double.
+@example(
+    Case(((0.0,), (0.0,), (1e160,)), (0.0, 0.0, 1.0), (0.0,), 1.0, (1.0,), None, *3 * (False,))
+)
+# Nor is the sum of these weights, without which no point is centred.
+@example(
+    Case(
+        X=((1.0,), (2.0,), (4.0,)),
+        y=(1e-150, 3e-150, 0.0),
+        coef=(1e-150,),
+        alpha=1e150,
+        factor=(1.0,),
+        weights=(1e308, 1e308, 1.7e308),
+        fit_intercept=True,
+        nonnegative=False,
+        stored=False,
+    )
+)
 @settings(max_examples=300)
 def test_a_certificate_holds_against_an_independent_optimum_or_is_refused(case):
     try:

@@ -16,10 +16,12 @@ ones alone, a problem of least distance (Lawson and Hanson, chapter 23).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import linalg, optimize
 
+from sketchlasso.linalg.lengths import lengths
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["TightParts", "rounding_of_products", "tight_parts"]
@@ -84,11 +86,12 @@ class TightParts:
         """
         seen = columns.T @ point
         free = columns - self.basis @ (self.basis.T @ columns)
-        norms = np.linalg.norm(free, axis=0)
-        used = norms > DEPENDENT * np.linalg.norm(columns, axis=0)
+        norms = lengths(free)
+        used = norms > DEPENDENT * lengths(columns)
         if not used.any() or not np.isfinite(norms).all():
             return point
-        Q, R = linalg.qr(free[:, used] / norms[used], mode="economic", check_finite=False)
+        factors: Any = linalg.qr(free[:, used] / norms[used], mode="economic", check_finite=False)
+        Q, R = factors
         above = (limit - seen)[used] / norms[used]
         # R'z <= above, and R'z >= below.
         sides, bounds = -R, -above
@@ -135,8 +138,7 @@ def tight_parts(
     residual : ndarray of shape (m,)
         On the scale of the columns, of length one.
     """
-    with np.errstate(over="ignore"):
-        norms = np.linalg.norm(columns, axis=0)
+    norms = lengths(columns)
     largest = importance.max(initial=0.0)
     if not (np.isfinite(norms).all() and np.isfinite(largest)):
         return None
@@ -167,4 +169,4 @@ def tight_parts(
 def rounding_of_products(columns: FloatArray) -> FloatArray:
     """Rounding (s,) of what columns (m, s) see of a direction of length one."""
     eps = float(np.finfo(np.float64).eps)
-    return np.asarray((8.0 + np.sqrt(len(columns))) * eps * np.linalg.norm(columns, axis=0))
+    return np.asarray((8.0 + np.sqrt(len(columns))) * eps * lengths(columns))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from sketchlasso.data import BlockMatrix
+from sketchlasso.linalg.lengths import lengths
 from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.problem.full_problem import (
     MOST_SIGN_ENTRIES,
@@ -25,7 +26,7 @@ from sketchlasso.problem.full_problem import (
     unpenalised_columns,
 )
 from sketchlasso.problem.tight_points import rounding_of_products, tight_parts
-from sketchlasso.results.full_view import FullView, lengths, unit
+from sketchlasso.results.full_view import FullView, unit
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["best_dual"]
@@ -203,7 +204,7 @@ class _Search:
         response = response if response.shape[1] == 1 else response[:, owners]
         values = full_dual(
             seen,
-            np.linalg.norm(directions, axis=0),
+            lengths(directions),
             np.sum(response * directions, axis=0),
             self.factor,
             self.alphas[owners],
@@ -309,7 +310,7 @@ class _Search:
         """Points of one attempt, and the columns whose constraints they meet."""
         b = attempt.b
         columns = held[:, np.searchsorted(union, attempt.chosen)]
-        part = attempt.part * np.linalg.norm(columns, axis=0)
+        part = attempt.part * lengths(columns)
         most = part[np.isfinite(part)].max(initial=0.0) or 1.0
         part = np.where(np.isfinite(part), part, most)
         found = tight_parts(columns, part, attempt.target, self.start.residual[:, b])

@@ -22,9 +22,10 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import check_weights
 from sketchlasso.instances.grid import check_nonnegative
 from sketchlasso.linalg.centring import centre
+from sketchlasso.linalg.lengths import lengths
 from sketchlasso.problem.full_problem import full_gap, full_primal
 from sketchlasso.results.dual_search import best_dual
-from sketchlasso.results.full_view import FullView, lengths
+from sketchlasso.results.full_view import FullView
 from sketchlasso.results.models import fitted_values, rows_of
 from sketchlasso.types import FloatArray
 

@@ -11,7 +11,7 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.centring import centre
 from sketchlasso.types import FloatArray
 
-__all__ = ["FullView", "lengths", "unit"]
+__all__ = ["FullView", "unit"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class FullView:
         """Directions on scaled rows less what an intercept sees of them."""
         if not self.fit_intercept:
             return directions
-        ones = self.root / np.linalg.norm(self.root)
+        ones = unit(self.root[:, None])[:, 0]
         for _ in range(2):
             directions = directions - np.outer(ones, ones @ directions)
         return directions
@@ -71,13 +71,6 @@ class FullView:
                 "them, so that nothing can be proved; scale that column down."
             )
         return seen
-
-
-def lengths(directions: FloatArray) -> FloatArray:
-    """Lengths (p,) of directions (m, p), whose squares may be too large or small for doubles."""
-    largest = np.abs(directions).max(axis=0, initial=0.0)
-    units = directions / np.where(largest > 0, largest, 1.0)
-    return np.asarray(largest * np.linalg.norm(units, axis=0))
 
 
 def unit(directions: FloatArray) -> FloatArray:
