@@ -5,7 +5,7 @@ from sketchlasso.data.implicit import ImplicitRows, RowFactor, gram_of
 from sketchlasso.data.matrix import DataMatrix, MatrixLike, fingerprint
 from sketchlasso.data.spread import spread
 from sketchlasso.data.transform import ColumnTransform
-from sketchlasso.data.validate import as_blocks, as_responses
+from sketchlasso.data.validate import as_blocks, as_responses, as_rows
 
 __all__ = [
     "BlockMatrix",
@@ -16,6 +16,7 @@ __all__ = [
     "RowFactor",
     "as_blocks",
     "as_responses",
+    "as_rows",
     "fingerprint",
     "gram_of",
     "spread",

@@ -19,7 +19,7 @@ from sketchlasso.data.storage import CHUNK, Storage
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray, RealArray
 
-__all__ = ["MatrixLike", "as_blocks", "as_factor", "as_responses", "as_storage"]
+__all__ = ["MatrixLike", "as_blocks", "as_factor", "as_responses", "as_rows", "as_storage"]
 
 MatrixLike: TypeAlias = (
     "ArrayLike | sparse.sparray[Any, Any] | sparse.spmatrix[Any] | LinearOperator[Any]"
@@ -55,14 +55,20 @@ def as_storage(X: MatrixLike) -> Storage:
         return OperatorStorage(X)
     if sparse.issparse(X):
         return _sparse_storage(X)
-    try:
-        values = X if isinstance(X, np.memmap) else np.asarray(X)
-    except ValueError as ragged:
-        raise InvalidInputError(
-            "X could not be read as a matrix because its rows differ in length, but an array of "
-            "shape (n_samples, n_features) is needed; give every row the same number of entries."
-        ) from ragged
-    return _dense_storage(values)
+    return _dense_storage(_as_array(X))
+
+
+def as_rows(X: Any) -> Any:
+    """Return X in a form whose rows can be taken: blocks, CSR, or the array itself.
+
+    Its shape is checked, its entries are not looked at.
+    """
+    stored: Any = as_blocks(X)
+    if isinstance(stored, BlockMatrix):
+        return stored
+    rows: Any = sparse.csr_array(stored) if sparse.issparse(X) else _as_array(stored)
+    _check_shape(rows.shape)
+    return rows
 
 
 def as_blocks(X: Any) -> Any:
@@ -88,6 +94,11 @@ def as_responses(y: ArrayLike, n_samples: int) -> FloatArray:
     try:
         Y = np.asarray(y, dtype=np.float64)
     except (TypeError, ValueError) as problem:
+        if np.asarray(y, dtype=object).ndim == 0:
+            raise InvalidInputError(
+                f"y is of type {type(y).__name__}, but numbers of shape ({n_samples},) or "
+                f"({n_samples}, t) are needed; pass those, and check the order of the arguments."
+            ) from problem
         raise InvalidInputError(
             "y holds something that is no number, but a response is needed in numbers; use a "
             "classifier for labels, or convert y."
@@ -104,6 +115,23 @@ def as_responses(y: ArrayLike, n_samples: int) -> FloatArray:
             "impute those rows first."
         )
     return Y
+
+
+def _as_array(X: Any) -> NDArray[Any]:
+    """Return X as an array of any shape; what NumPy can only wrap, such as a Sketch, is refused."""
+    try:
+        values = X if isinstance(X, np.memmap) else np.asarray(X)
+    except ValueError as ragged:
+        raise InvalidInputError(
+            "X could not be read as a matrix because its rows differ in length, but an array of "
+            "shape (n_samples, n_features) is needed; give every row the same number of entries."
+        ) from ragged
+    if values.dtype == object and values.ndim == 0:
+        raise InvalidInputError(
+            f"X is of type {type(X).__name__}, but a matrix of shape (n_samples, n_features) is "
+            "needed; pass one, and check the order of the arguments."
+        )
+    return values
 
 
 def _dense_storage(values: NDArray[Any]) -> DenseStorage:
@@ -148,7 +176,7 @@ def _check_shape(
     if len(shape) != 2:
         raise InvalidInputError(
             f"{name} has shape {shape}, but a matrix of shape {wanted} is needed; reshape it to "
-            "two dimensions."
+            "two dimensions, and check the order of the arguments."
         )
     if 0 in shape:
         raise InvalidInputError(

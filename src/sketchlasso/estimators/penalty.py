@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
+from sketchlasso.data import as_rows
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.scales import column_scales
 from sketchlasso.estimators.task import Prepared
 from sketchlasso.instances import check_weights
-from sketchlasso.results.models import rows_of
 from sketchlasso.sketch import Sketch
 from sketchlasso.types import FloatArray
 
@@ -77,7 +77,7 @@ def pivotal_alpha(
             f"slack={slack!r} and failure={failure!r} were given, but slack > 0 and a probability "
             "strictly between 0 and 1 are accepted; pass such."
         )
-    entries = rows_of(X)
+    entries = as_rows(X)
     m = entries.shape[0]
     weights = np.ones(m) if sample_weight is None else check_weights(sample_weight, m)
     scales = column_scales(entries, weights, fit_intercept)
@@ -100,8 +100,8 @@ def penalties(estimator: Any, data: Prepared) -> FloatArray:
     if isinstance(alpha, str):
         if alpha != "pivotal":
             raise InvalidInputError(
-                f"alpha={alpha!r} was given, but 'pivotal' or a number >= 0 is accepted; pass one "
-                "of them."
+                f"alpha={alpha!r} was given, but 'pivotal' or a number > 0 (or 0, on a sketch) is "
+                "accepted; pass one of them."
             )
         weights = np.ones(len(data.Y)) if data.weights is None else data.weights
         scales = column_scales(data.X, weights, estimator.fit_intercept)
@@ -116,7 +116,7 @@ def penalties(estimator: Any, data: Prepared) -> FloatArray:
         values = np.array([np.nan])
     if values.shape not in ((1,), (t,)) or not np.isfinite(values).all() or (values < 0).any():
         raise InvalidInputError(
-            f"alpha={alpha!r} was given, but 'pivotal' or a finite number >= 0"
+            f"alpha={alpha!r} was given, but 'pivotal' or a finite number > 0 (or 0, on a sketch)"
             f"{f', or one for each of the {t} targets,' if t > 1 else ''} is accepted; pass one of "
             "them."
         )

@@ -25,6 +25,7 @@ from sketchlasso.linalg.device import CPU
 from sketchlasso.results.radius_policy import radius_policies
 from sketchlasso.sketch import Sketch, SketchMethod, extend_sketch
 from sketchlasso.sketch import sketch as make_sketch
+from sketchlasso.sketch.matching import check_sketch_shape
 from sketchlasso.solve import Settings
 from sketchlasso.types import FloatArray, IntArray
 
@@ -280,11 +281,7 @@ def _check_for_blocks(estimator: Any) -> None:
 
 
 def _check_ready(sketch: Sketch, data: Prepared) -> None:
-    if sketch.shape != data.X.shape:
-        raise InvalidInputError(
-            f"X has shape {data.X.shape}, but the sketch given is of a matrix of shape "
-            f"{sketch.shape}; pass the X that was sketched, or let the estimator sketch."
-        )
+    check_sketch_shape(sketch, data.X.shape)
     if data.scales is not None:
         raise InvalidInputError(
             "standardize=True was given with a ready sketch, which has scales of its own or none; "

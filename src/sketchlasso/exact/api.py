@@ -177,8 +177,8 @@ def _checked(
     bad = grid[~(np.isfinite(grid) & (grid > 0))]
     if bad.size:
         raise InvalidInputError(
-            f"alphas contains {bad[0]:g}, but the full problem takes finite penalties > 0; give "
-            "such, or least squares where none is wanted."
+            f"alphas contains {bad[0]:g}, but problems on X itself take finite penalties > 0; give "
+            "such, or a sketch, which takes 0 as well."
         )
     factor = np.ones(n)
     if penalty_factor is not None:

@@ -19,6 +19,7 @@ from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.penalty_max import alpha_max
 from sketchlasso.problem.reduction import unreachable_part
 from sketchlasso.sketch import Sketch
+from sketchlasso.sketch.matching import check_sketch
 from sketchlasso.types import FloatArray, IntArray, Loss
 
 __all__ = ["build_problems", "feature_problems", "penalty_grid"]
@@ -64,6 +65,7 @@ def build_problems(
     -------
     ProblemSet
     """
+    check_sketch(sketch)
     Y = as_responses(y, sketch.n_samples)
     rows = rows or all_rows(sketch.n_samples)
     if rows.n_samples != sketch.n_samples:
@@ -269,7 +271,7 @@ def feature_problems(
     -------
     ProblemSet
     """
-    P = np.asarray(sketch.P)
+    P = np.asarray(check_sketch(sketch).P)
     chosen = np.arange(len(P)) if features is None else np.asarray(features, dtype=np.intp)
     if len(chosen) == 0 or chosen.min() < 0 or chosen.max() >= len(P):
         raise InvalidInputError(f"features must be indices between 0 and {len(P) - 1}")

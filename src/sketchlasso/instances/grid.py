@@ -24,7 +24,8 @@ def check_alphas(alphas: ArrayLike) -> FloatArray:
         raise InvalidInputError(f"alphas has shape {values.shape}; give a list of penalties")
     if not np.isfinite(values).all() or (values < 0).any():
         raise InvalidInputError(
-            "alphas contains NaN, infinity or a negative value; give alphas >= 0"
+            "alphas contains NaN, infinity or a negative value, but finite numbers > 0 (or 0, on a "
+            "sketch) are accepted; give such."
         )
     return np.sort(values)[::-1]
 

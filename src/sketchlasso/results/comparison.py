@@ -9,15 +9,16 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sketchlasso.data import as_responses
+from sketchlasso.data import as_responses, as_rows
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.results.cross_validation import cross_validate
 from sketchlasso.results.fitting import full_penalty_factor
-from sketchlasso.results.models import LinearModels, fitted_values, rows_of
+from sketchlasso.results.models import LinearModels, fitted_values
 from sketchlasso.results.path import Path, sqrt_lasso_path
 from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy, radius_policies
 from sketchlasso.results.scores import Metric, check_metric, greater_is_better, score
 from sketchlasso.sketch import Sketch
+from sketchlasso.sketch.matching import check_sketch_of
 from sketchlasso.solve import Settings, Solver
 from sketchlasso.types import FloatArray, IntArray
 
@@ -181,8 +182,9 @@ def compare(
     >>> bool(found.prediction_distance.max() < 1e-3)
     True
     """
-    entries = rows_of(X)
+    entries = as_rows(X)
     target = _one_response(y, entries.shape[0])
+    check_sketch_of(sketch, entries)
     check_metric(metric, target)
     judge = _Judge(entries, target, metric, cv, groups, *_test_rows(X_test, y_test, entries))
     options: dict[str, Any] = {
@@ -223,12 +225,7 @@ def _one_response(y: ArrayLike, m: int) -> FloatArray:
     return target
 
 
-def _one_policy(radius: Any, sketch: Any) -> RadiusPolicy:
-    if not isinstance(sketch, Sketch):
-        raise InvalidInputError(
-            f"sketch={sketch!r} was given, but a Sketch is needed to compare the full problem "
-            "with; make one with sketch(X)."
-        )
+def _one_policy(radius: Any, sketch: Sketch) -> RadiusPolicy:
     policies = radius_policies(radius, sketch)
     if len(policies) != 1:
         raise InvalidInputError(
@@ -246,7 +243,7 @@ def _test_rows(X_test: Any, y_test: Any, X: Any) -> tuple[Any, FloatArray | None
         )
     if X_test is None:
         return None, None
-    entries = rows_of(X_test)
+    entries = as_rows(X_test)
     if entries.ndim != 2 or entries.shape[1] != X.shape[1]:
         raise InvalidInputError(
             f"X_test has shape {entries.shape} but X has {X.shape[1]} features; pass rows with "

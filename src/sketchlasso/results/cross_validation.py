@@ -9,12 +9,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sketchlasso.data import BlockMatrix, as_responses, spread
+from sketchlasso.data import BlockMatrix, as_responses, as_rows, spread
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import RowSets, check_weights, splitter_rows
 from sketchlasso.results.block_scores import OutOfFold, block_scores
 from sketchlasso.results.fitting import Fitted, Task, fit_all
-from sketchlasso.results.models import LinearModels, held_out_predictions, rows_of
+from sketchlasso.results.models import LinearModels, held_out_predictions
 from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy
 from sketchlasso.results.scores import (
     Metric,
@@ -221,7 +221,7 @@ def cross_validate(
     -------
     CrossValidation
     """
-    entries = rows_of(X)
+    entries = as_rows(X)
     Y = as_responses(y, entries.shape[0])
     for metric in metrics:
         check_metric(metric, Y)

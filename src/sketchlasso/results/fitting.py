@@ -17,6 +17,7 @@ from sketchlasso.results.models import LinearModels
 from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy, radius_policies
 from sketchlasso.results.sketched import Fits, grids_of, join_fits, sketched_rows, solve_sketched
 from sketchlasso.sketch import Sketch
+from sketchlasso.sketch.matching import check_sketch_of
 from sketchlasso.solve import Settings, Solver
 from sketchlasso.types import FloatArray
 
@@ -121,6 +122,7 @@ def fit_all(
                 "sketch error to guard against; leave the radius out, or give a sketch."
             )
         return _fit_exact(task, _exact_grid(task), rows)
+    check_sketch_of(sketch, task.X)
     judged = any(len(row_set.test) for row_set in rows)
     policies = radius_policies(radii, sketch, search=judged and refine is None)
     if refine and len(policies) > 1:
@@ -137,11 +139,6 @@ def fit_all(
 def _fit_sketched(
     task: Task, sketch: Sketch, policies: tuple[RadiusPolicy, ...], rows: RowSets
 ) -> Fitted:
-    if task.X.shape != sketch.shape:
-        raise InvalidInputError(
-            f"X has shape {task.X.shape} but the sketch is of a matrix of shape {sketch.shape}; "
-            "pass the X that was sketched"
-        )
     grids = grids_of(
         sketch,
         task.X,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from sketchlasso.data import as_blocks, as_responses, spread
+from sketchlasso.data import as_blocks, as_responses, as_rows, spread
 from sketchlasso.data.operator import OperatorStorage
 from sketchlasso.data.validate import as_storage
 from sketchlasso.errors import InvalidInputError
@@ -26,7 +26,7 @@ from sketchlasso.linalg.lengths import lengths
 from sketchlasso.problem.full_problem import full_gap, full_primal
 from sketchlasso.results.dual_search import best_dual
 from sketchlasso.results.full_view import FullView
-from sketchlasso.results.models import fitted_values, rows_of
+from sketchlasso.results.models import fitted_values
 from sketchlasso.types import FloatArray
 
 __all__ = ["FullCertificate", "certify", "certify_with_bound"]
@@ -135,7 +135,7 @@ def certify_with_bound(
             "X is a LinearOperator, but the certificate needs its columns; pass an array, a "
             "sparse matrix or blocks."
         )
-    entries = rows_of(X)
+    entries = as_rows(X)
     m, n = entries.shape
     target = as_responses(y, m)
     factor = _factors(penalty_factor, n)

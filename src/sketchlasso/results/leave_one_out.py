@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from sketchlasso.data import BlockMatrix, as_responses, spread
+from sketchlasso.data import BlockMatrix, as_responses, as_rows, spread
 from sketchlasso.data.block_work import row_products
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import all_rows, build_problems, leave_one_out_rows
-from sketchlasso.results.models import rows_of
 from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy, radius_policies
 from sketchlasso.results.sketched import SketchedRows, solve_sketched
 from sketchlasso.sketch import Sketch, sketch_rows
+from sketchlasso.sketch.matching import check_sketch, check_sketch_of
 from sketchlasso.solve import Iterates, Settings, Solution, Solver, solve_or_raise
 from sketchlasso.types import FloatArray, IntArray
 
@@ -109,11 +109,9 @@ def leave_one_out(
     -------
     LeaveOneOut
     """
-    if not isinstance(sketch, Sketch):
-        raise InvalidInputError(
-            f"sketch={sketch!r:.60} was given, but leave-one-out starts from a Sketch; for the "
-            'full problem pass sketch(X, method="exact", center=True).'
-        )
+    check_sketch(sketch, 'for the full problem pass sketch(X, method="exact", center=True)')
+    entries = as_rows(X)
+    check_sketch_of(sketch, entries)
     Y = as_responses(y, sketch.n_samples)
     if Y.shape[1] != 1:
         raise InvalidInputError(
@@ -123,7 +121,7 @@ def leave_one_out(
     if len(policies) != 1:
         raise InvalidInputError(f"{len(policies)} radii were given; leave-one-out takes one")
     work = _Work(
-        X=rows_of(X),
+        X=entries,
         Y=Y,
         policy=policies[0],
         options={

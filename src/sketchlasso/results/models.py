@@ -14,7 +14,7 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import ProblemSet, RowSets
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["LinearModels", "fitted_values", "held_out_predictions", "linear_models", "rows_of"]
+__all__ = ["LinearModels", "fitted_values", "held_out_predictions", "linear_models"]
 
 SparseRows = Any  # csr_array of shape (B, n)
 
@@ -43,14 +43,6 @@ class LinearModels:
         coef = self.coef if instances is None else self.coef[instances]
         intercept = self.intercept if instances is None else self.intercept[instances]
         return fitted_values(X, coef) + intercept
-
-
-def rows_of(X: Any) -> Any:
-    """X in a form whose rows can be taken: CSR, blocks, or the array itself."""
-    stored: Any = as_blocks(X)
-    if isinstance(stored, BlockMatrix):
-        return stored
-    return sparse.csr_array(stored) if sparse.issparse(X) else np.asarray(X)
 
 
 def linear_models(

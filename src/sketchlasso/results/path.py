@@ -10,11 +10,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sketchlasso.data import as_responses, spread
+from sketchlasso.data import as_responses, as_rows, spread
 from sketchlasso.instances import all_rows, check_weights
 from sketchlasso.results.fitting import Task, fit_all, full_penalty_factor
 from sketchlasso.results.full_data import FullCertificate, certify_with_bound
-from sketchlasso.results.models import LinearModels, rows_of
+from sketchlasso.results.models import LinearModels
 from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy
 from sketchlasso.sketch import Sketch
 from sketchlasso.solve import Settings, Solver
@@ -136,7 +136,7 @@ def sqrt_lasso_path(
     >>> bool(path.full_gap[0] <= 1e-4)
     True
     """
-    entries = rows_of(X)
+    entries = as_rows(X)
     Y = as_responses(y, entries.shape[0])
     weights = None if sample_weight is None else check_weights(sample_weight, len(Y))
     rows = all_rows(len(Y)) if weights is None else all_rows(len(Y)).weighted(weights)

@@ -25,7 +25,6 @@ from numpy.typing import ArrayLike
 from scipy import linalg
 
 from sketchlasso.data import (
-    BlockMatrix,
     ColumnTransform,
     DataMatrix,
     MatrixLike,
@@ -38,6 +37,7 @@ from sketchlasso.linalg.factor import orthonormal_basis, thin_singular_values
 from sketchlasso.linalg.krylov import krylov_space
 from sketchlasso.linalg.operator import LowRankResidual
 from sketchlasso.sketch.factors import Factors
+from sketchlasso.sketch.matching import check_sketch_of
 from sketchlasso.sketch.options import (
     RadiusName,
     RandomState,
@@ -126,7 +126,7 @@ def extend_sketch(
     """
     start = perf_counter()
     X = as_blocks(X)
-    _check_same_shape(base, X)
+    check_sketch_of(base, X)
     U = np.asarray(base.Q[:, : base.rank - base.response_rank])
     count = _default_directions(U.shape[1]) if directions is None else directions
     A = _matrix(X, base.transform)
@@ -183,15 +183,6 @@ def _default_directions(unsupervised: int) -> int:
     while count < response_share(unsupervised + count):
         count += 1
     return count
-
-
-def _check_same_shape(base: Sketch, X: MatrixLike) -> None:
-    shape = X.shape if isinstance(X, BlockMatrix) else DataMatrix.of(X).shape
-    if shape != base.shape:
-        raise InvalidInputError(
-            f"X has shape {shape}, but the sketch is of a matrix of shape {base.shape}; pass the "
-            "X that was sketched."
-        )
 
 
 def _matrix(X: MatrixLike, like: ColumnTransform) -> DataMatrix:

@@ -60,7 +60,7 @@ def test_alpha(alpha):
 
 def test_alpha_zero_needs_a_sketch():
     said = refusal(InvalidInputError, SqrtLasso(alpha=0.0).fit, X, y)
-    assert "contains 0, but the full problem takes finite penalties > 0" in said
+    assert "contains 0, but problems on X itself take finite penalties > 0" in said
     assert SqrtLasso(alpha=0.0, sketch="exact", radius=1.0).fit(X, y).alpha_ == 0.0
 
 

@@ -206,7 +206,10 @@ def test_feature_problems_need_an_orthonormal_basis(data):
         ),
         (lambda f, y: build_problems(f, y, alphas=0), "alphas=0 must be at least 1"),
         (lambda f, y: build_problems(f, y, alphas=[np.nan]), "alphas contains NaN, infinity"),
-        (lambda f, y: build_problems(f, y, alphas=[-1.0]), "negative value; give alphas >= 0"),
+        (
+            lambda f, y: build_problems(f, y, alphas=[-1.0]),
+            "negative value, but finite",
+        ),
         (lambda f, y: build_problems(f, y, alphas=[]), "give a list of penalties"),
         (
             lambda f, y: build_problems(f, y, alpha_min_ratio=2.0),

@@ -85,7 +85,7 @@ def test_bad_input_is_one_sentence(data, found):
         sqrt_lasso_path(X, y, None, radius="realised")
     with pytest.raises(InvalidInputError, match="2 radii were given with refine='exact'"):
         sqrt_lasso_path(X, y, found, radius=[0.0, 1.0], refine="exact")
-    with pytest.raises(InvalidInputError, match=r"X has shape \(9, 1200\) but the sketch is of"):
+    with pytest.raises(InvalidInputError, match=r"X has shape \(9, 1200\), but the sketch given"):
         sqrt_lasso_path(X[:9], y[:9], found)
     with pytest.raises(InvalidInputError, match=r"sample_weight has shape \(3,\)"):
         sqrt_lasso_path(X, y, found, sample_weight=np.ones(3))

@@ -206,7 +206,9 @@ def test_bad_input_is_one_sentence(change, words, rng):
 def test_bad_extensions_are_one_sentence(rng):
     X, y = decaying(M, N, 0.05, rng), rng.standard_normal(M)
     base = sketch(X, rank=8, random_state=0)
-    with pytest.raises(InvalidInputError, match=r"X has shape \(7, 90\), but the sketch is of"):
+    with pytest.raises(
+        InvalidInputError, match=r"X has shape \(7, 90\), but the sketch given is of"
+    ):
         extend_sketch(base, X[:7], y[:7])
     with pytest.raises(InvalidInputError, match="directions=0 was given, but an integer >= 1"):
         extend_sketch(base, X, y, directions=0)

@@ -65,7 +65,7 @@ def test_operator_without_transpose():
 def test_wrong_shape(shape):
     refused(
         f"X has shape {shape}, but a matrix of shape (n_samples, n_features) is needed; reshape "
-        "it to two dimensions.",
+        "it to two dimensions, and check the order of the arguments.",
         np.ones(shape),
     )
 

@@ -69,7 +69,7 @@ def test_it_can_be_saved(pair, tmp_path):
         (
             {"P": np.ones(70)},
             "P has shape (70,), but a matrix of shape (rows, rank) is needed; reshape it to two "
-            "dimensions.",
+            "dimensions, and check the order of the arguments.",
         ),
         (
             {"Q": np.full((90, 3), np.nan)},

@@ -1,5 +1,7 @@
 """The barrier method: gaps in every regime, exact derivatives, the matrix inversion lemma."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
@@ -8,6 +10,7 @@ from tests.regimes import REGIMES, assert_optimal, drive, make_instance, without
 
 from sketchlasso.solve.algorithms.barrier import Barrier
 from sketchlasso.solve.algorithms.cone_barrier import (
+    DyadicHessian,
     ScaledInstance,
     barrier_hessian,
     cones_at,
@@ -135,3 +138,14 @@ def test_structured_solve_inverts_the_hessian(point):
     residual = hessian.delta * dw + hessian.X @ (core @ (hessian.X.T @ dw)) - b
     np.testing.assert_allclose(residual[penalised], 0.0, atol=1e-9)
     np.testing.assert_allclose(y, core @ (hessian.X.T @ dw), rtol=1e-6)
+
+
+def test_a_singular_newton_system_is_solved_without_a_warning():
+    # The capacitance is [[1, 1], [1, 1]]: its second pivot is zero to the last digit.
+    swap = np.array([[0.0, 1.0], [1.0, 0.0]])
+    hessian = DyadicHessian(np.ones(2), np.eye(2), swap, np.zeros(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dw, y = hessian.solve(np.ones(2))
+    np.testing.assert_allclose(dw + y, np.ones(2), atol=1e-12)
+    np.testing.assert_allclose(dw, swap @ y, atol=1e-12)

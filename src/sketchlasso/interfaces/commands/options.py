@@ -333,7 +333,8 @@ def penalty_of(text: str) -> float | str:
         return "pivotal" if text == "pivotal" else float(text)
     except ValueError:
         raise sl.InvalidInputError(
-            f"--alpha {text} was given, but a number >= 0 or pivotal is accepted; give one of them."
+            f"--alpha {text} was given, but pivotal or a number > 0 (or 0, on a sketch) is "
+            "accepted; give one of them."
         ) from None
 
 

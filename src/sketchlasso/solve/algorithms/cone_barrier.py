@@ -43,7 +43,7 @@ from scipy import linalg
 
 from sketchlasso.solve.algorithms.protocol import Instance
 from sketchlasso.solve.algorithms.single import response_length
-from sketchlasso.types import FloatArray
+from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Cones", "DyadicHessian", "Multipliers", "ScaledInstance", "barrier_hessian", "cones_at"]
 
@@ -188,7 +188,7 @@ class DyadicHessian:
         capacitance = self.core_inverse + (self.X.T / self.delta) @ self.X
         # Rows of unit size before factoring: the dyads differ by many orders of magnitude.
         scale = 1.0 / np.sqrt(np.abs(capacitance).max(axis=1))
-        factor = linalg.lu_factor(capacitance * scale[:, None] * scale, check_finite=False)
+        factor = _triangles(capacitance * scale[:, None] * scale)
 
         def eliminate(upper: FloatArray, lower: FloatArray) -> tuple[FloatArray, FloatArray]:
             right = self.X.T @ (upper / self.delta) - lower
@@ -202,6 +202,19 @@ class DyadicHessian:
             )
             dw, y = dw + more_w, y + more_y
         return dw, y
+
+
+def _triangles(matrix: FloatArray) -> tuple[FloatArray, IntArray]:
+    """LU factors of a matrix (q, q) for ``lu_solve``, of a nearby one where it is singular.
+
+    Pivots that rounding has made zero become the smallest that count; the refinement of
+    the solution, which knows the true system, takes off most of what that changes.
+    """
+    triangles, pivots, _ = linalg.lapack.dgetrf(matrix)
+    diagonal = np.diagonal(triangles)
+    gone = np.flatnonzero(diagonal == 0)
+    triangles[gone, gone] = np.finfo(np.float64).eps * max(1.0, np.abs(diagonal).max(initial=0.0))
+    return triangles, pivots
 
 
 def barrier_hessian(
