@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import json
 import math
 import sys
 from typing import Any, ClassVar
@@ -12,8 +11,9 @@ from typing import Any, ClassVar
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from sketchlasso.interfaces.web.door import refuse
 from sketchlasso.interfaces.web.limits import Limits
-from sketchlasso.interfaces.web.protection import HEADERS, Message, Receive, Send
+from sketchlasso.interfaces.web.protection import Message, Receive, Send
 
 __all__ = ["ACCEPTED_AT_ONCE", "Connection", "connection_class", "report_exhaustion_once"]
 
@@ -103,7 +103,7 @@ class Connection(H11Protocol):
     async def _admit(self, scope: Message, receive: Receive, send: Send) -> None:
         late = self.loop.time() - self._arrived > self.limits.late_seconds
         if late and len(self.working) >= FEW:
-            await _refuse(send, LATE)
+            await refuse(send, LATE)
             return
         self.working.add(self)
         try:
@@ -180,14 +180,4 @@ def _most_connections(limits: Limits) -> int:
 
 async def _full(scope: Message, receive: Receive, send: Send) -> None:
     """Answer every request with 503."""
-    await _refuse(send, FULL, ("connection", "close"))
-
-
-async def _refuse(send: Send, message: str, *more: tuple[str, str]) -> None:
-    """Answer with 503 and when to come again."""
-    body = json.dumps({"message": message}).encode()
-    own = (("content-type", "application/json"), ("content-length", str(len(body))))
-    headers = (*HEADERS.items(), *own, ("retry-after", "1"), *more)
-    pairs = [(name.encode(), value.encode()) for name, value in headers]
-    await send({"type": "http.response.start", "status": 503, "headers": pairs})
-    await send({"type": "http.response.body", "body": body})
+    await refuse(send, FULL, ("connection", "close"))

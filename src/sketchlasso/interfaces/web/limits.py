@@ -69,7 +69,7 @@ class Limits:
     map_words: int = 20_000
     map_edges: int = 60_000
     workers: int = WORKERS
-    waiting: int = 32
+    waiting: int = 16
     wait_seconds: float = 0.5
     seconds: float = 10.0
     late_seconds: float = 0.05
