@@ -107,6 +107,8 @@ class Tally:
 
     # Of every request that was sent, until its answer.
     seconds: list[float] = field(default_factory=list)
+    # Of those whose answer was other than 503.
+    answered: list[float] = field(default_factory=list)
     # Of every question, until its answer other than 503, with the waits that Retry-After asked for.
     whole: list[float] = field(default_factory=list)
     busy: int = 0
@@ -114,21 +116,24 @@ class Tally:
 
     def merge(self, other: Tally) -> None:
         self.seconds += other.seconds
+        self.answered += other.answered
         self.whole += other.whole
         self.busy += other.busy
         self.errors += other.errors
 
     def row(self, taken: float) -> dict[str, float | int]:
-        middle, high = np.percentile(self.seconds, [50, 99])
-        whole = np.percentile(self.whole, [50, 99]) if self.whole else (math.nan, math.nan)
+        middle, high = percentiles(self.seconds)
+        answered, whole = percentiles(self.answered), percentiles(self.whole)
         return {
             "sent": len(self.seconds),
             "503": self.busy,
             "errors": self.errors.total(),
-            "answered per second": (len(self.seconds) - self.busy) / taken,
+            "answered per second": len(self.answered) / taken,
             "p50 ms": 1e3 * middle,
             "p99 ms": 1e3 * high,
             "max ms": 1e3 * max(self.seconds),
+            "answered p50 ms": 1e3 * answered[0],
+            "answered p99 ms": 1e3 * answered[1],
             "with retries p50 ms": 1e3 * whole[0],
             "with retries p99 ms": 1e3 * whole[1],
         }
@@ -161,6 +166,7 @@ async def client(
                 tally.busy += 1
                 await asyncio.sleep(min(answer.again, max(0.0, end - now)))
                 continue
+            tally.answered.append(now - start)
             tally.whole.append(now - began)
             if answer.status not in ask.statuses:
                 tally.errors[answer.status] += 1
@@ -195,6 +201,14 @@ async def load(host: str, port: int, pid: int, words: list[str], options: Namesp
         f"memory of the server before the load, in its middle and at its end: {first:.0f}, "
         f"{middle:.0f}, {last:.0f} MiB"
     )
+
+
+def percentiles(seconds: list[float]) -> tuple[float, float]:
+    """Median and 99th percentile."""
+    if not seconds:
+        return math.nan, math.nan
+    middle, high = np.percentile(seconds, [50, 99])
+    return float(middle), float(high)
 
 
 def resident(pid: int) -> float:
