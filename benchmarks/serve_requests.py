@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from urllib.parse import quote
 
 import numpy as np
 
@@ -35,21 +34,21 @@ class Ask:
 
 
 def mixed(words: list[str], seed: int) -> Iterator[Ask]:
-    """Yield what a visitor's page asks for, without end."""
+    """Yield what a visitor's page asks for, without end; the words are quoted as in an address."""
     rng = np.random.default_rng(seed)
     kinds = ("words", "image", "slider", "neighbours", "documents", "compare", "unknown", "page")
     shares = (0.25, 0.25, 0.2, 0.08, 0.1, 0.05, 0.02, 0.05)
     while True:
         kind = str(rng.choice(kinds, p=shares))
-        one, other = (quote(str(word)) for word in rng.choice(words, 2))
+        one, other, *eight = (words[place] for place in rng.integers(len(words), size=10))
         n = int(rng.integers(3, 25))
         factor = 2.0 ** rng.integers(-2, 3)
-        eight = "&".join(f"word={quote(str(word))}" for word in rng.choice(words, 8, replace=False))
+        together = "&".join(f"word={word}" for word in eight)
         yield {
             "words": Ask(kind, f"/api/words?prefix={one[:2]}&count=8"),
             "image": Ask(kind, f"/api/image?word={one}"),
             "slider": Ask(kind, f"/api/image?word={one}&n_words={n}&alpha={factor}*auto"),
-            "neighbours": Ask(kind, f"/api/images?{eight}&n_words=3"),
+            "neighbours": Ask(kind, f"/api/images?{together}&n_words=3"),
             "documents": Ask(kind, f"/api/documents?word={one}&n_words={n}&count=6"),
             "compare": Ask(kind, f"/api/compare?first={one}&second={other}"),
             "unknown": Ask(kind, f"/api/image?word={one}qzx", UNKNOWN),

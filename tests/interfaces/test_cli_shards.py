@@ -125,6 +125,26 @@ def test_a_scheduler_that_does_not_answer(call, parts, monkeypatch):
     assert "tcp://127.0.0.1:1" in said
 
 
+COMMANDS = ("fit houses", "topics all {made}/posts.topics --n-words 5 -o spread.images")
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=["fit", "topics all"])
+def test_a_cluster_without_workers_is_waited_for_as_long_as_asked(call, parts, made, command):
+    distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+    command = command.format(made=made)
+    with distributed.LocalCluster(
+        n_workers=0, processes=False, dashboard_address=":0", silence_logs=50, protocol="tcp"
+    ) as empty:
+        on = f"{command} --scheduler {empty.scheduler_address}"
+        said = " ".join(call(f"{on} --worker-timeout 0.3", code=5).stderr.split())
+        assert "no workers and none came within 0.3 seconds" in said
+        assert "wait longer (--worker-timeout)" in said
+        said = call(f"{on} --worker-timeout 0", code=2).stderr
+        assert "--worker-timeout 0.0 was given, but a positive number" in said
+    said = " ".join(call(f"{command} --worker-timeout 3", code=2).stderr.split())
+    assert "--worker-timeout 3 was given without --scheduler" in said
+
+
 def test_a_vocabulary_on_worker_processes(ask, made):
     pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
     ask("topics all {made}/posts.topics --n-words 5 --scheduler local -o spread.images")

@@ -261,7 +261,7 @@ class DaskEngine:
         return ClusterLostError(
             f"the Dask scheduler at {self._address} has no workers and none came within "
             f"{self._worker_timeout:g} seconds; start some (`dask worker {self._address}`) or "
-            "wait longer (worker_timeout), and repeat the call: parts that were written are kept."
+            "wait longer (worker_timeout=), and repeat the call: parts that were written are kept."
         )
 
     def _lost(self) -> ClusterLostError:

@@ -14,7 +14,12 @@ import numpy as np
 from scipy import sparse
 
 import sketchlasso as sl
-from sketchlasso.interfaces.commands.options import BlockOptions, DataOptions, on_scheduler
+from sketchlasso.interfaces.commands.options import (
+    BlockOptions,
+    DataOptions,
+    on_scheduler,
+    refuse_timeout_alone,
+)
 from sketchlasso.interfaces.commands.screen import Watch
 
 __all__ = ["Given", "at_work", "read_given"]
@@ -145,7 +150,8 @@ def at_work(given: Given, blocks: BlockOptions, watch: Watch | None) -> Iterator
     if not isinstance(given.X, sl.BlockMatrix):
         yield
         return
-    with on_scheduler(blocks.scheduler, None if watch is None else watch.blocks):
+    progress = None if watch is None else watch.blocks
+    with on_scheduler(blocks.scheduler, blocks.worker_timeout, progress):
         yield
 
 
@@ -161,6 +167,8 @@ def read_given(
     options : DataOptions
     blocks : BlockOptions, optional
     """
+    if blocks is not None:
+        refuse_timeout_alone(blocks.scheduler, blocks.worker_timeout)
     paths = [files] if isinstance(files, Path) else list(files)
     path = paths[0]
     named = [

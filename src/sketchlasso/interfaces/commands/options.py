@@ -26,10 +26,12 @@ __all__ = [
     "Scheduler",
     "Seed",
     "Top",
+    "WorkerTimeout",
     "alphas_of",
     "on_scheduler",
     "penalty_of",
     "radii_of",
+    "refuse_timeout_alone",
 ]
 
 DATA, MODEL = "Data", "Model"
@@ -59,6 +61,14 @@ Scheduler = Annotated[
     typer.Option(
         help="Work on a Dask cluster: the address of its scheduler, or local for processes on "
         "this machine. By default all is done in this process."
+    ),
+]
+WorkerTimeout = Annotated[
+    float | None,
+    typer.Option(
+        show_default=False,
+        help="Seconds to wait while the cluster of --scheduler has no worker at all; 60 by "
+        "default, inf to wait for ever.",
     ),
 ]
 Alphas = Annotated[
@@ -130,6 +140,7 @@ class BlockOptions:
         ),
     ] = None
     scheduler: Scheduler = None
+    worker_timeout: WorkerTimeout = None
 
     @property
     def asked(self) -> bool:
@@ -304,12 +315,24 @@ class ModelOptions:
 
 @contextmanager
 def on_scheduler(
-    scheduler: str | None, on_progress: Callable[[int, int, str], None] | None = None
+    scheduler: str | None,
+    worker_timeout: float | None = None,
+    on_progress: Callable[[int, int, str], None] | None = None,
 ) -> Iterator[None]:
     """Work on the cluster that --scheduler names, or in this process."""
+    refuse_timeout_alone(scheduler, worker_timeout)
     where = None if scheduler == "local" else scheduler or "sequential"
-    with sl.cluster(where, on_progress=on_progress):
+    with sl.cluster(where, on_progress=on_progress, worker_timeout=worker_timeout):
         yield
+
+
+def refuse_timeout_alone(scheduler: str | None, worker_timeout: float | None) -> None:
+    """Refuse --worker-timeout without --scheduler."""
+    if scheduler is None and worker_timeout is not None:
+        raise sl.InvalidInputError(
+            f"worker_timeout={worker_timeout:g} was given without scheduler=, but only a cluster "
+            "has workers to wait for; give scheduler= or leave worker_timeout= out."
+        )
 
 
 def alphas_of(text: str) -> int | list[float]:

@@ -46,6 +46,7 @@ OPTIONS = {
         "tol",
         "vocabulary",
         "weighting",
+        "worker_timeout",
     )
 } | {"metric": "--scoring", "radii": "--radius", "n_splits": "--folds"}
 # What writes a file in Python and in the shell.

@@ -2,9 +2,9 @@
 
 Importing this does not need the extra; using it does. Requests walk one way::
 
-    protection ──► routes ──► queries ──► gate ──► answers ──► payloads
-    (host, method,            (text to     (threads,  (the imager)
-     headers)                  values)      limits)
+    protection ──► door ──► routes ──► queries ──► gate ──► answers ──► payloads
+    (host, method, (too              (text to     (threads,  (the imager)
+     headers)       many)             values)      limits)
 """
 
 from sketchlasso.interfaces.web.limits import Limits

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import json
 import math
 import sys
 from typing import Any, ClassVar
@@ -12,8 +11,9 @@ from typing import Any, ClassVar
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from sketchlasso.interfaces.web.door import refuse
 from sketchlasso.interfaces.web.limits import Limits
-from sketchlasso.interfaces.web.protection import HEADERS, Message, Receive, Send
+from sketchlasso.interfaces.web.protection import Message, Receive, Send
 
 __all__ = ["ACCEPTED_AT_ONCE", "Connection", "connection_class", "report_exhaustion_once"]
 
@@ -24,7 +24,10 @@ ACCEPTED_AT_ONCE = 8
 RESERVED = 64
 LEAST_CONNECTIONS = 8
 EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
-FULL = {"message": "the server has too many connections; ask again in a moment."}
+FULL = "the server has too many connections; ask again in a moment."
+LATE = "the server is busy with other requests; ask again in a moment."
+# Requests under way up to which none is refused, however late: a page with its files and queries.
+FEW = 16
 
 
 class Connection(H11Protocol):
@@ -34,19 +37,25 @@ class Connection(H11Protocol):
     previous answer, however its bytes are spread. An answer must be finished within
     `limits.seconds` more than that; after it, a client may read slowly but must keep reading.
     When there are more than `most` connections, the one that has waited longest for its request
-    is closed; if none waits, the new one is answered with 503.
+    is closed; if none waits, the new one is answered with 503. A request that the event loop
+    takes up later than `limits.late_seconds` while more than a few are under way is answered with
+    503 before any work is done for it: the loop has more to do than time.
     """
 
     limits: ClassVar[Limits]
     most: ClassVar[int]
     # Connections without a complete request; the one that has waited longest comes first.
     waiting: ClassVar[dict[Connection, None]]
+    # Connections whose request was let in and is not yet answered.
+    working: ClassVar[set[Connection]]
     _timer: asyncio.TimerHandle | None = None
     _unsent: float = math.inf
+    _arrived: float = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the time limit, and make room if there are too many connections."""
         super().connection_made(transport)
+        self._application, self.app = self.app, self._admit
         if len(self.connections) > self.most:
             longest = next(iter(self.waiting), None)
             if longest is None:
@@ -65,6 +74,7 @@ class Connection(H11Protocol):
     def handle_events(self) -> None:
         """Change to the time limit of the answer once a request is complete."""
         before = self.cycle
+        self._arrived = self.loop.time()
         super().handle_events()
         if self.cycle is not before:
             self.waiting.pop(self, None)
@@ -90,6 +100,17 @@ class Connection(H11Protocol):
         self.waiting.pop(self, None)
         self.transport.abort()
 
+    async def _admit(self, scope: Message, receive: Receive, send: Send) -> None:
+        late = self.loop.time() - self._arrived > self.limits.late_seconds
+        if late and len(self.working) >= FEW:
+            await refuse(send, LATE)
+            return
+        self.working.add(self)
+        try:
+            await self._application(scope, receive, send)
+        finally:
+            self.working.discard(self)
+
     def _await_request(self) -> None:
         self.waiting.pop(self, None)
         self.waiting[self] = None
@@ -112,7 +133,12 @@ class Connection(H11Protocol):
 
 def connection_class(limits: Limits) -> type[Connection]:
     """Return the protocol class of one server, as `uvicorn.Config` takes it."""
-    shared = {"limits": limits, "most": _most_connections(limits), "waiting": {}}
+    shared = {
+        "limits": limits,
+        "most": _most_connections(limits),
+        "waiting": {},
+        "working": set(),
+    }
     return type("Connection", (Connection,), shared)
 
 
@@ -154,9 +180,4 @@ def _most_connections(limits: Limits) -> int:
 
 async def _full(scope: Message, receive: Receive, send: Send) -> None:
     """Answer every request with 503."""
-    headers = {
-        **HEADERS, "content-type": "application/json", "retry-after": "1", "connection": "close"
-    }  # fmt: skip
-    pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": 503, "headers": pairs})
-    await send({"type": "http.response.body", "body": json.dumps(FULL).encode()})
+    await refuse(send, FULL, ("connection", "close"))

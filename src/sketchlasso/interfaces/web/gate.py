@@ -41,6 +41,11 @@ class Gate:
         """How much work runs or waits."""
         return self._inside
 
+    @property
+    def is_full(self) -> bool:
+        """Whether new work would be refused."""
+        return self._inside >= self._limits.workers + self._limits.waiting
+
     async def run(self, work: Callable[[], Result]) -> Result:
         """Return what `work` returns, or raise what it raises.
 
@@ -72,7 +77,7 @@ class Gate:
 
     def _enter(self, work: Callable[[], Result]) -> Future[Result]:
         with self._lock:
-            if self._inside >= self._limits.workers + self._limits.waiting:
+            if self.is_full:
                 raise BusyError
             self._inside += 1
         future = self._pool.submit(work)

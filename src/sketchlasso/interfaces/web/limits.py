@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, fields
 
 import sketchlasso as sl
 
 __all__ = ["Limits"]
+
+# More threads than cores make every query slower, and the event loop late.
+WORKERS = min(4, max(2, os.cpu_count() or 1))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,13 +36,16 @@ class Limits:
     map_words, map_edges : int
         Size of the map; the words with most links and the strongest links are kept.
     workers : int
-        Queries solved at the same time.
+        Queries solved at the same time; as many as there are cores by default, from 2 to 4.
     waiting : int
         Queries that may wait for a worker; the next ones are refused with 503.
     wait_seconds : float
         Time that a query waits for a worker before it is refused with 503.
     seconds : float
         Time after which a query that was begun is given up with 504.
+    late_seconds : float
+        Time within which the server must take a request up; while many are under way, one that
+        it takes up later is refused with 503, before any work.
     connections : int
         Connections open at the same time; fewer where the system allows fewer open files. Beyond
         that, the one that has waited longest for its request is closed.
@@ -61,10 +68,11 @@ class Limits:
     excerpt: int = 600
     map_words: int = 20_000
     map_edges: int = 60_000
-    workers: int = 4
-    waiting: int = 128
+    workers: int = WORKERS
+    waiting: int = 16
     wait_seconds: float = 0.5
     seconds: float = 10.0
+    late_seconds: float = 0.05
     connections: int = 1000
     request_seconds: float = 10.0
 

@@ -8,6 +8,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 import sketchlasso as sl
+from sketchlasso.interfaces.web.door import BUSY
 from sketchlasso.interfaces.web.gate import BusyError, SlowError
 from sketchlasso.interfaces.web.mapping import NoMapError, NotYetError
 from sketchlasso.interfaces.web.protection import HEADERS
@@ -17,7 +18,7 @@ __all__ = ["add_problems"]
 
 # Status and sentence of what needs no more explanation, and after how many seconds to come again.
 PLAIN: dict[type[Exception], tuple[int, str, int | None]] = {
-    BusyError: (503, "the server is busy with other queries; ask again in a moment.", 1),
+    BusyError: (503, BUSY, 1),
     SlowError: (504, "the query took too long; ask for fewer words or a larger penalty.", None),
     NotYetError: (503, "the map is being laid out; ask again in a moment.", 2),
     NoMapError: (

@@ -16,7 +16,10 @@ from sketchlasso.interfaces.web.mapping import MapDesk
 from sketchlasso.interfaces.web.pages import Page, read_pages
 from sketchlasso.interfaces.web.queries import ImageQuery, read_amount, read_word, read_words
 
-__all__ = ["api_routes", "page_routes"]
+__all__ = ["SOLVED", "api_routes", "page_routes"]
+
+# Addresses whose answers are solved for, and so need a worker.
+SOLVED = ("/api/image", "/api/images", "/api/documents", "/api/compare")
 
 BUSY: dict[int | str, dict[str, Any]] = {
     503: {"model": payloads.Problem, "description": "Too many ask at once; come again."},

@@ -70,10 +70,11 @@ def create_app(
         from fastapi import FastAPI
 
         from sketchlasso.interfaces.web.answers import Answers
+        from sketchlasso.interfaces.web.door import Door
         from sketchlasso.interfaces.web.gate import Gate
         from sketchlasso.interfaces.web.mapping import MapDesk
         from sketchlasso.interfaces.web.problems import add_problems
-        from sketchlasso.interfaces.web.routes import api_routes, page_routes
+        from sketchlasso.interfaces.web.routes import SOLVED, api_routes, page_routes
     except ModuleNotFoundError as missing:
         raise _missing(missing) from missing
     limits = Limits() if limits is None else limits
@@ -103,6 +104,7 @@ def create_app(
     application.include_router(api_routes(answers, desk, gate, quick, limits))
     application.include_router(page_routes())
     add_problems(application)
+    application.add_middleware(Door, gate=gate, paths=SOLVED)
     application.add_middleware(Protection, hosts=hosts)
     return application
 

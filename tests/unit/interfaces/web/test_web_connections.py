@@ -16,7 +16,7 @@ from tests.unit.interfaces.web.test_web_load import Blocked
 
 from sketchlasso.interfaces.web import Limits, create_app
 from sketchlasso.interfaces.web.answers import Answers
-from sketchlasso.interfaces.web.connections import connection_class
+from sketchlasso.interfaces.web.connections import FEW, LATE, connection_class
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at Linux descriptors")
 
@@ -242,3 +242,53 @@ def test_where_all_connections_work_the_next_is_told_to_come_again(imager, monke
     assert b"too many connections" in refused
     assert b"x-content-type-options: nosniff" in refused
     assert all(answer.startswith(b"HTTP/1.1 200") for answer in answers)
+
+
+@contextmanager
+def crowded(imager, monkeypatch, limits, number):
+    """Serve with so many queries under way that do not end; where, and the work they wait for."""
+    work, real = Blocked(), Answers.image
+    monkeypatch.setattr(Answers, "image", lambda self, query: work() and real(self, query))
+    image = LAST.replace(b"health", b"image?word=sea")
+    with running(create_app(imager, limits=limits), http=connection_class(limits)) as address:
+        port = httpx.URL(address).port
+        with ExitStack() as crowd:
+            lines = [socket.create_connection(("127.0.0.1", port), 30) for _ in range(number)]
+            for line in lines:
+                crowd.enter_context(closing(line)).sendall(image)
+            while work.running < number:
+                time.sleep(0.01)
+            try:
+                yield address, lines, work
+            finally:
+                work.free.set()
+
+
+# Every request is late by the first limit, and none by the second.
+ALWAYS, NEVER = 1e-9, 1e9
+
+
+def test_what_is_taken_up_late_beside_many_others_is_refused_before_any_work(imager, monkeypatch):
+    limits = Limits(workers=FEW, late_seconds=ALWAYS)
+    with crowded(imager, monkeypatch, limits, FEW) as (address, lines, work):
+        with httpx.Client(base_url=address) as client:
+            refused = [client.get(path) for path in ("/api/image?word=sea", "/", "/api/health")]
+            headless = client.head("/")
+        assert work.running == FEW
+        work.free.set()
+        assert all(everything(line).startswith(b"HTTP/1.1 200") for line in lines)
+        # With few others it is answered, however late.
+        assert httpx.get(f"{address}/api/health").json() == {"status": "ok", "inside": 0}
+    for answer in refused:
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+        assert answer.json()["message"] == LATE
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert "connection" not in answer.headers
+    assert (headless.status_code, headless.content) == (503, b"")
+
+
+@pytest.mark.parametrize(("late", "number"), [(NEVER, FEW), (ALWAYS, FEW - 1)])
+def test_what_is_in_time_or_beside_few_others_is_answered(imager, monkeypatch, late, number):
+    limits = Limits(workers=FEW, late_seconds=late)
+    with crowded(imager, monkeypatch, limits, number) as (address, _, _):
+        assert httpx.get(f"{address}/api/health").json() == {"status": "ok", "inside": number}

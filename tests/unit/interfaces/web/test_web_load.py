@@ -12,6 +12,7 @@ from tests.explored import running
 from sketchlasso.interfaces.web import Limits, create_app
 from sketchlasso.interfaces.web.answers import Answers
 from sketchlasso.interfaces.web.gate import BusyError, Gate, SlowError
+from sketchlasso.interfaces.web.routes import SOLVED
 
 
 class Blocked:
@@ -141,6 +142,41 @@ def test_a_full_server_says_so_and_stays_awake(imager, blocked):
     asyncio.run(scene())
 
 
+def test_a_full_server_refuses_queries_before_it_reads_them(imager, blocked):
+    application = create_app(imager, limits=Limits(workers=1, waiting=0, seconds=10))
+    # Malformed, but only who reads them finds out.
+    queries = [f"{path}?word=sea&n_words=ten&first=sea" for path in SOLVED]
+
+    async def scene():
+        async with over(application) as client:
+            first = asyncio.create_task(client.get("/api/image?word=sea"))
+            while not blocked.running:
+                await asyncio.sleep(0.01)
+            refused = [await client.get(query) for query in queries]
+            others = [await client.get(path) for path in ("/", "/api/health", "/api/words")]
+            foreign = await client.get(queries[0], headers={"host": "elsewhere.example"})
+            blocked.free.set()
+            assert (await first).status_code == 200
+            read = [await client.get(query) for query in queries]
+        return refused, others, foreign, read
+
+    refused, others, foreign, read = asyncio.run(scene())
+    assert [answer.status_code for answer in read] == [422] * len(SOLVED)
+    assert [answer.status_code for answer in others] == [200] * 3
+    assert foreign.status_code == 400
+    for answer in refused:
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+        assert "busy" in answer.json()["message"]
+        assert answer.headers.get_list("x-frame-options") == ["DENY"]
+
+
+def test_every_address_that_solves_is_refused_at_the_door(imager):
+    paths = create_app(imager).openapi()["paths"]
+    busy = {path for path, about in paths.items() if "503" in about["get"]["responses"]}
+    # Completions have a worker of their own, and the map a thread.
+    assert busy - {"/api/words", "/api/map"} == set(SOLVED)
+
+
 def test_a_query_without_end_is_given_up(imager, blocked):
     application = create_app(imager, limits=Limits(workers=1, waiting=4, seconds=0.1))
 
@@ -160,13 +196,15 @@ def test_compiling_may_take_longer_than_a_query(imager, monkeypatch):
         assert httpx.get(f"{address}/api/health").status_code == 200
 
 
-def test_fifty_clients_get_the_same_answers_as_one(client, imager):
+def test_fifty_clients_get_the_same_answers_as_one(imager, asking):
     words = [str(word) for word in imager.words_[:25]] * 2
+    patient = Limits(waiting=50, wait_seconds=60, seconds=60)
 
     def answer(word):
         body = client.get("/api/image", params={"word": word, "n_words": 5}).json()
         return {key: value for key, value in body.items() if key != "seconds"}
 
-    alone = [answer(word) for word in words[:25]] * 2
-    with ThreadPoolExecutor(50) as crowd:
-        assert list(crowd.map(answer, words)) == alone
+    with asking(create_app(imager, limits=patient)) as client:
+        alone = [answer(word) for word in words[:25]] * 2
+        with ThreadPoolExecutor(50) as crowd:
+            assert list(crowd.map(answer, words)) == alone

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 import sketchlasso as sl
-from sketchlasso.interfaces.commands.options import Scheduler, Seed, on_scheduler
+from sketchlasso.interfaces.commands.options import Scheduler, Seed, WorkerTimeout, on_scheduler
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.topics.options import NWords, Positive, Radius, TopicModel
@@ -32,6 +32,7 @@ def image_all(
     radius: Radius = None,
     positive: Positive = False,
     scheduler: Scheduler = None,
+    worker_timeout: WorkerTimeout = None,
     device: Annotated[
         str | None, typer.Option(help="cpu, cuda or auto; as the model was made by default.")
     ] = None,
@@ -46,7 +47,7 @@ def image_all(
     start = perf_counter()
     try:
         counting = screen.counting("imaging every word", "words")
-        with on_scheduler(scheduler), counting as count:
+        with on_scheduler(scheduler, worker_timeout), counting as count:
             images = imager.image_all(
                 output,
                 n_words,
