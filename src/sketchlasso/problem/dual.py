@@ -150,8 +150,10 @@ def _refined(batch: Batch, u: FloatArray, correlation: RealArray) -> RealArray:
 def _scales(batch: Batch, u: FloatArray, correlation: RealArray, n_threads: int = 1) -> FloatArray:
     """Best feasible scaling (B,) of each u (B, k)."""
     squared = batch.loss == "squared"
-    inner = np.sum(batch.c * u, axis=1)
-    length = np.linalg.norm(u, axis=1)
+    # A candidate may be anything: one that overflows ends as a value that is not finite.
+    with np.errstate(over="ignore", invalid="ignore"):
+        inner = np.sum(batch.c * u, axis=1)
+        length = np.linalg.norm(u, axis=1)
     scale = np.ones(batch.n_instances)
 
     def find(part: slice) -> None:
