@@ -18,6 +18,9 @@ import sketchlasso as sl
 dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 
+# Seconds until a process that was started must be there. Others load the machine.
+PATIENCE = 300
+
 
 @pytest.fixture(scope="module")
 def client():
@@ -42,7 +45,7 @@ def identical(one, other):
 @contextmanager
 def losing_a_worker(client):
     """A cluster one worker of which is killed when the first block or part is done."""
-    client.wait_for_workers(2, timeout=60)
+    client.wait_for_workers(2, timeout=PATIENCE)
     processes = list(client.run(os.getpid).values())
     killer = Killer(processes[0])
     with sl.cluster(client, on_progress=killer):
@@ -174,11 +177,11 @@ def own_cluster(folder):
     started = OwnCluster(stored, quiet)
     try:
         started.add_worker()
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while not stored.exists() and time.monotonic() < deadline:
             time.sleep(0.1)
         with distributed.Client(scheduler_file=str(stored), set_as_default=False) as client:
-            client.wait_for_workers(1, timeout=60)
+            client.wait_for_workers(1, timeout=PATIENCE)
             address = client.scheduler.address
         yield started, address
     finally:
