@@ -159,7 +159,7 @@ def test_a_limit_of_rounds_is_a_status_not_an_error(monkeypatch):
     [
         (
             {"alphas": [1.0, 0.0]},
-            "alphas contains 0, but .* takes finite penalties > 0",
+            "alphas contains 0, but .* take finite penalties > 0",
         ),
         ({"alphas": np.ones((2, 3))}, r"alphas has shape \(2, 3\); pass \(a,\) or \(1, a\)"),
         ({"alphas": []}, "alphas has shape"),
