@@ -49,7 +49,7 @@ def npy_claiming(shape: Any, descr: str = "<f8", content: bytes = b"\0" * 64) ->
 
 
 def read_own(content: bytes) -> tuple[dict[str, Any], Parts]:
-    """Header and arrays of an own container."""
+    """Return the header and arrays of one of our containers."""
     file = io.BytesIO(content[PREFIX.size :])
     (size,) = LENGTH.unpack(file.read(LENGTH.size))
     header = json.loads(file.read(size))
@@ -58,7 +58,7 @@ def read_own(content: bytes) -> tuple[dict[str, Any], Parts]:
 
 
 def header_text(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> bytes:
-    """The header of an own container as JSON."""
+    """Return the header of one of our containers as JSON."""
     return json.dumps({**header, "arrays": list(arrays)}).encode()
 
 
@@ -69,7 +69,7 @@ def write_own(
     text: bytes | None = None,
     length: int | None = None,
 ) -> bytes:
-    """An own container with a checksum that fits, whatever it holds.
+    """Build one of our containers with a valid checksum from any contents.
 
     `text` replaces the header, `length` the length that is declared for it.
     """

@@ -158,7 +158,7 @@ TEXT_CHANGES = (_word, _word, _word, _lines, _characters)
 
 
 def _own(content: bytes, random: Random) -> tuple[str, bytes]:
-    """Change an own container; mostly the checksum is made to fit what then is in it."""
+    """Change one of our containers; its checksum is usually made valid again."""
     if random.random() < 0.1:
         return _changed("", content, [content], random)
     if random.random() < 0.3:

@@ -102,16 +102,16 @@ def run_case(case: Case, folder: Path) -> Outcome:
     """Write the file of a case, run its command and judge the outcome."""
     path = folder / case.sample.path.name
     path.write_bytes(case.content())
-    told = folder / "stderr"
+    stderr_path = folder / "stderr"
     arguments = _arguments(case.command, path, folder)
     child = os.fork()
     if child == 0:
-        _child(arguments, told)  # does not return
+        _child(arguments, stderr_path)  # does not return
     late = not _ended(child)
     if late:
         os.kill(child, signal.SIGKILL)
     _, status, usage = os.wait4(child, 0)
-    message = told.read_text(encoding="utf-8", errors="replace")
+    message = stderr_path.read_text(encoding="utf-8", errors="replace")
     memory = usage.ru_maxrss * 1024
     code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
     seconds = usage.ru_utime + usage.ru_stime
@@ -161,11 +161,11 @@ def _ended(child: int) -> bool:
         os.close(handle)
 
 
-def _child(arguments: list[str], told: Path) -> None:
+def _child(arguments: list[str], stderr_path: Path) -> None:
     code = 1
     try:
         output = os.open(os.devnull, os.O_WRONLY)
-        errors = os.open(told, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        errors = os.open(stderr_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         os.dup2(output, 1)
         os.dup2(errors, 2)
         faulthandler.enable(sys.stderr)

@@ -134,6 +134,6 @@ def read_table(
 
 
 def read_source(source: Source, options: ReadOptions) -> Table:
-    """Read a file by the reader of its format, with whatever does not fit in one sentence."""
+    """Read a file with the reader of its format; report what does not fit in one sentence."""
     with source.guarded():
         return READERS[source.format](source, options)

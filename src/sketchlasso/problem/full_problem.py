@@ -213,7 +213,7 @@ class UnpenalisedColumns:
 
 
 def unpenalised_columns(columns: FloatArray, nonnegative: bool) -> UnpenalisedColumns:
-    """Prepare the clearing of columns (m, q), whatever their lengths."""
+    """Prepare the clearing of columns (m, q) of any length."""
     largest = np.abs(columns).max(axis=0, initial=0.0)
     columns = columns / np.where(largest > 0, largest, 1.0)
     lengths = np.linalg.norm(columns, axis=0)

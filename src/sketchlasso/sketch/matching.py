@@ -1,7 +1,7 @@
 """Whether what is used as a sketch is one, and one of the X it is used with.
 
-Fingerprints tell equal matrices apart that are stored or cut in different ways. Two products show
-whether the factors belong to X, however it is stored: with A the centred and scaled X,
+Equal matrices that are stored or cut in different ways have different fingerprints.
+Two products show whether the factors belong to X, however it is stored: with A the centred and scaled X,
 
     A'Q = P           for every method that projects A onto Q
     A P = Q (P'P)     for frequent directions, where Q P' = A V V'
@@ -31,7 +31,7 @@ FREQUENT_DIRECTIONS = "frequent_directions"
 
 
 def check_sketch(sketch: Any, remedy: str = "make one with sketch(X)") -> Sketch:
-    """Return the sketch, or refuse whatever else was given in its place."""
+    """Return the sketch, or refuse anything else that was given in its place."""
     if not isinstance(sketch, Sketch):
         raise InvalidInputError(
             f"sketch is of type {type(sketch).__name__}, but a Sketch is needed; {remedy}, and "

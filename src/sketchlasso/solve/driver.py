@@ -83,7 +83,7 @@ def solve_or_raise(
     warm: Iterates | None = None,
     chain: IntArray | None = None,
 ) -> Solution:
-    """Solve as :func:`solve` does, but let Ctrl-C through, for whatever builds on the solution."""
+    """Solve as :func:`solve` does, but let Ctrl-C through for callers that use the result."""
     return _solve(batch, solver, settings, warm, chain, (StopSolve,))
 
 

@@ -182,7 +182,7 @@ def read_container(
 
 @contextmanager
 def unpacking(path: str | os.PathLike[str], content: Content) -> Iterator[None]:
-    """Make one sentence of whatever the parts of a container raise that do not fit together.
+    """Make one sentence of any error that parts of a container raise when they do not fit.
 
     Parameters
     ----------

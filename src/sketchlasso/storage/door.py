@@ -36,7 +36,7 @@ __all__ = [
     "read_array_header",
 ]
 
-# Bytes of working memory a row or a column costs at least, whatever is done with the matrix.
+# Bytes of working memory a row or a column costs at least.
 VECTORS = 64
 # Bytes of text that an array's header takes at most; NumPy's own limit is the same.
 HEADER = 10_000

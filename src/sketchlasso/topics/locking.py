@@ -21,7 +21,7 @@ TAKEN = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 def only_writer(folder: Path, output: Path) -> Iterator[None]:
     """Make a folder and keep it from other processes that write the same output.
 
-    The operating system lifts the lock when the process ends, in whatever way. On file systems
+    The operating system lifts the lock when the process ends. On file systems
     without locks nobody is kept away.
 
     Parameters
