@@ -1,7 +1,8 @@
 """Whether what is used as a sketch is one, and one of the X it is used with.
 
 Equal matrices that are stored or cut in different ways have different fingerprints.
-Two products show whether the factors belong to X, however it is stored: with A the centred and scaled X,
+Two products show whether the factors belong to X, however it is stored. With A the centred and
+scaled X,
 
     A'Q = P           for every method that projects A onto Q
     A P = Q (P'P)     for frequent directions, where Q P' = A V V'
