@@ -29,6 +29,7 @@ BENCHMARKS = {
     "screening": "screening",
     "exact": "exact",
     "chains": "chains",
+    "defaults": "defaults",
     "sparse_lowrank": "sparse_lowrank",
     "accuracy": "accuracy",
     "certificate": "certificate",

@@ -1,0 +1,143 @@
+"""Every contender with its own defaults: seconds, and the score on the test rows."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.linear_model import LassoCV
+from sklearn.metrics import accuracy_score, f1_score, r2_score
+
+from benchmarks.cv import peer_layout
+from benchmarks.defaults.shapes import Shape, shape
+from benchmarks.harness import Outcome, run_limited
+from sketchlasso import SqrtLassoClassifierCV, SqrtLassoCV
+
+GLMNET = Path(__file__).with_name("cv_glmnet.R")
+
+
+@dataclass(frozen=True)
+class Result:
+    """One fit: its score on the test rows, and facts worth a column."""
+
+    score: float
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+def responses(data: Shape) -> np.ndarray:
+    """What a regression is fitted to, (m, t): y, or +1 and -1 for each class."""
+    if data.score != "accuracy":
+        return data.y if data.y.ndim == 2 else data.y[:, None]
+    return np.where(data.y[:, None] == np.unique(data.y), 1.0, -1.0)
+
+
+def judged(data: Shape, values: np.ndarray) -> float:
+    """Score of fitted values (rows, t) on the test rows."""
+    if data.score == "R2":
+        return float(r2_score(data.y_test, values if data.y_test.ndim == 2 else values[:, 0]))
+    if data.score == "F1":
+        return float(f1_score(data.y_test, np.where(values[:, 0] > 0, 1.0, -1.0)))
+    return float(accuracy_score(data.y_test, np.unique(data.y)[np.argmax(values, axis=1)]))
+
+
+def ours(name: str, seed: int, options: dict[str, Any] | None = None) -> Callable[[], Result]:
+    """The estimator for the task as it comes; `options` are for comparisons."""
+    data = shape(name, seed)
+    kind: Any = SqrtLassoCV if data.score == "R2" else SqrtLassoClassifierCV
+
+    def run() -> Result:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = kind(random_state=seed, **(options or {})).fit(data.X, data.y)
+        values = model.predict(data.X_test) if data.score == "R2" else None
+        if values is None:
+            values = model.decision_function(data.X_test)
+        values = values if values.ndim == 2 else values[:, None]
+        chosen = getattr(model, "sketch_method_", None)
+        nonzero = float(np.count_nonzero(model.coef_) / np.atleast_2d(model.coef_).shape[0])
+        return Result(judged(data, values), {"chose": str(chosen), "non-zeros": nonzero})
+
+    return run
+
+
+def lasso_cv(name: str, seed: int) -> Callable[[], Result]:
+    """LassoCV on two cores, one fit per response."""
+    data = shape(name, seed)
+    X = peer_layout(data.X)
+
+    def run() -> Result:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fits = [LassoCV(n_jobs=2).fit(X, y) for y in responses(data).T]
+        values = np.column_stack([fit.predict(data.X_test) for fit in fits])
+        nonzero = float(np.mean([np.count_nonzero(fit.coef_) for fit in fits]))
+        return Result(judged(data, values), {"non-zeros": nonzero})
+
+    return run
+
+
+@cache
+def has_glmnet() -> bool:
+    """Whether Rscript and the package glmnet are there."""
+    if shutil.which("Rscript") is None:
+        return False
+    found = subprocess.run(["Rscript", "-e", "library(glmnet)"], capture_output=True, check=False)
+    return found.returncode == 0
+
+
+def glmnet(name: str, seed: int, limit: float) -> Outcome:
+    """cv.glmnet with 5 folds, one fit per response; R times the call alone."""
+    data = shape(name, seed)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        _write(folder, "X", data.X)
+        _write(folder, "X_test", data.X_test)
+        Y = responses(data)
+        Y.T.ravel().astype("<f8").tofile(folder / "Y")
+        (folder / "targets").write_text(str(Y.shape[1]))
+        started = perf_counter()
+        try:
+            subprocess.run(
+                ["Rscript", str(GLMNET), str(folder), str(seed)],
+                check=True,
+                capture_output=True,
+                timeout=limit,
+            )
+        except subprocess.TimeoutExpired:
+            return Outcome(perf_counter() - started, failure=f"over {limit:g} s")
+        except subprocess.CalledProcessError as error:
+            return Outcome(float("nan"), failure=error.stderr.decode()[-200:])
+        seconds, nonzero = np.loadtxt(folder / "facts")
+        values = np.fromfile(folder / "predictions").reshape(Y.shape[1], -1).T
+    return Outcome(float(seconds), Result(judged(data, values), {"non-zeros": float(nonzero)}))
+
+
+def _write(folder: Path, name: str, X: Any) -> None:
+    """A matrix as plain binary files: whole columns, or those of compressed columns."""
+    (folder / f"{name}.shape").write_text(f"{X.shape[0]} {X.shape[1]}")
+    if not sparse.issparse(X):
+        np.asarray(X, dtype="<f8").ravel(order="F").tofile(folder / f"{name}.dense")
+        return
+    columns = sparse.csc_matrix(X)
+    columns.sort_indices()
+    columns.indices.astype("<i4").tofile(folder / f"{name}.i")
+    columns.indptr.astype("<i4").tofile(folder / f"{name}.p")
+    columns.data.astype("<f8").tofile(folder / f"{name}.x")
+
+
+def peer(name: str, seed: int, limit: float) -> dict[str, Outcome]:
+    """The peers that are there, each under a time limit."""
+    found = {"LassoCV": run_limited(lasso_cv, (name, seed), limit)}
+    if has_glmnet():
+        found["cv.glmnet"] = glmnet(name, seed, limit)
+    return found
