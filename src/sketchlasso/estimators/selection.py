@@ -94,7 +94,7 @@ def choose(
             penalty_factor=estimator.penalty_factor,
             nonnegative=estimator.positive,
             solver=estimator.solver,
-            settings=settings_of(estimator, sketch),
+            settings=settings_of(estimator, sketch, searching=True),
         )
         for place, column in enumerate(columns):
             chosen = _chosen(estimator, scoring, found, place, sketch, data, int(column))

@@ -35,6 +35,8 @@ __all__ = ["Prepared", "automatic_method", "prepare", "settings_of", "sketches"]
 EXACT_BELOW = 500
 # Products with factors in single precision cannot prove a smaller gap.
 SINGLE_PRECISION_TOL = 1e-6
+# Scores on held-out rows do not change beyond this gap; the fit that is kept is made to `tol`.
+SEARCH_TOL = 1e-4
 METHODS = get_args(SketchMethod)
 
 
@@ -159,8 +161,11 @@ def _scaled(estimator: Any) -> bool:
     return isinstance(sketch, Sketch) and sketch.column_scales is not None
 
 
-def settings_of(estimator: Any, sketch: Sketch | None) -> Settings:
-    """Tolerance, threads and progress of an estimator, for fits on a sketch or without."""
+def settings_of(estimator: Any, sketch: Sketch | None, *, searching: bool = False) -> Settings:
+    """Tolerance, threads and progress of an estimator, for fits on a sketch or without.
+
+    Where fits are made only to compare their scores (`searching`), a loose gap will do.
+    """
     jobs = -1 if estimator.n_jobs is None else estimator.n_jobs
     if sketch is None and estimator.device not in (CPU, "auto"):
         warnings.warn(
@@ -171,7 +176,11 @@ def settings_of(estimator: Any, sketch: Sketch | None) -> Settings:
         )
     single = sketch is not None and sketch.dtype == np.float32
     return Settings(
-        tol=max(float(estimator.tol), SINGLE_PRECISION_TOL if single else 0.0),
+        tol=max(
+            float(estimator.tol),
+            SINGLE_PRECISION_TOL if single else 0.0,
+            SEARCH_TOL if searching else 0.0,
+        ),
         n_threads=max(1, effective_n_jobs(jobs)),
         callback=both(progress_callback(estimator.verbose), round_reporter(estimator)),
         device=CPU if sketch is None else estimator.device,

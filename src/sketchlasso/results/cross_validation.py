@@ -84,17 +84,20 @@ class CrossValidation:
         return next(iter(self.scores))
 
     def mean(self, metric: Metric | None = None) -> FloatArray:
-        """Mean score (responses, radii, alphas) over the folds."""
-        return np.nanmean(self._of(metric), axis=0)
+        """Mean score (responses, radii, alphas) over the folds; NaN for points left out."""
+        values = self._of(metric)
+        known = np.isfinite(values)
+        total = np.where(known, values, 0.0).sum(axis=0)
+        count = known.sum(axis=0)
+        return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
     def standard_error(self, metric: Metric | None = None) -> FloatArray:
         """Standard error (responses, radii, alphas) of the mean over the folds."""
         values = self._of(metric)
-        folds = np.sum(np.isfinite(values), axis=0)
-        spread = (
-            np.nanstd(values, axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1:])
-        )
-        return spread / np.sqrt(np.maximum(folds, 1))
+        known = np.isfinite(values)
+        folds = known.sum(axis=0)
+        squares = np.where(known, (values - self.mean(metric)) ** 2, 0.0).sum(axis=0)
+        return np.sqrt(squares / np.maximum(folds - 1, 1) / np.maximum(folds, 1))
 
     def best(
         self,

@@ -22,6 +22,7 @@ class Status(IntEnum):
     STALLED = 3
     NON_FINITE = 4
     INTERRUPTED = 5
+    LEFT_OUT = 6
 
     @property
     def remedy(self) -> str:
@@ -50,6 +51,10 @@ _REMEDIES = {
     Status.INTERRUPTED: (
         "The solve was interrupted; the coefficients are the best found until then."
     ),
+    Status.LEFT_OUT: (
+        "The search for a penalty was decided before this one; give the penalties yourself to "
+        "have them all solved."
+    ),
 }
 
 
@@ -69,5 +74,7 @@ def ending_message(status: IntArray, relative_gap: FloatArray) -> str:
 
 def warn_of_ending(status: IntArray, relative_gap: FloatArray) -> None:
     """Issue an :class:`InaccurateWarning` with the gaps where an instance fell short."""
+    tried = status != Status.LEFT_OUT
+    status, relative_gap = status[tried], relative_gap[tried]
     if (status != Status.SOLVED).any():
         warnings.warn(ending_message(status, relative_gap), InaccurateWarning, stacklevel=4)
