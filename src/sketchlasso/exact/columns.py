@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -43,8 +44,8 @@ class Columns(Protocol):
     shape: tuple[int, int]
     shift: FloatArray
 
-    def correlate(self, vector: FloatArray) -> FloatArray:
-        """X'v (n,)."""
+    def correlate(self, vectors: FloatArray) -> FloatArray:
+        """X'v (n,) of a vector (m,), or (n, a) of vectors (m, a)."""
 
     def combine(self, chosen: IntArray, values: FloatArray) -> FloatArray:
         """Sum (m,) of values_j x_j over the chosen columns."""
@@ -109,14 +110,15 @@ class DenseColumns:
         self.entries = entries
         self.shape = (entries.shape[0], entries.shape[1])
         self.shift = shift
+        self._lock = threading.Lock()
         # Columns used so far, shifted, side by side in the order of their first use.
         self._place = np.full(self.shape[1], -1, dtype=np.intp)
         self._used = np.empty((self.shape[0], 0), order="F")
         self._count = 0
 
-    def correlate(self, vector: FloatArray) -> FloatArray:
-        """X'v (n,)."""
-        return np.asarray(self.entries.T @ vector)
+    def correlate(self, vectors: FloatArray) -> FloatArray:
+        """X'v (n,) of a vector (m,), or (n, a) of vectors (m, a)."""
+        return np.asarray(self.entries.T @ vectors)
 
     def combine(self, chosen: IntArray, values: FloatArray) -> FloatArray:
         """Sum (m,) of values_j x_j over the chosen columns."""
@@ -135,6 +137,10 @@ class DenseColumns:
         self, new: IntArray, chosen: IntArray, weights: FloatArray | None = None
     ) -> FloatArray:
         """(x_i - shift_i)'W(x_j - shift_j) of new and chosen columns (new, chosen)."""
+        with self._lock:
+            return self._gram(new, chosen, weights)
+
+    def _gram(self, new: IntArray, chosen: IntArray, weights: FloatArray | None) -> FloatArray:
         where = self._keep(chosen)
         in_order = len(where) == self._count and bool((where == np.arange(len(where))).all())
         left = self._used[:, self._keep(new)]
@@ -176,16 +182,15 @@ class SparseColumns:
         self._transposed = self.by_columns.T
         self.shape: tuple[int, int] = (int(matrix.shape[0]), int(matrix.shape[1]))
         self.shift = np.zeros(self.shape[1])
-        self._place = np.full(self.shape[1], -1, dtype=np.int32)
 
     @cached_property
     def by_rows(self) -> Any:
         """The matrix in compressed rows."""
         return self._given.tocsr()
 
-    def correlate(self, vector: FloatArray) -> FloatArray:
-        """X'v (n,)."""
-        return np.asarray(self._transposed @ vector)
+    def correlate(self, vectors: FloatArray) -> FloatArray:
+        """X'v (n,) of a vector (m,), or (n, a) of vectors (m, a)."""
+        return np.asarray(self._transposed @ vectors)
 
     def combine(self, chosen: IntArray, values: FloatArray) -> FloatArray:
         """Sum (m,) of values_j x_j over the chosen columns."""
@@ -224,7 +229,8 @@ class SparseColumns:
     ) -> FloatArray:
         """The same, touching only pairs of entries that meet in a row."""
         out = np.empty((len(new), len(chosen)))
-        self._place[chosen] = np.arange(len(chosen), dtype=np.int32)
+        place = np.full(self.shape[1], -1, dtype=np.int32)
+        place[chosen] = np.arange(len(chosen), dtype=np.int32)
         X, rows = self.by_columns, self.by_rows
         gram_rows(
             X.data,
@@ -234,11 +240,10 @@ class SparseColumns:
             rows.indices,
             rows.indptr,
             new,
-            self._place,
+            place,
             NO_WEIGHTS if weights is None else weights,
             out,
         )
-        self._place[chosen] = -1
         return out
 
     def gram_cost(self, chosen: IntArray) -> float:

@@ -8,6 +8,8 @@ only: its entries are summed afresh.
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 
 from sketchlasso.exact.columns import Columns
@@ -21,6 +23,8 @@ SAFE_SHARE = 1e-4
 # A column whose spread is below this share of its sum of squares is constant up to rounding.
 CONSTANT = 1e-12
 FIRST_ROOM = 256
+# The Gram matrix of so many columns takes 2 GiB; more than these never enter.
+MOST_COLUMNS = 16_000
 
 
 class _Growing:
@@ -61,15 +65,18 @@ class TotalGram:
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
         self._held = _Growing(columns.shape[1])
+        self._lock = threading.Lock()
 
     def lines(self, new: IntArray, chosen: IntArray) -> FloatArray:
         """Entries of new and chosen columns (new, chosen)."""
         held = self._held
-        absent = held.missing(np.union1d(new, chosen))
-        if len(absent):
-            everyone = np.concatenate([held.columns, absent])
-            held.append(absent, self._columns.gram(absent, everyone))
-        return held.buffer[np.ix_(held.place[new], held.place[chosen])]
+        with self._lock:
+            absent = held.missing(np.union1d(new, chosen))
+            if len(absent):
+                everyone = np.concatenate([held.columns, absent])
+                held.append(absent, self._columns.gram(absent, everyone))
+            buffer, rows, columns = held.buffer, held.place[new], held.place[chosen]
+        return buffer[np.ix_(rows, columns)]
 
 
 class TrainingGram:
@@ -102,6 +109,11 @@ class TrainingGram:
     def columns(self) -> IntArray:
         """The p columns, in the order of the matrix."""
         return self._held.columns
+
+    @property
+    def room(self) -> int:
+        """How many more columns may be added."""
+        return max(MOST_COLUMNS - self._held.count, 0)
 
     @property
     def place(self) -> IntArray:

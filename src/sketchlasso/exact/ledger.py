@@ -1,18 +1,19 @@
-"""Results of the problems as they come in; those that never do hold w = 0, INTERRUPTED."""
+"""Results of the problems as they come in, from any thread."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 import numpy as np
 
+from sketchlasso.exact.chain import Solved
 from sketchlasso.exact.point import Target
 from sketchlasso.exact.solution import ExactSolution
-from sketchlasso.exact.walk import Found
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.problem.full_problem import full_gap
 from sketchlasso.solve.clock import Stopwatch
-from sketchlasso.solve.settings import Progress
+from sketchlasso.solve.settings import Progress, StopSolve
 from sketchlasso.solve.status import Status
 from sketchlasso.types import FloatArray, IntArray
 
@@ -20,7 +21,10 @@ __all__ = ["ExactLedger"]
 
 
 class ExactLedger:
-    """Problems of `shape` (row sets, responses, alphas) over n features, alpha fastest."""
+    """Problems of `shape` (row sets, responses, alphas) over n features, alpha fastest.
+
+    Problems that never come in hold w = 0 and are INTERRUPTED.
+    """
 
     def __init__(
         self,
@@ -37,59 +41,82 @@ class ExactLedger:
         self._primal, self._dual, self._null = np.zeros((3, size))
         self._status = np.full(size, Status.INTERRUPTED, dtype=np.intp)
         self._steps = np.zeros(size, dtype=np.intp)
-        self._done = 0
-        self._chain = -1
-        self._target: Target | None = None
+        self._begun = np.zeros(shape[:2], dtype=bool)
+        self._done, self._worst = 0, 0.0
+        self._lock = threading.Lock()
+        self._stopped = False
 
     def begin(self, row_set: int, response: int, target: Target) -> None:
         """Turn to the problems of a row set and a response; until solved they hold w = 0."""
-        self._chain = row_set * self._shape[1] + response
-        self._target = target
-        chain = slice(self.instance(0), self.instance(self._shape[2]))
+        first = self._place(row_set, response, 0)
+        chain = slice(first, first + self._shape[2])
         self._primal[chain] = self._null[chain] = target.null
         self._intercept[chain] = target.y_mean
+        self._begun[row_set, response] = True
 
     def begun(self, row_set: int, response: int) -> bool:
         """Whether the problems of a row set and a response have had their turn."""
-        return row_set * self._shape[1] + response <= self._chain
+        return bool(self._begun[row_set, response])
 
-    def instance(self, number: int) -> int:
-        """Place of the present chain's penalty among all instances."""
-        return self._chain * self._shape[2] + number
+    def _place(self, row_set: int, response: int, number: int) -> int:
+        """Place of a problem among all instances."""
+        return (row_set * self._shape[1] + response) * self._shape[2] + number
 
-    def record(self, number: int, found: Found) -> None:
-        """Enter the answer to one penalty of the present chain."""
-        assert self._target is not None
-        row, point = self.instance(number), found.point
-        order = np.argsort(point.support)
-        self._coef[row] = (point.support[order], point.values[order])
-        means = self._target.training.means
-        self._intercept[row] = self._target.y_mean - float(means[point.support] @ point.values)
-        self._primal[row], self._dual[row] = found.values.primal, found.values.dual
-        self._status[row], self._steps[row] = found.status, found.steps
-        self._done += 1
-        if self._callback is not None:
-            self._callback(self._progress())
+    def stop(self) -> None:
+        """Let every thread that records raise StopSolve."""
+        self._stopped = True
 
-    def _progress(self) -> Progress:
-        seen = self._status != Status.INTERRUPTED
-        gaps = full_gap(self._primal[seen], self._dual[seen], self._null[seen])
-        return Progress(
-            solved=self._done,
-            total=len(self._status),
-            round=0,
-            worst_gap=float(gaps.max(initial=0.0)),
-        )
+    def record(
+        self, row_set: int, response: int, number: int, solved: Solved, target: Target
+    ) -> None:
+        """Enter the answer to one penalty; raises StopSolve where the work is to end."""
+        row = self._place(row_set, response, number)
+        order = np.argsort(solved.support)
+        support, values = solved.support[order], solved.values[order]
+        intercept = target.y_mean - float(target.training.means[support] @ values)
+        with self._lock:
+            if self._stopped:
+                raise StopSolve
+            self._coef[row], self._intercept[row] = (support, values), intercept
+            self._primal[row], self._dual[row] = solved.primal, solved.dual
+            self._status[row], self._steps[row] = solved.status, solved.steps
+            self._done += 1
+            if self._callback is not None:
+                self._report(row)
 
-    def solution(self, watch: Stopwatch) -> ExactSolution:
-        """Everything, frozen."""
+    def _report(self, row: int) -> None:
+        """Call the callback after an answer; what it raises ends the work of all threads."""
+        assert self._callback is not None
+        here = slice(row, row + 1)
+        gap = full_gap(self._primal[here], self._dual[here], self._null[here])
+        self._worst = max(self._worst, float(gap[0]))
+        total = len(self._status)
+        try:
+            self._callback(Progress(self._done, total, round=0, worst_gap=self._worst))
+        except BaseException:
+            self._stopped = True
+            raise
+
+    def leave_out(self, response: int, first: int) -> None:
+        """Mark the problems of a response from a penalty on as not wanted."""
+        for row_set in range(self._shape[0]):
+            start = self._place(row_set, response, 0)
+            part = slice(start + first, start + self._shape[2])
+            self._primal[part] = self._dual[part] = np.nan
+            self._status[part] = Status.LEFT_OUT
+
+    def solution(self, watch: Stopwatch, count: int | None = None) -> ExactSolution:
+        """Everything, frozen; only the first `count` penalties of each chain where given."""
+        numbers = np.arange(len(self._status))
+        if count is not None:
+            numbers = numbers[numbers % self._shape[2] < count]
         return ExactSolution(
-            coef=stack_rows(self._coef, self._n_features),
-            intercept=self._intercept,
-            primal=self._primal,
-            dual=self._dual,
-            null=self._null,
-            status=self._status,
-            n_iter=self._steps,
+            coef=stack_rows([self._coef[number] for number in numbers], self._n_features),
+            intercept=self._intercept[numbers],
+            primal=self._primal[numbers],
+            dual=self._dual[numbers],
+            null=self._null[numbers],
+            status=self._status[numbers],
+            n_iter=self._steps[numbers],
             seconds=watch.seconds,
         )

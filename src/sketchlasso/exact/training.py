@@ -62,12 +62,12 @@ class TrainingRows:
         """||v||_W^2."""
         return float(self.weights @ (vector * vector))
 
-    def correlate(self, vector: FloatArray) -> FloatArray:
-        """Centred x_j'W v (n,)."""
-        weighted = self.weights * vector
+    def correlate(self, vectors: FloatArray) -> FloatArray:
+        """Centred x_j'W v (n,) of a vector (m,), or (n, a) of vectors (m, a)."""
+        weighted = (self.weights * vectors.T).T
         seen = self.columns.correlate(weighted)
         if self.fit_intercept:
-            seen -= self.means * float(weighted.sum())
+            seen -= np.multiply.outer(self.means, weighted.sum(axis=0))
         return seen
 
     def scaled(self, chosen: IntArray) -> FloatArray:

@@ -18,8 +18,6 @@ __all__ = ["Found", "Walk"]
 
 # Columns that enter at a time: at least this many, at most as many as the support has.
 FEWEST_ENTERING = 64
-# The Gram matrix of so many columns takes 2 GiB; more than these never enter.
-MOST_COLUMNS = 16_000
 # Columns this near to entering (share of the threshold) enter with those that do.
 NEAR = 0.9
 # Gap of the restricted problem, relative to the tolerance and to the full gap.
@@ -184,7 +182,7 @@ class Walk:
         score[point.support] = -np.inf
         near = np.flatnonzero(score > NEAR * alpha * point.length)
         limit = max(FEWEST_ENTERING, len(point.support))
-        limit = min(limit, max(MOST_COLUMNS - len(self.gram.columns), 0))
+        limit = min(limit, self.gram.room)
         if limit == 0:
             near = near[:0]
         elif len(near) > limit:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
 from typing import TypeVar
 
 import threadpoolctl
 
-__all__ = ["map_rows", "map_slices", "single_blas_thread"]
+__all__ = ["map_items", "map_rows", "map_slices", "single_blas_thread"]
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 # Rows go out in blocks: several per thread, so that uneven ones even out.
 BLOCKS_PER_THREAD = 8
@@ -125,6 +126,30 @@ def map_rows(work: Callable[[int], Result], count: int, n_threads: int) -> list[
 def map_slices(work: Callable[[slice], None], count: int, n_threads: int) -> None:
     """Run `work` on slices that cover range(count); it writes its results into arrays."""
     _map(work, count, n_threads, 1)
+
+
+def map_items(
+    work: Callable[[Item], Result],
+    items: Sequence[Item],
+    n_threads: int,
+    stop: Callable[[], None] = lambda: None,
+) -> list[Result]:
+    """Results of `work` on every item, in order; items may take long and differ in length.
+
+    Where one of them fails, or a signal arrives, `stop` is called, items that have not begun are
+    dropped, and the others are waited for.
+    """
+    if n_threads <= 1 or len(items) < 2:
+        return [work(item) for item in items]
+    futures = [_pool(n_threads, os.getpid()).submit(work, item) for item in items]
+    try:
+        return [future.result() for future in futures]
+    except BaseException:
+        stop()
+        for future in futures:
+            future.cancel()
+        wait(futures)
+        raise
 
 
 def _map(

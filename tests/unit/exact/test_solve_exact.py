@@ -135,7 +135,8 @@ def test_a_callback_that_stops_keeps_what_is_solved():
         if progress.solved == 2:
             raise StopSolve
 
-    found = solve_exact(X, y, [4.0, 2.0, 1.0], rows=splitter_rows(2, X), callback=stop)
+    folds = splitter_rows(2, X)
+    found = solve_exact(X, y, [4.0, 2.0, 1.0], rows=folds, n_threads=1, callback=stop)
     assert [p.total for p in told] == [6, 6] and told[-1].worst_gap <= 1e-4
     interrupted = [Status.INTERRUPTED] * 4
     assert found.status.tolist() == [Status.SOLVED, Status.SOLVED, *interrupted]
@@ -221,8 +222,8 @@ def test_a_start_with_excluded_or_negative_coefficients_is_mended():
 
 
 def test_a_problem_of_too_many_columns_says_so(monkeypatch):
-    monkeypatch.setattr("sketchlasso.exact.walk.MOST_COLUMNS", 5)
-    monkeypatch.setattr("sketchlasso.exact.api.FEW_COLUMNS", 0)
+    monkeypatch.setattr("sketchlasso.exact.gram_cache.MOST_COLUMNS", 5)
+    monkeypatch.setattr("sketchlasso.exact.descent.WHOLE_COLUMNS", 0)
     monkeypatch.setattr("sketchlasso.exact.engine.LARGEST_SIDE", 0)
     X, y = make()
     found = solve_exact(X, y, [1.0], tol=1e-8)

@@ -1,0 +1,239 @@
+"""One response on one row set, down the penalties: along the knots of the path, or round by round.
+
+A walk along the knots proposes solutions for many penalties at once. It knows the columns of the
+Gram matrix only, so what it finds is checked against all columns of X, and columns that were
+missing join. Where the walk cannot go on, :class:`~sketchlasso.exact.walk.Walk` does.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sketchlasso.exact.gram_cache import TrainingGram
+from sketchlasso.exact.knots import KnotWalk, Stretch
+from sketchlasso.exact.point import Target
+from sketchlasso.exact.walk import Walk
+from sketchlasso.problem.full_problem import full_dual, full_gap, full_primal
+from sketchlasso.solve.status import Status
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = ["Chain", "Solved"]
+
+# Error of ||r||^2 as a share of ||y||^2 when it comes from a Gram matrix.
+GRAM_ERROR = 1e-13
+# Columns join before a stretch if they reach this share of its last lambda, but no more than
+# these many, or twice the support.
+NEAR = 0.7
+MOST_JOINING = 200
+# Looks at all columns per stretch; what is not proved then is left to the other solver.
+MOST_LOOKS = 8
+# A penalty below this share of the last one is approached in strides of that share.
+STRIDE = 0.6
+# Shares of ||y||^2 at which a fit counts as exact, and of the last penalty that the next one
+# must not exceed.
+EXACT_FIT = 1e-5
+SLOWEST = 0.99
+
+
+class Solved(NamedTuple):
+    """One problem's coefficients, certificate and end."""
+
+    support: IntArray
+    values: FloatArray
+    primal: float
+    dual: float
+    status: Status
+    steps: int
+
+
+class Chain:
+    """The problems of one response on one row set, from the largest penalty down.
+
+    Parameters
+    ----------
+    target : Target
+    gram : TrainingGram
+    tol : float
+        Relative full-data gap.
+    max_rounds : int
+        Of :class:`Walk`.
+    whole : bool
+        Whether the Gram matrix holds all columns that can be chosen.
+    knots : bool
+        Whether to walk along the knots while that is possible.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        gram: TrainingGram,
+        tol: float,
+        max_rounds: int,
+        whole: bool,
+        knots: bool = True,
+    ) -> None:
+        self.target = target
+        self._gram, self._whole = gram, whole
+        self._tol, self._max_rounds = tol, max_rounds
+        self._knots = KnotWalk(target, gram) if knots and KnotWalk.possible(target) else None
+        self._walk: Walk | None = None
+        self._support, self._values = np.empty(0, dtype=np.intp), np.empty(0)
+        self._alpha = target.alpha_max()
+        self._square = target.null**2
+        # |x_j'r| / f_j at the present place (n,), needed to choose columns that join.
+        self._scores = np.empty(0)
+        if self._knots is not None and not whole:
+            self._scores = self._score(target.training.correlate(target.y))
+
+    def advance(self, alphas: FloatArray) -> list[Solved]:
+        """Solve for decreasing penalties (a,), none larger than those before."""
+        found: list[Solved] = []
+        if self._knots is not None:
+            between = self._strides(float(alphas[0]))
+            found = self._along_knots(np.concatenate([between, alphas]), squared=False)[1]
+            found = found[len(between) :]
+        found += [self.solve(float(alpha)) for alpha in alphas[len(found) :]]
+        return found
+
+    def descend(self, lambdas: FloatArray) -> tuple[FloatArray, list[Solved]]:
+        """Solve the problems whose solutions have decreasing lambdas (a,); their penalties too.
+
+        Fewer come back where the fit becomes exact: the penalty no longer falls with lambda.
+        """
+        penalties = np.empty(0)
+        found: list[Solved] = []
+        if self._knots is not None:
+            penalties, found = self._along_knots(lambdas, squared=True)
+        for level in lambdas[len(found) :]:
+            if self._square <= EXACT_FIT * self.target.null**2:
+                break
+            # The residual shrinks on the way, so lambda ends a little below.
+            alpha = min(float(level) / np.sqrt(self._square), SLOWEST * self._alpha)
+            penalties = np.append(penalties, alpha)
+            found.append(self.solve(alpha))
+        return penalties, found
+
+    def solve(self, alpha: float, start: tuple[IntArray, FloatArray] | None = None) -> Solved:
+        """Solve for one penalty round by round, from the last solution or a better start."""
+        if self._walk is None:
+            self._walk = Walk(self.target, self._gram, self._tol, self._max_rounds)
+            self._walk.point = self.target.point(self._support, self._values)
+            self._walk.alpha = self._alpha
+        if start is not None:
+            self._walk.offer(*start, alpha)
+        answer = self._walk.solve(alpha)
+        point, values = answer.point, answer.values
+        self._alpha, self._square = alpha, point.square
+        return Solved(
+            point.support, point.values, values.primal, values.dual, answer.status, answer.steps
+        )
+
+    def _strides(self, alpha: float) -> FloatArray:
+        """Penalties on the way to one that is far below the last."""
+        if self._whole:
+            return np.empty(0)
+        count = int(np.log(max(self._alpha / alpha, 1.0)) / -np.log(STRIDE))
+        return np.asarray(self._alpha * STRIDE ** np.arange(1, count + 1))
+
+    def _along_knots(self, penalties: FloatArray, squared: bool) -> tuple[FloatArray, list[Solved]]:
+        """Solve for a leading part of decreasing alphas, or lambdas where `squared`.
+
+        Returns the alphas and the solutions; where some are missing the walk is over.
+        """
+        assert self._knots is not None
+        alphas = np.empty(0)
+        found: list[Solved] = []
+        for _ in range(MOST_LOOKS):
+            rest = penalties[len(found) :]
+            if not self._whole:
+                self._gram.include(self._joining(float(rest[-1]), squared))
+            stretch = self._knots.find(rest, squared)
+            reached, part, missing = self._proved(stretch, rest, squared)
+            if part:
+                alphas = np.concatenate([alphas, reached[: len(part)]])
+                found += part
+                self._knots.move_to(stretch, len(part) - 1)
+            if len(found) == len(penalties):
+                return alphas, found
+            if self._gram.include(missing) == 0 and not part:
+                break
+        self._knots = None
+        return alphas, found
+
+    def _proved(
+        self, stretch: Stretch, penalties: FloatArray, squared: bool
+    ) -> tuple[FloatArray, list[Solved], IntArray]:
+        """Alphas of a stretch, its leading solutions that are proved, and columns that lack."""
+        none = np.empty(0, dtype=np.intp)
+        if len(stretch) == 0:
+            return np.empty(0), [], none
+        target = self.target
+        l1 = np.array([target.factor[s] @ np.abs(w) for s, w in stretch.points])
+        squares, inner, worst = stretch.squares, stretch.inner, stretch.worst
+        scores = None
+        trusted = squares * self._tol > GRAM_ERROR * target.null**2
+        if not (self._whole and trusted.all()):
+            squares, inner, scores = self._on_data(stretch)
+            worst = scores.max(axis=0)
+        lengths = np.sqrt(squares)
+        alphas = penalties[: len(stretch)]
+        if squared:
+            alphas = alphas / lengths
+        primal = full_primal(lengths, alphas, l1)
+        # One column that sees as much as the worst of all stands for them.
+        dual = full_dual(worst[None, :], lengths, inner, np.ones(1), alphas, target.nonnegative)
+        proved = full_gap(primal, dual, np.full_like(primal, target.null)) <= self._tol
+        count = len(proved) if proved.all() else int(np.argmin(proved))
+        solved = [
+            Solved(s, w, float(p), float(d), Status.SOLVED, 0)
+            for (s, w), p, d in zip(stretch.points[:count], primal, dual, strict=False)
+        ]
+        if solved:
+            solved[0] = solved[0]._replace(steps=stretch.knots)
+            self._keep(solved[-1], float(alphas[count - 1]), float(squares[count - 1]))
+        if scores is None:
+            return alphas, solved, none
+        if solved:
+            self._scores = scores[:, count - 1]
+        missing = none
+        if count < len(proved):
+            missing = np.flatnonzero(scores[:, count] > stretch.lambdas[count])
+            missing = self._largest(missing, scores[:, count])
+        return alphas, solved, missing
+
+    def _keep(self, solved: Solved, alpha: float, square: float) -> None:
+        self._support, self._values = solved.support, solved.values
+        self._alpha, self._square = alpha, square
+
+    def _on_data(self, stretch: Stretch) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """||r||^2 (a,), y'r (a,) and the scores of all columns (n, a), from X itself."""
+        training, y = self.target.training, self.target.y
+        residuals = np.column_stack([training.residual(y, s, w) for s, w in stretch.points])
+        weighted = training.weights[:, None] * residuals
+        squares = np.einsum("ij,ij->j", weighted, residuals)
+        seen = training.correlate(residuals)
+        return squares, weighted.T @ y, self._score(seen)
+
+    def _score(self, seen: FloatArray) -> FloatArray:
+        """|x_j'r| / f_j of columns (n,) or (n, a), zero for excluded ones."""
+        factor = self.target.factor if seen.ndim == 1 else self.target.factor[:, None]
+        size = np.maximum(seen, 0.0) if self.target.nonnegative else np.abs(seen)
+        return size / factor
+
+    def _joining(self, last: float, squared: bool) -> IntArray:
+        """Columns likely to enter before the last penalty, the support among them."""
+        level = last if squared else last * np.sqrt(self._square)
+        near = np.flatnonzero(self._scores > NEAR * level)
+        outside = near[self._gram.place[near] < 0]
+        return np.concatenate([self._support, self._largest(outside, self._scores)])
+
+    def _largest(self, columns: IntArray, scores: FloatArray) -> IntArray:
+        """Those with the largest scores, as many as may join at a time."""
+        limit = min(max(MOST_JOINING, 2 * len(self._support)), self._gram.room)
+        if len(columns) <= limit:
+            return columns
+        if limit == 0:
+            return columns[:0]
+        return columns[np.argpartition(scores[columns], -limit)[-limit:]]

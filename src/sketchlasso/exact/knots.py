@@ -1,0 +1,114 @@
+"""Solutions of one chain along the knots of its path, on the Gram matrix of its columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sketchlasso.exact.gram_cache import TrainingGram
+from sketchlasso.exact.point import Target
+from sketchlasso.kernels.gram_path import walk_gram
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = ["KnotWalk", "Stretch"]
+
+# More active columns than these cost more per knot than other solvers per penalty.
+MOST_ACTIVE = 1000
+# Relative spread given to the penalty factors, so that no two columns reach them together: ties
+# leave the walk no unique way on. It costs this much of the gap.
+SPREAD = 1e-11
+GOLDEN = 0.6180339887498949
+NOBODY = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """Solutions along a stretch of the path, from larger to smaller penalties.
+
+    Attributes
+    ----------
+    points : list of (ndarray of shape (s,), ndarray of shape (s,))
+        Columns of X and their coefficients, one pair per solution.
+    lambdas, squares, inner, worst : ndarray of shape (found,)
+        lambda, ||r||^2, y'r and the largest |x_j'r| / f_j of the columns at work.
+    knots : int
+    """
+
+    points: list[tuple[IntArray, FloatArray]]
+    lambdas: FloatArray
+    squares: FloatArray
+    inner: FloatArray
+    worst: FloatArray
+    knots: int
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+
+class KnotWalk:
+    """A place on the path of one response on one row set, and the way down from there.
+
+    The walk only proposes: it knows the columns that the Gram matrix holds, and those to the
+    precision of their Gram matrix.
+    """
+
+    def __init__(self, target: Target, gram: TrainingGram) -> None:
+        self._target, self._gram = target, gram
+        self._v = target.training.correlate(target.y)
+        self._support, self._signs, self._level = NOBODY, np.empty(0), np.inf
+
+    @staticmethod
+    def possible(target: Target) -> bool:
+        """Whether every column has a penalty, so that the path starts at zero."""
+        return len(target.free) == 0 and target.null > 0
+
+    @property
+    def level(self) -> float:
+        """The lambda of the place; inf before the first step."""
+        return self._level
+
+    def find(self, penalties: FloatArray, squared: bool) -> Stretch:
+        """Solutions for a leading part of decreasing penalties (a,); the place stays.
+
+        Parameters
+        ----------
+        penalties : ndarray of shape (a,)
+            Values of alpha, or of lambda where `squared`.
+        squared : bool
+        """
+        columns = self._gram.columns
+        order = np.mod(GOLDEN * columns, 1.0)
+        most = min(len(columns), int(np.count_nonzero(self._target.training.weights)), MOST_ACTIVE)
+        indices = np.empty((len(penalties), most), dtype=np.int64)
+        values, facts = np.empty((len(penalties), most)), np.empty((len(penalties), 4))
+        counts = np.zeros(len(penalties), dtype=np.int64)
+        done, knots = 0, 0
+        if most > 0 and len(self._support) <= most:
+            done, knots = walk_gram(
+                self._gram.buffer,
+                self._v[columns],
+                self._target.null**2,
+                self._target.factor[columns] * (1.0 + SPREAD * order),
+                self._target.nonnegative,
+                squared,
+                self._gram.place[self._support],
+                self._signs,
+                self._level,
+                penalties,
+                most,
+                indices,
+                values,
+                counts,
+                facts,
+            )
+        kept = [np.flatnonzero(values[i, : counts[i]]) for i in range(done)]
+        points = [(columns[indices[i, part]], values[i, part]) for i, part in enumerate(kept)]
+        lambdas, squares, inner, worst = facts[:done].T
+        return Stretch(points, lambdas, squares, inner, worst, knots)
+
+    def move_to(self, stretch: Stretch, number: int) -> None:
+        """Go to one of the solutions of a stretch."""
+        self._support, values = stretch.points[number]
+        self._signs = np.sign(values)
+        self._level = float(stretch.lambdas[number])

@@ -1,0 +1,280 @@
+"""The path of one problem known by the Gram matrix of its columns, knot by knot.
+
+Without a radius the solution of a penalty alpha is that of the LASSO with lambda = alpha ||r||,
+and piecewise linear in lambda (see :mod:`sketchlasso.kernels.homotopy`, which walks the same
+path by an orthonormal basis). On a face, active columns A with signs, let v = X'y and
+
+    G_AA b = v_A,    G_AA z = (f sign)_A
+
+    w_A = b - lambda z,    X'r = (v - G_A b) + lambda G_A z,    ||r||^2 = C + lambda^2 E
+
+with C = ||y||^2 - v_A'b and E = z'(f sign)_A. A knot costs |A| p operations for the correlations
+and |A|^2 for the Cholesky factor, which is a fraction of what the basis takes while few columns
+are active. Products with G square the condition of the columns, so the walk ends where columns
+depend on each other or little is left of y; other solvers go on from there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from sketchlasso.kernels.dense import FAST, cholesky_in_place, dot
+from sketchlasso.kernels.homotopy import Segment, back_substitute, smallest_alpha
+
+# A column of which this share or less (of its squared length) lies outside the span of the
+# active columns is not trusted to enter.
+DEPENDENT = 1e-9
+# The walk ends where this share or less of ||y||^2 is left.
+VANISHED = 1e-9
+# Correlations below this share of ||x_j|| ||y|| are rounding: the column never enters.
+BLIND = 1e-12
+# A start is on the path where it violates no threshold by more than this share.
+ON_PATH = 1e-6
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def forward_substitute(L: Any, count: Any, x: Any) -> None:
+    """Overwrite x by the solution of L x = x, L (count, count) lower triangular."""
+    for i in range(count):
+        x[i] = (x[i] - dot(L[i, :i], x[:i])) / L[i, i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def append_column(L: Any, count: Any, G: Any, active: Any, j: Any) -> Any:
+    """Extend the Cholesky factor by column j; False (and no change) if it depends on the others."""
+    line = np.empty(count)
+    for i in range(count):
+        line[i] = G[j, active[i]]
+    forward_substitute(L, count, line)
+    left = G[j, j] - dot(line, line)
+    if not left > DEPENDENT * G[j, j]:
+        return False
+    L[count, :count] = line
+    L[count, count] = np.sqrt(left)
+    return True
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def remove_column(L: Any, count: Any, position: Any) -> None:
+    """Take one column out of the Cholesky factor; the last row becomes free."""
+    last = count - 1
+    for i in range(position, last):
+        L[i, : i + 2] = L[i + 1, : i + 2]
+    for i in range(position, last):
+        size = np.hypot(L[i, i], L[i, i + 1])
+        cosine, sine = L[i, i] / size, L[i, i + 1] / size
+        for r in range(i, last):
+            a, b = L[r, i], L[r, i + 1]
+            L[r, i], L[r, i + 1] = cosine * a + sine * b, cosine * b - sine * a
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def see_face(
+    G: Any, p: Any, v: Any, active: Any, count: Any, b: Any, z: Any, at_zero: Any, per_lambda: Any
+) -> None:
+    """Write v - G_A b and G_A z (p,)."""
+    at_zero[:] = v
+    per_lambda[:] = 0.0
+    for i in range(count):
+        row, fit, move = G[active[i]], b[i], z[i]
+        for j in range(p):
+            at_zero[j] -= fit * row[j]
+            per_lambda[j] += move * row[j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def entering(
+    at_zero: Any,
+    per_lambda: Any,
+    factor: Any,
+    barred: Any,
+    blind: Any,
+    nonnegative: Any,
+    left: Any,
+    left_sign: Any,
+) -> Any:
+    """Largest lambda at which an inactive column reaches its threshold; the column, its sign."""
+    best, column, sign = 0.0, -1, 1.0
+    for j in range(factor.shape[0]):
+        if barred[j]:
+            continue
+        rest, slope, f = at_zero[j], per_lambda[j], factor[j]
+        if rest > blind[j]:
+            room = f - slope
+            if room > 0.0 and rest > best * room and not (j == left and left_sign > 0.0):
+                best, column, sign = rest / room, j, 1.0
+        elif -rest > blind[j] and not nonnegative:
+            room = f + slope
+            if room > 0.0 and -rest > best * room and not (j == left and left_sign < 0.0):
+                best, column, sign = -rest / room, j, -1.0
+    return best, column, sign
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def leaving(b: Any, z: Any, slopes: Any, active: Any, count: Any, now: Any, entered: Any) -> Any:
+    """Largest lambda below `now` at which an active coefficient reaches zero; its position.
+
+    Returns a position of -2 where the column that has just entered would move to the wrong side.
+    """
+    best, position = 0.0, -1
+    for i in range(count):
+        outward = z[i] * slopes[i]  # > 0: |w_i| grows as lambda falls
+        if active[i] == entered:
+            if not outward > 0.0:
+                return now, -2
+        elif outward < 0.0:
+            reached = min(max(b[i] / z[i], 0.0), now)
+            if reached > best:
+                best, position = reached, i
+    return best, position
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def lambda_of(segment: Any, alpha: Any, squared: Any) -> Any:
+    """The lambda of a penalty whose solution lies on a segment."""
+    lam = alpha
+    if not squared:
+        bend = 1.0 - alpha * alpha * segment.E
+        lam = alpha * np.sqrt(segment.C / bend) if bend > 0.0 else segment.high
+    return min(max(lam, segment.low), segment.high)
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def worst_correlation(
+    at_zero: Any, per_lambda: Any, factor: Any, lam: Any, nonnegative: Any
+) -> Any:
+    """Largest |x_j'r| / f_j over the columns, one-sided where coefficients are >= 0."""
+    worst = 0.0
+    for j in range(factor.shape[0]):
+        size = at_zero[j] + lam * per_lambda[j]
+        if size < 0.0 and not nonnegative:
+            size = -size
+        if size > worst * factor[j]:
+            worst = size / factor[j]
+    return worst
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def begin_face(
+    G: Any, factor: Any, v: Any, support: Any, signs: Any, L: Any, active: Any, slopes: Any
+) -> Any:
+    """Factor the face of a support with its signs; how many columns, -1 where they depend."""
+    count = support.shape[0]
+    for i in range(count):
+        active[i] = support[i]
+        slopes[i] = signs[i] * factor[support[i]]
+        for j in range(i + 1):
+            L[i, j] = G[support[i], support[j]]
+    if cholesky_in_place(L[:count, :count]) > 0:
+        return -1
+    for i in range(count):
+        if not L[i, i] * L[i, i] > DEPENDENT * G[support[i], support[i]]:
+            return -1
+    return count
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def walk_gram(
+    G: Any,
+    v: Any,
+    total: Any,
+    factor: Any,
+    nonnegative: Any,
+    squared: Any,
+    support: Any,
+    signs: Any,
+    level: Any,
+    alphas: Any,
+    most: Any,
+    indices: Any,
+    values: Any,
+    counts: Any,
+    facts: Any,
+) -> Any:
+    """Solutions at decreasing penalties from a point of the path; how many, and the knots walked.
+
+    Parameters are the Gram matrix G (c, c) of which the leading (p, p) part counts, v = X'y (p,),
+    total = ||y||^2, penalty factors (p,) > 0, the support and signs (s,) of the solution at
+    lambda = `level` (inf: none), `alphas` (a,) in decreasing order, and the most columns that
+    may be active. Solution i goes to ``indices[i, :counts[i]]`` and ``values[i, :counts[i]]``
+    (both (a, most)), with lambda, ||r||^2, y'r and the largest |x_j'r| / f_j in ``facts[i]``
+    (a, 4). Fewer than a solutions are found where the walk has to end.
+    """
+    p = factor.shape[0]
+    L = np.zeros((most, most))
+    active = np.zeros(most, dtype=np.int64)
+    slopes, b, z = np.zeros(most), np.zeros(most), np.zeros(most)
+    at_zero, per_lambda = np.empty(p), np.empty(p)
+    barred = np.zeros(p, dtype=np.bool_)
+    blind = np.empty(p)
+    for j in range(p):
+        blind[j] = BLIND * np.sqrt(max(G[j, j], 0.0) * total)
+        barred[j] = not G[j, j] > 0.0
+    count = begin_face(G, factor, v, support, signs, L, active, slopes)
+    if count < 0:
+        return 0, 0
+    for i in range(count):
+        barred[active[i]] = True
+    done, knots, high = 0, 0, level
+    left, left_sign, entered = -1, 0.0, -1
+    while True:
+        for i in range(count):
+            b[i], z[i] = v[active[i]], slopes[i]
+        forward_substitute(L, count, b)
+        forward_substitute(L, count, z)
+        C, E = total - dot(b[:count], b[:count]), dot(z[:count], z[:count])
+        back_substitute(L, count, b)
+        back_substitute(L, count, z)
+        see_face(G, p, v, active, count, b, z, at_zero, per_lambda)
+        if knots == 0 and level < np.inf:
+            worst = worst_correlation(at_zero, per_lambda, factor, level, nonnegative)
+            if not worst <= (1.0 + ON_PATH) * level:
+                return 0, 0
+        if not VANISHED * total < C:
+            return done, knots
+        enter, column, sign = entering(
+            at_zero, per_lambda, factor, barred, blind, nonnegative, left, left_sign
+        )
+        leave, position = leaving(b, z, slopes, active, count, high, entered)
+        if position == -2:
+            return done, knots
+        low = max(min(enter, high), leave)
+        segment = Segment(low, high, C, E)
+        while done < alphas.shape[0] and alphas[done] >= smallest_alpha(segment, squared):
+            lam = lambda_of(segment, alphas[done], squared)
+            counts[done] = count
+            inner = total
+            for i in range(count):
+                w = b[i] - lam * z[i]
+                # Rounding at a knot may leave a coefficient on the wrong side of zero.
+                w = w if w * slopes[i] > 0.0 else 0.0
+                indices[done, i], values[done, i] = active[i], w
+                inner -= w * v[active[i]]
+            facts[done, 0] = lam
+            facts[done, 1] = C + lam * lam * E
+            facts[done, 2] = inner
+            facts[done, 3] = worst_correlation(at_zero, per_lambda, factor, lam, nonnegative)
+            done += 1
+        knots += 1
+        if done == alphas.shape[0] or low == 0.0:
+            return done, knots
+        high, left, entered = low, -1, -1
+        if enter >= low:
+            if count == most:
+                return done, knots
+            barred[column] = True
+            if append_column(L, count, G, active, column):
+                active[count], slopes[count] = column, sign * factor[column]
+                entered = column
+                count += 1
+        else:
+            left = active[position]
+            left_sign = np.sign(slopes[position])
+            barred[left] = False
+            remove_column(L, count, position)
+            for i in range(position, count - 1):
+                active[i], slopes[i] = active[i + 1], slopes[i + 1]
+            count -= 1
