@@ -12,6 +12,7 @@
     UserWarning
     |-- InaccurateWarning                     a result whose duality gap missed the tolerance
     |-- EmptyGridWarning                      a radius so large that w = 0 at every penalty
+    |-- EmptyModelWarning                     a radius that keeps every feature out of a fit
     |-- DeviceWarning                         no GPU where one was asked for
     +-- GridEdgeWarning                       the best penalty lies at an end of the grid
 
@@ -24,6 +25,7 @@ __all__ = [
     "ClusterLostError",
     "DeviceWarning",
     "EmptyGridWarning",
+    "EmptyModelWarning",
     "GridEdgeWarning",
     "InaccurateWarning",
     "InvalidInputError",
@@ -89,6 +91,10 @@ class EmptyGridWarning(UserWarning):
 
 class GridEdgeWarning(UserWarning):
     """The best penalty lies at an end of the grid, so a better one may lie beyond."""
+
+
+class EmptyModelWarning(UserWarning):
+    """A sketch's radius leaves no feature where the full problem chooses some."""
 
 
 class DeviceWarning(UserWarning):

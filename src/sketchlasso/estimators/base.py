@@ -12,15 +12,22 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sketchlasso.data import as_rows
 from sketchlasso.data.block_handles import is_dask_array
+from sketchlasso.errors import EmptyModelWarning
 from sketchlasso.estimators.blocks import linear_values, validated
 from sketchlasso.estimators.relaxed import refit_on_support
 from sketchlasso.estimators.task import Prepared, settings_of
-from sketchlasso.results import Path, sqrt_lasso_path
+from sketchlasso.estimators.warn import warn_user
+from sketchlasso.results.fitting import Task
+from sketchlasso.results.path import path_of
 from sketchlasso.sketch import Sketch
-from sketchlasso.types import FloatArray, IntArray
+from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["LinearModel", "ResponseFit", "fit_response", "keep_fits"]
+
+# An empty model with a larger gap in the full problem is not that problem's solution.
+EMPTY_GAP = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +40,8 @@ class ResponseFit:
     intercept, alpha, radius, dual_gap, full_gap, n_iter : ndarray of shape (t,)
     columns : ndarray of shape (t,)
         Which responses they are.
+    emptied : ndarray of shape (t,)
+        Whether the radius alone leaves no feature.
     """
 
     coef: FloatArray
@@ -43,6 +52,7 @@ class ResponseFit:
     full_gap: FloatArray
     n_iter: IntArray
     columns: IntArray
+    emptied: BoolArray
 
 
 class LinearModel(BaseEstimator):
@@ -61,6 +71,13 @@ class LinearModel(BaseEstimator):
         """Coefficients as a sparse matrix of shape (1, n_features) or (n_targets, n_features)."""
         return sparse.csr_array(np.atleast_2d(self.coef_))
 
+    @property
+    def sketch_method_(self) -> str | None:
+        """The method of the sketch that was used; None where the full problem was solved."""
+        check_is_fitted(self)
+        sketch = getattr(self, "sketch_", None)
+        return None if sketch is None else str(sketch.method)
+
     def _linear(self, X: Any) -> Any:
         """Values of the linear functions; a dask array for a dask array, not yet computed."""
         check_is_fitted(self)
@@ -78,6 +95,7 @@ def fit_response(
     sketch: Sketch | None,
     alphas: ArrayLike,
     radius: Any,
+    start: Any = None,
 ) -> ResponseFit:
     """Fit responses that share a sketch and a penalty on all rows.
 
@@ -90,22 +108,30 @@ def fit_response(
     sketch : Sketch or None
     alphas : array-like of shape (1,)
     radius : float, str, RadiusPolicy or None
+    start : csr_array of shape (t, n), optional
+        Coefficients near the solution of the full problem.
     """
-    path: Path = sqrt_lasso_path(
-        data.matrix_for(sketch),
+    task = Task(
+        as_rows(data.matrix_for(sketch)),
         data.Y[:, columns],
-        sketch,
+        weights=data.weights,
         alphas=alphas,
-        radius=radius if sketch is not None else None,
-        refine=estimator.refine if sketch is not None else None,
-        sample_weight=data.weights,
         fit_intercept=estimator.fit_intercept,
         penalty_factor=estimator.penalty_factor,
         nonnegative=estimator.positive,
         solver=estimator.solver,
         settings=settings_of(estimator, sketch),
+        start=start,
+    )
+    path = path_of(
+        task,
+        sketch,
+        radius if sketch is not None else None,
+        estimator.refine if sketch is not None else None,
     )
     coef, intercept = path.models.coef.toarray(), path.models.intercept
+    # Where the problem without a radius has features, only the radius keeps them out.
+    empty = ~coef.any(axis=1) & (path.radius > 0) & (path.full_gap > EMPTY_GAP)
     if estimator.relaxed:
         for row, column in enumerate(columns):
             coef[row], intercept[row] = refit_on_support(
@@ -120,11 +146,28 @@ def fit_response(
         full_gap=path.full_gap,
         n_iter=path.n_iter,
         columns=columns,
+        emptied=empty,
+    )
+
+
+def _warn_of_empty_models(estimator: Any, fits: Sequence[ResponseFit]) -> None:
+    """Warn where a radius leaves no feature although the full problem chooses some."""
+    emptied = np.concatenate([fit.columns[fit.emptied] for fit in fits])
+    if len(emptied) == 0:
+        return
+    radius = max(float(fit.radius[fit.emptied].max(initial=0.0)) for fit in fits)
+    total = sum(len(fit.columns) for fit in fits)
+    whose = "the model has" if total == 1 else f"{len(emptied)} of {total} models have"
+    warn_user(
+        f"{whose} no feature because of the sketch's radius ({radius:.3g}), but the full problem "
+        "has some at this penalty; use sketch=None, a larger rank or a smaller radius.",
+        EmptyModelWarning,
     )
 
 
 def keep_fits(estimator: Any, fits: Sequence[ResponseFit], single: bool, dtype: Any) -> None:
     """Write the fitted attributes; those of a single response without their first axis."""
+    _warn_of_empty_models(estimator, fits)
     order = np.argsort(np.concatenate([fit.columns for fit in fits]))
 
     def joined(name: str) -> Any:

@@ -88,7 +88,8 @@ class SqrtLasso(_Regressor, SinglePenalty):
         Columns of the sketch; lowered silently to the smaller side of X.
     sketch : "auto", str, Sketch or None
         Method of :func:`sketch`, a ready sketch of X to share, or None for the full problem.
-        ``"auto"``: None where the smaller side of X is at most 500, else ``"response"``.
+        ``"auto"`` solves the full problem unless a sketch pays, see :func:`automatic_method`;
+        `sketch_method_` says what was chosen.
     radius : float, str, RadiusPolicy or None
         See `radii` of :func:`cross_validate`.
     refine : {"exact"} or None
@@ -124,6 +125,8 @@ class SqrtLasso(_Regressor, SinglePenalty):
         Relative duality gap of the penalised coefficients in the problem without a sketch.
     sketch_ : Sketch or None
         Of the first target.
+    sketch_method_ : str or None
+        Its method; None where the full problem was solved.
     n_iter_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)

@@ -107,6 +107,7 @@ def choose(
                     sketch,
                     [chosen.used.alpha],
                     chosen.used.radius if sketch is not None else None,
+                    found.start_of(place, chosen.used),
                 )
             )
     return fits, choices

@@ -31,8 +31,13 @@ from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Prepared", "automatic_method", "prepare", "settings_of", "sketches"]
 
-# Up to this smaller side the full problem is as cheap as a sketch of it, and exact.
+# Up to this smaller side a sketch saves nothing.
 EXACT_BELOW = 500
+# A full problem costs a few products with X, a sketch about as many as this many problems do.
+# So a sketch has to serve more of them.
+PROBLEMS_THAT_PAY = 2000
+# Problems of one response in a search: six row sets, some sixty penalties before it is decided.
+PROBLEMS_PER_SEARCH = 360
 # Products with factors in single precision cannot prove a smaller gap.
 SINGLE_PRECISION_TOL = 1e-6
 # Scores on held-out rows do not change beyond this gap; the fit that is kept is made to `tol`.
@@ -212,7 +217,7 @@ def _sketches(
     if isinstance(estimator.sketch, Sketch):
         yield columns, data.sketch_in_units(estimator.sketch)
         return
-    method: Any = _method(estimator, data.X)
+    method: Any = _method(estimator, data)
     if method is None:
         yield columns, None
         return
@@ -241,7 +246,7 @@ def _sketches(
         yield np.array([column]), own
 
 
-def _method(estimator: Any, X: Any) -> str | None:
+def _method(estimator: Any, data: Prepared) -> str | None:
     """The sketching method that the parameters ask for; None for no sketch at all."""
     chosen = estimator.sketch
     if chosen is None:
@@ -253,11 +258,24 @@ def _method(estimator: Any, X: Any) -> str | None:
         )
     if chosen != "auto":
         return chosen
-    robust = estimator.radius is not None or isinstance(X, BlockMatrix)
-    return automatic_method(X.shape, int(estimator.rank), robust=robust)
+    searching = hasattr(estimator, "cv")
+    return automatic_method(
+        data.X.shape,
+        int(estimator.rank),
+        robust=estimator.radius is not None or isinstance(data.X, BlockMatrix),
+        predictive=searching and sparse.issparse(data.X),
+        problems=data.Y.shape[1] * (PROBLEMS_PER_SEARCH if searching else 1),
+    )
 
 
-def automatic_method(shape: tuple[int, int], rank: int, *, robust: bool = False) -> str | None:
+def automatic_method(
+    shape: tuple[int, int],
+    rank: int,
+    *,
+    robust: bool = False,
+    predictive: bool = False,
+    problems: int = 1,
+) -> str | None:
     """Return the sketching method that ``sketch="auto"`` means, or None for no sketch.
 
     Parameters
@@ -267,16 +285,22 @@ def automatic_method(shape: tuple[int, int], rank: int, *, robust: bool = False)
     rank : int
     robust : bool
         Whether a radius is asked for, or X is in blocks, which need a sketch.
+    predictive : bool
+        Whether the radius is to be searched for the best predictions on sparse data. On text the
+        robust term of a sketch predicts better than the LASSO alone.
+    problems : int
+        Problems to be solved on X: responses, times penalties and folds in a search.
 
     Returns
     -------
     str or None
-        ``"response"`` where the smaller side of X is above 500 and the rank; else None, or
-        ``"exact"`` where `robust`.
+        A sketch pays where the smaller side of X is above 500 and the rank, and where it is
+        `robust`, `predictive`, or shared by more than 2,000 problems: ``"response"``. Else None,
+        or ``"exact"`` where `robust`.
     """
-    if min(shape) > max(EXACT_BELOW, rank):
-        return "response"
-    return "exact" if robust else None
+    if min(shape) <= max(EXACT_BELOW, rank):
+        return "exact" if robust else None
+    return "response" if robust or predictive or problems > PROBLEMS_THAT_PAY else None
 
 
 def _check_for_blocks(estimator: Any) -> None:

@@ -99,8 +99,8 @@ def solve_exact(
         try:
             descent.solve(
                 keys,
-                np.take_along_axis(grid, order, axis=1),
-                order,
+                [grid[r, order[r]] for r in range(len(grid))],
+                list(order),
                 ledger,
                 None if first is None else _starts(first, shape),
                 keep=False,

@@ -97,6 +97,13 @@ class Chain:
         found += [self.solve(float(alpha)) for alpha in alphas[len(found) :]]
         return found
 
+    def largest_lambda(self) -> float:
+        """The lambda at which the first penalised column enters; zero where none ever does."""
+        if self._knots is None and self._alpha > 0:
+            # Columns without a penalty are fitted first.
+            self.solve(self._alpha)
+        return self._alpha * float(np.sqrt(self._square))
+
     def descend(self, lambdas: FloatArray) -> tuple[FloatArray, list[Solved]]:
         """Solve the problems whose solutions have decreasing lambdas (a,); their penalties too.
 
@@ -170,7 +177,6 @@ class Chain:
         if len(stretch) == 0:
             return np.empty(0), [], none
         target = self.target
-        l1 = np.array([target.factor[s] @ np.abs(w) for s, w in stretch.points])
         squares, inner, worst = stretch.squares, stretch.inner, stretch.worst
         scores = None
         trusted = squares * self._tol > GRAM_ERROR * target.null**2
@@ -181,7 +187,7 @@ class Chain:
         alphas = penalties[: len(stretch)]
         if squared:
             alphas = alphas / lengths
-        primal = full_primal(lengths, alphas, l1)
+        primal = full_primal(lengths, alphas, stretch.l1)
         # One column that sees as much as the worst of all stands for them.
         dual = full_dual(worst[None, :], lengths, inner, np.ones(1), alphas, target.nonnegative)
         proved = full_gap(primal, dual, np.full_like(primal, target.null)) <= self._tol

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -132,8 +132,8 @@ class Descent:
     def solve(
         self,
         keys: Sequence[tuple[int, int]],
-        alphas: FloatArray,
-        numbers: IntArray,
+        alphas: Sequence[FloatArray],
+        numbers: Sequence[IntArray],
         ledger: ExactLedger,
         start: Start | None = None,
         keep: bool = True,
@@ -143,9 +143,9 @@ class Descent:
         Parameters
         ----------
         keys : sequence of (row set, response)
-        alphas : ndarray of shape (t, a)
+        alphas : sequence of ndarray
             Decreasing penalties of every response, smaller than those before.
-        numbers : ndarray of shape (t, a)
+        numbers : sequence of ndarray
             Their numbers in the ledger.
         ledger : ExactLedger
         start : callable, optional
@@ -160,11 +160,11 @@ class Descent:
             places, penalties = numbers[key[1]], alphas[key[1]]
             if start is None:
                 for place, solved in zip(places, chain.advance(penalties), strict=True):
-                    ledger.record(*key, int(place), solved, chain.target)
+                    ledger.record(*key, int(place), solved)
             else:
                 for place, alpha in zip(places, penalties, strict=True):
                     solved = chain.solve(float(alpha), start(*key, int(place)))
-                    ledger.record(*key, int(place), solved, chain.target)
+                    ledger.record(*key, int(place), solved)
             if not keep:
                 self.forget(*key)
 
@@ -172,6 +172,14 @@ class Descent:
             self._rows[number].prepare()
         map_items(work, keys, self._n_threads, ledger.stop)
 
-    def descend(self, key: tuple[int, int], lambdas: FloatArray) -> tuple[FloatArray, list[Solved]]:
-        """Penalties and solutions of one chain at the next lambdas; see :meth:`Chain.descend`."""
-        return self.chain(*key).descend(lambdas)
+    def descend(
+        self, row_set: int, lambdas: Mapping[int, FloatArray]
+    ) -> dict[int, tuple[FloatArray, list[Solved]]]:
+        """Penalties and solutions of responses at their next lambdas; see :meth:`Chain.descend`."""
+        self._rows[row_set].prepare()
+        found = map_items(
+            lambda item: self.chain(row_set, item[0]).descend(item[1]),
+            list(lambdas.items()),
+            self._n_threads,
+        )
+        return dict(zip(lambdas, found, strict=True))

@@ -29,9 +29,10 @@ class Stretch:
     Attributes
     ----------
     points : list of (ndarray of shape (s,), ndarray of shape (s,))
-        Columns of X and their coefficients, one pair per solution.
-    lambdas, squares, inner, worst : ndarray of shape (found,)
-        lambda, ||r||^2, y'r and the largest |x_j'r| / f_j of the columns at work.
+        Columns of X and their coefficients, one pair per solution; some may be zero.
+    lambdas, squares, inner, worst, l1 : ndarray of shape (found,)
+        lambda, ||r||^2, y'r, the largest |x_j'r| / f_j of the columns at work, and
+        sum_j f_j |w_j|.
     knots : int
     """
 
@@ -40,6 +41,7 @@ class Stretch:
     squares: FloatArray
     inner: FloatArray
     worst: FloatArray
+    l1: FloatArray
     knots: int
 
     def __len__(self) -> int:
@@ -81,7 +83,7 @@ class KnotWalk:
         order = np.mod(GOLDEN * columns, 1.0)
         most = min(len(columns), int(np.count_nonzero(self._target.training.weights)), MOST_ACTIVE)
         indices = np.empty((len(penalties), most), dtype=np.int64)
-        values, facts = np.empty((len(penalties), most)), np.empty((len(penalties), 4))
+        values, facts = np.empty((len(penalties), most)), np.empty((len(penalties), 5))
         counts = np.zeros(len(penalties), dtype=np.int64)
         done, knots = 0, 0
         if most > 0 and len(self._support) <= most:
@@ -102,13 +104,15 @@ class KnotWalk:
                 counts,
                 facts,
             )
-        kept = [np.flatnonzero(values[i, : counts[i]]) for i in range(done)]
-        points = [(columns[indices[i, part]], values[i, part]) for i, part in enumerate(kept)]
-        lambdas, squares, inner, worst = facts[:done].T
-        return Stretch(points, lambdas, squares, inner, worst, knots)
+        points = [
+            (columns[indices[i, :count]], values[i, :count].copy())
+            for i, count in enumerate(counts[:done].tolist())
+        ]
+        lambdas, squares, inner, worst, l1 = facts[:done].T
+        return Stretch(points, lambdas, squares, inner, worst, l1, knots)
 
     def move_to(self, stretch: Stretch, number: int) -> None:
         """Go to one of the solutions of a stretch."""
-        self._support, values = stretch.points[number]
-        self._signs = np.sign(values)
+        support, values = stretch.points[number]
+        self._support, self._signs = support[values != 0], np.sign(values[values != 0])
         self._level = float(stretch.lambdas[number])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,8 @@ __all__ = ["ExactLedger"]
 class ExactLedger:
     """Problems of `shape` (row sets, responses, alphas) over n features, alpha fastest.
 
-    Problems that never come in hold w = 0 and are INTERRUPTED.
+    Problems that never come in hold w = 0 and are INTERRUPTED. Where fewer than all are likely
+    to be solved, `expected` is the number that progress is measured by.
     """
 
     def __init__(
@@ -31,18 +33,22 @@ class ExactLedger:
         shape: tuple[int, int, int],
         n_features: int,
         callback: Callable[[Progress], None] | None,
+        expected: int | None = None,
     ) -> None:
         size = int(np.prod(shape))
         self._shape, self._n_features, self._callback = shape, n_features, callback
         self._coef: list[tuple[IntArray, FloatArray]] = [
             (np.empty(0, dtype=np.intp), np.empty(0)) for _ in range(size)
         ]
-        self._intercept = np.zeros(size)
+        # Means of the response and of the columns, by row set and response, or row set alone.
+        self._y_mean = np.zeros(shape[:2])
+        self._means: dict[int, FloatArray] = {}
         self._primal, self._dual, self._null = np.zeros((3, size))
         self._status = np.full(size, Status.INTERRUPTED, dtype=np.intp)
         self._steps = np.zeros(size, dtype=np.intp)
         self._begun = np.zeros(shape[:2], dtype=bool)
         self._done, self._worst = 0, 0.0
+        self._expected = size if expected is None else expected
         self._lock = threading.Lock()
         self._stopped = False
 
@@ -51,7 +57,8 @@ class ExactLedger:
         first = self._place(row_set, response, 0)
         chain = slice(first, first + self._shape[2])
         self._primal[chain] = self._null[chain] = target.null
-        self._intercept[chain] = target.y_mean
+        self._y_mean[row_set, response] = target.y_mean
+        self._means[row_set] = target.training.means
         self._begun[row_set, response] = True
 
     def begun(self, row_set: int, response: int) -> bool:
@@ -66,18 +73,13 @@ class ExactLedger:
         """Let every thread that records raise StopSolve."""
         self._stopped = True
 
-    def record(
-        self, row_set: int, response: int, number: int, solved: Solved, target: Target
-    ) -> None:
+    def record(self, row_set: int, response: int, number: int, solved: Solved) -> None:
         """Enter the answer to one penalty; raises StopSolve where the work is to end."""
         row = self._place(row_set, response, number)
-        order = np.argsort(solved.support)
-        support, values = solved.support[order], solved.values[order]
-        intercept = target.y_mean - float(target.training.means[support] @ values)
         with self._lock:
             if self._stopped:
                 raise StopSolve
-            self._coef[row], self._intercept[row] = (support, values), intercept
+            self._coef[row] = (solved.support, solved.values)
             self._primal[row], self._dual[row] = solved.primal, solved.dual
             self._status[row], self._steps[row] = solved.status, solved.steps
             self._done += 1
@@ -90,12 +92,33 @@ class ExactLedger:
         here = slice(row, row + 1)
         gap = full_gap(self._primal[here], self._dual[here], self._null[here])
         self._worst = max(self._worst, float(gap[0]))
-        total = len(self._status)
+        done = min(self._done, self._expected)
         try:
-            self._callback(Progress(self._done, total, round=0, worst_gap=self._worst))
+            self._callback(Progress(done, self._expected, round=0, worst_gap=self._worst))
         except BaseException:
             self._stopped = True
             raise
+
+    def models(self, row_set: int, parts: Sequence[tuple[int, int, int]]) -> tuple[Any, FloatArray]:
+        """Coefficients (b, n) and intercepts (b,) of (response, first number, count) each."""
+        places = np.concatenate(
+            [self._place(row_set, response, first) + np.arange(n) for response, first, n in parts]
+        )
+        return self._models(places)
+
+    def _models(self, places: IntArray) -> tuple[Any, FloatArray]:
+        """Coefficients (b, n) and intercepts (b,) of some instances."""
+        coef = stack_rows([self._coef[place] for place in places], self._n_features)
+        coef.eliminate_zeros()
+        coef.sort_indices()
+        chain = places // self._shape[2]
+        intercept = self._y_mean.ravel()[chain]
+        row_set = chain // self._shape[1]
+        for number, means in self._means.items():
+            here = np.flatnonzero(row_set == number)
+            if len(here):
+                intercept[here] -= coef[here] @ means
+        return coef, intercept
 
     def leave_out(self, response: int, first: int) -> None:
         """Mark the problems of a response from a penalty on as not wanted."""
@@ -110,9 +133,10 @@ class ExactLedger:
         numbers = np.arange(len(self._status))
         if count is not None:
             numbers = numbers[numbers % self._shape[2] < count]
+        coef, intercept = self._models(numbers)
         return ExactSolution(
-            coef=stack_rows([self._coef[number] for number in numbers], self._n_features),
-            intercept=self._intercept[numbers],
+            coef=coef,
+            intercept=intercept,
             primal=self._primal[numbers],
             dual=self._dual[numbers],
             null=self._null[numbers],

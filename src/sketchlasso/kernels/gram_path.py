@@ -200,8 +200,8 @@ def walk_gram(
     total = ||y||^2, penalty factors (p,) > 0, the support and signs (s,) of the solution at
     lambda = `level` (inf: none), `alphas` (a,) in decreasing order, and the most columns that
     may be active. Solution i goes to ``indices[i, :counts[i]]`` and ``values[i, :counts[i]]``
-    (both (a, most)), with lambda, ||r||^2, y'r and the largest |x_j'r| / f_j in ``facts[i]``
-    (a, 4). Fewer than a solutions are found where the walk has to end.
+    (both (a, most)), with lambda, ||r||^2, y'r, the largest |x_j'r| / f_j and sum_j f_j |w_j| in
+    ``facts[i]`` (a, 5). Fewer than a solutions are found where the walk has to end.
     """
     p = factor.shape[0]
     L = np.zeros((most, most))
@@ -246,17 +246,19 @@ def walk_gram(
         while done < alphas.shape[0] and alphas[done] >= smallest_alpha(segment, squared):
             lam = lambda_of(segment, alphas[done], squared)
             counts[done] = count
-            inner = total
+            inner, l1 = total, 0.0
             for i in range(count):
                 w = b[i] - lam * z[i]
                 # Rounding at a knot may leave a coefficient on the wrong side of zero.
                 w = w if w * slopes[i] > 0.0 else 0.0
                 indices[done, i], values[done, i] = active[i], w
                 inner -= w * v[active[i]]
+                l1 += w * slopes[i]
             facts[done, 0] = lam
             facts[done, 1] = C + lam * lam * E
             facts[done, 2] = inner
             facts[done, 3] = worst_correlation(at_zero, per_lambda, factor, lam, nonnegative)
+            facts[done, 4] = l1
             done += 1
         knots += 1
         if done == alphas.shape[0] or low == 0.0:

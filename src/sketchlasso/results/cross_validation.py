@@ -13,6 +13,7 @@ from sketchlasso.data import BlockMatrix, as_responses, as_rows, spread
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import RowSets, check_weights, splitter_rows
 from sketchlasso.results.block_scores import OutOfFold, block_scores
+from sketchlasso.results.exact_search import ExactSearch, search_exact
 from sketchlasso.results.fitting import Fitted, Task, fit_all
 from sketchlasso.results.models import LinearModels, held_out_predictions
 from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy
@@ -64,6 +65,8 @@ class CrossValidation:
     rows : RowSets
     seconds : float
         Spent in the solver.
+    on_all_rows : LinearModels or None
+        Of responses x alphas, fitted to all rows, where the search solved them on its way.
     """
 
     scores: dict[Metric, FloatArray]
@@ -77,6 +80,7 @@ class CrossValidation:
     n_nonzero: IntArray
     rows: RowSets
     seconds: float
+    on_all_rows: LinearModels | None = None
 
     @property
     def first_metric(self) -> Metric:
@@ -85,19 +89,11 @@ class CrossValidation:
 
     def mean(self, metric: Metric | None = None) -> FloatArray:
         """Mean score (responses, radii, alphas) over the folds; NaN for points left out."""
-        values = self._of(metric)
-        known = np.isfinite(values)
-        total = np.where(known, values, 0.0).sum(axis=0)
-        count = known.sum(axis=0)
-        return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+        return _mean(self._of(metric))
 
     def standard_error(self, metric: Metric | None = None) -> FloatArray:
         """Standard error (responses, radii, alphas) of the mean over the folds."""
-        values = self._of(metric)
-        known = np.isfinite(values)
-        folds = known.sum(axis=0)
-        squares = np.where(known, (values - self.mean(metric)) ** 2, 0.0).sum(axis=0)
-        return np.sqrt(squares / np.maximum(folds - 1, 1) / np.maximum(folds, 1))
+        return _standard_error(self._of(metric))
 
     def best(
         self,
@@ -124,7 +120,8 @@ class CrossValidation:
             raise InvalidInputError(f"rule={rule!r} is unknown; choose 'min' or '1se'")
         name = metric or self.first_metric
         sign = -1.0 if greater_is_better(name) else 1.0
-        cost = sign * self.mean(name)[response]
+        values = self._of(name)[:, response]
+        cost = sign * _mean(values)
         if max_nonzero is not None:
             small = self.n_nonzero[:, response].mean(axis=0) <= max_nonzero
             if not small.any():
@@ -138,7 +135,7 @@ class CrossValidation:
         tied = cost <= lowest + TIE * _size(name, cost, lowest)
         radius_index, alpha_index = np.unravel_index(np.argmax(tied), cost.shape)
         if rule == "1se":
-            error = self.standard_error(name)[response, radius_index, alpha_index]
+            error = _standard_error(values)[radius_index, alpha_index]
             line = cost[radius_index]
             alpha_index = np.flatnonzero(line <= line[alpha_index] + error)[0]
         return Choice(
@@ -148,8 +145,31 @@ class CrossValidation:
             radius_index=int(radius_index),
         )
 
+    def start_of(self, response: int, choice: Choice) -> Any:
+        """Coefficients (1, n) on all rows at a grid point; None where they were not solved."""
+        if self.on_all_rows is None:
+            return None
+        row = response * self.alphas.shape[2] + choice.alpha_index
+        return self.on_all_rows.coef[[row]]
+
     def _of(self, metric: Metric | None) -> FloatArray:
         return self.scores[metric or self.first_metric]
+
+
+def _mean(values: FloatArray) -> FloatArray:
+    """Mean over the first axis of the values that are known; NaN where none is."""
+    known = np.isfinite(values)
+    count = known.sum(axis=0)
+    total = np.where(known, values, 0.0).sum(axis=0)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def _standard_error(values: FloatArray) -> FloatArray:
+    """Standard error of the mean over the first axis."""
+    known = np.isfinite(values)
+    count = known.sum(axis=0)
+    squares = np.where(known, (values - _mean(values)) ** 2, 0.0).sum(axis=0)
+    return np.asarray(np.sqrt(squares / np.maximum(count - 1, 1) / np.maximum(count, 1)))
 
 
 def _size(metric: Metric, cost: FloatArray, lowest: float) -> float:
@@ -248,6 +268,8 @@ def cross_validate(
         solver=solver,
         settings=settings,
     )
+    if sketch is None and radii is None and isinstance(alphas, int | np.integer):
+        return _searched(search_exact(task, rows, metrics), rows)
     fitted = fit_all(task, sketch, radii, rows, refine)
     scores, predictions = _judge(fitted, rows, entries, Y, weights, metrics)
     return CrossValidation(
@@ -262,6 +284,27 @@ def cross_validate(
         n_nonzero=fitted.fits.models.n_nonzero.reshape(fitted.shape),
         rows=rows,
         seconds=fitted.fits.seconds,
+    )
+
+
+def _searched(found: ExactSearch, rows: RowSets) -> CrossValidation:
+    """The search without a sketch in the terms of all searches."""
+    found.solution.warn_if_unsolved()
+    shape = (len(rows), found.alphas.shape[0], 1, found.alphas.shape[1])
+    solution = found.solution
+    return CrossValidation(
+        scores={name: values[:, :, None] for name, values in found.scores.items()},
+        alphas=found.alphas[:, None],
+        radii=(RadiusPolicy("given", 0.0),),
+        radius=np.zeros(shape),
+        predictions=found.predictions[:, :, None],
+        models=LinearModels(solution.coef, solution.intercept),
+        relative_gap=solution.relative_gap.reshape(shape),
+        status=solution.status.reshape(shape),
+        n_nonzero=solution.n_nonzero.reshape(shape),
+        rows=rows,
+        seconds=solution.seconds,
+        on_all_rows=found.on_all_rows,
     )
 
 

@@ -44,6 +44,8 @@ class Task:
     nonnegative : bool
     solver : str
     settings : Settings or None
+    start : csr_array of shape (B, n) or None
+        Coefficients that full problems start from.
     """
 
     X: Any
@@ -56,6 +58,7 @@ class Task:
     nonnegative: bool = False
     solver: Solver = "newton"
     settings: Settings | None = None
+    start: Any = None
 
     @property
     def all_rows(self) -> RowSets:
@@ -212,7 +215,8 @@ def _fit_exact(
         penalty_factor=full_penalty_factor(sketch, task.penalty_factor, task.X.shape[1]),
         nonnegative=task.nonnegative,
         tol=settings.tol,
-        start=None if start is None else start.fits.models.coef,
+        start=task.start if start is None else start.fits.models.coef,
+        n_threads=settings.n_threads,
         callback=settings.callback,
     )
     found.warn_if_unsolved()

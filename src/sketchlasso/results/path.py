@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sketchlasso.data import as_responses, as_rows, spread
-from sketchlasso.instances import all_rows, check_weights
+from sketchlasso.instances import check_weights
 from sketchlasso.results.fitting import Task, fit_all, full_penalty_factor
 from sketchlasso.results.full_data import FullCertificate, certify_with_bound
 from sketchlasso.results.models import LinearModels
@@ -20,7 +20,7 @@ from sketchlasso.sketch import Sketch
 from sketchlasso.solve import Settings, Solver
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["Path", "sqrt_lasso_path"]
+__all__ = ["Path", "path_of", "sqrt_lasso_path"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +139,6 @@ def sqrt_lasso_path(
     entries = as_rows(X)
     Y = as_responses(y, entries.shape[0])
     weights = None if sample_weight is None else check_weights(sample_weight, len(Y))
-    rows = all_rows(len(Y)) if weights is None else all_rows(len(Y)).weighted(weights)
     task = Task(
         entries,
         Y,
@@ -152,7 +151,17 @@ def sqrt_lasso_path(
         solver=solver,
         settings=settings,
     )
-    fitted = fit_all(task, sketch, radius, rows, refine)
+    return path_of(task, sketch, radius, refine)
+
+
+def path_of(
+    task: Task,
+    sketch: Sketch | None,
+    radius: RadiusLike | Sequence[RadiusLike] | None,
+    refine: Literal["exact"] | None,
+) -> Path:
+    """Solve a task on all rows."""
+    fitted = fit_all(task, sketch, radius, task.all_rows, refine)
     return Path(
         models=fitted.fits.models,
         alphas=fitted.alphas,
@@ -165,12 +174,12 @@ def sqrt_lasso_path(
         status=fitted.fits.status,
         seconds=fitted.fits.seconds,
         _full={
-            "X": entries,
-            "Y": Y,
-            "sample_weight": sample_weight,
-            "fit_intercept": fit_intercept,
-            "penalty_factor": full_penalty_factor(sketch, penalty_factor, entries.shape[1]),
-            "nonnegative": nonnegative,
+            "X": task.X,
+            "Y": task.Y,
+            "sample_weight": task.weights,
+            "fit_intercept": task.fit_intercept,
+            "penalty_factor": full_penalty_factor(sketch, task.penalty_factor, task.X.shape[1]),
+            "nonnegative": task.nonnegative,
             # The bounds that the solver of the full problem has proved hold for these models.
             "bound": fitted.fits.dual if sketch is None or refine else None,
         },

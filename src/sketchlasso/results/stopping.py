@@ -13,9 +13,9 @@ from sketchlasso.types import FloatArray
 __all__ = ["decided"]
 
 # A penalty is out when its cost exceeds the best by so many standard errors of the difference.
-STANDARD_ERRORS = 2.0
+STANDARD_ERRORS = 1.0
 # The search ends when so many penalties in a row are out.
-IN_A_ROW = 6
+IN_A_ROW = 8
 # Differences below this share of the spread of the costs are ties, not losses.
 SMALLEST_RISE = 1e-3
 
@@ -28,6 +28,10 @@ def decided(cost: FloatArray) -> bool:
     cost : ndarray of shape (folds, a)
         Smaller is better; in the order in which the penalties were tried.
     """
+    # A fold that does not define the score says nothing.
+    cost = cost[np.isfinite(cost).all(axis=1)]
+    if len(cost) == 0:
+        return False
     mean = cost.mean(axis=0)
     best = int(np.argmin(mean))
     if cost.shape[1] - 1 - best < IN_A_ROW:

@@ -1,0 +1,253 @@
+"""The search for a penalty without a sketch: all folds walk down their paths together.
+
+Penalties follow lambda = alpha ||r|| on all rows, evenly spaced in log scale from the largest:
+the grid of other LASSO software, whose end means the same for data with little noise and with
+much. In stages of a few penalties, the path on all rows says which alphas have these lambdas, the
+folds are solved for them and judged on their held-out rows, and responses whose scores are well
+past their best are done. Where the best is still at the end of the grid, the grid goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sketchlasso.exact import ExactSolution
+from sketchlasso.exact.api import checked_problems
+from sketchlasso.exact.chain import Solved
+from sketchlasso.exact.descent import Descent
+from sketchlasso.exact.ledger import ExactLedger
+from sketchlasso.instances import RowSets
+from sketchlasso.instances.grid import alpha_grid, default_ratio
+from sketchlasso.linalg.rows import stack_rows
+from sketchlasso.linalg.threads import single_blas_thread
+from sketchlasso.results.fitting import FULL_TOL, Task
+from sketchlasso.results.models import LinearModels, fitted_values
+from sketchlasso.results.scores import Metric, greater_is_better, score
+from sketchlasso.results.stopping import IN_A_ROW, decided
+from sketchlasso.solve import Settings
+from sketchlasso.solve.clock import Stopwatch
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = ["ExactSearch", "search_exact"]
+
+# Penalties between two decisions; with many responses larger stages cost less than they save.
+STAGE = 10
+LONG_STAGE = 25
+MANY_RESPONSES = 20
+# An automatic grid may grow to so many times its length.
+MOST_GROWTH = 2
+MAX_ROUNDS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class ExactSearch:
+    """What the search solved and how it scored.
+
+    Attributes
+    ----------
+    solution : ExactSolution
+        Of folds x responses x alphas, alpha fastest; LEFT_OUT where the search had ended.
+    alphas : ndarray of shape (responses, alphas)
+    scores : dict of ndarray of shape (folds, responses, alphas)
+    predictions : ndarray of shape (m, responses, alphas)
+        Out of fold; NaN where there are none.
+    on_all_rows : LinearModels
+        Of responses x alphas, fitted to all rows as closely as the folds were.
+    """
+
+    solution: ExactSolution
+    alphas: FloatArray
+    scores: dict[Metric, FloatArray]
+    predictions: FloatArray
+    on_all_rows: LinearModels
+
+
+def search_exact(task: Task, rows: RowSets, metrics: Sequence[Metric]) -> ExactSearch:
+    """Walk down automatic penalties until the first metric has decided for every response.
+
+    Parameters
+    ----------
+    task : Task
+        Its `alphas` is the number of penalties.
+    rows : RowSets
+        Folds, each with rows to be judged on.
+    metrics : sequence of str
+    """
+    settings = task.settings or Settings(tol=FULL_TOL)
+    with Stopwatch() as watch, single_blas_thread():
+        search = _Search(task, rows, metrics, settings)
+        while search.open:
+            search.stage()
+    return search.result(watch)
+
+
+class _Search:
+    """State of the search; every stage extends all arrays by a few penalties."""
+
+    def __init__(
+        self, task: Task, rows: RowSets, metrics: Sequence[Metric], settings: Settings
+    ) -> None:
+        self._task, self._rows, self._metrics = task, rows, tuple(metrics)
+        m, n = task.X.shape
+        t, self._count = task.Y.shape[1], int(task.alphas)  # type: ignore[arg-type]
+        ratio = task.alpha_min_ratio or default_ratio((m, n))
+        steps = alpha_grid(np.ones(1), self._count, ratio)[0]
+        growth = MOST_GROWTH if task.alpha_min_ratio is None and self._count > 1 else 1
+        self._spacing = float(steps[1] / steps[0]) if self._count > 1 else 1.0
+        self._steps: FloatArray = self._spacing ** np.arange(float(growth * self._count))
+        everyone = RowSets(m, (*rows.sets, *task.all_rows.sets))
+        problems = checked_problems(
+            task.X,
+            task.Y,
+            everyone,
+            task.fit_intercept,
+            task.penalty_factor,
+            task.nonnegative,
+        )
+        self._descent = Descent(problems, settings.tol, MAX_ROUNDS, settings.n_threads)
+        self._all = len(rows)
+        shape = (len(rows), t, len(self._steps))
+        expected = shape[0] * t * self._count
+        self._ledger = ExactLedger(shape, n, settings.callback, expected)
+        self._own: list[list[Solved]] = [[] for _ in range(t)]
+        self._alphas: list[FloatArray] = [np.empty(0)] * t
+        self._scores = {metric: np.full(shape, np.nan) for metric in metrics}
+        self._out_of_fold = _OutOfFold(rows, (t, len(self._steps)))
+        self._held_out = [task.X[row_set.test] for row_set in rows]
+        self._number = 0
+        self._largest = np.array(
+            [self._descent.chain(self._all, response).largest_lambda() for response in range(t)]
+        )
+        self.open = list(range(t))
+
+    def stage(self) -> None:
+        """Solve and judge the next penalties of the responses that are open."""
+        size = LONG_STAGE if len(self.open) > MANY_RESPONSES else STAGE
+        steps = self._steps[self._number : self._number + size]
+        fresh = self._next_penalties(steps)
+        numbers = [self._number + np.arange(len(part)) for part in fresh]
+        keys = [
+            (fold, response)
+            for response in self.open
+            if len(fresh[response])
+            for fold in range(len(self._rows))
+        ]
+        self._descent.solve(keys, fresh, numbers, self._ledger)
+        for fold in range(len(self._rows)):
+            self._judge(fold, [key[1] for key in keys if key[0] == fold], fresh)
+        self._number += len(steps)
+        self._close([response for response in self.open if len(fresh[response]) < len(steps)])
+        self._close([response for response in self.open if self._finished(response)])
+
+    def _next_penalties(self, steps: FloatArray) -> list[FloatArray]:
+        """Penalties of every response at the next lambdas; none of those that are not open."""
+        fresh: list[FloatArray] = [np.empty(0)] * len(self._alphas)
+        levels = {r: self._largest[r] * steps for r in self.open if self._largest[r] > 0}
+        for response, (penalties, solved) in self._descent.descend(self._all, levels).items():
+            fresh[response] = penalties
+            self._own[response] += solved
+        for response in self.open:
+            if self._largest[response] == 0:
+                # No feature ever enters, so any penalty will do.
+                fresh[response] = steps
+                self._own[response] += self._descent.chain(self._all, response).advance(steps)
+            self._alphas[response] = np.concatenate([self._alphas[response], fresh[response]])
+        return fresh
+
+    def _judge(self, fold: int, responses: Sequence[int], fresh: Sequence[FloatArray]) -> None:
+        """Score one fold's new models of some responses."""
+        if not responses:
+            return
+        coef, intercept = self._ledger.models(
+            fold, [(r, self._number, len(fresh[r])) for r in responses]
+        )
+        predicted = fitted_values(self._held_out[fold], coef) + intercept
+        test, first = self._rows[fold].test, 0
+        weights = None if self._task.weights is None else self._task.weights[test]
+        for response in responses:
+            count = len(fresh[response])
+            own = predicted[:, first : first + count]
+            first += count
+            here = slice(self._number, self._number + count)
+            self._out_of_fold.add(test, response, here, own)
+            for metric in self._metrics:
+                values = score(metric, self._task.Y[test, response], own, weights)
+                self._scores[metric][fold, response, here] = values
+
+    def _finished(self, response: int) -> bool:
+        """Whether no smaller penalty of a response has to be tried."""
+        if self._largest[response] == 0 or self._number >= len(self._steps):
+            return True
+        metric = self._metrics[0]
+        cost = self._scores[metric][:, response, : self._number]
+        cost = -cost if greater_is_better(metric) else cost
+        if decided(cost):
+            return True
+        if self._number < self._count:
+            return False
+        means = np.nan_to_num(cost.mean(axis=0), nan=np.inf)
+        return bool(np.argmin(means) < self._number - IN_A_ROW)
+
+    def _close(self, responses: Sequence[int]) -> None:
+        """End the search of some responses and free what their chains hold."""
+        for response in responses:
+            self.open.remove(response)
+            self._ledger.leave_out(response, len(self._alphas[response]))
+            for row_set in range(self._all + 1):
+                self._descent.forget(row_set, response)
+
+    def result(self, watch: Stopwatch) -> ExactSearch:
+        """Everything, cut to the longest grid."""
+        longest = max(self._count, *(len(part) for part in self._alphas))
+        alphas = np.array([_extended(part, longest, self._spacing) for part in self._alphas])
+        predictions = self._out_of_fold.means()[:, :, :longest]
+        scores = {name: values[:, :, :longest] for name, values in self._scores.items()}
+        solution = self._ledger.solution(watch, longest)
+        return ExactSearch(solution, alphas, scores, predictions, self._models(longest))
+
+    def _models(self, longest: int) -> LinearModels:
+        """The path of every response on all rows."""
+        nobody: tuple[IntArray, FloatArray] = (np.empty(0, dtype=np.intp), np.empty(0))
+        rows = []
+        for own in self._own:
+            rows += [(solved.support, solved.values) for solved in own]
+            rows += [nobody] * (longest - len(own))
+        coef = stack_rows(rows, self._task.X.shape[1])
+        coef.eliminate_zeros()
+        coef.sort_indices()
+        return LinearModels(coef, np.zeros(coef.shape[0]))
+
+
+class _OutOfFold:
+    """Predictions (m, responses, alphas) of held-out rows, NaN where there are none."""
+
+    def __init__(self, rows: RowSets, shape: tuple[int, int]) -> None:
+        self._times = np.zeros(rows.n_samples)
+        for row_set in rows:
+            np.add.at(self._times, row_set.test, 1.0)
+        self._values = np.full((rows.n_samples, *shape), np.nan)
+
+    def add(self, test: IntArray, response: int, here: slice, predicted: FloatArray) -> None:
+        """Enter what one fold predicts for its test rows."""
+        values = self._values[:, response, here]
+        if self._times.max() <= 1:
+            values[test] = predicted
+            return
+        values[test] = np.nan_to_num(values[test])
+        np.add.at(values, test, predicted)
+
+    def means(self) -> FloatArray:
+        """The predictions; means where a row was held out more than once."""
+        if self._times.max() > 1:
+            self._values /= np.maximum(self._times, 1.0)[:, None, None]
+        return self._values
+
+
+def _extended(alphas: FloatArray, count: int, spacing: float) -> FloatArray:
+    """Penalties (count,) that go on below the last as they are spaced."""
+    rest = spacing ** np.arange(1, count - len(alphas) + 1)
+    last = alphas[-1] if len(alphas) else 1.0
+    return np.concatenate([alphas, last * rest])

@@ -1,0 +1,131 @@
+"""Chains: the walk along knots proposes, all columns are looked at, the other solver finishes."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.linear_model import lars_path
+
+from sketchlasso import certify, splitter_rows
+from sketchlasso.exact import chain as chain_module
+from sketchlasso.exact import exact_alpha_max, solve_exact
+from sketchlasso.exact.api import checked_problems
+from sketchlasso.exact.descent import Descent
+from sketchlasso.exact.walk import Walk
+
+
+def make(m=80, n=60, noise=1.0, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((m, n))
+    y = X[:, :6] @ rng.standard_normal(6) + noise * rng.standard_normal(m)
+    return X, y
+
+
+def chain_of(X, y, tol=1e-9):
+    problems = checked_problems(X, y, None, True, None, False)
+    return Descent(problems, tol, 100, 1).chain(0, 0)
+
+
+def forbid_walk(monkeypatch):
+    def refuse(*_):
+        raise AssertionError("the walk along knots was not enough")
+
+    monkeypatch.setattr(Walk, "solve", refuse)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("stored", [np.asarray, sparse.csr_array])
+def test_the_walk_along_knots_alone_solves_a_path(monkeypatch, whole, stored):
+    forbid_walk(monkeypatch)
+    monkeypatch.setattr("sketchlasso.exact.descent.WHOLE_COLUMNS", 10_000 if whole else 0)
+    X, y = make()
+    alphas = exact_alpha_max(X, y)[0] * np.geomspace(1.1, 0.05, 30)
+    found = solve_exact(stored(X), y, alphas, rows=splitter_rows(3, X), tol=1e-9)
+    assert found.solved.all()
+    for fold, part in enumerate(splitter_rows(3, X)):
+        train = part.train(len(y))
+        coef = found.coef[30 * fold : 30 * (fold + 1)]
+        assert (certify(X[train], y[train], coef, alphas).relative_gap <= 1e-9).all()
+
+
+def test_few_columns_at_work_suffice_on_wide_data(monkeypatch):
+    forbid_walk(monkeypatch)
+    X, y = make(m=60, n=5000)
+    problems = checked_problems(X, y, None, True, None, False)
+    descent = Descent(problems, 1e-8, 100, 1)
+    chain = descent.chain(0, 0)
+    alphas = exact_alpha_max(X, y)[0] * np.geomspace(0.95, 0.6, 12)
+    found = chain.advance(alphas)
+    assert len(chain._gram.columns) < 1500
+    for solved, alpha in zip(found, alphas, strict=True):
+        coef = np.zeros(5000)
+        coef[solved.support] = solved.values
+        assert certify(X, y, coef, alpha).relative_gap[0] <= 1e-8
+
+
+def test_stages_lead_where_one_stretch_does():
+    X, y = make()
+    alphas = exact_alpha_max(X, y)[0] * np.geomspace(1.0, 0.05, 24)
+    at_once = chain_of(X, y).advance(alphas)
+    staged = chain_of(X, y)
+    parts = [solved for part in np.split(alphas, 4) for solved in staged.advance(part)]
+    for one, other in zip(at_once, parts, strict=True):
+        assert one.primal == pytest.approx(other.primal, rel=1e-12)
+
+
+def test_knots_are_those_of_lars():
+    X, y = make(n=30)
+    Z, c = X - X.mean(axis=0), y - y.mean()
+    knots, _, path = lars_path(Z, c, method="lasso")
+    levels = len(y) * knots[1:8] * 0.999
+    penalties, found = chain_of(X, y).descend(levels)
+    for level, alpha, solved in zip(levels, penalties, found, strict=True):
+        coef = np.zeros(30)
+        coef[solved.support] = solved.values
+        length = np.linalg.norm(c - Z @ coef)
+        assert alpha * length == pytest.approx(level, rel=1e-9)
+        expected = np.array([np.interp(level, len(y) * knots[::-1], row[::-1]) for row in path])
+        np.testing.assert_allclose(coef, expected, atol=1e-9 * np.abs(expected).max())
+
+
+def test_where_the_walk_ends_the_other_solver_goes_on(monkeypatch):
+    monkeypatch.setattr("sketchlasso.exact.knots.MOST_ACTIVE", 5)
+    X, y = make()
+    alphas = exact_alpha_max(X, y)[0] * np.geomspace(1.0, 0.05, 20)
+    found = solve_exact(X, y, alphas, tol=1e-7)
+    assert found.solved.all() and found.n_nonzero.max() > 20
+    assert (certify(X, y, found.coef, alphas).relative_gap <= 1e-7).all()
+
+
+def test_duplicated_columns_do_not_stop_the_path():
+    X, y = make()
+    X = np.hstack([X, X[:, :10], -X[:, 5:15]])
+    alphas = exact_alpha_max(X, y)[0] * np.geomspace(1.0, 0.05, 20)
+    found = solve_exact(X, y, alphas, tol=1e-7)
+    assert found.solved.all()
+    assert (certify(X, y, found.coef, alphas).relative_gap <= 1e-7).all()
+
+
+def test_an_exact_fit_ends_the_descent():
+    X, y = make(m=20, n=60, noise=0.1)
+    chain = chain_of(X, y, tol=1e-6)
+    levels = chain.largest_lambda() * np.geomspace(1.0, 1e-9, 60)
+    penalties, found = chain.descend(levels)
+    assert 5 < len(found) == len(penalties) < 60
+    assert (np.diff(penalties) < 0).all()
+
+
+def test_a_gap_from_the_gram_matrix_is_not_trusted_below_its_digits(monkeypatch):
+    looks = []
+    original = chain_module.Chain._on_data
+
+    def counted(self, stretch):
+        looks.append(len(stretch))
+        return original(self, stretch)
+
+    monkeypatch.setattr(chain_module.Chain, "_on_data", counted)
+    X, y = make(noise=1e-4)
+    alphas = exact_alpha_max(X, y)[0] * np.geomspace(1.0, 0.3, 10)
+    solve_exact(X, y, alphas, tol=1e-4)
+    assert not looks
+    found = solve_exact(X, y, alphas, tol=1e-11)
+    assert looks and found.solved.all()

@@ -1,0 +1,182 @@
+"""The search for a penalty without a sketch: stages, early ends, longer grids."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Lasso
+from sklearn.model_selection import KFold, RepeatedKFold
+
+from sketchlasso import InvalidInputError, SqrtLassoCV, Status, certify, cross_validate
+from sketchlasso.results.stopping import IN_A_ROW, decided
+
+
+def make(m=120, n=40, noise=2.0, seed=0, t=1):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((m, n))
+    W = rng.standard_normal((5, t))
+    Y = X[:, :5] @ W + noise * rng.standard_normal((m, t))
+    return X, Y[:, 0] if t == 1 else Y
+
+
+def parabola(folds=5, count=30, best=10.0):
+    return np.array([(np.arange(count) - best) ** 2 + fold for fold in range(folds)])
+
+
+def test_a_search_is_decided_a_few_penalties_past_the_minimum():
+    cost = parabola()
+    ends = [count for count in range(1, 31) if decided(cost[:, :count])]
+    assert ends == list(range(10 + IN_A_ROW + 1, 31))
+
+
+def test_folds_of_different_difficulty_do_not_hide_the_minimum():
+    cost = parabola() + 1e4 * np.arange(5)[:, None]
+    assert decided(cost)
+
+
+def test_a_rise_within_its_standard_error_decides_nothing():
+    rng = np.random.default_rng(0)
+    assert not decided(1e-3 * parabola() + 10.0 * rng.standard_normal((5, 30)))
+    assert not decided(np.ones((5, 30)))
+
+
+def test_folds_without_a_score_are_passed_over():
+    cost = parabola()
+    cost[1] = np.nan
+    assert decided(cost)
+    assert not decided(np.full((5, 30), np.nan))
+
+
+def test_the_grid_follows_lambda_on_all_rows():
+    X, y = make()
+    found = cross_validate(None, X, y, alphas=20)
+    centred = y - y.mean()
+    largest = np.abs((X - X.mean(axis=0)).T @ centred).max()
+    lambdas = largest * np.geomspace(1.0, 1e-3, 20)
+    solved = np.isfinite(found.scores["mse"][0, 0, 0])
+    for alpha, level in list(zip(found.alphas[0, 0], lambdas, strict=False))[:12:3]:
+        peer = Lasso(alpha=level / len(y), tol=1e-12, max_iter=100_000).fit(X, y)
+        length = np.linalg.norm(y - peer.predict(X))
+        assert alpha == pytest.approx(level / length, rel=1e-6)
+    assert solved[:12].all()
+
+
+def test_what_the_search_solves_is_certified_on_the_training_rows():
+    X, y = make()
+    found = cross_validate(None, X, y, alphas=15)
+    solved = found.status[0, 0, 0] == Status.SOLVED
+    for fold, row_set in enumerate(found.rows):
+        train = row_set.train(len(y))
+        rows = fold * found.alphas.shape[2] + np.flatnonzero(solved)
+        proof = certify(X[train], y[train], found.models.coef[rows], found.alphas[0, 0, solved])
+        assert (proof.relative_gap <= 1e-4).all()
+        predicted = found.models.predict(X[row_set.test], rows)
+        np.testing.assert_allclose(predicted, found.predictions[row_set.test, 0, 0][:, solved])
+        errors = ((y[row_set.test, None] - predicted) ** 2).mean(axis=0)
+        np.testing.assert_allclose(errors, found.scores["mse"][fold, 0, 0, solved])
+
+
+def test_penalties_past_the_decision_are_left_out():
+    X, y = make(noise=3.0, seed=2)
+    found = cross_validate(None, X, y)
+    out = found.status[:, 0, 0] == Status.LEFT_OUT
+    assert out.any() and (out == out[0]).all()
+    first = int(np.argmax(out[0]))
+    assert out[0, first:].all() and not out[0, :first].any()
+    assert np.isnan(found.scores["mse"][:, 0, 0, first:]).all()
+    assert np.isnan(found.predictions[:, 0, 0, first:]).all()
+    assert np.isnan(found.relative_gap[:, 0, 0, first:]).all()
+    assert (found.n_nonzero[:, 0, 0, first:] == 0).all()
+    assert found.best().alpha_index < first - IN_A_ROW
+    assert (np.diff(found.alphas[0, 0]) < 0).all()
+    # Given the penalties, everything is solved, and the same one is the best.
+    full = cross_validate(None, X, y, alphas=found.alphas[0, 0])
+    assert (full.status == Status.SOLVED).all()
+    assert full.best() == found.best()
+    early = slice(0, first)
+    np.testing.assert_allclose(
+        full.scores["mse"][..., early], found.scores["mse"][..., early], rtol=1e-3
+    )
+
+
+def test_a_grid_that_ends_too_early_goes_on(recwarn):
+    X, y = make(m=300, noise=0.01)
+    found = cross_validate(None, X, y, alphas=12)
+    assert found.alphas.shape[2] > 12
+    assert found.best().alpha_index > 11
+    model = SqrtLassoCV(alphas=12).fit(X, y)
+    assert len(model.alphas_) > 12 and len(model.mse_path_) == len(model.alphas_)
+    assert not [w for w in recwarn if "grid" in str(w.message)]
+    # An end that was asked for is kept.
+    kept = cross_validate(None, X, y, alphas=12, alpha_min_ratio=1e-3)
+    assert kept.alphas.shape[2] == 12
+
+
+def test_responses_end_on_their_own():
+    X, Y = make(t=3)
+    Y[:, 1] *= 1e-6
+    Y[:, 2] = 4.0
+    together = cross_validate(None, X, Y, alphas=40)
+    for response in (0, 1):
+        alone = cross_validate(None, X, Y[:, response], alphas=40)
+        a = min(alone.alphas.shape[2], together.alphas.shape[2])
+        both = np.isfinite(alone.scores["mse"][:, 0, 0, :a])
+        both &= np.isfinite(together.scores["mse"][:, response, 0, :a])
+        assert both.sum() > 50
+        np.testing.assert_allclose(
+            alone.scores["mse"][:, 0, 0, :a][both],
+            together.scores["mse"][:, response, 0, :a][both],
+            rtol=1e-6,
+        )
+    assert (together.n_nonzero[:, 2] == 0).all()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_number_of_threads_changes_nothing(threads):
+    X, Y = make(t=4)
+    found = SqrtLassoCV(alphas=30, n_jobs=threads).fit(X, Y)
+    alone = SqrtLassoCV(alphas=30, n_jobs=1).fit(X, Y)
+    np.testing.assert_array_equal(found.coef_, alone.coef_)
+    np.testing.assert_array_equal(found.mse_path_, alone.mse_path_)
+
+
+def test_rows_held_out_twice_get_the_mean_prediction():
+    X, y = make()
+    cv = RepeatedKFold(n_splits=4, n_repeats=2, random_state=0)
+    found = cross_validate(None, X, y, cv=cv, alphas=10)
+    row = 7
+    holding = [number for number, part in enumerate(found.rows) if row in part.test]
+    assert len(holding) == 2
+    a = found.alphas.shape[2]
+    each = [found.models.predict(X[[row]], np.arange(n * a, n * a + 5))[0] for n in holding]
+    np.testing.assert_allclose(found.predictions[row, 0, 0, :5], np.mean(each, axis=0))
+
+
+def test_rows_never_held_out_have_no_prediction():
+    X, y = make()
+    parts = list(KFold(5).split(X))[:2]
+    found = cross_validate(None, X, y, cv=parts, alphas=8)
+    held_out = np.concatenate([test for _, test in parts])
+    known = np.isfinite(found.predictions[:, 0, 0, 0])
+    np.testing.assert_array_equal(np.flatnonzero(known), np.sort(held_out))
+
+
+def test_one_penalty_is_the_largest():
+    X, y = make()
+    found = cross_validate(None, X, y, alphas=1)
+    assert found.alphas.shape == (1, 1, 1) and found.n_nonzero.sum() == 0
+
+
+def test_bad_numbers_of_penalties_are_refused():
+    X, y = make()
+    for bad in (0, -3):
+        with pytest.raises(InvalidInputError, match="at least 1"):
+            cross_validate(None, X, y, alphas=bad)
+
+
+def test_features_without_a_penalty_and_excluded_ones():
+    X, y = make()
+    factor = np.ones(40)
+    factor[0], factor[1] = 0.0, np.inf
+    found = cross_validate(None, X, y, alphas=20, penalty_factor=factor)
+    coef = found.models.coef[found.status.ravel() == Status.SOLVED].toarray()
+    assert (coef[:, 0] != 0).all() and (coef[:, 1] == 0).all()
+    assert found.best().alpha_index > 0
