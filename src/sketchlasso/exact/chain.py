@@ -14,8 +14,16 @@ import numpy as np
 from sketchlasso.exact.gram_cache import TrainingGram
 from sketchlasso.exact.knots import KnotWalk, Stretch
 from sketchlasso.exact.point import Target
-from sketchlasso.exact.walk import Walk
-from sketchlasso.problem.full_problem import full_dual, full_gap, full_primal
+from sketchlasso.exact.walk import Found, Walk
+from sketchlasso.problem.full_problem import (
+    MOST_SIGN_ENTRIES,
+    SMALL_RESIDUAL,
+    FullValues,
+    full_dual,
+    full_gap,
+    full_primal,
+)
+from sketchlasso.solve.polish import NEARLY_EXACT, exact_fit
 from sketchlasso.solve.status import Status
 from sketchlasso.types import FloatArray, IntArray
 
@@ -128,14 +136,40 @@ class Chain:
             self._walk = Walk(self.target, self._gram, self._tol, self._max_rounds)
             self._walk.point = self.target.point(self._support, self._values)
             self._walk.alpha = self._alpha
-        if start is not None:
+        # A nearly exact fit is only as good as the digits left of its residual: solve it afresh.
+        if start is not None and self._leaves_something(*start):
             self._walk.offer(*start, alpha)
-        answer = self._walk.solve(alpha)
+        answer = self._made_exact(self._walk.solve(alpha), alpha)
+        self._walk.point = answer.point
         point, values = answer.point, answer.values
         self._alpha, self._square = alpha, point.square
-        return Solved(
-            point.support, point.values, values.primal, values.dual, answer.status, answer.steps
-        )
+        # A look at a start that needs no step is one.
+        steps = max(answer.steps, 1)
+        return Solved(point.support, point.values, values.primal, values.dual, answer.status, steps)
+
+    def _made_exact(self, found: Found, alpha: float) -> Found:
+        """A nearly exact fit made exact on its support, where that costs nothing.
+
+        Which point within the tolerance a solver stops at there depends on rounding.
+        """
+        point, target = found.point, self.target
+        near = point.length <= NEARLY_EXACT * target.null
+        if not near or not 0 < len(point.support) * len(point.residual) <= MOST_SIGN_ENTRIES:
+            return found
+        columns = target.training.scaled(point.support)
+        values = exact_fit(columns, point.values, target.root * point.residual)
+        fitted = target.point(point.support, values)
+        primal = target.primal(fitted, alpha)
+        if not primal < found.values.primal:
+            return found
+        proved = FullValues(primal, found.values.dual, found.values.null)
+        return Found(fitted, proved, found.status, found.steps)
+
+    def _leaves_something(self, support: IntArray, values: FloatArray) -> bool:
+        """Whether coefficients leave a residual that counts."""
+        residual = self.target.training.residual(self.target.y, support, values)
+        square = self.target.training.square(residual)
+        return square > (SMALL_RESIDUAL * self.target.null) ** 2
 
     def _strides(self, alpha: float) -> FloatArray:
         """Penalties on the way to one that is far below the last."""

@@ -17,6 +17,7 @@ from sketchlasso.exact.point import Target
 from sketchlasso.exact.training import TrainingRows
 from sketchlasso.instances.rows import RowSet, RowSets
 from sketchlasso.linalg.threads import map_items
+from sketchlasso.solve.settings import StopSolve
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Descent", "Problems", "Start"]
@@ -170,7 +171,11 @@ class Descent:
 
         for number in sorted({key[0] for key in keys}):
             self._rows[number].prepare()
-        map_items(work, keys, self._n_threads, ledger.stop)
+        try:
+            map_items(work, keys, self._n_threads, ledger.stop)
+        except StopSolve:
+            # A thread that was told to stop may be heard before the one that said why.
+            raise ledger.cause or StopSolve from None
 
     def descend(
         self, row_set: int, lambdas: Mapping[int, FloatArray]

@@ -51,6 +51,8 @@ class ExactLedger:
         self._expected = size if expected is None else expected
         self._lock = threading.Lock()
         self._stopped = False
+        # What the callback raised first.
+        self.cause: BaseException | None = None
 
     def begin(self, row_set: int, response: int, target: Target) -> None:
         """Turn to the problems of a row set and a response; until solved they hold w = 0."""
@@ -95,8 +97,8 @@ class ExactLedger:
         done = min(self._done, self._expected)
         try:
             self._callback(Progress(done, self._expected, round=0, worst_gap=self._worst))
-        except BaseException:
-            self._stopped = True
+        except BaseException as cause:
+            self._stopped, self.cause = True, cause
             raise
 
     def models(self, row_set: int, parts: Sequence[tuple[int, int, int]]) -> tuple[Any, FloatArray]:

@@ -26,9 +26,10 @@ from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.results.fitting import FULL_TOL, Task
 from sketchlasso.results.models import LinearModels, fitted_values
 from sketchlasso.results.scores import Metric, greater_is_better, score
-from sketchlasso.results.stopping import IN_A_ROW, decided
+from sketchlasso.results.stopping import decided
 from sketchlasso.solve import Settings
 from sketchlasso.solve.clock import Stopwatch
+from sketchlasso.solve.settings import StopSolve
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["ExactSearch", "search_exact"]
@@ -117,7 +118,7 @@ class _Search:
         self._scores = {metric: np.full(shape, np.nan) for metric in metrics}
         self._out_of_fold = _OutOfFold(rows, (t, len(self._steps)))
         self._held_out = [task.X[row_set.test] for row_set in rows]
-        self._number = 0
+        self._number, self._stopped = 0, False
         self._largest = np.array(
             [self._descent.chain(self._all, response).largest_lambda() for response in range(t)]
         )
@@ -126,6 +127,8 @@ class _Search:
     def stage(self) -> None:
         """Solve and judge the next penalties of the responses that are open."""
         size = LONG_STAGE if len(self.open) > MANY_RESPONSES else STAGE
+        if self._number < self._count:
+            size = min(size, self._count - self._number)
         steps = self._steps[self._number : self._number + size]
         fresh = self._next_penalties(steps)
         numbers = [self._number + np.arange(len(part)) for part in fresh]
@@ -135,12 +138,24 @@ class _Search:
             if len(fresh[response])
             for fold in range(len(self._rows))
         ]
-        self._descent.solve(keys, fresh, numbers, self._ledger)
+        try:
+            self._descent.solve(keys, fresh, numbers, self._ledger)
+        except StopSolve:
+            self._stop(keys)
         for fold in range(len(self._rows)):
             self._judge(fold, [key[1] for key in keys if key[0] == fold], fresh)
         self._number += len(steps)
+        if self._stopped:
+            self.open.clear()
         self._close([response for response in self.open if len(fresh[response]) < len(steps)])
         self._close([response for response in self.open if self._finished(response)])
+
+    def _stop(self, keys: Sequence[tuple[int, int]]) -> None:
+        """End the search at the user's wish; what was not solved holds w = 0."""
+        self._stopped = True
+        for key in keys:
+            if not self._ledger.begun(*key):
+                self._ledger.begin(*key, self._descent.chain(*key).target)
 
     def _next_penalties(self, steps: FloatArray) -> list[FloatArray]:
         """Penalties of every response at the next lambdas; none of those that are not open."""
@@ -189,7 +204,7 @@ class _Search:
         if self._number < self._count:
             return False
         means = np.nan_to_num(cost.mean(axis=0), nan=np.inf)
-        return bool(np.argmin(means) < self._number - IN_A_ROW)
+        return bool(np.argmin(means) < self._number - 1)
 
     def _close(self, responses: Sequence[int]) -> None:
         """End the search of some responses and free what their chains hold."""

@@ -20,12 +20,14 @@ from sketchlasso.solve.solution import Solution
 from sketchlasso.solve.status import Status
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["polished"]
+__all__ = ["exact_fit", "polished"]
 
 # A solution with gap tol * objective of a problem whose optimum fits exactly has a loss of at
 # most tol * objective / (1 - alpha / alpha_0), where alpha_0 is the penalty at which the fit
 # stops being exact. This factor covers penalties up to 0.999 alpha_0.
 REACH = 1e3
+# A loss above this share of that of w = 0 is no exact fit, however loose the tolerance.
+NEARLY_EXACT = 1e-3
 # A solution this close to the optimum (relative gap) has no digits left to win.
 SETTLED = 1e-10
 # An objective that rises by no more than this share has not risen.
@@ -50,7 +52,7 @@ def polished(batch: Batch, solution: Solution, tol: float) -> Solution:
     """
     if batch.loss != "sqrt":
         return solution
-    limit = REACH * tol * solution.null
+    limit = min(REACH * tol, NEARLY_EXACT) * solution.null
     candidates = (batch.s <= limit) & (solution.relative_gap > SETTLED)
     numbers = np.flatnonzero(candidates & (np.diff(solution.coef.indptr) > 0))
     if numbers.size == 0:
@@ -64,19 +66,20 @@ def polished(batch: Batch, solution: Solution, tol: float) -> Solution:
     for row in range(len(numbers)):
         own = slice(coef.indptr[row], coef.indptr[row + 1])
         support = coef.indices[own].astype(np.intp)
-        fitted.data[own] = _exact_fit(part, row, support, coef.data[own], missed[row])
+        rows = part.rows(row, support)
+        fitted.data[own] = exact_fit(rows.T, coef.data[own], missed[row])
     primal = primal_value(part, fitted)
     kept = np.flatnonzero(primal <= solution.primal[numbers] * (1.0 + ROUNDING))
     return _with_rows(solution, numbers[kept], fitted[kept], primal[kept], tol)
 
 
-def _exact_fit(
-    batch: Batch, number: int, support: IntArray, values: FloatArray, missed: FloatArray
-) -> FloatArray:
-    """Coefficients (p,) with the missed part (k,) of c added; as they were if a sign changes."""
-    rows = batch.rows(number, support)
+def exact_fit(columns: FloatArray, values: FloatArray, missed: FloatArray) -> FloatArray:
+    """Coefficients (p,) of columns (m, p) that fit what they missed (m,) as well.
+
+    They stay as they were where one of them would change its sign.
+    """
     correction = linalg.lstsq(
-        rows.T, missed, cond=DEPENDENT, check_finite=False, lapack_driver="gelsy"
+        columns, missed, cond=DEPENDENT, check_finite=False, lapack_driver="gelsy"
     )[0]
     fitted = values + correction
     return fitted if np.all(np.sign(fitted) == np.sign(values)) else values

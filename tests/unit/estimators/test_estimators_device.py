@@ -19,7 +19,7 @@ def made():
 
 def test_one_penalty(made):
     X, y = made
-    here = sl.SqrtLasso(rank=20, sketch="randomized", radius=0.5, random_state=0)
+    here = sl.SqrtLasso(alpha=1.0, rank=20, sketch="randomized", radius=0.05, random_state=0)
     there = clone(here).set_params(device="torch")
     assert np.allclose(here.fit(X, y).coef_, there.fit(X, y).coef_, atol=1e-4)
     assert there.dual_gap_ <= 1e-8 * np.linalg.norm(y)
@@ -32,7 +32,8 @@ def test_cross_validation_chooses_the_same_penalty(made):
     )
     there = clone(here).set_params(device="torch")
     assert here.fit(X, y).alpha_ == pytest.approx(there.fit(X, y).alpha_, rel=1e-9)
-    assert np.allclose(here.mse_path_, there.mse_path_, rtol=1e-3)
+    # The search ends at a gap of 1e-4, which bounds predictions to about its root.
+    assert np.allclose(here.mse_path_, there.mse_path_, rtol=1e-2)
 
 
 def test_classes(made):
