@@ -72,7 +72,7 @@ class Finalised:
 
 def dropped():
     Finalised()
-    time.sleep(60)
+    time.sleep(3600)
 
 def turned():
     try:
@@ -87,8 +87,13 @@ cli.main()
 
 @pytest.mark.parametrize("how", ["dropped", "turned"])
 def test_no_ctrl_c_is_lost(how):
+    # The repeated interrupt has to end the sleep, and not only what follows it.
     done = subprocess.run(
-        [sys.executable, "-c", DROPPED, how], capture_output=True, text=True, check=False
+        [sys.executable, "-c", DROPPED, how],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
     )
     assert (done.returncode, done.stdout) == (130, "")
     assert done.stderr == "sketchlasso: interrupted before the end.\n"
