@@ -51,6 +51,18 @@ def test_ctrl_c_while_the_command_loads(program, loaded):
     assert told == ["sketchlasso: interrupted before the end."]
 
 
+def test_nothing_else_loads_before_ctrl_c_is_answered():
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", *COMMAND[1:], "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
+    loaded = [line.rpartition("|")[2].strip() for line in lines]
+    assert loaded[loaded.index("runpy") + 1] == "sketchlasso.startup"
+
+
 def test_a_program_that_imports_the_package_keeps_its_signals():
     program = (
         "import signal\n"
