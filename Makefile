@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # Real data sets, where they lie beside the repository; without them some tests skip.
 export SKETCHLASSO_DATA ?= $(abspath ../shared/data)
+# The tests start many processes; without kept bytecode each would compile all modules again.
+unexport PYTHONDONTWRITEBYTECODE
 
 # Parallel workers of the tests. BLAS has one thread in each, or they would wait for each other.
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
