@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # Real data sets, where they lie beside the repository; without them some tests skip.
 export SKETCHLASSO_DATA ?= $(abspath ../shared/data)
+# The tests start many processes; without kept bytecode each would compile all modules again.
+unexport PYTHONDONTWRITEBYTECODE
 
 # Parallel workers of the tests. BLAS has one thread in each, or they would wait for each other.
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
@@ -13,14 +15,20 @@ PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest $(PARALLEL)
 # Here BLAS keeps its threads: they sum in another order, too.
 KERNELS = $(BIN)/python -m tests.kernels $(PARALLEL)
 
-.PHONY: run test suite pytest kernels lint compiled format docs bench paper clean
+# Kernels that `make test` repeats the sensitive tests with.
+OLDEST = Prescott+generic
+
+.PHONY: run test suite pytest sensitive kernels lint compiled compiled-oldest format docs bench paper clean
 
 run: $(READY)
 	$(BIN)/sketchlasso demo
 
-# Two jobs at a time: compiling the kernels beside lint, then the documentation beside the tests.
+# Two jobs at a time: compiling the kernels beside lint, then the documentation and the kernels of
+# another CPU beside the tests.
 test: $(READY) $(VENV)/.docs
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target compiled lint docs suite
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target \
+	  compiled lint compiled-oldest docs suite
+	$(MAKE) --no-print-directory sensitive
 
 # The tests show their progress; what lint and docs print comes in one piece at their end.
 suite: compiled
@@ -28,7 +36,9 @@ suite: compiled
 
 pytest: $(READY)
 	$(PYTEST) --cov --cov-report=term:skip-covered
-	$(KERNELS) --kernels Prescott+generic --sensitive
+
+sensitive: compiled-oldest
+	$(KERNELS) --kernels $(OLDEST) --sensitive
 
 # The whole suite with the kernels of every CPU: about half an hour on two cores.
 kernels: compiled
@@ -36,6 +46,10 @@ kernels: compiled
 
 compiled: $(READY)
 	$(BIN)/python -m tests.compiled
+
+# Otherwise each worker would compile them for itself.
+compiled-oldest: $(READY)
+	$(BIN)/python -m tests.kernels --kernels $(OLDEST) --compile
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -41,14 +41,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--folder", type=Path, help="where the shards go; removed afterwards")
 
 
-def generate(folder: Path, n_bytes: int, seed: int = 0) -> None:
-    """Write X, a few strong directions and noise, and y as npy files of 100 MB each."""
+def generate(folder: Path, n_bytes: int, seed: int = 0, shard: int = SHARD) -> None:
+    """Write X, a few strong directions and noise, and y; X as npy files of `shard` bytes each."""
     rng = np.random.default_rng(seed)
     directions = rng.standard_normal((8, COLUMNS))
-    rows = SHARD // (8 * COLUMNS)
+    rows = shard // (8 * COLUMNS)
     y = []
     (folder / "X").mkdir()
-    for number in range(-(-n_bytes // SHARD)):
+    for number in range(-(-n_bytes // shard)):
         X = rng.standard_normal((rows, COLUMNS))
         X += (3.0 * rng.standard_normal((rows, 8))) @ directions
         y.append(X[:, :4] @ np.array([2.0, -1.0, 1.0, 0.5]) + rng.standard_normal(rows))

@@ -5,6 +5,7 @@ worker compiles a kernel that another one compiles at the same time.
 """
 
 import numpy as np
+from scipy import sparse
 
 import sketchlasso as sl
 from sketchlasso.solve import solve, solve_for_size
@@ -14,14 +15,17 @@ from tests.problems import Recipe
 def compile_kernels():
     """Solve small problems through the kernels that take longest to compile."""
     for dtype in ("float64", "float32"):
-        for rooted in (False, True):
-            batch = Recipe(0, 30, 5, radius=0.1, s=1.0, rooted=rooted, dtype=dtype).batch()
-            assert solve(batch).solved.all()
+        for radius in (0.0, 0.1):
+            batch = Recipe(0, 30, 5, radius=radius, s=1.0, rooted=True, dtype=dtype).batch()
+            chain = np.zeros(batch.n_instances, dtype=np.intp)
+            assert solve(batch, chain=chain).solved.all()
         solve_for_size(batch, 3)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 12))
     y = X[:, 0] + 0.1 * rng.normal(size=40)
-    sl.SqrtLassoCV(refine="exact", sketch="randomized", cv=3, random_state=0).fit(X, y)
+    for data in (X, sparse.csr_array(X)):
+        model = sl.SqrtLassoCV(refine="exact", sketch="randomized", cv=3, random_state=0)
+        model.fit(data, y)
 
 
 if __name__ == "__main__":

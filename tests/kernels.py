@@ -77,16 +77,16 @@ def takes_effect(kernel: str) -> bool:
     return all(cpu == name if name == "generic" else blas == {name} for name in kernel.split("+"))
 
 
-def run(kernel: str, arguments: list[str]) -> str:
-    """Run pytest under a kernel and return the outcome in a word or two."""
+def run(kernel: str, module: str, arguments: list[str]) -> str:
+    """Run a module under a kernel and return the outcome in a word or two."""
     if not can_run(kernel):
         return "not run: this CPU lacks the instructions"
     if not takes_effect(kernel):
         return f"FAILED: the libraries use {in_use(kernel)} instead"
-    print(f"\n== {kernel}: pytest {' '.join(arguments)}", flush=True)
-    command = [sys.executable, "-m", "pytest", *arguments]
+    print(f"\n== {kernel}: {module} {' '.join(arguments)}", flush=True)
+    command = [sys.executable, "-m", module, *arguments]
     status = subprocess.run(command, cwd=ROOT, env=environment(kernel), check=False).returncode
-    return "passed" if status == 0 else f"FAILED: pytest returned {status}"
+    return "passed" if status == 0 else f"FAILED: {module} returned {status}"
 
 
 def main() -> None:
@@ -104,9 +104,13 @@ def main() -> None:
     parser.add_argument(
         "--sensitive", action="store_true", help="run only the tests that depend on rounding most"
     )
+    parser.add_argument(
+        "--compile", action="store_true", help="compile the kernels for the tests, and run none"
+    )
     options, arguments = parser.parse_known_args()
     arguments += SENSITIVE if options.sensitive else []
-    outcomes = {name: run(name, arguments) for name in options.kernels.split(",")}
+    module = "tests.compiled" if options.compile else "pytest"
+    outcomes = {name: run(name, module, arguments) for name in options.kernels.split(",")}
     print()
     for name, outcome in outcomes.items():
         print(f"{name:<18} {outcome}")

@@ -65,21 +65,18 @@ class Tally:
 
     codes: Counter[tuple[str, int | None]] = field(default_factory=Counter)
     found: Counter[str] = field(default_factory=Counter)
-    overflows: int = 0
     seconds: float = 0.0
     memory: int = 0
 
     def add(self, case: Case, outcome: Outcome) -> None:
         self.codes[case.sample.kind, outcome.code] += 1
         self.found[case.sample.kind] += outcome.finding is not None
-        self.overflows += outcome.overflow
         self.seconds = max(self.seconds, outcome.seconds)
         self.memory = max(self.memory, outcome.memory)
 
     def join(self, other: Tally) -> None:
         self.codes.update(other.codes)
         self.found.update(other.found)
-        self.overflows += other.overflows
         self.seconds = max(self.seconds, other.seconds)
         self.memory = max(self.memory, other.memory)
 
@@ -157,7 +154,6 @@ def _report(options: argparse.Namespace, total: Tally) -> None:
         exits = {f"exit {code}": ended[code] for code in range(4)}
         findings = sum(total.found[kind] for kind in chosen)
         options.report.add(format=name, files=ended.total(), **exits, findings=findings)
-    options.report.note(f"Arithmetic overflowed on numbers of {total.overflows} sound files.")
     options.report.note(
         f"Longest command {total.seconds:.1f} s of processor time; most memory of a process "
         f"{total.memory / 2**20:.0f} MiB, with {MEMORY / 2**20:.0f} MiB of address space beyond "

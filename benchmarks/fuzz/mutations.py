@@ -35,9 +35,10 @@ NUMBERS = (
     2**31, 2**32 - 1, 2**32, 2**40, 2**62, 2**63 - 1, 2**63, 2**64 - 1,
 )  # fmt: skip
 WORDS = (
-    "", "nan", "inf", "-inf", "1e100", "-1e100", "1e400", "1e-320", "NA", "x", "0x10", "1_0", "1.5",
-    "-0", "+1", "\u0661", "\ufeff", "\0", '"', "'", ",", ";", "\t", ":", "#", "%", "{", "[", "]",
-    "}", "\\", "\\ud800", "null", "true", " ", "\r", "\u2028", "9" * 400, "9" * 5000, "🙂",
+    "", "nan", "inf", "-inf", "1e100", "1e308", "-1e308", "1e400", "1e-320", "NA", "x", "0x10",
+    "1_0", "1.5", "-0", "+1", "\u0661", "\ufeff", "\0", '"', "'", ",", ";", "\t", ":", "#", "%",
+    "{", "[", "]", "}", "\\", "\\ud800", "null", "true", " ", "\r", "\u2028", "9" * 400, "9" * 5000,
+    "🙂",
 )  # fmt: skip
 TOKEN = re.compile(rb"[^\s,;:{}\[\]\"]+")
 PACKERS: dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]] = {
@@ -196,7 +197,7 @@ def _entry(array: Any, random: Random) -> Any:
         return array
     values: tuple[Any, ...] = (*NUMBERS, array.size, array.size + 100_000, float(array.max()) + 1)
     if array.dtype.kind == "f":
-        values = (*values, np.nan, np.inf, -np.inf, 1e100, 1e-320)
+        values = (*values, np.nan, np.inf, -np.inf, 1e100, 1e300, 1e-320)
     elif random.random() < 0.7:
         array = array.astype(np.int64)
     for _ in range(random.choice((1, 1, 3))):

@@ -1,11 +1,13 @@
 """Ctrl-C while the command `sketchlasso` loads.
 
-The package imports this module before any other, and this module imports little: the rest takes
-seconds to load, and Python would answer Ctrl-C in that time with a traceback.
+The package imports this module before any other, and this module imports only what Python itself
+has loaded by then: the rest takes seconds to load, and Python would answer Ctrl-C in that time with
+a traceback. Before this module, while Python itself starts, it still does.
 """
 
+# The module `signal` would load `enum` first; this is the part of it that is built in.
+import _signal  # type: ignore[import-not-found]
 import os
-import signal
 import sys
 from itertools import pairwise
 from types import FrameType
@@ -32,4 +34,4 @@ def _is_command() -> bool:
 
 
 if _is_command():
-    signal.signal(signal.SIGINT, end_at_once)
+    _signal.signal(_signal.SIGINT, end_at_once)

@@ -51,6 +51,18 @@ def test_ctrl_c_while_the_command_loads(program, loaded):
     assert told == ["sketchlasso: interrupted before the end."]
 
 
+def test_nothing_else_loads_before_ctrl_c_is_answered():
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", *COMMAND[1:], "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
+    loaded = [line.rpartition("|")[2].strip() for line in lines]
+    assert loaded[loaded.index("runpy") + 1] == "sketchlasso.startup"
+
+
 def test_a_program_that_imports_the_package_keeps_its_signals():
     program = (
         "import signal\n"
@@ -72,7 +84,7 @@ class Finalised:
 
 def dropped():
     Finalised()
-    time.sleep(60)
+    time.sleep(3600)
 
 def turned():
     try:
@@ -87,8 +99,13 @@ cli.main()
 
 @pytest.mark.parametrize("how", ["dropped", "turned"])
 def test_no_ctrl_c_is_lost(how):
+    # The repeated interrupt has to end the sleep, and not only what follows it.
     done = subprocess.run(
-        [sys.executable, "-c", DROPPED, how], capture_output=True, text=True, check=False
+        [sys.executable, "-c", DROPPED, how],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
     )
     assert (done.returncode, done.stdout) == (130, "")
     assert done.stderr == "sketchlasso: interrupted before the end.\n"

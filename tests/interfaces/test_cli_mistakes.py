@@ -159,3 +159,8 @@ def test_the_library_speaks_in_options(sentence, heard):
     from sketchlasso.interfaces.commands.wording import spoken
 
     assert spoken(sentence) == heard
+
+
+def test_an_error_without_a_period_gets_one(call):
+    told = call("path {data}/houses.csv --target price --alpha-min-ratio 2", code=2).stderr
+    assert told.endswith("must lie strictly between 0 and 1.\n")

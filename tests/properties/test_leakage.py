@@ -110,23 +110,26 @@ def test_a_sketch_that_has_seen_y_is_refused_where_it_would_leak():
 
 
 def test_noise_is_not_predicted_better_than_by_chance():
-    """Cross-validated R2 and AUC over 200 responses of pure noise."""
+    """Cross-validated R2 and AUC over responses of pure noise, with and without a radius."""
     rng = np.random.default_rng(0)
-    r2, auc, naive = np.empty(200), np.empty(200), np.empty(200)
+    count, radii = 60, ["realised", 0.0]
+    r2, auc, naive = np.empty((count, 2)), np.empty((count, 2)), np.empty(count)
     X = rng.standard_normal((60, 6)) @ rng.standard_normal((6, 90))
     X += rng.standard_normal(X.shape)
-    for number in range(200):
+    for number in range(count):
         y = np.sign(rng.standard_normal(60))
         own = sketch(X, y, method="response", rank=8, center=True, random_state=number)
         folds = KFold(5, shuffle=True, random_state=number)
         options = {"cv": folds, "alphas": [1.0], "settings": Settings(tol=1e-3)}
-        result = cross_validate(own, X, y, metrics=("r2", "auc"), **options)
-        r2[number] = np.nanmean(result.scores["r2"])
-        auc[number] = np.nanmean(result.scores["auc"])
+        result = cross_validate(own, X, y, metrics=("r2", "auc"), radii=radii, **options)
+        r2[number] = np.nanmean(result.scores["r2"], axis=(0, 1, 3))
+        auc[number] = np.nanmean(result.scores["auc"], axis=(0, 1, 3))
         # What the test would see if the folds shared the directions that know all of y.
-        leaking = cross_validate(replace(own, response_rank=0), X, y, metrics=("auc",), **options)
+        shared = replace(own, response_rank=0)
+        leaking = cross_validate(shared, X, y, metrics=("auc",), radii=0.0, **options)
         naive[number] = np.nanmean(leaking.scores["auc"])
-    z = norm.ppf(0.999)
-    assert r2.mean() - z * r2.std(ddof=1) / np.sqrt(200) < 0
-    assert abs(auc.mean() - 0.5) < z * auc.std(ddof=1) / np.sqrt(200)
-    assert naive.mean() - z * naive.std(ddof=1) / np.sqrt(200) > 0.5
+    z = norm.ppf(0.999) / np.sqrt(count)
+    assert (r2.mean(axis=0) - z * r2.std(axis=0, ddof=1) < 0).all()
+    assert (np.abs(auc.mean(axis=0) - 0.5) < z * auc.std(axis=0, ddof=1)).all()
+    # Without a radius nothing hides a leak: it is many times what chance allows.
+    assert naive.mean() - 0.5 > 5 * z * auc[:, 1].std(ddof=1)

@@ -15,6 +15,9 @@ from sketchlasso.types import IntArray
 
 __all__ = ["Opening", "RowBlock", "is_sparse", "storage_of"]
 
+# Sums of squares of larger entries may overflow, and X in blocks is not brought to other units.
+LARGEST = {np.dtype(np.float64): 1e120, np.dtype(np.float32): 1e15}
+
 
 @dataclass(frozen=True, eq=False)
 class Opening:
@@ -31,7 +34,7 @@ class Opening:
     chosen : ndarray of shape (r,) or None
         Rows of the block to keep; None for all.
     check : bool
-        Whether entries are still to be checked to be finite.
+        Whether entries are still to be checked to be finite and of a size to compute with.
     """
 
     label: str
@@ -46,7 +49,7 @@ class Opening:
         entries = _canonical(entries) if is_sparse(entries) else np.asarray(entries)
         self._check_announced(entries)
         if self.check:
-            self._check_finite(entries)
+            self._check_sizes(entries)
         if self.chosen is not None:
             entries = entries[self.chosen]
         if entries.dtype not in (np.float32, np.float64):
@@ -70,21 +73,29 @@ class Opening:
                 "announced for all blocks; convert them to one type first."
             )
 
-    def _check_finite(self, entries: Any) -> None:
-        if entries.dtype.kind != "f":
-            return
+    def _check_sizes(self, entries: Any) -> None:
+        """Refuse entries that are not finite, or so large that squares of them overflow."""
         values = entries.data if is_sparse(entries) else entries
-        if np.isfinite(values).all():
+        if values.dtype.kind != "f" or values.size == 0:
             return
-        place = np.argwhere(~np.isfinite(values))[0]
+        largest = LARGEST.get(values.dtype, LARGEST[np.dtype(np.float64)])
+        # NaN propagates to both, and fails both comparisons.
+        if values.max() <= largest and values.min() >= -largest:
+            return
+        place = np.argwhere(~(np.abs(values) <= largest))[0]
         if is_sparse(entries):
             row = int(np.searchsorted(entries.indptr, place[0], side="right")) - 1
             column, value = int(entries.indices[place[0]]), values[place[0]]
         else:
             row, column, value = int(place[0]), int(place[1]), values[tuple(place)]
+        where = f"X holds {value:g} in {self.label}, row {row} of it, column {column}"
+        if np.isfinite(value):
+            raise InvalidInputError(
+                f"{where}, but entries of blocks may be {largest:.0e} at most, or their squares "
+                "overflow; divide X by a power of ten first."
+            )
         raise InvalidInputError(
-            f"X holds {value} in {self.label}, row {row} of it, column {column}, but every entry "
-            "must be finite; replace or drop such entries first."
+            f"{where}, but every entry must be finite; replace or drop such entries first."
         )
 
 

@@ -58,7 +58,17 @@ def validated(estimator: Any, X: Any, *y: Any, reset: bool = True, **checks: Any
     X = as_blocks(X)
     responses = [in_memory(values) for values in y]
     if not isinstance(X, BlockMatrix):
-        return validate_data(estimator, X, *responses, reset=reset, **ACCEPTED, **checks)
+        try:
+            return validate_data(estimator, X, *responses, reset=reset, **ACCEPTED, **checks)
+        except ValueError as error:
+            # Of missing values scikit-learn says in many lines which other estimators take them.
+            came, more, _ = str(error).partition("\n")
+            if not (more and "NaN" in came):
+                raise
+            raise InvalidInputError(
+                f"{came.rstrip('.')}, but every value must be a finite number; replace or drop "
+                "such values first."
+            ) from error
     validate_data(estimator, X, *responses, reset=reset, skip_check_array=True)
     if not responses:
         return X

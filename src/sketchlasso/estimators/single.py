@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from sketchlasso.estimators.base import ResponseFit, fit_response
 from sketchlasso.estimators.penalty import penalties
-from sketchlasso.estimators.task import Prepared, sketches
+from sketchlasso.estimators.task import Prepared, constant_responses, sketches
 from sketchlasso.sketch import Sketch
 
 __all__ = ["fit_responses"]
@@ -25,13 +26,18 @@ def fit_responses(estimator: Any, data: Prepared) -> tuple[list[ResponseFit], Sk
     """
     alphas = penalties(estimator, data)
     radius = data.radius_in_units(estimator.radius)
+    constant = constant_responses(estimator, data)
     fits: list[ResponseFit] = []
     first = None
     for columns, sketch in sketches(estimator, data):
         first = sketch if not fits else first
         for level in np.unique(alphas[columns]):
             part = columns[alphas[columns] == level]
-            fits.append(fit_response(estimator, data, part, sketch, [level], radius))
+            # Without a sketch a penalty of 0 is refused, but here any gives the same answer.
+            unneeded = sketch is None and level == 0 and bool(constant[part].all())
+            used = 1.0 if unneeded else level
+            fit = fit_response(estimator, data, part, sketch, [used], radius)
+            fits.append(replace(fit, alpha=np.zeros_like(fit.alpha)) if unneeded else fit)
     if not isinstance(estimator.sketch, Sketch):
         return fits, data.original_sketch(first)
     return fits, None if first is None else estimator.sketch

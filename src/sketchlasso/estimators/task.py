@@ -27,9 +27,16 @@ from sketchlasso.sketch import Sketch, SketchMethod, extend_sketch
 from sketchlasso.sketch import sketch as make_sketch
 from sketchlasso.sketch.matching import check_sketch_shape
 from sketchlasso.solve import Settings
-from sketchlasso.types import FloatArray, IntArray
+from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["Prepared", "automatic_method", "prepare", "settings_of", "sketches"]
+__all__ = [
+    "Prepared",
+    "automatic_method",
+    "constant_responses",
+    "prepare",
+    "settings_of",
+    "sketches",
+]
 
 # Up to this smaller side a sketch saves nothing.
 EXACT_BELOW = 500
@@ -192,16 +199,21 @@ def settings_of(estimator: Any, sketch: Sketch | None, *, searching: bool = Fals
     )
 
 
+def constant_responses(estimator: Any, data: Prepared) -> BoolArray:
+    """Return which responses (t,) an intercept fits exactly, whatever the penalty."""
+    if not estimator.fit_intercept:
+        return np.zeros(data.Y.shape[1], dtype=bool)
+    used = data.Y if data.weights is None else data.Y[data.weights > 0]
+    return np.all(used == used[:1], axis=0)
+
+
 def sketches(estimator: Any, data: Prepared) -> Iterator[tuple[IntArray, Sketch | None]]:
     """The sketch of every response: columns of Y, and the sketch they are fitted on.
 
     Responses share the directions that do not know them, and each has its own of those that
     do. Constant responses, where an intercept says all, need none.
     """
-    constant = np.zeros(data.Y.shape[1], dtype=bool)
-    if estimator.fit_intercept:
-        used = data.Y if data.weights is None else data.Y[data.weights > 0]
-        constant = np.all(used == used[:1], axis=0)
+    constant = constant_responses(estimator, data)
     columns = np.flatnonzero(~constant)
     if isinstance(estimator.sketch, Sketch):
         _check_ready(estimator.sketch, data)

@@ -30,6 +30,8 @@ STALL_ROUNDS = 3
 # solved to this gap.
 LONGEST_STRIDE = 0.4
 STRIDE = 0.5
+# Strides to a penalty at most. So far down nothing is left to enter but rounding.
+MOST_STRIDES = 60
 LOOSE = 1e-2
 # Products with X that a good start saves for each stride.
 WORTH = 0.5
@@ -104,7 +106,9 @@ class Walk:
         A penalty far below the last one is approached by way of others, solved loosely: the
         columns then enter about in the order in which they matter.
         """
-        while alpha < LONGEST_STRIDE * self.alpha:
+        for _ in range(MOST_STRIDES):
+            if alpha >= LONGEST_STRIDE * self.alpha:
+                break
             self.alpha *= STRIDE
             self._rounds(max(self.alpha, alpha), max(self.tol, LOOSE))
         self.alpha = alpha

@@ -57,9 +57,17 @@ class _Interrupts:
         if not issubclass(told.exc_type, Interrupted):
             sys.__unraisablehook__(told)
             return
-        timer = threading.Timer(AGAIN, signal.raise_signal, (signal.SIGINT,))
+        timer = threading.Timer(AGAIN, _interrupt_main_thread)
         timer.daemon = True
         timer.start()
+
+
+def _interrupt_main_thread() -> None:
+    """Send SIGINT to the thread that runs the command, where it also ends a wait."""
+    if sys.platform == "win32":
+        signal.raise_signal(signal.SIGINT)
+    else:
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
 def _end(message: str, code: Exit) -> None:

@@ -51,16 +51,22 @@ def cholesky_in_place(H: Any) -> Any:
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def back_substitute(L: Any, count: Any, x: Any) -> None:
+    """Overwrite x by the solution of L'x = x, with the first `count` rows and columns of L."""
+    for i in range(count - 1, -1, -1):
+        x[i] /= L[i, i]
+        value = x[i]
+        for j in range(i):
+            x[j] -= L[i, j] * value
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def cholesky_solve(factor: Any, b: Any, x: Any) -> None:
     """Write into x (k,) the solution of factor factor' x = b."""
     k = factor.shape[0]
     for i in range(k):
         x[i] = (b[i] - dot(factor[i, :i], x[:i])) / factor[i, i]
-    for i in range(k - 1, -1, -1):
-        x[i] /= factor[i, i]
-        value = x[i]
-        for j in range(i):
-            x[j] -= factor[i, j] * value
+    back_substitute(factor, k, x)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from sketchlasso.kernels.dense import FAST, dot
+from sketchlasso.kernels.dense import FAST, back_substitute, dot
 
 # A row of which this share or less (of its length) lies outside the span of the active rows
 # cannot enter: its coefficient would be rounding.
@@ -92,16 +92,6 @@ def row_of(P: Any, root: Any, j: Any) -> Any:
     if root.shape[0] > 0:
         return np.dot(P[j], root)
     return P[j].copy()
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def back_substitute(L: Any, count: Any, x: Any) -> None:
-    """Overwrite x by the solution of L'x = x, L (count, count) lower triangular."""
-    for i in range(count - 1, -1, -1):
-        x[i] /= L[i, i]
-        value = x[i]
-        for j in range(i):
-            x[j] -= L[i, j] * value
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
@@ -321,12 +311,12 @@ def walk_path(
     lengths = row_lengths(P, root)
     size = np.sqrt(dot(c, c))
     see_direction(P, root, c, face.at_zero)
-    count = 0
+    # As plain numbers, these would have every callee compiled for the constants as well.
+    count, left, entered = np.int64(0), np.int64(-1), np.int64(-1)
     for j in range(P.shape[0]):
         if factor[j] == 0.0 and append_row(face, count, P, root, c, j, 0.0):
             count += 1
-    free, done, knots, high = count, 0, 0, np.inf
-    left, left_sign, entered = -1, 0.0, -1
+    free, done, knots, high, left_sign = count, 0, 0, np.inf, 0.0
     while True:
         if np.sqrt(dot(face.c_perp, face.c_perp)) <= VANISHED * size:
             face.c_perp[:] = 0.0
@@ -339,13 +329,21 @@ def walk_path(
         segment = Segment(low, high, s * s + dot(face.c_perp, face.c_perp), dot(face.e, face.e))
         while done < alphas.shape[0] and alphas[done] >= smallest_alpha(segment, squared):
             counts[done] = count
-            at = (indices[done], values[done], duals[done])
-            write_point(face, count, segment, alphas[done], squared, at[0], at[1], at[2])
+            write_point(
+                face,
+                count,
+                segment,
+                alphas[done],
+                squared,
+                indices[done],
+                values[done],
+                duals[done],
+            )
             done += 1
         knots += 1
         if done == alphas.shape[0] or low == 0.0 or knots > most_knots:
             return done, knots
-        high, left, entered = low, -1, -1
+        high, left, entered = low, np.int64(-1), np.int64(-1)
         if enter >= low:
             if append_row(face, count, P, root, c, row, sign * factor[row]):
                 count += 1

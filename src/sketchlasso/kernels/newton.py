@@ -273,7 +273,9 @@ def solve_instance(rows: Any, tol: Any, max_steps: Any, u: Any, w: Any, space: A
     work = allocate(rows, u, w, space)
     sigma = first_step_length(rows, u)
     tau = FIRST_TAU * (1.0 if rows.squared else np.sqrt(dot(rows.c, rows.c) + rows.s * rows.s))
-    updates, steps, patience, gap_before = GRAM_UPDATES + 1, 0, HARD_STEPS, np.inf
+    # As plain constants, these would have the whole step compiled a second time for them.
+    updates, patience = np.int64(GRAM_UPDATES + 1), np.int64(HARD_STEPS)
+    steps, gap_before = 0, np.inf
     while True:
         at, gap, spent, end, updates = minimise_step(
             rows, work, sigma, tau, tol, patience, u, w, updates
@@ -291,7 +293,7 @@ def solve_instance(rows: Any, tol: Any, max_steps: Any, u: Any, w: Any, space: A
             return gap, steps
         for i in range(u.shape[0]):
             work.x0[i] = rows.c[i] - at.keep * work.fit[i]
-        gap_before, patience = gap, HARD_STEPS
+        gap_before, patience = gap, np.int64(HARD_STEPS)
         if spent <= EASY_STEPS:
             sigma *= GROWTH
         elif spent >= HARD_STEPS - 2:

@@ -1,15 +1,17 @@
-"""Sparse matrices put together row by row."""
+"""Rows of matrices: sparse ones put together, dense ones guarded."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
 
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["stack_rows"]
+__all__ = ["read_only", "stack_rows"]
+
+Array = TypeVar("Array", bound="np.ndarray[Any, Any]")
 
 
 def stack_rows(
@@ -21,3 +23,15 @@ def stack_rows(
     indices = np.concatenate([i for i, _ in pieces]) if pieces else np.empty(0, dtype=np.intp)
     values = np.concatenate([v for _, v in pieces]) if pieces else np.empty(0)
     return sparse.csr_array((values, indices, indptr), shape=(len(pieces), n_features))
+
+
+def read_only(array: Array) -> Array:
+    """Return a view of an array, of any shape, that cannot be written to.
+
+    An array that already cannot is returned itself, so that it can be recognised.
+    """
+    if not array.flags.writeable:
+        return array
+    view = array.view()
+    view.setflags(write=False)
+    return view

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.linalg.rows import read_only
 from sketchlasso.types import FloatArray, IntArray, Loss, RealArray
 
 __all__ = ["Batch"]
@@ -32,7 +33,7 @@ class Batch:
     Attributes
     ----------
     P : ndarray of shape (n, k)
-        Shared factor, float32 or float64.
+        Shared factor, float32 or float64; a view that cannot be written to.
     roots : ndarray of shape (G, k, k) or None
         Distinct square roots L of the instances' Gram matrices; None means identity.
     root_of : ndarray of shape (B,)
@@ -63,6 +64,16 @@ class Batch:
     excluded: sparse.csr_array[Any, tuple[int, int]] | None = None
     nonnegative: bool = False
     loss: Loss = "sqrt"
+
+    def __post_init__(self) -> None:
+        # Kernels are compiled once for arrays that may be written to and once for those that may
+        # not. P comes as either, so every batch holds a view that may not.
+        object.__setattr__(self, "P", read_only(self.P))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickled batch, whose arrays have become writeable."""
+        self.__dict__.update(state)
+        self.__post_init__()
 
     @property
     def n_instances(self) -> int:
@@ -228,7 +239,7 @@ def _roots(
 ) -> tuple[FloatArray | None, IntArray]:
     if roots is None:
         return None, np.zeros(size, dtype=np.intp)
-    stacked = _finite("roots", np.asarray(roots, dtype=np.float64))
+    stacked = _finite("roots", np.ascontiguousarray(roots, dtype=np.float64))
     stacked = stacked[None] if stacked.ndim == 2 else stacked
     if stacked.ndim != 3 or stacked.shape[1:] != (k, k):
         raise InvalidInputError(f"roots has shape {stacked.shape}; pass (G, {k}, {k})")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sketchlasso.data import ColumnTransform, DataMatrix, ImplicitRows, MatrixLike, RowFactor
 from sketchlasso.data.units import unit_of
 from sketchlasso.linalg.factor import psd_root
+from sketchlasso.linalg.rows import read_only
 from sketchlasso.sketch.factors import Factors
 from sketchlasso.sketch.options import checked_radius
 from sketchlasso.sketch.radius import RadiusKind, realised_estimate, spectral_radius
@@ -108,9 +109,7 @@ class Sketch:
             if array is not None and not isinstance(array, ImplicitRows):
                 # Factors are read by rows; a copy also drops the wider array it was cut from,
                 # and a view leaves the caller's own array writeable.
-                array = np.ascontiguousarray(array).view()
-                array.setflags(write=False)
-                object.__setattr__(self, name, array)
+                object.__setattr__(self, name, read_only(np.ascontiguousarray(array)))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Sketch:
         # Nothing in it can change, and scikit-learn's clone copies parameters deeply: a sketch

@@ -248,6 +248,17 @@ def test_entries_that_are_not_finite_are_named(kind):
     assert "nan in block 1, row 2 of it, column 1" in text
 
 
+@pytest.mark.parametrize("value", [-1e260, 1e308])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_entries_whose_squares_overflow_are_refused(value, form):
+    bad = np.eye(4)
+    bad[2, 1] = value
+    blocks = sl.BlockMatrix.from_arrays([form(np.eye(4)), form(bad)])
+    text = refusal(sl.InvalidInputError, sl.sketch, blocks, rank=1)
+    assert f"X holds {value:g} in block 1, row 2 of it, column 1" in text
+    assert "1e+120 at most" in text
+
+
 class Announced:
     """A handle that promises one thing and loads another."""
 

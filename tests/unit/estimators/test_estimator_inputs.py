@@ -148,6 +148,18 @@ def test_a_constant_response_has_an_intercept_only(sketch, estimator):
     assert model.intercept_ == pytest.approx(3.0)
 
 
+@pytest.mark.parametrize("value", [0.0, 3.0])
+def test_a_constant_response_without_a_penalty_has_an_intercept_only(value):
+    X = np.random.default_rng(0).standard_normal((20, 5))
+    model = SqrtLasso(alpha=0, sketch="exact").fit(X, np.full(20, value))
+    assert not model.coef_.any()
+    assert (model.intercept_, model.alpha_) == (value, 0.0)
+    assert (model.dual_gap_, model.full_gap_) == (0.0, 0.0)
+    Y = np.column_stack([np.full(20, value), X[:, 0]])
+    both = SqrtLasso(alpha=0, sketch="exact", radius=0.0).fit(X, Y)
+    np.testing.assert_allclose(both.coef_, [[0.0] * 5, [1.0, 0, 0, 0, 0]], atol=1e-9)
+
+
 @pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
 @pytest.mark.parametrize("estimator", [SqrtLasso, SqrtLassoCV])
 def test_a_constant_response_among_others_keeps_its_place(estimator):

@@ -119,3 +119,12 @@ def test_functions_and_the_transformer():
     for rank in (0, "many"):
         with pytest.raises(InvalidInputError):
             SketchTransformer(rank=rank).fit(X)
+
+
+@pytest.mark.parametrize("estimator", [SqrtLasso(alpha=1.0), SqrtLassoCV(cv=2)])
+def test_missing_values_are_refused_in_one_sentence(estimator):
+    missing = X.copy()
+    missing[3, 2] = np.nan
+    assert "Input X contains NaN" in refusal(InvalidInputError, estimator.fit, missing, y)
+    estimator.fit(X, y)
+    assert "Input X contains NaN" in refusal(InvalidInputError, estimator.predict, missing)

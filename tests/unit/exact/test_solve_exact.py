@@ -6,6 +6,7 @@ from scipy import sparse
 
 from sketchlasso import InaccurateWarning, InvalidInputError, Status, certify, weighted_rows
 from sketchlasso.exact import exact_alpha_max, solve_exact
+from sketchlasso.exact.walk import Walk
 from sketchlasso.instances.rows import splitter_rows
 from sketchlasso.solve import StopSolve
 
@@ -229,3 +230,13 @@ def test_a_problem_of_too_many_columns_says_so(monkeypatch):
     found = solve_exact(X, y, [1.0], tol=1e-8)
     assert found.status[0] == Status.STALLED
     assert 0 < found.relative_gap[0] < 1
+
+
+def test_a_penalty_hundreds_of_digits_below_the_largest_is_approached_in_few_strides(monkeypatch):
+    rounds = []
+    usual = Walk._rounds
+    monkeypatch.setattr(Walk, "_rounds", lambda *args: (rounds.append(0), usual(*args))[1])
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 3)) * [1.0, 1e-50, 1e-145]
+    solve_exact(X, rng.normal(size=12), np.array([1e-205]))
+    assert 1 < len(rounds) < 100

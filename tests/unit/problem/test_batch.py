@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -80,3 +82,16 @@ def test_bad_input_is_one_sentence(change, message):
     parts = {"P": P, "c": C, "s": 0.0, "alpha": 1.0} | change
     with pytest.raises(InvalidInputError, match=message):
         Batch.build(parts.pop("P"), parts.pop("c"), parts.pop("s"), **parts)
+
+
+def test_p_cannot_be_written_to_and_roots_are_stored_by_rows():
+    """Numba compiles a kernel again for arrays of another layout or access."""
+    P, root = np.ones((3, 2)), np.asfortranarray([[1.0, 2.0], [0.0, 1.0]])
+    batch = Batch.build(P, np.ones(2), 0.5, alpha=1.0, roots=root)
+    assert P.flags.writeable
+    for held in (batch, pickle.loads(pickle.dumps(batch)), batch.take(np.array([0]))):
+        assert not held.P.flags.writeable
+        assert held.root(0).flags.c_contiguous
+        np.testing.assert_array_equal(held.root(0), root)
+    # A cluster recognises by its identity what it has sent already.
+    assert Batch.build(batch.P, np.ones(2), 0.5, alpha=1.0).P is batch.P

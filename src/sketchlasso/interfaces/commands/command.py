@@ -15,7 +15,7 @@ import typer
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.report import Report
 from sketchlasso.interfaces.commands.screen import Screen, remarks_kept
-from sketchlasso.interfaces.commands.wording import spoken
+from sketchlasso.interfaces.commands.wording import sentence, spoken
 from sketchlasso.interfaces.exits import Exit, exit_of
 from sketchlasso.interfaces.visible import visible
 
@@ -73,7 +73,7 @@ def _run(work: Callable[..., Report], values: dict[str, Any], screen: Screen) ->
         code = exit_of(error)
         if code is None:
             raise
-        print(f"sketchlasso: {visible(spoken(str(error)))}", file=sys.stderr)
+        print(f"sketchlasso: {visible(sentence(error))}", file=sys.stderr)
         return code
     # Deprecations of other libraries are not the user's business.
     told = [note for note in caught if issubclass(note.category, UserWarning)]

@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-__all__ = ["program", "spoken"]
+__all__ = ["program", "sentence", "spoken"]
 
 # Arguments of Python and the options that stand for them.
 OPTIONS = {
@@ -72,6 +72,11 @@ def spoken(message: str) -> str:
     for name, command in WRITERS.items():
         message = message.replace(name, command)
     return NAMED.sub(_option, " ".join(message.split()))
+
+
+def sentence(error: Exception) -> str:
+    """Return what an error says, in the words of the command line, as one sentence."""
+    return f"{spoken(str(error)).rstrip('.')}."
 
 
 def _option(found: re.Match[str]) -> str:

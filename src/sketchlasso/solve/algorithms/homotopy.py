@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sketchlasso.kernels.homotopy import walk_path
-from sketchlasso.linalg.rows import stack_rows
+from sketchlasso.linalg.rows import read_only, stack_rows
 from sketchlasso.linalg.threads import map_rows
 from sketchlasso.problem.batch import Batch
 from sketchlasso.solve.algorithms.protocol import Iterates
@@ -51,7 +51,7 @@ def walk_chains(batch: Batch, chain: IntArray, n_threads: int) -> tuple[Iterates
     """
     order = np.lexsort((-batch.alpha, chain))
     chains = np.split(order, np.flatnonzero(np.diff(chain[order])) + 1)
-    P = np.ascontiguousarray(batch.P, dtype=np.float64)
+    P = read_only(np.ascontiguousarray(batch.P, dtype=np.float64))
     spread = 1.0 + SPREAD * np.mod(GOLDEN * np.arange(batch.n_features, dtype=np.float64), 1.0)
     walks = map_rows(lambda row: _walk(batch, P, spread, chains[row]), len(chains), n_threads)
     pieces = [(np.empty(0, dtype=np.intp), np.empty(0))] * batch.n_instances
@@ -79,7 +79,7 @@ def _walk(
     counts = np.zeros(len(members), dtype=np.int64)
     done, knots = walk_path(
         P,
-        NO_ROOT if root is None else np.ascontiguousarray(root),
+        NO_ROOT if root is None else root,
         batch.c[first],
         float(batch.s[first]),
         batch.factor_row(first) * spread,

@@ -1,0 +1,27 @@
+"""Leaving out one row where the rest is fitted exactly: every problem is solved, and the same."""
+
+import numpy as np
+import pytest
+
+from sketchlasso import Status, certify, leave_one_out, sketch
+from sketchlasso.exact import solve_exact
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.1, 1.0])
+@pytest.mark.parametrize(("m", "n"), [(12, 12), (9, 25), (20, 40)])
+def test_every_row_is_solved_where_the_fit_is_exact(m, n, noise):
+    rng = np.random.default_rng(m)
+    X = rng.standard_normal((m, n))
+    y = X[:, :3] @ [2.0, -1.0, 1.0] + noise * rng.standard_normal(m)
+    whole = sketch(X, method="exact", center=True, radius=0)
+    for alpha in (1.0, 0.1, 0.01):
+        found = leave_one_out(whole, X, y, alpha=alpha, radius=0.0)
+        assert (found.status == Status.SOLVED).all()
+        assert (found.relative_gap <= 1e-9).all()
+        for row in (0, m // 2, m - 1):
+            rest = np.delete(np.arange(m), row)
+            refit = solve_exact(X[rest], y[rest], np.array([alpha]), fit_intercept=True, tol=1e-9)
+            again = certify(X[rest], y[rest], refit.coef, alpha, fit_intercept=True)
+            assert again.relative_gap[0] <= 1e-8
+            expected = X[row] @ refit.coef.toarray()[0] + refit.intercept[0]
+            assert found.predictions[row] == pytest.approx(expected, abs=1e-3 * np.abs(y).max())
