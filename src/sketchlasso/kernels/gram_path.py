@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from sketchlasso.kernels.dense import FAST, cholesky_in_place, dot
-from sketchlasso.kernels.homotopy import Segment, back_substitute, smallest_alpha
+from sketchlasso.kernels.dense import FAST, back_substitute, cholesky_in_place, dot
+from sketchlasso.kernels.homotopy import Segment, smallest_alpha
 
 # A column of which this share or less (of its squared length) lies outside the span of the
 # active columns is not trusted to enter.
