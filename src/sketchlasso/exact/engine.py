@@ -20,7 +20,7 @@ from sketchlasso.problem.reduction import unreachable_part
 from sketchlasso.solve import Settings, solve_or_raise
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["Answer", "solve_on_columns"]
+__all__ = ["Answer", "solve_on_columns", "within_reach"]
 
 # Largest side for which a Newton step, cubic in it, is still quick.
 LARGEST_SIDE = 1200
@@ -35,9 +35,14 @@ class Answer:
     steps: int
 
 
+def within_reach(target: Target, columns: IntArray) -> bool:
+    """Whether the problem of some columns is small enough for this solver."""
+    return min(len(columns), len(target.y)) <= LARGEST_SIDE
+
+
 def solve_on_columns(target: Target, columns: IntArray, alpha: float, tol: float) -> Answer | None:
     """Solve the problem of some columns; None where that would take too long."""
-    if min(len(columns), len(target.y)) > LARGEST_SIDE:
+    if not within_reach(target, columns):
         return None
     Z: Any = target.training.scaled(columns)
     y = target.root * target.y

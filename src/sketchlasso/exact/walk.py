@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sketchlasso.exact.engine import solve_on_columns
+from sketchlasso.exact.engine import solve_on_columns, within_reach
+from sketchlasso.exact.follow import Follower
 from sketchlasso.exact.gram_cache import TrainingGram
 from sketchlasso.exact.point import Point, Target
 from sketchlasso.exact.restricted import Restricted, improve
@@ -25,6 +26,8 @@ INNER_SHARE = 0.3
 INNER_OF_GAP = 0.1
 # Below this share of ||y||^2 the residual is as good as gone: coordinate descent stalls there.
 INTERPOLATES = 1e-8
+# The same where too many columns are at work for the solver that takes over there.
+VANISHED = 1e-26
 STALL_ROUNDS = 3
 # A penalty below this share of the last one is approached in strides of the other share, each
 # solved to this gap.
@@ -65,6 +68,7 @@ class Walk:
     def __init__(self, target: Target, gram: TrainingGram, tol: float, max_rounds: int) -> None:
         self.target, self.gram = target, gram
         self.tol, self.max_rounds = tol, max_rounds
+        self._follower = Follower()
         none = np.empty(0, dtype=np.intp)
         gram.include(target.free)
         self.point = target.point(none, np.empty(0))
@@ -127,12 +131,13 @@ class Walk:
     def _rounds(self, alpha: float, tol: float) -> Found:
         """Rounds of certificate and restricted solve until the gap is proved."""
         best, steps, stalled = self.point, 0, 0
+        vanished = INTERPOLATES if within_reach(self.target, self.gram.columns) else VANISHED
         values = self._certificate(best, alpha)
         for number in range(self.max_rounds + 1):
             gap = values.relative_gap
             if gap <= tol:
                 return self._end(best, values, Status.SOLVED, steps)
-            interpolates = best.square <= INTERPOLATES * self.target.null**2
+            interpolates = best.square <= vanished * self.target.null**2
             if stalled >= STALL_ROUNDS or interpolates or number == self.max_rounds:
                 break
             entered = self.gram.include(self._entering(best, alpha))
@@ -169,7 +174,7 @@ class Walk:
             square=point.square,
             nonnegative=self.target.nonnegative,
         )
-        steps = improve(problem, tol)
+        steps = improve(problem, tol, self._follower)
         return self.target.point(columns, problem.w), steps
 
     def _scores(self, point: Point) -> FloatArray:

@@ -6,6 +6,7 @@ from scipy import sparse
 
 import sketchlasso.exact.columns as columns_module
 from sketchlasso.exact.columns import as_columns
+from sketchlasso.exact.follow import Follower
 from sketchlasso.exact.gram_cache import TotalGram, TrainingGram
 from sketchlasso.exact.restricted import Restricted, improve, newton_step
 from sketchlasso.exact.training import TrainingRows
@@ -101,11 +102,11 @@ def restricted(seed, alpha, nonnegative=False):
 @pytest.mark.parametrize("nonnegative", [False, True])
 def test_newton_ends_on_its_support_in_one_step(nonnegative):
     (X, y), problem = restricted(0, 1.5, nonnegative)
-    improve(problem, 1e-3)
+    improve(problem, 1e-3, Follower())
     objective = problem.objective
     assert newton_step(problem)
     assert problem.objective <= objective
-    improve(problem, 1e-13)
+    improve(problem, 1e-13, Follower())
     residual = y - X @ problem.w
     support = problem.w != 0
     slopes = X.T @ residual / np.linalg.norm(residual)

@@ -1,0 +1,97 @@
+"""Loops over the Gram matrix of the working columns, for solutions that follow their thresholds.
+
+The LASSO of these columns, 1/2 ||y - X w||^2 + sum_j l_j |w_j|, is known by G = X'X and
+c = X'(y - X w). At its solution c_j = l_j sign(w_j) on the support and |c_j| <= l_j elsewhere.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def gather_lower(G: Any, chosen: Any, extra: Any, out: Any) -> None:
+    """Write the lower triangle of G[chosen, chosen] + diag(extra[chosen]) into `out` (a, a)."""
+    for i in range(chosen.shape[0]):
+        row, line = G[chosen[i]], out[i]
+        for j in range(i + 1):
+            line[j] = row[chosen[j]]
+        line[i] += extra[chosen[i]]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def gather_block(G: Any, rows: Any, columns: Any, out: Any) -> None:
+    """Write G[rows, columns] into `out` (rows, columns)."""
+    for i in range(rows.shape[0]):
+        row, line = G[rows[i]], out[i]
+        for j in range(columns.shape[0]):
+            line[j] = row[columns[j]]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def add_gram_rows(G: Any, chosen: Any, values: Any, out: Any) -> None:
+    """Add G[:, chosen] values to `out` (p,); G is symmetric, (c, c) with c >= p."""
+    p = out.shape[0]
+    for i in range(chosen.shape[0]):
+        value, row = values[i], G[chosen[i]]
+        if value != 0.0:
+            for j in range(p):
+                out[j] += value * row[j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def proximal_point(
+    centre: Any, c: Any, levels: Any, extra: Any, origin: Any, nonnegative: Any, out: Any
+) -> Any:
+    """Write the proximal point x (p,) of centre + c / e into `out`; returns the sum over j of
+
+        (x_j - origin_j) c_j - l_j |x_j| - e_j (x_j - centre_j)^2 / 2
+
+    which is what the dual function of the problem held near `centre` has besides its square.
+    """
+    total = 0.0
+    for j in range(c.shape[0]):
+        u = centre[j] + c[j] / extra[j]
+        cut = levels[j] / extra[j]
+        x = 0.0
+        if u > cut:
+            x = u - cut
+        elif u < -cut and not nonnegative:
+            x = u + cut
+        out[j] = x
+        away = x - centre[j]
+        total += (x - origin[j]) * c[j] - levels[j] * abs(x) - 0.5 * extra[j] * away * away
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def knot_distances(
+    w: Any,
+    c: Any,
+    levels: Any,
+    signs: Any,
+    per_w: Any,
+    per_c: Any,
+    per_level: Any,
+    nonnegative: Any,
+) -> Any:
+    """How far the walk may go before each coefficient (p,) joins or leaves; inf for never.
+
+    A walk of length x moves w by x per_w, c by -x per_c and the thresholds by -x per_level. Signs
+    are those of the support, 0 outside. Coefficients without a threshold stay.
+    """
+    out = np.full(w.shape[0], np.inf)
+    for j in range(w.shape[0]):
+        if signs[j] != 0.0:
+            if (levels[j] > 0.0 or nonnegative) and per_w[j] * signs[j] < 0.0:
+                out[j] = max(-w[j] / per_w[j], 0.0)
+        elif levels[j] > 0.0:
+            if per_level[j] > per_c[j]:
+                out[j] = max((levels[j] - c[j]) / (per_level[j] - per_c[j]), 0.0)
+            if not nonnegative and per_level[j] > -per_c[j]:
+                below = max((levels[j] + c[j]) / (per_level[j] + per_c[j]), 0.0)
+                out[j] = min(out[j], below)
+    return out

@@ -1,0 +1,117 @@
+"""Restricted problems solved along the LASSO's path, with dependent columns and few factors."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from sketchlasso import certify
+from sketchlasso.exact import exact_alpha_max, solve_exact
+from sketchlasso.exact.factor import SupportFactor
+from sketchlasso.exact.follow import Follower
+from sketchlasso.exact.restricted_problem import Restricted
+
+
+def text_like(seed=0, m=400, n=900, common=60):
+    """Documents with a few common words and many rare ones, a third of them copies of others."""
+    rng = np.random.default_rng(seed)
+    X = np.zeros((m, n))
+    X[:, :common] = rng.random((m, common)) * (rng.random((m, common)) < 0.1)
+    for word in range(common, n):
+        X[rng.choice(m, 3, replace=False), word] = rng.random(3) + 0.5
+    copies = rng.choice(np.arange(common, n), 2 * (n // 3), replace=False).reshape(2, -1)
+    X[:, copies[0]] = X[:, copies[1]]
+    X /= np.maximum(np.linalg.norm(X, axis=1), 1e-12)[:, None]
+    return sparse.csr_array(X), np.sign(rng.normal(size=m))
+
+
+def test_a_factor_serves_the_supports_near_it():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 90))
+    X[:, 60:] = X[:, :30]
+    G = np.full((100, 100), np.nan)  # room to grow must not be read
+    G[:90, :90] = X.T @ X
+    extra = 1e-3 * np.diagonal(G)[:90]
+    factor = SupportFactor()
+    factor.renew(G, extra)
+    inside = rng.random(90) < 0.7
+    for _ in range(20):
+        inside[rng.integers(0, 90, 2)] ^= True
+        support = np.flatnonzero(inside)
+        right = rng.normal(size=len(support))
+        H = G[np.ix_(support, support)] + np.diag(extra[support])
+        np.testing.assert_allclose(H @ factor.solve(support, right), right, atol=1e-9)
+    assert factor.factorisations <= 3
+
+
+def test_a_factor_survives_growth_and_not_another_diagonal():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40, 30))
+    G, extra = X.T @ X, np.full(30, 0.5)
+    factor = SupportFactor()
+    factor.renew(G[:20, :20], extra[:20])
+    factor.solve(np.arange(15), np.ones(15))
+    factor.renew(G, extra)
+    support = np.arange(5, 25)
+    found = factor.solve(support, np.ones(20))
+    H = G[5:25, 5:25] + 0.5 * np.eye(20)
+    np.testing.assert_allclose(H @ found, np.ones(20), atol=1e-10)
+    assert factor.factorisations == 1
+    factor.renew(G, 2 * extra)
+    H += 0.5 * np.eye(20)
+    np.testing.assert_allclose(H @ factor.solve(support, np.ones(20)), np.ones(20), atol=1e-10)
+    assert factor.factorisations == 2
+
+
+@given(
+    st.integers(0, 2**31),
+    st.integers(20, 60),
+    st.integers(5, 120),
+    st.sampled_from([0.5, 0.1, 0.03, 0.01]),
+    st.booleans(),
+    st.booleans(),
+)
+@settings(max_examples=60, deadline=None)
+def test_working_sets_with_dependent_columns(seed, m, p, share, nonnegative, free):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(m, p)) * (rng.random((m, p)) < 0.3)
+    X[:, rng.integers(0, p, p // 3)] = X[:, rng.integers(0, p, p // 3)]
+    X[:, rng.integers(0, p)] = X[:, 0] + X[:, -1]
+    y = rng.normal(size=m)
+    factor = np.ones(p)
+    if free:
+        factor[0] = 0.0
+    options = {"fit_intercept": False, "penalty_factor": factor, "nonnegative": nonnegative}
+    largest = max(exact_alpha_max(X, y, **options)[0], 1e-3)
+    G, follower, w = X.T @ X, Follower(), np.zeros(p)
+    for alpha in largest * np.array([0.7, share]):
+        r = y - X @ w
+        problem = Restricted(G, X.T @ r, w, alpha * factor, float(r @ r), nonnegative)
+        gap = follower.solve(problem, 1e-7)
+        r = y - X @ w
+        if r @ r > 1e-8 * (y @ y):
+            assert gap <= 1e-7
+            assert certify(X, y, w, alpha, **options).relative_gap <= 1e-6
+            np.testing.assert_allclose(problem.q, X.T @ r, atol=1e-8)
+            assert problem.square == pytest.approx(r @ r, rel=1e-6)
+
+
+def test_duplicated_rare_words_take_few_steps_and_factors(monkeypatch):
+    followers = []
+
+    class Counted(Follower):
+        def __init__(self):
+            super().__init__()
+            followers.append(self)
+
+    monkeypatch.setattr("sketchlasso.exact.walk.Follower", Counted)
+    X, y = text_like()
+    alphas = exact_alpha_max(X, y)[0] * np.geomspace(0.5, 0.115, 6)
+    found = solve_exact(X, y, alphas, tol=1e-5)
+    assert found.solved.all(), found.message()
+    assert (certify(X, y, found.coef, alphas).relative_gap <= 1.1e-5).all()
+    assert found.n_nonzero[-1] > 300
+    # Damped steps alone took more than 380 for the last penalty.
+    assert found.n_iter.max() <= 150
+    assert followers[0].factorisations <= 20
