@@ -204,8 +204,8 @@ def test_folds_that_hold_out_all_of_a_column_equal_refits():
 def test_a_start_belongs_to_its_own_problem():
     X, Y = make(8, t=2)
     rows = splitter_rows(2, X)
-    cold = solve_exact(X, Y, [2.0], rows=rows, tol=1e-9)
-    warm = solve_exact(X, Y, [2.0], rows=rows, tol=1e-9, start=cold.coef)
+    cold = solve_exact(X, Y, [1.0], rows=rows, tol=1e-9)
+    warm = solve_exact(X, Y, [1.0], rows=rows, tol=1e-9, start=cold.coef)
     assert (warm.n_iter <= cold.n_iter).all()
     assert warm.n_iter.sum() < cold.n_iter.sum()
     np.testing.assert_allclose(warm.primal, cold.primal, rtol=1e-8)

@@ -229,7 +229,7 @@ def test_grids_of_different_lengths_are_filled_up():
     X, y = nearly_exact()
     easy = np.c_[y, noise(1)[1].repeat(2)[:150]]
     model = SqrtLassoCV(sketch="response", rank=20, random_state=0, alphas=COUNT).fit(X, easy)
-    t, count, folds = model.mse_path_.shape
+    t, count, _ = model.mse_path_.shape
     assert model.alphas_.shape == (t, count) == (2, count)
     assert count > COUNT
     assert np.isnan(model.mse_path_[1, -1]).all()
