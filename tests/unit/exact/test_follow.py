@@ -117,3 +117,14 @@ def test_duplicated_rare_words_take_few_steps_and_factors(monkeypatch):
     # Damped steps alone took more than 380 for the last penalty.
     assert found.n_iter.max() <= 150
     assert followers[0].factorisations <= 20
+
+
+def test_exact_fits_are_reached_without_the_small_solver(monkeypatch):
+    monkeypatch.setattr("sketchlasso.exact.engine.LARGEST_SIDE", 0)
+    X, y = text_like()
+    alphas = exact_alpha_max(X, y)[0] * np.array([0.2, 0.12, 0.08, 0.04, 0.01])
+    found = solve_exact(X, y, alphas, tol=1e-5)
+    assert found.solved.all(), found.message()
+    last = X @ found.coef[[-1]].toarray()[0] + found.intercept[-1]
+    assert np.linalg.norm(y - last) < 1e-3 * np.linalg.norm(y)
+    assert (certify(X, y, found.coef, alphas).relative_gap <= 1.1e-5).all()
