@@ -9,7 +9,7 @@ from scipy import sparse
 
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["stack_rows"]
+__all__ = ["replace_rows", "stack_rows"]
 
 
 def stack_rows(
@@ -21,3 +21,12 @@ def stack_rows(
     indices = np.concatenate([i for i, _ in pieces]) if pieces else np.empty(0, dtype=np.intp)
     values = np.concatenate([v for _, v in pieces]) if pieces else np.empty(0)
     return sparse.csr_array((values, indices, indptr), shape=(len(pieces), n_features))
+
+
+def replace_rows(
+    matrix: Any, which: IntArray, others: Any
+) -> sparse.csr_array[Any, tuple[int, int]]:
+    """Sparse matrix (B, n) with the rows `which` (b,) taken from `others` (b, n)."""
+    order = np.arange(matrix.shape[0])
+    order[which] = matrix.shape[0] + np.arange(len(which))
+    return sparse.csr_array(sparse.vstack([matrix, others], format="csr")[order])
