@@ -124,8 +124,11 @@ def _slots(rows: Rows, at: Point, slots: int, tol: float) -> tuple[Tensor, Tenso
     top = score.topk(min(slots, score.shape[1]), dim=1)
     count = on.sum(1, keepdim=True)
     most = (count + ENTERING).masked_fill_(count == 0, slots)
-    rank = torch.arange(top.values.shape[1], device=score.device)
-    return top.indices, (top.values > 0) & (rank < most)
+    # Without a radius, more rows than the rank have a singular Gram matrix: one more at a time.
+    rank = (count + 1).clamp_(min=rows.c.shape[1])
+    most = most.minimum(rank).where(rows.radius.unsqueeze(1) == 0, most)
+    order = torch.arange(top.values.shape[1], device=score.device)
+    return top.indices, (top.values > 0) & (order < most)
 
 
 class _Support:
