@@ -8,6 +8,7 @@ import pytest
 from tests.unit.solve.test_device import ON_DEVICE, assert_proved, make_batch
 
 from sketchlasso.solve import Settings, solve_for_size
+from sketchlasso.solve import sizes as on_cpu
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
@@ -57,13 +58,22 @@ def test_supports_that_outgrow_their_slots_get_more(radius, nonnegative, monkeyp
 
 
 def test_searches_that_the_device_gives_up_are_the_cpus(monkeypatch):
-    batch = make_batch(n=200, count=7, radius=0.02)
-    here, there = solve_for_size(batch, 5), solve_for_size(batch, 5, ON_DEVICE)
-    assert not np.array_equal(there.alpha, here.alpha)
+    batch, given_up = make_batch(n=200, count=7, radius=0.02), []
+    searched = on_cpu._searched_here
+
+    def recorded(left, *rest):
+        given_up.append(left.n_instances)
+        return searched(left, *rest)
+
+    monkeypatch.setattr(on_cpu, "_searched_here", recorded)
+    solve_for_size(batch, 5, ON_DEVICE)
+    assert given_up == []
     monkeypatch.setattr(walk, "MOST_PASSES", -1)
-    left = solve_for_size(batch, 5, ON_DEVICE)
-    assert np.array_equal(left.alpha, here.alpha)
-    assert np.array_equal(left.solution.n_nonzero, here.solution.n_nonzero)
+    there = solve_for_size(batch, 5, ON_DEVICE)
+    assert given_up == [7]
+    here = solve_for_size(batch, 5)
+    assert np.allclose(there.alpha, here.alpha, rtol=1e-12)
+    assert np.array_equal(there.solution.n_nonzero, here.solution.n_nonzero)
 
 
 def test_a_search_keeps_to_its_memory_in_pieces(monkeypatch):
