@@ -9,7 +9,7 @@ from scipy import sparse
 
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["read_only", "stack_rows"]
+__all__ = ["read_only", "replace_rows", "stack_rows"]
 
 Array = TypeVar("Array", bound="np.ndarray[Any, Any]")
 
@@ -35,3 +35,12 @@ def read_only(array: Array) -> Array:
     view = array.view()
     view.setflags(write=False)
     return view
+
+
+def replace_rows(
+    matrix: Any, which: IntArray, others: Any
+) -> sparse.csr_array[Any, tuple[int, int]]:
+    """Sparse matrix (B, n) with the rows `which` (b,) taken from `others` (b, n)."""
+    order = np.arange(matrix.shape[0])
+    order[which] = matrix.shape[0] + np.arange(len(which))
+    return sparse.csr_array(sparse.vstack([matrix, others], format="csr")[order])

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from sketchlasso.errors import DeviceWarning
 from sketchlasso.linalg.device import Device
+from sketchlasso.linalg.rows import replace_rows
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.objective import null_value
 from sketchlasso.solve.algorithms.protocol import Iterates
@@ -80,7 +79,7 @@ def _solution(
         run.rounds[left] += rest.rounds
         run.steps[left] += rest.steps
         status[left] = rest.status
-        coef = _replaced(run.coef, left, rest.coef)
+        coef = replace_rows(run.coef, left, rest.coef)
     return Solution(
         coef=coef,
         dual_point=run.dual_point,
@@ -98,10 +97,3 @@ def _solution(
         device=device.label,
         finished_on_cpu=0 if rest is None else len(left),
     )
-
-
-def _replaced(coef: Any, left: IntArray, others: Any) -> sparse.csr_array[Any, tuple[int, int]]:
-    """Coefficients (B, n) with some rows taken from others."""
-    order = np.arange(coef.shape[0])
-    order[left] = coef.shape[0] + np.arange(len(left))
-    return sparse.csr_array(sparse.vstack([coef, others], format="csr")[order])

@@ -10,14 +10,14 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.kernels.signals import raise_signals
 from sketchlasso.kernels.support import search_instance, strongest_rows
 from sketchlasso.linalg.device import CPU, Device, open_device
-from sketchlasso.linalg.rows import stack_rows
+from sketchlasso.linalg.rows import replace_rows, stack_rows
 from sketchlasso.linalg.threads import map_rows, single_blas_thread
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.dual import correlate
 from sketchlasso.problem.penalty_max import largest_penalties, null_model
 from sketchlasso.solve.algorithms.protocol import Iterates
 from sketchlasso.solve.clock import Stopwatch
-from sketchlasso.solve.device.sizes import search_on_device
+from sketchlasso.solve.device.sizes import SearchRules, search_on_device
 from sketchlasso.solve.driver import chunks_of, solve_or_raise
 from sketchlasso.solve.settings import Settings
 from sketchlasso.solve.solution import Solution
@@ -104,6 +104,12 @@ def _size_here(
     device = open_device(settings.device, settings.device_memory)
     if device is not None:
         return _sized_on_device(batch, size, device, settings)
+    alpha, start = _searched_here(batch, size, settings)
+    return _solved_at(batch, alpha, start, settings)
+
+
+def _searched_here(batch: Batch, size: int, settings: Settings) -> tuple[FloatArray, Iterates]:
+    """Penalties (B,) found by the CPU, and points to start from."""
     searches = [
         _Search(batch.take(chunk), size, settings)
         for chunk in chunks_of(batch, settings, batch.n_instances)
@@ -111,13 +117,12 @@ def _size_here(
     with single_blas_thread():
         for search in searches:
             search.run()
-    alpha = np.concatenate([search.alpha for search in searches])
     start = Iterates(
         stack_rows([piece for search in searches for piece in search.pieces], batch.n_features),
         np.concatenate([search.dual for search in searches]),
         np.zeros(batch.n_instances, dtype=np.intp),
     )
-    return _solved_at(batch, alpha, start, settings)
+    return np.concatenate([search.alpha for search in searches]), start
 
 
 def _solved_at(batch: Batch, alpha: FloatArray, warm: Iterates, settings: Settings) -> Sized:
@@ -127,17 +132,22 @@ def _solved_at(batch: Batch, alpha: FloatArray, warm: Iterates, settings: Settin
 
 
 def _sized_on_device(batch: Batch, size: int, device: Device, settings: Settings) -> Sized:
-    found = search_on_device(
-        batch,
-        size,
-        device,
+    """Search and solve on a device; searches that it gives up are the CPU's."""
+    rules = SearchRules(
         rows=max(FEWEST_ROWS, ROWS_PER_COEFFICIENT * size),
         rounds=SEARCH_ROUNDS,
         entry=ENTRY,
         share=SHARE_OF_INTERPOLATION,
+        tol=SEARCH_TOL,
     )
-    warm = Iterates(found.coef, found.dual, np.zeros(batch.n_instances, dtype=np.intp))
-    return _solved_at(batch, found.alpha, warm, settings)
+    found = search_on_device(batch, size, device, rules)
+    alpha, coef, dual = found.alpha, found.coef, found.dual
+    left = np.flatnonzero(~found.found)
+    if left.size:
+        alpha[left], rest = _searched_here(batch.take(left), size, settings)
+        coef, dual[left] = replace_rows(coef, left, rest.coef), rest.dual
+    start = Iterates(coef, dual, np.zeros(batch.n_instances, dtype=np.intp))
+    return _solved_at(batch, alpha, start, settings)
 
 
 class _Search:

@@ -20,7 +20,7 @@ from sketchlasso.solve.device.working import CORRELATION_BYTES, CORRELATION_SHAR
 from sketchlasso.solve.settings import Endings
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["DeviceRun", "chunk_size", "solve_on_device"]
+__all__ = ["DeviceRun", "chunk_room", "chunk_size", "solve_on_device"]
 
 FIRST_ROWS_PER_RANK = 5
 FEWEST_ROWS = 256
@@ -124,16 +124,22 @@ def _level(
 
 def chunk_size(batch: Batch, device: Device, each: int, what: str) -> int:
     """Instances at a time, `each` of so many bytes besides the correlations with all rows."""
-    n, k = batch.n_features, batch.rank
-    shared = 12 * n * k
-    if batch.roots is not None:
-        shared += 8 * batch.roots.size
+    n, shared = batch.n_features, _shared_bytes(batch)
     if batch.penalty_factor.ndim == 2:
         each += 8 * n
     correlations = CORRELATION_BYTES * n / CORRELATION_SHARE
     device.refuse_small(int(max(correlations, (shared + each) / (1 - CORRELATION_SHARE))), what)
-    room = (1 - CORRELATION_SHARE) * device.budget - shared
-    return max(1, min(batch.n_instances, int(room // each)))
+    return max(1, min(batch.n_instances, chunk_room(batch, device) // each))
+
+
+def chunk_room(batch: Batch, device: Device) -> int:
+    """Bytes for a chunk, besides the shared factor and the correlations with all rows."""
+    return int((1 - CORRELATION_SHARE) * device.budget) - _shared_bytes(batch)
+
+
+def _shared_bytes(batch: Batch) -> int:
+    roots = 0 if batch.roots is None else 8 * batch.roots.size
+    return 12 * batch.n_features * batch.rank + roots
 
 
 class _Found:
