@@ -68,23 +68,28 @@ def test_demo_ends_with_a_result_a_person_can_read(tmp_path):
     assert "compiling" in done.stderr
 
 
-def test_version_and_help():
+def test_version_and_help(call):
     assert run("--version").stdout.strip()[0].isdigit()
-    assert "demo" in run("--help").stdout
+    assert "demo" in call("--help").stdout
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("line", "message"),
     [
-        (("demo", "--rank", "90"), "--rank 90 was given for X of shape (252, 64)"),
-        (("demo", "--alphas", "0"), "--alphas 0 must be at least 1"),
-        (("demo", "--tol", "-1"), "--tol -1.0 was given, but a positive number"),
+        ("demo --rank 90", "--rank 90 was given for X of shape (252, 64)"),
+        ("demo --alphas 0", "--alphas 0 must be at least 1"),
+        ("demo --tol -1", "--tol -1.0 was given, but a positive number"),
     ],
 )
-def test_mistakes_end_in_one_sentence_and_exit_code_2(arguments, message, tmp_path):
-    done = run(*arguments, cwd=tmp_path)
+def test_mistakes_end_in_one_sentence_and_exit_code_2(call, line, message):
+    assert message in call(line, code=2).stderr
+
+
+def test_a_mistake_leaves_no_traceback(tmp_path):
+    done = run("demo", "--tol", "-1", cwd=tmp_path)
     assert done.returncode == 2
-    assert message in done.stderr
+    told = done.stderr.splitlines()[-1]
+    assert told.startswith("sketchlasso: --tol -1.0 was given, but a positive number")
     assert "Traceback" not in done.stderr
 
 

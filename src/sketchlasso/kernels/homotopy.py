@@ -274,6 +274,41 @@ def write_point(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def write_points(
+    face: Any,
+    count: Any,
+    segment: Any,
+    squared: Any,
+    alphas: Any,
+    done: Any,
+    indices: Any,
+    values: Any,
+    counts: Any,
+    duals: Any,
+) -> Any:
+    """Write the solutions on a segment, from penalty number `done` on; returns the next number."""
+    while done < alphas.shape[0] and alphas[done] >= smallest_alpha(segment, squared):
+        counts[done] = count
+        write_point(
+            face, count, segment, alphas[done], squared, indices[done], values[done], duals[done]
+        )
+        done += 1
+    return done
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def first_face(P: Any, root: Any, c: Any, factor: Any) -> Any:
+    """The face where the path starts, its active rows those without a penalty; and their number."""
+    face = empty_face(P.shape[0], P.shape[1], c)
+    see_direction(P, root, c, face.at_zero)
+    count = np.int64(0)
+    for j in range(P.shape[0]):
+        if factor[j] == 0.0 and append_row(face, count, P, root, c, j, 0.0):
+            count += 1
+    return face, count
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def row_lengths(P: Any, root: Any) -> Any:
     """Lengths (n,) of the rows of R."""
     lengths = np.empty(P.shape[0])
@@ -307,16 +342,11 @@ def walk_path(
     candidate ``duals[i]`` (a, k). Fewer than a solutions are found where `most_knots` is
     reached or ties leave no way on.
     """
-    face = empty_face(P.shape[0], P.shape[1], c)
-    lengths = row_lengths(P, root)
-    size = np.sqrt(dot(c, c))
-    see_direction(P, root, c, face.at_zero)
+    face, count = first_face(P, root, c, factor)
+    lengths, size = row_lengths(P, root), np.sqrt(dot(c, c))
+    free, knots, high, left_sign = count, 0, np.inf, 0.0
     # As plain numbers, these would have every callee compiled for the constants as well.
-    count, left, entered = np.int64(0), np.int64(-1), np.int64(-1)
-    for j in range(P.shape[0]):
-        if factor[j] == 0.0 and append_row(face, count, P, root, c, j, 0.0):
-            count += 1
-    free, done, knots, high, left_sign = count, 0, 0, np.inf, 0.0
+    done, left, entered = np.int64(0), np.int64(-1), np.int64(-1)
     while True:
         if np.sqrt(dot(face.c_perp, face.c_perp)) <= VANISHED * size:
             face.c_perp[:] = 0.0
@@ -327,19 +357,9 @@ def walk_path(
             return done, knots
         low = max(min(enter, high), leave)
         segment = Segment(low, high, s * s + dot(face.c_perp, face.c_perp), dot(face.e, face.e))
-        while done < alphas.shape[0] and alphas[done] >= smallest_alpha(segment, squared):
-            counts[done] = count
-            write_point(
-                face,
-                count,
-                segment,
-                alphas[done],
-                squared,
-                indices[done],
-                values[done],
-                duals[done],
-            )
-            done += 1
+        done = write_points(
+            face, count, segment, squared, alphas, done, indices, values, counts, duals
+        )
         knots += 1
         if done == alphas.shape[0] or low == 0.0 or knots > most_knots:
             return done, knots
