@@ -37,7 +37,7 @@ suite: compiled
 pytest: $(READY)
 	$(PYTEST) --cov --cov-report=term:skip-covered
 
-sensitive: compiled-oldest
+sensitive: $(READY)
 	$(KERNELS) --kernels $(OLDEST) --sensitive
 
 # The whole suite with the kernels of every CPU: about half an hour on two cores.

@@ -51,7 +51,7 @@ def test_ctrl_c_while_the_command_loads(program, loaded):
     assert told == ["sketchlasso: interrupted before the end."]
 
 
-def test_nothing_else_loads_before_ctrl_c_is_answered():
+def test_nothing_slow_loads_before_ctrl_c_is_answered():
     done = subprocess.run(
         [sys.executable, "-X", "importtime", *COMMAND[1:], "--version"],
         capture_output=True,
@@ -60,7 +60,9 @@ def test_nothing_else_loads_before_ctrl_c_is_answered():
     )
     lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
     loaded = [line.rpartition("|")[2].strip() for line in lines]
-    assert loaded[loaded.index("runpy") + 1] == "sketchlasso.startup"
+    before = loaded[: loaded.index("sketchlasso.startup")]
+    assert "runpy" in before
+    assert not {"enum", "re", "signal", "numpy"} & set(before)
 
 
 def test_a_program_that_imports_the_package_keeps_its_signals():
