@@ -48,6 +48,22 @@ class Stretch:
         return len(self.points)
 
 
+@dataclass(eq=False)
+class _Face:
+    """Active columns with their Cholesky factor, in the arrays of the kernel."""
+
+    L: FloatArray
+    active: IntArray
+    slopes: FloatArray
+    # Columns of the face where the last walk ended, and of that where the next begins; -1: none.
+    count: int = -1
+    begun: int = -1
+
+    @classmethod
+    def empty(cls, most: int) -> _Face:
+        return cls(np.zeros((most, most)), np.zeros(most, dtype=np.int64), np.zeros(most))
+
+
 class KnotWalk:
     """A place on the path of one response on one row set, and the way down from there.
 
@@ -59,6 +75,9 @@ class KnotWalk:
         self._target, self._gram = target, gram
         self._v = target.training.correlate(target.y)
         self._support, self._signs, self._level = NOBODY, np.empty(0), np.inf
+        # The face where the last walk ended, and whether the place is still there.
+        self._face = _Face.empty(0)
+        self._ended: Stretch | None = None
 
     @staticmethod
     def possible(target: Target) -> bool:
@@ -85,9 +104,11 @@ class KnotWalk:
         indices = np.empty((len(penalties), most), dtype=np.int64)
         values, facts = np.empty((len(penalties), most)), np.empty((len(penalties), 5))
         counts = np.zeros(len(penalties), dtype=np.int64)
-        done, knots = 0, 0
+        done, knots, ended = 0, 0, -1
+        if len(self._face.active) != most:
+            self._face = _Face.empty(most)
         if most > 0 and len(self._support) <= most:
-            done, knots = walk_gram(
+            done, knots, ended = walk_gram(
                 self._gram.buffer,
                 self._v[columns],
                 self._target.null**2,
@@ -98,7 +119,10 @@ class KnotWalk:
                 self._signs,
                 self._level,
                 penalties,
-                most,
+                self._face.L,
+                self._face.active,
+                self._face.slopes,
+                self._face.begun,
                 indices,
                 values,
                 counts,
@@ -109,10 +133,19 @@ class KnotWalk:
             for i, count in enumerate(counts[:done].tolist())
         ]
         lambdas, squares, inner, worst, l1 = facts[:done].T
-        return Stretch(points, lambdas, squares, inner, worst, l1, knots)
+        stretch = Stretch(points, lambdas, squares, inner, worst, l1, knots)
+        # Only a walk that came to its last penalty ends on the face of its last solution.
+        whole = done == len(penalties)
+        self._face.begun, self._ended = -1, stretch
+        self._face.count = ended if whole else -1
+        return stretch
 
     def move_to(self, stretch: Stretch, number: int) -> None:
         """Go to one of the solutions of a stretch."""
         support, values = stretch.points[number]
         self._support, self._signs = support[values != 0], np.sign(values[values != 0])
         self._level = float(stretch.lambdas[number])
+        there = stretch is self._ended and number == len(stretch) - 1
+        # Coefficients that have just reached zero are still on the face, but not in the support.
+        there = there and len(self._support) == self._face.count
+        self._face.begun = self._face.count if there else -1

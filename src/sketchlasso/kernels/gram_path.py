@@ -159,7 +159,7 @@ def worst_correlation(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def begin_face(
-    G: Any, factor: Any, v: Any, support: Any, signs: Any, L: Any, active: Any, slopes: Any
+    G: Any, factor: Any, support: Any, signs: Any, L: Any, active: Any, slopes: Any
 ) -> Any:
     """Factor the face of a support with its signs; how many columns, -1 where they depend."""
     count = support.shape[0]
@@ -188,34 +188,39 @@ def walk_gram(
     signs: Any,
     level: Any,
     alphas: Any,
-    most: Any,
+    L: Any,
+    active: Any,
+    slopes: Any,
+    begun: Any,
     indices: Any,
     values: Any,
     counts: Any,
     facts: Any,
 ) -> Any:
-    """Solutions at decreasing penalties from a point of the path; how many, and the knots walked.
+    """Solutions at decreasing penalties from a point of the path; how many, knots, active columns.
 
     Parameters are the Gram matrix G (c, c) of which the leading (p, p) part counts, v = X'y (p,),
     total = ||y||^2, penalty factors (p,) > 0, the support and signs (s,) of the solution at
-    lambda = `level` (inf: none), `alphas` (a,) in decreasing order, and the most columns that
-    may be active. Solution i goes to ``indices[i, :counts[i]]`` and ``values[i, :counts[i]]``
-    (both (a, most)), with lambda, ||r||^2, y'r, the largest |x_j'r| / f_j and sum_j f_j |w_j| in
-    ``facts[i]`` (a, 5). Fewer than a solutions are found where the walk has to end.
+    lambda = `level` (inf: none) and `alphas` (a,) in decreasing order. L (most, most) takes the
+    Cholesky factor of the face, `active` and `slopes` (most,) its columns; where `begun` >= 0 they
+    hold the face of so many columns that the walk starts on. Solution i goes to
+    ``indices[i, :counts[i]]`` and ``values[i, :counts[i]]`` (both (a, most)), with lambda,
+    ||r||^2, y'r, the largest |x_j'r| / f_j and sum_j f_j |w_j| in ``facts[i]`` (a, 5). Fewer than
+    a solutions are found where the walk has to end.
     """
-    p = factor.shape[0]
-    L = np.zeros((most, most))
-    active = np.zeros(most, dtype=np.int64)
-    slopes, b, z = np.zeros(most), np.zeros(most), np.zeros(most)
+    p, most = factor.shape[0], L.shape[0]
+    b, z = np.zeros(most), np.zeros(most)
     at_zero, per_lambda = np.empty(p), np.empty(p)
     barred = np.zeros(p, dtype=np.bool_)
     blind = np.empty(p)
     for j in range(p):
         blind[j] = BLIND * np.sqrt(max(G[j, j], 0.0) * total)
         barred[j] = not G[j, j] > 0.0
-    count = begin_face(G, factor, v, support, signs, L, active, slopes)
+    count = begun
     if count < 0:
-        return 0, 0
+        count = begin_face(G, factor, support, signs, L, active, slopes)
+    if count < 0:
+        return 0, 0, -1
     for i in range(count):
         barred[active[i]] = True
     done, knots, high = 0, 0, level
@@ -232,15 +237,15 @@ def walk_gram(
         if knots == 0 and level < np.inf:
             worst = worst_correlation(at_zero, per_lambda, factor, level, nonnegative)
             if not worst <= (1.0 + ON_PATH) * level:
-                return 0, 0
+                return 0, 0, -1
         if not VANISHED * total < C:
-            return done, knots
+            return done, knots, count
         enter, column, sign = entering(
             at_zero, per_lambda, factor, barred, blind, nonnegative, left, left_sign
         )
         leave, position = leaving(b, z, slopes, active, count, high, entered)
         if position == -2:
-            return done, knots
+            return done, knots, count
         low = max(min(enter, high), leave)
         segment = Segment(low, high, C, E)
         while done < alphas.shape[0] and alphas[done] >= smallest_alpha(segment, squared):
@@ -262,11 +267,11 @@ def walk_gram(
             done += 1
         knots += 1
         if done == alphas.shape[0] or low == 0.0:
-            return done, knots
+            return done, knots, count
         high, left, entered = low, -1, -1
         if enter >= low:
             if count == most:
-                return done, knots
+                return done, knots, count
             barred[column] = True
             if append_column(L, count, G, active, column):
                 active[count], slopes[count] = column, sign * factor[column]

@@ -35,7 +35,7 @@ from sketchlasso.types import FloatArray, IntArray
 __all__ = ["ExactSearch", "search_exact"]
 
 # Penalties between two decisions; with many responses larger stages cost less than they save.
-STAGE = 10
+STAGE = 6
 LONG_STAGE = 25
 MANY_RESPONSES = 20
 # An automatic grid may grow to so many times its length.

@@ -15,7 +15,7 @@ __all__ = ["decided"]
 # A penalty is out when its cost exceeds the best by so many standard errors of the difference.
 STANDARD_ERRORS = 1.0
 # The search ends when so many penalties in a row are out.
-IN_A_ROW = 8
+IN_A_ROW = 6
 # Differences below this share of the spread of the costs are ties, not losses.
 SMALLEST_RISE = 1e-3
 

@@ -202,7 +202,7 @@ def test_folds_that_hold_out_all_of_a_column_equal_refits():
 
 
 def test_a_start_belongs_to_its_own_problem():
-    X, Y = make(8, t=2)
+    X, Y = make(8, m=400, t=2)
     rows = splitter_rows(2, X)
     cold = solve_exact(X, Y, [1.0], rows=rows, tol=1e-9)
     warm = solve_exact(X, Y, [1.0], rows=rows, tol=1e-9, start=cold.coef)
