@@ -26,6 +26,8 @@ __all__ = ["polished"]
 # most tol * objective / (1 - alpha / alpha_0), where alpha_0 is the penalty at which the fit
 # stops being exact. This factor covers penalties up to 0.999 alpha_0.
 REACH = 1e3
+# A loss above this share of that of w = 0 is no exact fit, however loose the tolerance.
+NEARLY_EXACT = 1e-3
 # A solution this close to the optimum (relative gap) has no digits left to win.
 SETTLED = 1e-10
 # An objective that rises by no more than this share has not risen.
@@ -50,7 +52,7 @@ def polished(batch: Batch, solution: Solution, tol: float) -> Solution:
     """
     if batch.loss != "sqrt":
         return solution
-    limit = REACH * tol * solution.null
+    limit = min(REACH * tol, NEARLY_EXACT) * solution.null
     candidates = (batch.s <= limit) & (solution.relative_gap > SETTLED)
     numbers = np.flatnonzero(candidates & (np.diff(solution.coef.indptr) > 0))
     if numbers.size == 0:
