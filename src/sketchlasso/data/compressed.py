@@ -10,9 +10,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from sketchlasso.data.storage import CHUNK, new_digest, sum_of_squares, two_products
+from sketchlasso.linalg.threads import blas_threads, map_slices
 from sketchlasso.types import FloatArray, RealArray
 
 __all__ = ["SparseStorage"]
+
+# A product goes to several threads from so many multiplications on, with so many columns each.
+THREADED_WORK = 1_000_000
+COLUMNS_PER_THREAD = 4
 
 Compressed: TypeAlias = "sparse.csr_array[Any, tuple[int, int]] | sparse.csc_array[Any]"
 
@@ -64,11 +69,11 @@ class SparseStorage:
 
     def matmat(self, V: RealArray) -> RealArray:
         """Return X V."""
-        return np.asarray(self._matrix @ V)
+        return _product(self._matrix, V)
 
     def rmatmat(self, U: RealArray) -> RealArray:
         """Return X'U."""
-        return np.asarray(self._transposed @ U)
+        return _product(self._transposed, U)
 
     def gram_matmat(
         self, V: RealArray, shift: RealArray | None = None
@@ -135,3 +140,21 @@ class SparseStorage:
             for start in range(0, len(array), CHUNK):
                 digest.update(np.ascontiguousarray(array[start : start + CHUNK], dtype=kind).data)
         return digest.hexdigest()
+
+
+def _product(matrix: Any, V: RealArray) -> RealArray:
+    """Return the matrix times V (n, t), columns of V on several threads.
+
+    SciPy uses one thread. A column has the same digits however many threads there are.
+    """
+    columns = V.shape[1]
+    threads = min(blas_threads(), columns // COLUMNS_PER_THREAD)
+    if threads <= 1 or matrix.nnz * columns < THREADED_WORK:
+        return np.asarray(matrix @ V)
+    product: RealArray = np.empty((matrix.shape[0], columns), np.result_type(matrix, V))
+
+    def multiply(part: slice) -> None:
+        product[:, part] = matrix @ np.ascontiguousarray(V[:, part])
+
+    map_slices(multiply, columns, threads)
+    return product

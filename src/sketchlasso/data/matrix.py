@@ -9,6 +9,7 @@ Centring and scaling are applied inside the products, so a sparse X stays sparse
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,6 +25,7 @@ from sketchlasso.data.units import in_units, matrix_unit
 from sketchlasso.data.validate import MatrixLike, as_storage
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.device import Device
+from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.types import FloatArray, RealArray
 
 __all__ = ["DataMatrix", "MatrixLike", "Meter", "fingerprint"]
@@ -125,6 +127,14 @@ class DataMatrix:
                 "data, but it multiplies arrays and sparse matrices in memory; leave it out."
             )
         return replace(self, storage=DeviceStorage(self.storage, device))
+
+    def blas_limit(self) -> AbstractContextManager[None]:
+        """Return the limit of BLAS to one thread where it only serves thin factors.
+
+        Products with sparse entries have threads of their own, and idle threads of BLAS spin on
+        the cores that these need.
+        """
+        return single_blas_thread() if isinstance(self.storage, SparseStorage) else nullcontext()
 
     def in_double(self) -> DataMatrix:
         """Return the matrix with products in float64, where its entries are in memory."""

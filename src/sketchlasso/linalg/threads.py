@@ -12,11 +12,12 @@ from typing import TypeVar
 
 import threadpoolctl
 
-__all__ = ["map_rows", "map_slices", "single_blas_thread"]
+__all__ = ["blas_threads", "map_rows", "map_slices", "single_blas_thread"]
 
 Result = TypeVar("Result")
 # Rows go out in blocks: several per thread, so that uneven ones even out.
 BLOCKS_PER_THREAD = 8
+POOL = "sketchlasso-"
 
 
 @cache
@@ -31,7 +32,7 @@ def _controller() -> threadpoolctl.ThreadpoolController:
 @cache
 def _pool(n_threads: int, process: int) -> ThreadPoolExecutor:
     """Threads that outlive a call; a forked process, where they would be dead, gets its own."""
-    return ThreadPoolExecutor(n_threads, thread_name_prefix=f"sketchlasso-{process}")
+    return ThreadPoolExecutor(n_threads, thread_name_prefix=f"{POOL}{process}")
 
 
 class _BlasLimit:
@@ -61,6 +62,15 @@ class _BlasLimit:
                 libraries = _controller().lib_controllers
                 self._before = [library.get_num_threads() for library in libraries]
                 _set_threads([1] * len(libraries))
+
+    @property
+    def threads(self) -> int:
+        """Threads that BLAS has where no user limits it."""
+        with self._lock:
+            counts = self._before
+            if counts is None:
+                counts = [library.get_num_threads() for library in _controller().lib_controllers]
+            return max(counts, default=1)
 
     def leave(self, user: object) -> None:
         """Lift the limit after the last user."""
@@ -112,6 +122,16 @@ def single_blas_thread() -> Iterator[None]:
             raise
 
 
+def blas_threads() -> int:
+    """Return the number of threads that products may use: that of BLAS, unless we limit it."""
+    return 1 if _in_pool() else _blas_limit.threads
+
+
+def _in_pool() -> bool:
+    """Whether this is a thread of one of our pools."""
+    return threading.current_thread().name.startswith(POOL)
+
+
 def map_rows(work: Callable[[int], Result], count: int, n_threads: int) -> list[Result]:
     """Results of `work` on every row below `count`, in order, whatever the number of threads."""
 
@@ -130,7 +150,8 @@ def map_slices(work: Callable[[slice], None], count: int, n_threads: int) -> Non
 def _map(
     work: Callable[[slice], Result], count: int, n_threads: int, blocks_per_thread: int
 ) -> list[Result]:
-    if n_threads <= 1 or count < 2 * n_threads:
+    # A thread of a pool that waited for the pool might wait for itself.
+    if n_threads <= 1 or count < 2 * n_threads or _in_pool():
         return [work(slice(0, count))]
     blocks = min(count, n_threads * blocks_per_thread)
     edges = [count * i // blocks for i in range(blocks + 1)]

@@ -23,6 +23,7 @@ from sketchlasso.results.scores import (
     is_sum,
     score,
 )
+from sketchlasso.results.staged import can_stage, search
 from sketchlasso.sketch import Sketch
 from sketchlasso.solve import Settings, Solver
 from sketchlasso.types import FloatArray, IntArray
@@ -127,6 +128,7 @@ class CrossValidation:
         cost = sign * self.mean(name)[response]
         if max_nonzero is not None:
             small = self.n_nonzero[:, response].mean(axis=0) <= max_nonzero
+            small &= np.isfinite(cost)
             if not small.any():
                 raise InvalidInputError(
                     f"max_nonzero={max_nonzero!r} was given, but no model of the grid is that "
@@ -248,8 +250,7 @@ def cross_validate(
         solver=solver,
         settings=settings,
     )
-    fitted = fit_all(task, sketch, radii, rows, refine)
-    scores, predictions = _judge(fitted, rows, entries, Y, weights, metrics)
+    fitted, scores, predictions = _fit_and_judge(task, sketch, radii, rows, refine, metrics)
     return CrossValidation(
         scores=scores,
         alphas=fitted.alphas,
@@ -263,6 +264,23 @@ def cross_validate(
         rows=rows,
         seconds=fitted.fits.seconds,
     )
+
+
+def _fit_and_judge(
+    task: Task,
+    sketch: Sketch | None,
+    radii: Any,
+    rows: RowSets,
+    refine: Literal["exact"] | None,
+    metrics: tuple[Metric, ...],
+) -> tuple[Fitted, dict[Metric, FloatArray], FloatArray | OutOfFold]:
+    """Fits of every fold, their scores, and the out-of-fold predictions."""
+    free = radii is None and refine is None
+    if free and isinstance(sketch, Sketch) and can_stage(task, sketch, rows):
+        found = search(task, sketch, rows, metrics)
+        return found.fitted, found.scores, found.predictions
+    fitted = fit_all(task, sketch, radii, rows, refine)
+    return fitted, *_judge(fitted, rows, task.X, task.Y, task.weights, metrics)
 
 
 def _judge(

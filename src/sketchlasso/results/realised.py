@@ -25,7 +25,7 @@ from sketchlasso.sketch import Sketch
 from sketchlasso.solve import Iterates, Settings, Solver, solve_or_raise
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["RealisedError", "settle_radii"]
+__all__ = ["RealisedError", "secant_slope", "settle_radii"]
 
 # Penalties of a chain at which the fixed point is searched, about.
 ANCHORS = 8
@@ -37,8 +37,11 @@ SEARCH_TOL = 1e-4
 COLUMNS = 64
 # The same for X in blocks, where a pass costs more and a product is only as long as a block.
 BLOCK_COLUMNS = 512
-FIRST_STEP = 0.7
+# Slope of the search function where no second point is known, and the slopes to be expected.
+FIRST_SLOPE = -1.0 / 0.7
 STEEPEST, FLATTEST = -3.0, -0.5
+# Where even w = 0 was optimal the radius is too large to tell: what to add to its logarithm.
+TOO_LARGE = -float(np.log(4.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +69,8 @@ class RealisedError:
         for block in np.array_split(np.flatnonzero(lengths), -(-len(instances) // at_once)):
             if block.size:
                 missed = self._in_blocks if in_blocks else self._here
-                errors[block] = missed(coef[block], instances[block]) / lengths[block]
+                with self.A.blas_limit():
+                    errors[block] = missed(coef[block], instances[block]) / lengths[block]
         return errors
 
     def _in_blocks(self, coef: Any, instances: IntArray) -> FloatArray:
@@ -152,6 +156,13 @@ def _anchored(problems: ProblemSet) -> BoolArray:
     return (problems.alpha_index % step == 0) | (problems.alpha_index == count - 1)
 
 
+def secant_slope(moved: FloatArray, change: FloatArray, otherwise: FloatArray) -> FloatArray:
+    """Slopes (b,) of the search function from changes of x and h; `otherwise` where unknown."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = np.clip(change / moved, STEEPEST, FLATTEST)
+    return np.where(np.isfinite(slope), slope, otherwise)
+
+
 class _Search:
     """A secant in x = log(radius) for h(x) = log(error at x) - x = 0, instance by instance."""
 
@@ -170,15 +181,11 @@ class _Search:
         self.live = np.isfinite(error) & (error > 0)
         h = np.where(self.live, np.log(np.where(self.live, error, 1.0)) - self.x, np.nan)
         self.settled = bool((np.abs(h[self.live]) < SETTLED).all() and self.live.any())
-        step = FIRST_STEP * h
+        slope = np.full(len(h), FIRST_SLOPE)
         if self.before is not None:
-            moved, change = self.x - self.before[0], h - self.before[1]
-            with np.errstate(divide="ignore", invalid="ignore"):
-                slope = np.clip(change / moved, STEEPEST, FLATTEST)
-            step = np.where(np.isfinite(slope), -h / slope, step)
+            slope = secant_slope(self.x - self.before[0], h - self.before[1], slope)
         self.before = self.x, h
-        # Where even w = 0 was optimal the radius is too large to tell.
-        self.x = self.x + np.where(self.live, step, 0.0 if last else -np.log(4.0))
+        self.x = self.x + np.where(self.live, -h / slope, 0.0 if last else TOO_LARGE)
 
 
 def _spread(

@@ -28,10 +28,20 @@ from sketchlasso.results.models import LinearModels, linear_models
 from sketchlasso.results.radius_policy import RadiusPolicy
 from sketchlasso.results.realised import RealisedError, settle_radii
 from sketchlasso.sketch import Sketch, sketch_rows
-from sketchlasso.solve import Settings, Solver, solve_or_raise
-from sketchlasso.types import FloatArray, IntArray
+from sketchlasso.solve import Settings, Solution, Solver, solve_or_raise
+from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["Fits", "SketchedRows", "grids_of", "join_fits", "sketched_rows", "solve_sketched"]
+__all__ = [
+    "Fits",
+    "SketchedProblems",
+    "SketchedRows",
+    "grids_of",
+    "join_fits",
+    "lay_out",
+    "sketch_training_rows",
+    "sketched_rows",
+    "solve_sketched",
+]
 
 # With a realised radius the l2 term shrinks with the penalty, and good penalties are small.
 REALISED_RATIO = 1e-3
@@ -97,18 +107,26 @@ def sketched_rows(
         yield SketchedRows(sketch.with_spectral_radius(X) if bound else sketch, None, rows)
         return
     for row_set in rows:
-        train, weights = _training(row_set, len(Y))
-        own = sketch_rows(
-            sketch,
-            X[train],
-            Y[train],
-            train,
-            weights=weights,
-            radius="spectral" if bound else "realised",
-            random_state=sketch.seed,
-        )
-        local = all_rows(len(train)) if weights is None else weighted_rows(weights)
-        yield SketchedRows(own, train, local)
+        yield sketch_training_rows(sketch, X, Y, row_set, policies)
+
+
+def sketch_training_rows(
+    sketch: Sketch, X: Any, Y: FloatArray, row_set: RowSet, policies: Sequence[RadiusPolicy]
+) -> SketchedRows:
+    """The sketch of one row set, made from its training rows and their responses alone."""
+    train, weights = _training(row_set, len(Y))
+    bound = any(policy.kind == "spectral" for policy in policies)
+    own = sketch_rows(
+        sketch,
+        X[train],
+        Y[train],
+        train,
+        weights=weights,
+        radius="spectral" if bound else "realised",
+        random_state=sketch.seed,
+    )
+    local = all_rows(len(train)) if weights is None else weighted_rows(weights)
+    return SketchedRows(own, train, local)
 
 
 def _training(row_set: RowSet, n_samples: int) -> tuple[IntArray, FloatArray | None]:
@@ -148,6 +166,79 @@ def _level(policy: RadiusPolicy, sketch: Sketch) -> float:
     return policy.factor if policy.kind == "given" else policy.factor * sketch.radius
 
 
+@dataclass(frozen=True, eq=False)
+class SketchedProblems:
+    """The problems of one sketch, and what it takes to settle their radii.
+
+    Attributes
+    ----------
+    part : SketchedRows
+    X : array or sparse matrix of shape (r, n)
+        The rows of the data that the sketch is of.
+    problems : ProblemSet
+        Of B instances, with radii to start from.
+    error : RealisedError
+    factor : ndarray of shape (B,)
+        Multiple of the realised error that is wanted.
+    follows : ndarray of shape (B,)
+        Whether the radius of an instance follows the realised error.
+    """
+
+    part: SketchedRows
+    X: Any
+    problems: ProblemSet
+    error: RealisedError
+    factor: FloatArray
+    follows: BoolArray
+
+    def fits(self, problems: ProblemSet, solution: Solution, seconds: float) -> Fits:
+        """Solutions of problems on these rows as models of X; `seconds` went into solving."""
+        return Fits(
+            models=linear_models(problems, solution.coef, self.part.sketch.transform, self.X),
+            primal=solution.primal,
+            dual=solution.dual,
+            relative_gap=solution.relative_gap,
+            n_iter=solution.steps,
+            status=solution.status,
+            radius=problems.batch.radius,
+            seconds=seconds,
+        )
+
+
+def lay_out(
+    part: SketchedRows, X: Any, Y: FloatArray, policies: Sequence[RadiusPolicy], **options: Any
+) -> SketchedProblems:
+    """The problems of the row sets of one sketch.
+
+    Parameters
+    ----------
+    part : SketchedRows
+    X : array or sparse matrix of shape (m, n)
+        All rows of the data.
+    Y : ndarray of shape (m, t)
+    policies : sequence of RadiusPolicy
+    options
+        Of :func:`build_problems`, `alphas` among them.
+    """
+    own, target = part.select(X), part.select(Y)
+    A = DataMatrix(DataMatrix.of(own).storage, part.sketch.transform)
+    realised = np.array([policy.kind == "realised" for policy in policies])
+    start = part.sketch.typical_error(A) if realised.any() else 0.0
+    levels = [
+        policy.factor * start if policy.kind == "realised" else _level(policy, part.sketch)
+        for policy in policies
+    ]
+    problems = build_problems(part.sketch, target, radii=levels, rows=part.row_sets, **options)
+    return SketchedProblems(
+        part=part,
+        X=own,
+        problems=problems,
+        error=RealisedError(part.sketch, A, problems),
+        factor=np.array([policy.factor for policy in policies])[problems.radius_index],
+        follows=realised[problems.radius_index] & (problems.batch.radius > 0),
+    )
+
+
 def solve_sketched(
     part: SketchedRows,
     X: Any,
@@ -162,46 +253,22 @@ def solve_sketched(
 
     Parameters
     ----------
-    part : SketchedRows
-    X : array or sparse matrix of shape (m, n)
-        All rows of the data.
-    Y : ndarray of shape (m, t)
-    policies : sequence of RadiusPolicy
+    part, X, Y, policies, options
+        See :func:`lay_out`.
     solver : str
     settings : Settings, optional
-    options
-        Of :func:`build_problems`, `alphas` among them.
     """
     settings = settings or Settings()
-    own, target = part.select(X), part.select(Y)
-    A = DataMatrix(DataMatrix.of(own).storage, part.sketch.transform)
-    realised = np.array([policy.kind == "realised" for policy in policies])
-    start = part.sketch.typical_error(A) if realised.any() else 0.0
-    levels = [
-        policy.factor * start if policy.kind == "realised" else _level(policy, part.sketch)
-        for policy in policies
-    ]
-    problems = build_problems(part.sketch, target, radii=levels, rows=part.row_sets, **options)
-    chosen = realised[problems.radius_index]
-    spent = 0.0
-    if chosen.any() and start > 0:
-        factor = np.array([policy.factor for policy in policies])[problems.radius_index]
-        error = RealisedError(part.sketch, A, problems)
-        radius, spent = settle_radii(problems, error, factor, chosen, solver, settings)
+    laid = lay_out(part, X, Y, policies, **options)
+    problems, spent = laid.problems, 0.0
+    if laid.follows.any():
+        radius, spent = settle_radii(
+            problems, laid.error, laid.factor, laid.follows, solver, settings
+        )
         problems = replace(problems, batch=replace(problems.batch, radius=radius))
     solution = solve_or_raise(problems.batch, solver, settings, chain=problems.chain)
     solution.warn_if_unsolved()
-    models = linear_models(problems, solution.coef, part.sketch.transform, own)
-    return problems, Fits(
-        models=models,
-        primal=solution.primal,
-        dual=solution.dual,
-        relative_gap=solution.relative_gap,
-        n_iter=solution.steps,
-        status=solution.status,
-        radius=problems.batch.radius,
-        seconds=solution.seconds + spent,
-    )
+    return problems, laid.fits(problems, solution, solution.seconds + spent)
 
 
 def join_fits(parts: Sequence[Fits]) -> Fits:

@@ -20,19 +20,21 @@ IN_A_ROW = 6
 SMALLEST_RISE = 1e-3
 
 
-def decided(cost: FloatArray) -> bool:
+def decided(cost: FloatArray, in_a_row: int = IN_A_ROW) -> bool:
     """Whether the costs (folds, a) of decreasing penalties are well past their minimum.
 
     Parameters
     ----------
     cost : ndarray of shape (folds, a)
         Smaller is better; in the order in which the penalties were tried.
+    in_a_row : int
+        How many of the last penalties have to be out.
     """
     mean = cost.mean(axis=0)
     best = int(np.argmin(mean))
-    if cost.shape[1] - 1 - best < IN_A_ROW:
+    if cost.shape[1] - 1 - best < in_a_row:
         return False
-    rise = cost[:, -IN_A_ROW:] - cost[:, [best]]
+    rise = cost[:, -in_a_row:] - cost[:, [best]]
     error = rise.std(axis=0, ddof=1) / np.sqrt(len(rise)) if len(rise) > 1 else 0.0
     least = np.maximum(STANDARD_ERRORS * error, SMALLEST_RISE * (mean.max() - mean[best]))
     return bool(np.all(rise.mean(axis=0) > least))

@@ -193,11 +193,12 @@ def sketch(
     def build(size: int) -> Factors:
         return chosen.build(A, size, options, factor_rng, **extra)
 
-    if tolerance is None:
-        factors = build(largest)
-        found = find_radius(A, factors, bound, radius_rng)
-    else:
-        factors, found = sketch_to_tolerance(A, build, largest, tolerance, radius_rng)
+    with A.blas_limit():
+        if tolerance is None:
+            factors = build(largest)
+            found = find_radius(A, factors, bound, radius_rng)
+        else:
+            factors, found = sketch_to_tolerance(A, build, largest, tolerance, radius_rng)
     made = Sketch(
         factors.P,
         factors.Q,

@@ -203,8 +203,9 @@ def _finished(
 ) -> Sketch:
     seed = seed_of(random_state)
     factor_rng, radius_rng = np.random.default_rng(seed).spawn(2)
-    factors = _extended(A, U, Y, directions, factor_rng)
-    found = find_radius(A, factors, radius, radius_rng)
+    with A.blas_limit():
+        factors = _extended(A, U, Y, directions, factor_rng)
+        found = find_radius(A, factors, radius, radius_rng)
     method = base.method if base.response_rank else f"{base.method}+response"
     return Sketch(
         factors.P,

@@ -1,0 +1,264 @@
+"""One sketch of a staged search: any points of the grid, solved from what is known around them.
+
+A stage asks for some penalties and radii of every row set. Starting points come from the solved
+neighbours of a point on its path, and so do radii: the fixed point of :mod:`realised` is searched
+from what smaller steps along the path suggest, and the solution at which it is found is kept.
+Nothing is shared between row sets, whose held-out responses must not meet.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sketchlasso.instances import ProblemSet, RowSets
+from sketchlasso.linalg.rows import stack_rows
+from sketchlasso.results.models import held_out_predictions
+from sketchlasso.results.realised import (
+    EVALUATIONS,
+    FIRST_SLOPE,
+    SETTLED,
+    TOO_LARGE,
+    secant_slope,
+)
+from sketchlasso.results.sketched import Fits, SketchedProblems
+from sketchlasso.solve import Iterates, Screening, Settings, Solution, Solver, solve_or_raise
+from sketchlasso.solve.chains import between
+from sketchlasso.solve.workers import join_solutions
+from sketchlasso.types import BoolArray, FloatArray, IntArray
+
+__all__ = ["Points", "Stage", "StagePart"]
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Points of the grid: numbers of their responses, radii and penalties, each (p,)."""
+
+    response: IntArray
+    radius: IntArray
+    alpha: IntArray
+
+    @classmethod
+    def where(cls, mask: BoolArray) -> Points:
+        """The points that a mask (responses, radii, alphas) marks."""
+        return cls(*np.nonzero(mask))
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """Fits of R row sets at p points, row sets slowest, and their predictions.
+
+    Attributes
+    ----------
+    fits : Fits
+        Of R * p instances.
+    predicted : list of (ndarray of shape (rows,), ndarray of shape (rows, p))
+        Held-out rows of each row set, and what is predicted for them.
+    """
+
+    fits: Fits
+    predicted: list[tuple[IntArray, FloatArray]]
+
+
+class StagePart:
+    """The row sets of one sketch, and what has been found on their paths.
+
+    Parameters
+    ----------
+    laid : SketchedProblems
+        With one penalty for every row set, response and radius: a path begins there.
+    held_out : RowSets
+        The same row sets in the numbering of all rows, with the rows to predict.
+    X : array or sparse matrix of shape (m, n)
+        All rows of the data.
+    solver : str
+    settings : Settings
+    """
+
+    def __init__(
+        self, laid: SketchedProblems, held_out: RowSets, X: Any, solver: Solver, settings: Settings
+    ) -> None:
+        self.laid, self.held_out, self.X = laid, held_out, X
+        self.solver = solver
+        # Rows proved zero by their norms have no part in these solves; finding them costs more.
+        self.settings = replace(settings, screening=Screening.none())
+        batch = laid.problems.batch
+        paths = batch.n_instances
+        with np.errstate(divide="ignore"):
+            self._start = np.log(batch.radius)
+        self._slope = np.full(paths, FIRST_SLOPE)
+        # Of every path: penalties solved, in order, and radii found at log(alpha), downwards.
+        self._solved: dict[int, list[int]] = defaultdict(list)
+        self._found: dict[tuple[int, int], tuple[IntArray, FloatArray, FloatArray]] = {}
+        self._radii: dict[int, list[tuple[float, float]]] = defaultdict(list)
+
+    def solve(self, points: Points, alphas: FloatArray, search: bool) -> Stage:
+        """Solve the points for every row set.
+
+        Parameters
+        ----------
+        points : Points
+            None of which was solved before.
+        alphas : ndarray of shape (responses, radii, alphas)
+        search : bool
+            Whether the radii that follow the realised error are searched, or interpolated
+            between those found.
+        """
+        problems, path = self._problems(points, alphas)
+        x = self._log_radii(path, np.log(np.maximum(problems.batch.alpha, 1e-300)))
+        follows = self.laid.follows[path] & search
+        solution, x = self._settled(problems, path, x, follows)
+        problems = replace(problems, batch=replace(problems.batch, radius=np.exp(x)))
+        self._keep(problems, path, solution, x, follows)
+        fits = self.laid.fits(problems, solution, solution.seconds)
+        held_out = held_out_predictions(self.held_out, problems.shape, fits.models, self.X)
+        return Stage(fits, [(test, values[:, 0, 0]) for test, values in held_out])
+
+    def _problems(self, points: Points, alphas: FloatArray) -> tuple[ProblemSet, IntArray]:
+        """The points as problems of shape (row sets, 1, 1, p), and the path (B,) of each."""
+        base = self.laid.problems
+        count, (sets, t, radii, _) = len(points.alpha), base.shape
+        of_set = points.response * radii + points.radius
+        path = (np.arange(sets)[:, None] * (t * radii) + of_set).ravel()
+        alpha = np.tile(alphas[points.response, points.radius, points.alpha], sets)
+        problems = replace(
+            base,
+            batch=replace(base.batch.take(path), alpha=alpha),
+            row_set=base.row_set[path],
+            response=base.response[path],
+            radius_index=base.radius_index[path],
+            alpha_index=np.tile(points.alpha, sets),
+            shape=(sets, 1, 1, count),
+            y_mean=base.y_mean[path],
+            left_out=base.left_out[path],
+        )
+        return problems, path
+
+    def _log_radii(self, path: IntArray, level: FloatArray) -> FloatArray:
+        """Logarithms (B,) of the radii that the ones found on the paths suggest at log(alpha)."""
+        x = self._start[path].copy()
+        for number in np.unique(path):
+            known = self._radii[int(number)]
+            if known:
+                here = path == number
+                x[here] = _extended(np.array(known[::-1]), level[here])
+        return x
+
+    def _settled(
+        self, problems: ProblemSet, path: IntArray, x: FloatArray, follows: BoolArray
+    ) -> tuple[Solution, FloatArray]:
+        """Solutions at the radii exp(x), moved to their fixed points where they follow them."""
+        warm = self._starts(problems, path)
+        chain = path if warm is None else None
+        open_ = np.arange(len(path))
+        before_x, before_h = np.full(len(x), np.nan), np.full(len(x), np.nan)
+        x, pieces, numbers, seconds = x.copy(), [], [], 0.0
+        for number in range(EVALUATIONS):
+            batch = replace(problems.batch.take(open_), radius=np.exp(x[open_]))
+            own = None if chain is None else chain[open_]
+            found = solve_or_raise(batch, self.solver, self.settings, warm, own)
+            seconds += found.seconds
+            h = np.full(len(open_), np.nan)
+            if follows.any():
+                error = self.laid.factor[path[open_]] * self.laid.error(found.coef, path[open_])
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    h = np.log(error) - x[open_]
+            live = np.isfinite(h)
+            moves = follows[open_] & ~(np.abs(h) < SETTLED) & (number + 1 < EVALUATIONS)
+            pieces.append(_rows_of(found, np.flatnonzero(~moves)))
+            numbers.append(open_[~moves])
+            here, there = open_[live], open_[moves]
+            self._slope[path[here]] = secant_slope(
+                x[here] - before_x[here], h[live] - before_h[here], self._slope[path[here]]
+            )
+            before_x[open_], before_h[open_] = x[open_], h
+            if len(there) == 0:
+                break
+            step = -h[moves] / self._slope[path[there]]
+            x[there] += np.where(live[moves], step, TOO_LARGE)
+            warm = Iterates(found.coef, found.dual_point, np.zeros_like(found.steps)).take(
+                np.flatnonzero(moves)
+            )
+            chain, open_ = None, there
+        return join_solutions(pieces, numbers, seconds), x
+
+    def _starts(self, problems: ProblemSet, path: IntArray) -> Iterates | None:
+        """The nearer solved neighbour's coefficients and a dual point between both neighbours."""
+        left, right = [], []
+        for number, place in zip(path, problems.alpha_index, strict=True):
+            solved = self._solved[int(number)]
+            if not solved:
+                return None
+            after = bisect_left(solved, place)
+            left.append((int(number), solved[max(after - 1, 0)]))
+            right.append((int(number), solved[min(after, len(solved) - 1)]))
+        # Penalties are evenly spaced in log scale.
+        apart = np.array([r[1] - at[1] for at, r in zip(left, right, strict=True)])
+        share = (problems.alpha_index - np.array([at[1] for at in left])) / np.maximum(apart, 1)
+        share = np.clip(np.where(apart == 0, 0.0, share), 0.0, 1.0)
+        mixed = between(self._iterates(left), self._iterates(right), share)
+        nearer = [r if s > 0.5 else at for at, r, s in zip(left, right, share, strict=True)]
+        return replace(mixed, coef=self._iterates(nearer).coef)
+
+    def _iterates(self, keys: list[tuple[int, int]]) -> Iterates:
+        rows = [self._found[key] for key in keys]
+        return Iterates(
+            stack_rows([(row[0], row[1]) for row in rows], self.laid.problems.batch.n_features),
+            np.stack([row[2] for row in rows]),
+            np.zeros(len(rows), dtype=np.intp),
+        )
+
+    def _keep(
+        self,
+        problems: ProblemSet,
+        path: IntArray,
+        solution: Solution,
+        x: FloatArray,
+        follows: BoolArray,
+    ) -> None:
+        """Remember solutions, and radii that were searched and led to some coefficient."""
+        coef: Any = solution.coef
+        for row, (number, place) in enumerate(zip(path, problems.alpha_index, strict=True)):
+            own = slice(coef.indptr[row], coef.indptr[row + 1])
+            key = (int(number), int(place))
+            self._found[key] = coef.indices[own], coef.data[own], solution.dual_point[row]
+            solved = self._solved[key[0]]
+            solved.insert(bisect_left(solved, key[1]), key[1])
+            if follows[row] and own.stop > own.start:
+                radii = self._radii[key[0]]
+                radii.append((float(np.log(problems.batch.alpha[row])), float(x[row])))
+                radii.sort(reverse=True)
+
+
+def _extended(known: FloatArray, level: FloatArray) -> FloatArray:
+    """Values at `level` (p,) by lines through known (q, 2), ascending; level above the last one.
+
+    Below the first the line through the first two goes on.
+    """
+    values = np.interp(level, known[:, 0], known[:, 1])
+    if len(known) > 1:
+        (first, at_first), (second, at_second) = known[:2]
+        slope = (at_second - at_first) / (second - first)
+        values = np.where(level < first, at_first + slope * (level - first), values)
+    return values
+
+
+def _rows_of(solution: Solution, rows: IntArray) -> Solution:
+    """The solutions of some of the instances."""
+    names = ("dual_point", "primal", "dual", "null", "status", "rounds", "steps")
+    screened = solution.screened
+    return replace(
+        solution,
+        coef=solution.coef[rows],
+        screened=replace(
+            screened,
+            paper=screened.paper[rows],
+            static=screened.static[rows],
+            gap_safe=screened.gap_safe[rows],
+        ),
+        **{name: getattr(solution, name)[rows] for name in names},
+    )

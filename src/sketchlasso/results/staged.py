@@ -1,0 +1,401 @@
+"""Cross-validation over automatic penalties in stages: a coarse look first, then near the best.
+
+The folds walk down the penalties together. All radius policies are tried on a coarse grid, and
+the penalties between its points for the best policy only, near the best. A walk ends where
+:func:`decided` says that smaller penalties cannot be chosen; where the best is at the end of the
+grid, the grid goes on. Points that were never solved have status LEFT_OUT, NaN for numbers, and
+no coefficients.
+
+Stages need the sketches of all folds at hand, and many small solves: data in blocks, and batches
+for the workers of a cluster, are solved in one piece.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sketchlasso.cluster import active_engine
+from sketchlasso.data import BlockMatrix
+from sketchlasso.instances import RowSets
+from sketchlasso.linalg.device import CPU
+from sketchlasso.linalg.threads import map_rows, single_blas_thread
+from sketchlasso.results.fitting import Fitted, Task
+from sketchlasso.results.models import LinearModels
+from sketchlasso.results.radius_policy import RadiusPolicy, radius_policies
+from sketchlasso.results.scores import Metric, greater_is_better, score
+from sketchlasso.results.sketched import (
+    Fits,
+    SketchedRows,
+    grids_of,
+    join_fits,
+    lay_out,
+    sketch_training_rows,
+    sketched_rows,
+)
+from sketchlasso.results.stage_parts import Points, Stage, StagePart
+from sketchlasso.results.stopping import IN_A_ROW, decided
+from sketchlasso.sketch import Sketch
+from sketchlasso.sketch.matching import check_sketch_of
+from sketchlasso.solve import Progress, Settings, Status
+from sketchlasso.solve.status import warn_of_ending
+from sketchlasso.types import BoolArray, FloatArray, IntArray
+
+__all__ = ["Searched", "can_stage", "search"]
+
+# Points of the coarse grid, about; grids that are not twice as fine are solved whole.
+COARSE = 12
+# Stages keep the sketches of all folds and their rows of X, up to so many bytes.
+KEPT_BYTES = 2 << 30
+
+
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """What a search has found.
+
+    Attributes
+    ----------
+    fitted : Fitted
+    scores : dict of ndarray of shape (folds, responses, radii, alphas)
+    predictions : ndarray of shape (m, responses, radii, alphas)
+        Out of fold, averaged where a row was held out more than once.
+    """
+
+    fitted: Fitted
+    scores: dict[Metric, FloatArray]
+    predictions: FloatArray
+
+
+def can_stage(task: Task, sketch: Sketch, rows: RowSets) -> bool:
+    """Whether a search goes by stages: many automatic penalties, and data at hand."""
+    count = task.alphas if isinstance(task.alphas, int | np.integer) else 0
+    if count < 2 * COARSE or isinstance(task.X, BlockMatrix):
+        return False
+    engine = active_engine()
+    if engine is not None and engine.remote:
+        return False
+    folds = len(rows) if sketch.response_rank else 1
+    return folds * (_bytes(task.X) + 8 * sketch.rank * sum(sketch.shape)) <= KEPT_BYTES
+
+
+def _bytes(X: Any) -> int:
+    """Bytes that an array or a sparse matrix takes."""
+    arrays = [X] if isinstance(X, np.ndarray) else [X.data, X.indices, X.indptr]
+    return sum(int(array.nbytes) for array in arrays)
+
+
+def search(
+    task: Task,
+    sketch: Sketch,
+    rows: RowSets,
+    metrics: tuple[Metric, ...],
+) -> Searched:
+    """Search penalties and radii in stages.
+
+    Parameters
+    ----------
+    task : Task
+        With a number of penalties.
+    sketch : Sketch
+    rows : RowSets
+        Every one with rows to judge by.
+    metrics : tuple of str
+        The first decides.
+    """
+    check_sketch_of(sketch, task.X)
+    policies = radius_policies(None, sketch, search=True)
+    with single_blas_thread():
+        grids = grids_of(
+            sketch,
+            task.X,
+            task.Y,
+            policies,
+            task.alphas,
+            task.alpha_min_ratio,
+            rows=task.all_rows,
+            **task.options,
+        )
+        found = _Search(task, policies, rows, metrics, grids)
+        found.begin(sketch)
+        found.walk()
+        found.look_closely()
+        return found.result()
+
+
+class _Search:
+    """The state of a search: what was tried, what it cost, and what is to be tried next."""
+
+    def __init__(
+        self,
+        task: Task,
+        policies: tuple[RadiusPolicy, ...],
+        rows: RowSets,
+        metrics: tuple[Metric, ...],
+        grids: FloatArray,
+    ) -> None:
+        self.task, self.policies, self.rows, self.metrics = task, policies, rows, metrics
+        self.count = grids.shape[2]
+        # Up to as many penalties again, evenly spaced, unless the user has said where to end.
+        extends = task.alpha_min_ratio is None and self.count > 1
+        self.alphas = _continued(grids) if extends else grids
+        self.tried = np.zeros(self.alphas.shape, dtype=bool)
+        self.cost = np.full((len(rows), *self.alphas.shape), np.nan)
+        self.stages: list[tuple[Points, Stage]] = []
+        self.settings = task.settings or Settings()
+        self.parts: list[StagePart] = []
+        self.over = False
+
+    def begin(self, sketch: Sketch) -> None:
+        """Make the sketches and lay out the problems, row sets side by side."""
+        task, sets = self.task, self.rows
+        if sketch.response_rank:
+            groups = [RowSets(sets.n_samples, (row_set,)) for row_set in sets]
+        else:
+            groups = [sets]
+        aside = self._aside(len(groups))
+        bar = _Bar(self.settings, int(self.cost[..., : self.count].size))
+
+        def made(number: int) -> StagePart:
+            if sketch.response_rank:
+                own = sketch_training_rows(sketch, task.X, task.Y, groups[number][0], self.policies)
+            else:
+                own = self._shared(sketch)
+            laid = lay_out(
+                own, task.X, task.Y, self.policies, alphas=self.alphas[..., :1], **task.options
+            )
+            settings = replace(self.settings, callback=bar.part())
+            if aside > 1:
+                settings = replace(settings, n_threads=1)
+            return StagePart(laid, groups[number], task.X, task.solver, settings)
+
+        self.bar = bar
+        self.parts = map_rows(made, len(groups), aside)
+
+    def _shared(self, sketch: Sketch) -> SketchedRows:
+        return next(sketched_rows(sketch, self.task.X, self.task.Y, self.rows, self.policies))
+
+    def _aside(self, parts: int) -> int:
+        """Threads over sketches; where they are few, or on a device, one at a time."""
+        threads = self.settings.n_threads
+        return threads if parts >= 2 * threads and self.settings.device == CPU else 1
+
+    def walk(self) -> None:
+        """Go down the penalties, each radius policy until its smaller penalties are out."""
+        stride = self.count // COARSE
+        in_a_row = max(2, -(-IN_A_ROW // stride))
+        active = np.ones(self.alphas.shape[:2], dtype=bool)
+        place, end = 0, self.count
+        while active.any() and not self.over:
+            places = place + stride * np.arange(3 if place == 0 else 2)
+            places = places[places < end]
+            mask = np.zeros_like(self.tried)
+            mask[:, :, places] = active[:, :, None]
+            self._run(mask, search=True)
+            place = int(places[-1]) + stride
+            self._leave_decided(active, in_a_row)
+            if place >= self.count:
+                # The grid goes on where the best is at its end.
+                active &= self._best_at_the_end()
+                if place >= end == self.alphas.shape[2]:
+                    return
+                end = self.alphas.shape[2]
+
+    def _leave_decided(self, active: BoolArray, in_a_row: int) -> None:
+        for response, radius in np.argwhere(active):
+            line = self.tried[response, radius]
+            cost = self.cost[:, response, radius][:, line]
+            # A fold may leave a score undefined.
+            cost = cost[np.isfinite(cost).all(axis=1)]
+            if len(cost) and decided(cost, in_a_row):
+                active[response, radius] = False
+
+    def _best_at_the_end(self) -> BoolArray:
+        """Which radii (responses, radii) hold the best of all, the last that was tried."""
+        mean = self._mean()
+        at_end = np.zeros(mean.shape[:2], dtype=bool)
+        for response in range(len(mean)):
+            radius = self._winner(response)
+            last = np.flatnonzero(self.tried[response, radius])[-1]
+            at_end[response, radius] = int(np.argmin(mean[response, radius])) == last
+        return at_end
+
+    def look_closely(self) -> None:
+        """Solve penalties between those tried of the best policy, near the best.
+
+        Also between the first penalty within one standard error of the best and its neighbour.
+        """
+        while not self.over:
+            mask = np.zeros_like(self.tried)
+            for response in range(len(mask)):
+                radius = self._winner(response)
+                mask[response, radius, self._gaps(response, radius)] = True
+            if not mask.any():
+                return
+            self._run(mask, search=False)
+
+    def _gaps(self, response: int, radius: int) -> IntArray:
+        """Middles of the two gaps on each side of the best, while there is one next to it."""
+        mean = self._mean()[response, radius]
+        solved = np.flatnonzero(self.tried[response, radius])
+        end = self.count if solved[-1] < self.count else int(solved[-1]) + 1
+        edges = np.append(solved, end)
+        best = int(np.searchsorted(solved, np.argmin(mean)))
+        wide = np.diff(edges) > 1
+        wanted = np.zeros(len(wide), dtype=bool)
+        if wide[max(best - 1, 0) : best + 1].any():
+            wanted[max(best - 2, 0) : best + 2] = True
+        costs = self.cost[:, response, radius, solved]
+        spread = costs[:, best].std(ddof=1) / np.sqrt(len(costs)) if len(costs) > 1 else 0.0
+        first = int(np.argmax(mean[solved] <= mean[solved[best]] + spread))
+        wanted[max(first - 1, 0)] = True
+        return np.asarray((edges[:-1] + edges[1:]) // 2)[wanted & wide]
+
+    def _mean(self) -> FloatArray:
+        """Mean costs (responses, radii, alphas) of the folds; infinite where none is known."""
+        known = np.isfinite(self.cost)
+        total = np.where(known, self.cost, 0.0).sum(axis=0)
+        return np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), np.inf)
+
+    def _winner(self, response: int) -> int:
+        """The radius policy of the best point."""
+        return int(np.argmin(self._mean()[response].min(axis=1)))
+
+    def _run(self, mask: BoolArray, search: bool) -> None:
+        """Solve the marked points for every row set, and score them."""
+        points = Points.where(mask)
+        stages = map_rows(
+            lambda number: self.parts[number].solve(points, self.alphas, search),
+            len(self.parts),
+            self._aside(len(self.parts)),
+        )
+        stage = Stage(
+            join_fits([stage.fits for stage in stages]),
+            [held_out for stage in stages for held_out in stage.predicted],
+        )
+        self.stages.append((points, stage))
+        self.tried |= mask
+        sign = -1.0 if greater_is_better(self.metrics[0]) else 1.0
+        values = self._scores(points, stage, self.metrics[0])
+        self.cost[:, points.response, points.radius, points.alpha] = sign * values
+        self.over = bool((stage.fits.status == Status.INTERRUPTED).any())
+
+    def _scores(self, points: Points, stage: Stage, metric: Metric) -> FloatArray:
+        """Scores (folds, p) of the points of a stage."""
+        values = np.empty((len(self.rows), len(points.alpha)))
+        for fold, (test, predicted) in enumerate(stage.predicted):
+            share = None if self.task.weights is None else self.task.weights[test]
+            for response in np.unique(points.response):
+                own = points.response == response
+                target = self.task.Y[test, response]
+                values[fold, own] = score(metric, target, predicted[:, own], share)
+        return values
+
+    def result(self) -> Searched:
+        """All stages as one grid, cut where nothing was tried beyond its end."""
+        used = np.flatnonzero(self.tried.any(axis=(0, 1)))
+        count = max(self.count, int(used[-1]) + 1)
+        shape = (len(self.rows), *self.alphas.shape[:2], count)
+        scores = {metric: np.full(shape, np.nan) for metric in self.metrics}
+        total = np.full((len(self.task.Y), *shape[1:]), np.nan)
+        times = np.zeros(len(self.task.Y))
+        for number, (points, stage) in enumerate(self.stages):
+            at = (points.response, points.radius, points.alpha)
+            for metric in self.metrics:
+                scores[metric][:, *at] = self._scores(points, stage, metric)
+            total[:, *at] = 0.0
+            for test, predicted in stage.predicted:
+                part = np.zeros((len(total), predicted.shape[1]))
+                np.add.at(part, test, predicted)
+                total[:, *at] += part
+                if number == 0:
+                    np.add.at(times, test, 1.0)
+        times[times == 0] = np.nan
+        fits = _spread(self.stages, shape)
+        warn_of_ending(fits.status, fits.relative_gap)
+        self.bar.end()
+        fitted = Fitted(fits, shape, self.alphas[..., :count], self.policies)
+        return Searched(fitted, scores, total / times[:, None, None, None])
+
+
+def _continued(grids: FloatArray) -> FloatArray:
+    """Grids (t, radii, a) with as many penalties again at the same spacing."""
+    step = grids[..., -1:] / grids[..., -2:-1]
+    further = grids[..., -1:] * step ** np.arange(1, grids.shape[2] + 1)
+    return np.concatenate([grids, further], axis=2)
+
+
+def _spread(stages: Sequence[tuple[Points, Stage]], shape: tuple[int, int, int, int]) -> Fits:
+    """Fits of all instances of a shape; LEFT_OUT where no stage has solved them."""
+    size, of_set = int(np.prod(shape)), int(np.prod(shape[1:]))
+    joined = join_fits([stage.fits for _, stage in stages])
+    where = np.concatenate(
+        [
+            (
+                np.arange(shape[0])[:, None] * of_set
+                + np.ravel_multi_index((at.response, at.radius, at.alpha), shape[1:])
+            ).ravel()
+            for at, _ in stages
+        ]
+    )
+
+    def placed(values: Any, otherwise: float) -> Any:
+        whole = np.full(size, otherwise, dtype=values.dtype)
+        whole[where] = values
+        return whole
+
+    coef = joined.models.coef
+    lengths = placed(np.diff(coef.indptr), 0)
+    coef = coef[np.argsort(where)]
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    return Fits(
+        models=LinearModels(
+            coef=sparse.csr_array((coef.data, coef.indices, indptr), shape=(size, coef.shape[1])),
+            intercept=placed(joined.models.intercept, np.nan),
+        ),
+        primal=placed(joined.primal, np.nan),
+        dual=placed(joined.dual, np.nan),
+        relative_gap=placed(joined.relative_gap, np.nan),
+        n_iter=placed(joined.n_iter, 0),
+        status=placed(joined.status, int(Status.LEFT_OUT)),
+        radius=placed(joined.radius, np.nan),
+        seconds=joined.seconds,
+    )
+
+
+class _Bar:
+    """Progress of all stages as one count that never falls.
+
+    Its total is the size of the whole grid; what was left out counts at the end.
+    """
+
+    def __init__(self, settings: Settings, total: int) -> None:
+        self.callback, self.total = settings.callback, total
+        self.lock = threading.Lock()
+        self.done, self.round = 0, 0
+
+    def part(self) -> Any:
+        """The callback for the solves of one sketch; None if nobody listens."""
+        if self.callback is None:
+            return None
+        callback, before = self.callback, 0
+
+        def told(progress: Progress) -> None:
+            nonlocal before
+            with self.lock:
+                # A count that falls is that of the next solve.
+                more = progress.solved - (before if progress.solved >= before else 0)
+                before = progress.solved
+                self.done, self.round = min(self.done + more, self.total), self.round + 1
+                callback(Progress(self.done, self.total, self.round, progress.worst_gap))
+
+        return told
+
+    def end(self) -> None:
+        """Report the end."""
+        if self.callback is not None:
+            self.callback(Progress(self.total, self.total, self.round, 0.0))
