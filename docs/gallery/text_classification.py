@@ -95,8 +95,10 @@ axes[0].barh(names[shown], weights, color=np.where(weights > 0, "tab:orange", "t
 axes[0].tick_params(labelsize=7)
 axes[0].set(xlabel="coefficient", title=f"{sketched.classes_[0]}  <  0  <  {sketched.classes_[1]}")
 scores = sketched.score_path_[0]
+tried = np.isfinite(scores).all(axis=1)  # the search leaves out penalties that cannot be chosen
+scores, penalties = scores[tried], sketched.alphas_[0][tried]
 middle, spread = scores.mean(axis=1), scores.std(axis=1, ddof=1) / np.sqrt(scores.shape[1])
-axes[1].errorbar(sketched.alphas_[0], middle, spread, marker=".", capsize=2)
+axes[1].errorbar(penalties, middle, spread, marker=".", capsize=2)
 axes[1].axvline(sketched.alpha_[0], color="grey", linestyle=":", label="one standard error")
 axes[1].set(xscale="log", xlabel="penalty alpha", ylabel="held-out accuracy, 5 folds")
 axes[1].legend()

@@ -198,9 +198,10 @@ class SqrtLassoCV(_Regressor, PenaltySearch):
     alpha_min_, alpha_1se_ : float or ndarray of shape (n_targets,)
         Penalties by both rules.
     alphas_ : ndarray of shape (n_alphas,) or (n_targets, n_alphas)
-        At the radius chosen, largest first.
+        At the radius chosen, largest first. Automatic grids are continued where the best penalty
+        would be their last.
     mse_path_ : ndarray of shape (n_alphas, n_folds) or (n_targets, n_alphas, n_folds)
-        At the radius chosen.
+        At the radius chosen; NaN for penalties that the search could leave out.
     score_path_ : ndarray like mse_path_
         The score that decided.
     n_nonzero_path_ : ndarray like mse_path_

@@ -36,6 +36,7 @@ class Chosen:
     best, one_standard_error : Choice
     alphas : ndarray of shape (n_alphas,)
     mse, scores, n_nonzero : ndarray of shape (n_alphas, n_folds)
+        NaN and 0 for penalties that the search left out.
     predictions : ndarray of shape (m,)
         Out of fold, at the penalty used; NaN for rows never held out.
     sketch : Sketch or None
@@ -225,6 +226,22 @@ def _warn_at_the_edge(best: Choice, alphas: FloatArray, automatic: bool, whose: 
     warn_user(f"the best penalty{whose}, {best.alpha:.3g}, is {told}.", GridEdgeWarning)
 
 
+def _continued(chosen: Chosen, count: int) -> Chosen:
+    """The same with so many penalties, evenly spaced; those added were left out."""
+    more = count - len(chosen.alphas)
+    if more == 0:
+        return chosen
+    step = chosen.alphas[-1] / chosen.alphas[-2]
+    unknown = np.full((more, chosen.mse.shape[1]), np.nan)
+    return replace(
+        chosen,
+        alphas=np.append(chosen.alphas, chosen.alphas[-1] * step ** np.arange(1, more + 1)),
+        mse=np.vstack([chosen.mse, unknown]),
+        scores=np.vstack([chosen.scores, unknown]),
+        n_nonzero=np.vstack([chosen.n_nonzero, np.zeros_like(unknown, dtype=np.intp)]),
+    )
+
+
 def keep_choices(estimator: Any, choices: list[Chosen], single: bool) -> FloatArray:
     """Write the attributes that tell of the search; return the out-of-fold predictions.
 
@@ -234,6 +251,10 @@ def keep_choices(estimator: Any, choices: list[Chosen], single: bool) -> FloatAr
     """
     estimator.sketch_ = choices[0].sketch
     choices = sorted(choices, key=lambda chosen: chosen.column)
+
+    # The grid of one response may have been continued further than that of another.
+    longest = max(len(chosen.alphas) for chosen in choices)
+    choices = [_continued(chosen, longest) for chosen in choices]
 
     def each(values: list[Any]) -> Any:
         return values[0] if single else np.array(values)

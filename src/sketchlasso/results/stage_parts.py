@@ -21,17 +21,21 @@ from sketchlasso.results.models import held_out_predictions
 from sketchlasso.results.realised import (
     EVALUATIONS,
     FIRST_SLOPE,
-    SETTLED,
     TOO_LARGE,
     secant_slope,
 )
 from sketchlasso.results.sketched import Fits, SketchedProblems
 from sketchlasso.solve import Iterates, Screening, Settings, Solution, Solver, solve_or_raise
-from sketchlasso.solve.chains import between
 from sketchlasso.solve.workers import join_solutions
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["Points", "Stage", "StagePart"]
+
+# A solution is kept where log(radius) is this close to its fixed point. Policies differ by
+# factors of three, and the fit that follows the search settles its radius anew.
+SETTLED = 0.1
+# Lines through two dual points go on for at most the distance between the two.
+FARTHEST = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,9 +115,9 @@ class StagePart:
         problems, path = self._problems(points, alphas)
         x = self._log_radii(path, np.log(np.maximum(problems.batch.alpha, 1e-300)))
         follows = self.laid.follows[path] & search
-        solution, x = self._settled(problems, path, x, follows)
+        solution, x, settled = self._settled(problems, path, x, follows)
         problems = replace(problems, batch=replace(problems.batch, radius=np.exp(x)))
-        self._keep(problems, path, solution, x, follows)
+        self._keep(problems, path, solution, settled)
         fits = self.laid.fits(problems, solution, solution.seconds)
         held_out = held_out_predictions(self.held_out, problems.shape, fits.models, self.X)
         return Stage(fits, [(test, values[:, 0, 0]) for test, values in held_out])
@@ -150,12 +154,15 @@ class StagePart:
 
     def _settled(
         self, problems: ProblemSet, path: IntArray, x: FloatArray, follows: BoolArray
-    ) -> tuple[Solution, FloatArray]:
-        """Solutions at the radii exp(x), moved to their fixed points where they follow them."""
+    ) -> tuple[Solution, FloatArray, FloatArray]:
+        """Solutions at radii exp(x), moved near their fixed points where they follow them.
+
+        Returns them with x (B,), and where the fixed points seem to be (B,): NaN where unknown.
+        """
         warm = self._starts(problems, path)
         chain = path if warm is None else None
         open_ = np.arange(len(path))
-        before_x, before_h = np.full(len(x), np.nan), np.full(len(x), np.nan)
+        before_x, before_h, settled = (np.full(len(x), np.nan) for _ in range(3))
         x, pieces, numbers, seconds = x.copy(), [], [], 0.0
         for number in range(EVALUATIONS):
             batch = replace(problems.batch.take(open_), radius=np.exp(x[open_]))
@@ -176,33 +183,37 @@ class StagePart:
                 x[here] - before_x[here], h[live] - before_h[here], self._slope[path[here]]
             )
             before_x[open_], before_h[open_] = x[open_], h
+            settled[open_] = x[open_] - h / self._slope[path[open_]]
             if len(there) == 0:
                 break
-            step = -h[moves] / self._slope[path[there]]
-            x[there] += np.where(live[moves], step, TOO_LARGE)
+            x[there] = np.where(live[moves], settled[there], x[there] + TOO_LARGE)
             warm = Iterates(found.coef, found.dual_point, np.zeros_like(found.steps)).take(
                 np.flatnonzero(moves)
             )
             chain, open_ = None, there
-        return join_solutions(pieces, numbers, seconds), x
+        return join_solutions(pieces, numbers, seconds), x, np.where(follows, settled, np.nan)
 
     def _starts(self, problems: ProblemSet, path: IntArray) -> Iterates | None:
-        """The nearer solved neighbour's coefficients and a dual point between both neighbours."""
-        left, right = [], []
-        for number, place in zip(path, problems.alpha_index, strict=True):
-            solved = self._solved[int(number)]
+        """The nearest solution on the path, with the dual point of a line through two of them.
+
+        The dual point of a path is nearly smooth in log(alpha), and penalties are evenly spaced
+        there. None where nothing was solved yet.
+        """
+        ends, shares = [], []
+        for number, place in zip(path.tolist(), problems.alpha_index.tolist(), strict=True):
+            solved = self._solved[number]
             if not solved:
                 return None
-            after = bisect_left(solved, place)
-            left.append((int(number), solved[max(after - 1, 0)]))
-            right.append((int(number), solved[min(after, len(solved) - 1)]))
-        # Penalties are evenly spaced in log scale.
-        apart = np.array([r[1] - at[1] for at, r in zip(left, right, strict=True)])
-        share = (problems.alpha_index - np.array([at[1] for at in left])) / np.maximum(apart, 1)
-        share = np.clip(np.where(apart == 0, 0.0, share), 0.0, 1.0)
-        mixed = between(self._iterates(left), self._iterates(right), share)
-        nearer = [r if s > 0.5 else at for at, r, s in zip(left, right, share, strict=True)]
-        return replace(mixed, coef=self._iterates(nearer).coef)
+            # Its neighbours, or the last two where it is beyond them.
+            after = min(bisect_left(solved, place), len(solved) - 1)
+            left, right = solved[max(after - 1, 0)], solved[after]
+            shares.append(min((place - left) / max(right - left, 1), FARTHEST))
+            ends.append(((number, left), (number, right)))
+        share = np.array(shares)
+        left_ends, right_ends = (self._iterates([pair[side] for pair in ends]) for side in (0, 1))
+        dual = left_ends.dual + share[:, None] * (right_ends.dual - left_ends.dual)
+        nearest = [pair[int(part > 0.5)] for pair, part in zip(ends, shares, strict=True)]
+        return replace(self._iterates(nearest), dual=dual)
 
     def _iterates(self, keys: list[tuple[int, int]]) -> Iterates:
         rows = [self._found[key] for key in keys]
@@ -217,10 +228,9 @@ class StagePart:
         problems: ProblemSet,
         path: IntArray,
         solution: Solution,
-        x: FloatArray,
-        follows: BoolArray,
+        settled: FloatArray,
     ) -> None:
-        """Remember solutions, and radii that were searched and led to some coefficient."""
+        """Remember solutions, and the fixed points of radii (B,) where they are known."""
         coef: Any = solution.coef
         for row, (number, place) in enumerate(zip(path, problems.alpha_index, strict=True)):
             own = slice(coef.indptr[row], coef.indptr[row + 1])
@@ -228,9 +238,9 @@ class StagePart:
             self._found[key] = coef.indices[own], coef.data[own], solution.dual_point[row]
             solved = self._solved[key[0]]
             solved.insert(bisect_left(solved, key[1]), key[1])
-            if follows[row] and own.stop > own.start:
+            if np.isfinite(settled[row]):
                 radii = self._radii[key[0]]
-                radii.append((float(np.log(problems.batch.alpha[row])), float(x[row])))
+                radii.append((float(np.log(problems.batch.alpha[row])), float(settled[row])))
                 radii.sort(reverse=True)
 
 

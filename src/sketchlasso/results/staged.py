@@ -242,7 +242,9 @@ class _Search:
         """Middles of the two gaps on each side of the best, while there is one next to it."""
         mean = self._mean()[response, radius]
         solved = np.flatnonzero(self.tried[response, radius])
-        end = self.count if solved[-1] < self.count else int(solved[-1]) + 1
+        # A grid that may go on has been walked past its best; another is looked at to its end.
+        goes_on = self.alphas.shape[2] > self.count
+        end = int(solved[-1]) + 1 if goes_on else self.count
         edges = np.append(solved, end)
         best = int(np.searchsorted(solved, np.argmin(mean)))
         wide = np.diff(edges) > 1

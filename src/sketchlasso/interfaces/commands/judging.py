@@ -115,21 +115,22 @@ def _splitter(folds: int, classes: bool, shuffle: bool, seed: int) -> Any:
 
 
 def _curves(estimator: Any) -> list[dict[str, Any]]:
-    """Penalties, mean scores and standard errors of every response."""
+    """Penalties, mean scores and standard errors of every response; less those left out."""
     single = np.ndim(estimator.alphas_) == 1
     alphas = estimator.alphas_[None] if single else estimator.alphas_
     scores = estimator.score_path_[None] if single else estimator.score_path_
     used = np.atleast_1d(estimator.alpha_)
     curves = []
     for response in range(len(alphas)):
-        each = scores[response]
+        tried = np.isfinite(scores[response]).any(axis=1)
+        each, penalties = scores[response][tried], alphas[response][tried]
         spread = each.std(axis=1, ddof=1) / np.sqrt(each.shape[1])
         curves.append(
             {
-                "alphas": alphas[response],
+                "alphas": penalties,
                 "mean": each.mean(axis=1),
                 "standard_error": spread,
-                "chosen": int(np.argmin(np.abs(alphas[response] - used[response]))),
+                "chosen": int(np.argmin(np.abs(penalties - used[response]))),
             }
         )
     return curves

@@ -143,7 +143,7 @@ class CrossValidationDisplay(Display):
         counts = counts if counts.ndim == 2 else counts[response]
         return cls(
             alphas=alphas[None],
-            mean=np.nanmean(scores, axis=1)[None],
+            mean=_mean(scores)[None],
             standard_error=_standard_error(scores)[None],
             n_nonzero=counts.mean(axis=1)[None],
             radii=(f"{used:.3g}",),
@@ -169,8 +169,10 @@ class CrossValidationDisplay(Display):
         shown = check_penalties(self.alphas[[self.chosen, *self._other_rows()]])
         ax = self._start(ax, WIDE)
         penalty_axis(ax, shown)
-        alphas, mean = self.alphas[self.chosen], self.mean[self.chosen]
-        error = self.standard_error[self.chosen]
+        # Penalties that a search left out have no score; the line goes on past them.
+        tried = np.isfinite(self.mean[self.chosen])
+        alphas, mean = self.alphas[self.chosen, tried], self.mean[self.chosen, tried]
+        error = self.standard_error[self.chosen, tried]
         several = len(self.radii) > 1
         self._draw_others(ax)
         style = {"color": hue(0), "linewidth": 2.0, **line_kw}
@@ -193,7 +195,7 @@ class CrossValidationDisplay(Display):
         ax.set_ylabel(f"held-out {WORDS.get(self.metric, self.metric)}")
         self.legend_ = self._legend(ax, [self.line_, self.band_, *self.marks_, *self.others_])
         if self.n_nonzero is not None:
-            count_axis(ax, alphas, self.n_nonzero[self.chosen])
+            count_axis(ax, alphas, self.n_nonzero[self.chosen, tried])
         return self
 
     def _other_rows(self) -> list[int]:
@@ -207,8 +209,8 @@ class CrossValidationDisplay(Display):
     def _draw_others(self, ax: Axes) -> None:
         self.others_ = [
             ax.plot(
-                self.alphas[row],
-                self.mean[row],
+                self.alphas[row][np.isfinite(self.mean[row])],
+                self.mean[row][np.isfinite(self.mean[row])],
                 color=hue(2 + place),
                 linewidth=1.1,
                 alpha=opacity(ax, 0.65),
@@ -235,12 +237,19 @@ def _product(radius: str) -> str:
     return radius.replace("*", " \N{MULTIPLICATION SIGN} ")
 
 
+def _mean(scores: FloatArray) -> FloatArray:
+    """Means (a,) over the folds, as CrossValidation has them."""
+    known = np.isfinite(scores)
+    total, folds = np.where(known, scores, 0.0).sum(axis=1), known.sum(axis=1)
+    return np.where(folds > 0, total / np.maximum(folds, 1), np.nan)
+
+
 def _standard_error(scores: FloatArray) -> FloatArray:
     """Standard errors (a,) of means over the folds, as CrossValidation has them."""
-    folds = np.isfinite(scores).sum(axis=1)
-    if scores.shape[1] < 2:
-        return np.zeros(len(scores))
-    return np.asarray(np.nanstd(scores, axis=1, ddof=1) / np.sqrt(np.maximum(folds, 1)))
+    known = np.isfinite(scores)
+    folds = known.sum(axis=1)
+    squares = np.where(known, (scores - _mean(scores)[:, None]) ** 2, 0.0).sum(axis=1)
+    return np.asarray(np.sqrt(squares / np.maximum(folds - 1, 1) / np.maximum(folds, 1)))
 
 
 def plot_cv(

@@ -1,0 +1,238 @@
+"""The search in stages against the search of the whole grid."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sketchlasso import (
+    GridEdgeWarning,
+    Progress,
+    Settings,
+    SqrtLassoCV,
+    Status,
+    StopSolve,
+    cross_validate,
+    sketch,
+)
+from sketchlasso.results.stopping import decided
+
+COUNT = 48
+LOOSE = Settings(tol=1e-5, n_threads=2)
+POLICIES = ["0.1*realised", "0.3*realised", "realised", "3*realised"]
+
+
+def factors(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((160, 6)) @ rng.standard_normal((6, 90))
+    X += rng.standard_normal(X.shape)
+    return X, X[:, :4] @ [2.0, -1.0, 1.0, 1.0] + 2.0 * rng.standard_normal(160)
+
+
+def words(seed):
+    rng = np.random.default_rng(seed)
+    rates = rng.dirichlet(0.1 * np.ones(120), 5)
+    X = rng.poisson(40 * rng.dirichlet(np.ones(5), 200) @ rates).astype(float)
+    y = np.sign(X[:, :10].sum(axis=1) - np.median(X[:, :10].sum(axis=1)) + 0.5)
+    return sparse.csr_array(np.log1p(X)), y
+
+
+def noise(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((100, 60))
+    return X, 0.3 * X[:, 0] + rng.standard_normal(100)
+
+
+def sketched(X, y, method="response"):
+    target = y if method == "response" else None
+    return sketch(X, target, method=method, rank=20, center=True, random_state=0)
+
+
+def searched(X, y, method="response", **options):
+    options = {"alphas": COUNT, "settings": LOOSE} | options
+    return cross_validate(sketched(X, y, method), X, y, cv=4, **options)
+
+
+@pytest.mark.parametrize("method", ["response", "randomized"])
+@pytest.mark.parametrize("make", [factors, words, noise])
+def test_the_choice_is_that_of_the_whole_grid(make, method):
+    X, y = make(3)
+    found = searched(X, y, method)
+    whole = cross_validate(
+        sketched(X, y, method), X, y, cv=4, alphas=found.alphas[0, 0], radii=POLICIES,
+        settings=LOOSE,
+    )  # fmt: skip
+    assert np.isfinite(whole.scores["mse"]).all()
+    best, mean = found.best(), whole.mean()[0]
+    # A minimum that is flat may lie one penalty beside, for a radius is found to a tenth only.
+    assert mean[best.radius_index, best.alpha_index] <= 1.002 * mean.min()
+    assert best.radius_index == whole.best().radius_index
+    assert abs(best.alpha_index - whole.best().alpha_index) <= 2
+    careful = found.best(rule="1se")
+    assert abs(careful.alpha_index - whole.best(rule="1se").alpha_index) <= 4
+
+
+def test_points_left_out_have_no_numbers():
+    X, y = factors(1)
+    found = searched(X, y, metrics=("r2", "mse"))
+    out = found.status == Status.LEFT_OUT
+    assert 0.3 < out.mean() < 0.9
+    assert (out == out[0]).all()
+    for values in (found.relative_gap, found.radius, *found.scores.values()):
+        np.testing.assert_array_equal(np.isnan(values), out)
+    np.testing.assert_array_equal(np.isnan(found.predictions).any(axis=0), out[0])
+    np.testing.assert_array_equal(np.isnan(found.mean()), out[0])
+    assert (found.n_nonzero[out] == 0).all()
+    assert (found.status[~out] == Status.SOLVED).all()
+    assert (found.relative_gap[~out] <= LOOSE.tol).all()
+    # The neighbours of the best are there.
+    best = found.best()
+    near = found.mean()[0, best.radius_index, best.alpha_index - 1 : best.alpha_index + 2]
+    assert np.isfinite(near).all()
+
+
+def test_held_out_predictions_are_those_of_the_models():
+    X, y = words(0)
+    found = searched(X, y, metrics=("accuracy", "mse"))
+    best = found.best("accuracy")
+    at = (slice(None), 0, best.radius_index, best.alpha_index)
+    fold = 1
+    number = np.ravel_multi_index(
+        (fold, 0, best.radius_index, best.alpha_index), found.status.shape
+    )
+    test = found.rows[fold].test
+    predicted = found.models.predict(X[test], np.array([number]))[:, 0]
+    np.testing.assert_allclose(found.predictions[at][test], predicted)
+    np.testing.assert_allclose(
+        found.scores["mse"][fold][at[1:]], np.mean((predicted - y[test]) ** 2)
+    )
+    assert found.n_nonzero[fold][at[1:]] == np.count_nonzero(found.models.coef[[number]].toarray())
+
+
+def test_small_models_are_chosen_among_those_solved():
+    X, y = factors(2)
+    found = searched(X, y)
+    few = found.best(max_nonzero=3)
+    at = (0, few.radius_index, few.alpha_index)
+    assert np.isfinite(found.mean()[at])
+    assert found.n_nonzero[:, *at].mean() <= 3
+
+
+def test_penalties_that_are_given_are_all_solved():
+    X, y = factors(0)
+    found = cross_validate(sketched(X, y), X, y, alphas=np.geomspace(20, 0.02, 40), settings=LOOSE)
+    assert np.isfinite(found.scores["mse"]).all()
+    assert (found.status == Status.SOLVED).all()
+
+
+def test_smaller_penalties_are_left_out_once_the_search_is_decided():
+    X, y = noise(5)
+    found = searched(X, y)
+    last = [np.flatnonzero(np.isfinite(line))[-1] for line in found.mean()[0]]
+    assert found.alphas.shape[2] == COUNT
+    assert min(last) < COUNT - 8
+
+
+def nearly_exact(seed=0):
+    """Few directions and hardly any noise: the best penalty is very small."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((150, 80))
+    return X, X[:, :10] @ rng.standard_normal(10) + 1e-3 * rng.standard_normal(150)
+
+
+def test_the_grid_goes_on_where_the_best_is_at_its_end():
+    X, y = nearly_exact()
+    found = searched(X, y)
+    count = found.alphas.shape[2]
+    assert count > COUNT
+    steps = np.diff(np.log(found.alphas[0, 0]))
+    np.testing.assert_allclose(steps, steps[0])
+    assert COUNT <= found.best().alpha_index < count
+    short = searched(X, y, alpha_min_ratio=1e-3)
+    assert short.alphas.shape[2] == COUNT
+    assert short.best().alpha_index == COUNT - 1
+    np.testing.assert_allclose(found.alphas[0, 0, :COUNT], short.alphas[0, 0])
+    assert found.mean()[0].min(initial=np.inf, where=np.isfinite(found.mean()[0])) < np.nanmin(
+        short.mean()
+    )
+
+
+def test_results_do_not_depend_on_the_number_of_threads():
+    X, y = factors(4)
+    one, two = (searched(X, y, settings=Settings(tol=1e-5, n_threads=t)) for t in (1, 2))
+    np.testing.assert_array_equal(one.status, two.status)
+    np.testing.assert_allclose(one.predictions, two.predictions, rtol=0, atol=1e-9)
+
+
+def test_several_responses_have_their_own_search():
+    X, y = factors(1)
+    Y = np.c_[y, noise(1)[1].repeat(2)[:160]]
+    found = searched(X, Y, "randomized")
+    alone = searched(X, Y[:, 0], "randomized")
+    tried = np.isfinite(found.mean())
+    assert (tried[0] != tried[1]).any()
+    assert found.best(response=0).alpha == pytest.approx(alone.best().alpha)
+
+
+def test_progress_never_falls_and_ends_at_its_total():
+    X, y = factors(1)
+    told: list[Progress] = []
+    searched(X, y, settings=Settings(tol=1e-5, n_threads=2, callback=told.append))
+    solved = np.array([progress.solved for progress in told])
+    assert (np.diff(solved) >= 0).all()
+    assert told[-1].solved == told[-1].total
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ctrl_c_ends_the_search(threads):
+    X, y = factors(1)
+
+    def interrupt(progress):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        searched(X, y, settings=Settings(n_threads=threads, callback=interrupt))
+
+
+@pytest.mark.filterwarnings("ignore::sketchlasso.InaccurateWarning")
+def test_a_callback_that_stops_ends_the_search_with_what_it_has():
+    X, y = factors(1)
+    calls = []
+
+    def stop(progress):
+        calls.append(progress)
+        raise StopSolve
+
+    found = searched(X, y, settings=Settings(n_threads=1, callback=stop))
+    assert (found.status == Status.INTERRUPTED).any()
+    assert np.isfinite(found.mean()[0][found.best().radius_index, found.best().alpha_index])
+
+
+def test_decided_asks_for_as_many_penalties_as_told():
+    line = np.array([3.0, 1.0, 2.0, 2.5])
+    cost = line + 0.01 * np.arange(5)[:, None]
+    assert decided(cost, 2)
+    assert not decided(cost, 3)
+
+
+@pytest.mark.filterwarnings("error::sketchlasso.GridEdgeWarning")
+def test_no_warning_where_the_longer_grid_has_the_best_inside():
+    X, y = nearly_exact()
+    options = {"sketch": "randomized", "rank": 20, "random_state": 0, "cv": 4, "alphas": COUNT}
+    model = SqrtLassoCV(**options).fit(X, y)
+    assert len(model.alphas_) > COUNT
+    assert model.mse_path_.shape == model.n_nonzero_path_.shape == (len(model.alphas_), 4)
+    with pytest.warns(GridEdgeWarning, match="lower alpha_min_ratio"):
+        SqrtLassoCV(**options, alpha_min_ratio=1e-3).fit(X, y)
+
+
+def test_grids_of_different_lengths_are_filled_up():
+    X, y = nearly_exact()
+    easy = np.c_[y, noise(1)[1].repeat(2)[:150]]
+    model = SqrtLassoCV(sketch="response", rank=20, random_state=0, alphas=COUNT).fit(X, easy)
+    t, count, folds = model.mse_path_.shape
+    assert model.alphas_.shape == (t, count) == (2, count)
+    assert count > COUNT
+    assert np.isnan(model.mse_path_[1, -1]).all()
+    np.testing.assert_allclose(
+        np.diff(np.log(model.alphas_[1])), np.log(model.alphas_[1, 1] / model.alphas_[1, 0])
+    )
