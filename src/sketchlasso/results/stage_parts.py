@@ -95,10 +95,10 @@ class StagePart:
         with np.errstate(divide="ignore"):
             self._start = np.log(batch.radius)
         self._slope = np.full(paths, FIRST_SLOPE)
-        # Of every path: penalties solved, in order, and radii found at log(alpha), downwards.
+        # Of every path: penalties solved, in order, and log(radius) found at log(alpha).
         self._solved: dict[int, list[int]] = defaultdict(list)
         self._found: dict[tuple[int, int], tuple[IntArray, FloatArray, FloatArray]] = {}
-        self._radii: dict[int, list[tuple[float, float]]] = defaultdict(list)
+        self._radii: dict[int, dict[float, float]] = defaultdict(dict)
 
     def solve(self, points: Points, alphas: FloatArray, search: bool) -> Stage:
         """Solve the points for every row set.
@@ -113,11 +113,15 @@ class StagePart:
             between those found.
         """
         problems, path = self._problems(points, alphas)
-        x = self._log_radii(path, np.log(np.maximum(problems.batch.alpha, 1e-300)))
-        follows = self.laid.follows[path] & search
-        solution, x, settled = self._settled(problems, path, x, follows)
+        follows = self.laid.follows[path]
+        level = np.log(np.maximum(problems.batch.alpha, 1e-300))
+        x = self._start[path].copy()
+        for row in np.flatnonzero(follows):
+            suggested = self._suggested(int(path[row]), float(level[row]))
+            x[row] = x[row] if suggested is None else suggested
+        solution, x = self._settled(problems, path, x, follows & search)
         problems = replace(problems, batch=replace(problems.batch, radius=np.exp(x)))
-        self._keep(problems, path, solution, settled)
+        self._keep(problems, path, solution)
         fits = self.laid.fits(problems, solution, solution.seconds)
         held_out = held_out_predictions(self.held_out, problems.shape, fits.models, self.X)
         return Stage(fits, [(test, values[:, 0, 0]) for test, values in held_out])
@@ -142,56 +146,80 @@ class StagePart:
         )
         return problems, path
 
-    def _log_radii(self, path: IntArray, level: FloatArray) -> FloatArray:
-        """Logarithms (B,) of the radii that the ones found on the paths suggest at log(alpha)."""
-        x = self._start[path].copy()
-        for number in np.unique(path):
-            known = self._radii[int(number)]
-            if known:
-                here = path == number
-                x[here] = _extended(np.array(known[::-1]), level[here])
-        return x
+    def _suggested(self, path: int, level: float) -> float | None:
+        """log(radius) at log(alpha) as the radii found suggest; None where none was found.
+
+        Those on the path itself, or those of the next policy of the same row set and response.
+        """
+        radii = self.laid.problems.shape[2]
+        siblings = range(path // radii * radii, (path // radii + 1) * radii)
+        known = [number for number in siblings if self._radii[number]]
+        if not known:
+            return None
+        log_factor = np.log(self.laid.factor)
+        nearest = min(known, key=lambda number: abs(log_factor[number] - log_factor[path]))
+        # log(radius) - log(error) is the logarithm of the factor, at a slope of -FIRST_SLOPE.
+        apart = (log_factor[nearest] - log_factor[path]) / FIRST_SLOPE
+        return _on_lines(self._radii[nearest], level) + float(apart)
 
     def _settled(
         self, problems: ProblemSet, path: IntArray, x: FloatArray, follows: BoolArray
-    ) -> tuple[Solution, FloatArray, FloatArray]:
-        """Solutions at radii exp(x), moved near their fixed points where they follow them.
-
-        Returns them with x (B,), and where the fixed points seem to be (B,): NaN where unknown.
-        """
+    ) -> tuple[Solution, FloatArray]:
+        """Solutions at radii exp(x), moved near their fixed points where they follow them."""
         warm = self._starts(problems, path)
         chain = path if warm is None else None
         open_ = np.arange(len(path))
-        before_x, before_h, settled = (np.full(len(x), np.nan) for _ in range(3))
+        before = np.full((2, len(x)), np.nan)
         x, pieces, numbers, seconds = x.copy(), [], [], 0.0
-        for number in range(EVALUATIONS):
+        # The last solve is at the radius that the evaluations before it lead to.
+        for left in range(EVALUATIONS, -1, -1):
             batch = replace(problems.batch.take(open_), radius=np.exp(x[open_]))
             own = None if chain is None else chain[open_]
             found = solve_or_raise(batch, self.solver, self.settings, warm, own)
             seconds += found.seconds
-            h = np.full(len(open_), np.nan)
-            if follows.any():
+            moves = np.zeros(len(open_), dtype=bool)
+            if left and follows.any():
                 error = self.laid.factor[path[open_]] * self.laid.error(found.coef, path[open_])
-                with np.errstate(divide="ignore", invalid="ignore"):
-                    h = np.log(error) - x[open_]
-            live = np.isfinite(h)
-            moves = follows[open_] & ~(np.abs(h) < SETTLED) & (number + 1 < EVALUATIONS)
+                h = np.log(np.where(error > 0, error, np.nan)) - x[open_]
+                then = self._next_radii(problems, path, open_, x, h, before)
+                moves = follows[open_] & (np.abs(then - x[open_]) >= SETTLED)
             pieces.append(_rows_of(found, np.flatnonzero(~moves)))
             numbers.append(open_[~moves])
-            here, there = open_[live], open_[moves]
-            self._slope[path[here]] = secant_slope(
-                x[here] - before_x[here], h[live] - before_h[here], self._slope[path[here]]
-            )
-            before_x[open_], before_h[open_] = x[open_], h
-            settled[open_] = x[open_] - h / self._slope[path[open_]]
-            if len(there) == 0:
+            if not moves.any():
                 break
-            x[there] = np.where(live[moves], settled[there], x[there] + TOO_LARGE)
-            warm = Iterates(found.coef, found.dual_point, np.zeros_like(found.steps)).take(
-                np.flatnonzero(moves)
-            )
-            chain, open_ = None, there
-        return join_solutions(pieces, numbers, seconds), x, np.where(follows, settled, np.nan)
+            x[open_[moves]] = then[moves]
+            start = Iterates(found.coef, found.dual_point, np.zeros_like(found.steps))
+            warm, chain, open_ = start.take(np.flatnonzero(moves)), None, open_[moves]
+        return join_solutions(pieces, numbers, seconds), x
+
+    def _next_radii(
+        self,
+        problems: ProblemSet,
+        path: IntArray,
+        open_: IntArray,
+        x: FloatArray,
+        h: FloatArray,
+        before: FloatArray,
+    ) -> FloatArray:
+        """Better log(radius) of open instances (b,); as it is where w = 0 stays the solution.
+
+        `h` (b,) is log(error) - log(radius), NaN where w = 0; `before` (2, B) holds x and h of
+        the last evaluation and changes in place.
+        """
+        live, owner = np.isfinite(h), path[open_]
+        slope = secant_slope(x[open_] - before[0, open_], h - before[1, open_], self._slope[owner])
+        before[:, open_] = x[open_], h
+        self._slope[owner[live]] = slope[live]
+        then = x[open_] - h / slope
+        level = np.log(np.maximum(problems.batch.alpha[open_], 1e-300))
+        for row in np.flatnonzero(live):
+            self._radii[int(owner[row])][float(level[row])] = float(then[row])
+        for row in np.flatnonzero(~live):
+            # The radius was too large to tell, unless others have found one as large.
+            here = float(x[open_[row]])
+            suggested = self._suggested(int(owner[row]), float(level[row]))
+            then[row] = here + TOO_LARGE if suggested is None else min(suggested, here)
+        return then
 
     def _starts(self, problems: ProblemSet, path: IntArray) -> Iterates | None:
         """The nearest solution on the path, with the dual point of a line through two of them.
@@ -223,14 +251,8 @@ class StagePart:
             np.zeros(len(rows), dtype=np.intp),
         )
 
-    def _keep(
-        self,
-        problems: ProblemSet,
-        path: IntArray,
-        solution: Solution,
-        settled: FloatArray,
-    ) -> None:
-        """Remember solutions, and the fixed points of radii (B,) where they are known."""
+    def _keep(self, problems: ProblemSet, path: IntArray, solution: Solution) -> None:
+        """Remember the solutions of points on their paths."""
         coef: Any = solution.coef
         for row, (number, place) in enumerate(zip(path, problems.alpha_index, strict=True)):
             own = slice(coef.indptr[row], coef.indptr[row + 1])
@@ -238,23 +260,15 @@ class StagePart:
             self._found[key] = coef.indices[own], coef.data[own], solution.dual_point[row]
             solved = self._solved[key[0]]
             solved.insert(bisect_left(solved, key[1]), key[1])
-            if np.isfinite(settled[row]):
-                radii = self._radii[key[0]]
-                radii.append((float(np.log(problems.batch.alpha[row])), float(settled[row])))
-                radii.sort(reverse=True)
 
 
-def _extended(known: FloatArray, level: FloatArray) -> FloatArray:
-    """Values at `level` (p,) by lines through known (q, 2), ascending; level above the last one.
-
-    Below the first the line through the first two goes on.
-    """
-    values = np.interp(level, known[:, 0], known[:, 1])
-    if len(known) > 1:
-        (first, at_first), (second, at_second) = known[:2]
-        slope = (at_second - at_first) / (second - first)
-        values = np.where(level < first, at_first + slope * (level - first), values)
-    return values
+def _on_lines(known: dict[float, float], level: float) -> float:
+    """Value at a level by lines between known ones; the last line goes on below, not above."""
+    levels = sorted(known)
+    if len(levels) > 1 and level < levels[0]:
+        slope = (known[levels[1]] - known[levels[0]]) / (levels[1] - levels[0])
+        return known[levels[0]] + slope * (level - levels[0])
+    return float(np.interp(level, levels, [known[at] for at in levels]))
 
 
 def _rows_of(solution: Solution, rows: IntArray) -> Solution:

@@ -319,7 +319,8 @@ class _Search:
         times[times == 0] = np.nan
         fits = _spread(self.stages, shape)
         warn_of_ending(fits.status, fits.relative_gap)
-        self.bar.end()
+        if not self.over:
+            self.bar.end()
         fitted = Fitted(fits, shape, self.alphas[..., :count], self.policies)
         return Searched(fitted, scores, total / times[:, None, None, None])
 

@@ -73,3 +73,12 @@ def test_what_the_polish_proves_counts_as_solved():
     better = polished(batch, short, 1e-8)
     assert better.solved.all()
     np.testing.assert_allclose(better.coef.toarray(), found.coef.toarray(), atol=1e-12)
+
+
+def test_a_loose_tolerance_does_not_make_a_poor_fit_nearly_exact(monkeypatch):
+    batch = interpolating(share=0.7)
+    found = solve(batch, settings=Settings(tol=1e-2))
+    loss = np.linalg.norm(residual(batch, found.coef)) / np.linalg.norm(batch.c)
+    assert 0.01 < loss < 1.0
+    monkeypatch.setattr("sketchlasso.solve.polish._exact_fit", None)
+    assert polished(batch, found, 1e-2) is found
