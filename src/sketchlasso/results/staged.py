@@ -12,7 +12,6 @@ for the workers of a cluster, are solved in one piece.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -39,10 +38,11 @@ from sketchlasso.results.sketched import (
     sketched_rows,
 )
 from sketchlasso.results.stage_parts import Points, Stage, StagePart
+from sketchlasso.results.stage_progress import StageProgress
 from sketchlasso.results.stopping import IN_A_ROW, decided
 from sketchlasso.sketch import Sketch
 from sketchlasso.sketch.matching import check_sketch_of
-from sketchlasso.solve import Progress, Settings, Status
+from sketchlasso.solve import Settings, Status
 from sketchlasso.solve.status import warn_of_ending
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
@@ -158,7 +158,7 @@ class _Search:
         else:
             groups = [sets]
         aside = self._aside(len(groups))
-        bar = _Bar(self.settings, int(self.cost[..., : self.count].size))
+        bar = StageProgress(self.settings, int(self.cost[..., : self.count].size))
 
         def made(number: int) -> StagePart:
             if sketch.response_rank:
@@ -368,37 +368,3 @@ def _spread(stages: Sequence[tuple[Points, Stage]], shape: tuple[int, int, int, 
         radius=placed(joined.radius, np.nan),
         seconds=joined.seconds,
     )
-
-
-class _Bar:
-    """Progress of all stages as one count that never falls.
-
-    Its total is the size of the whole grid; what was left out counts at the end.
-    """
-
-    def __init__(self, settings: Settings, total: int) -> None:
-        self.callback, self.total = settings.callback, total
-        self.lock = threading.Lock()
-        self.done, self.round = 0, 0
-
-    def part(self) -> Any:
-        """The callback for the solves of one sketch; None if nobody listens."""
-        if self.callback is None:
-            return None
-        callback, before = self.callback, 0
-
-        def told(progress: Progress) -> None:
-            nonlocal before
-            with self.lock:
-                # A count that falls is that of the next solve.
-                more = progress.solved - (before if progress.solved >= before else 0)
-                before = progress.solved
-                self.done, self.round = min(self.done + more, self.total), self.round + 1
-                callback(Progress(self.done, self.total, self.round, progress.worst_gap))
-
-        return told
-
-    def end(self) -> None:
-        """Report the end."""
-        if self.callback is not None:
-            self.callback(Progress(self.total, self.total, self.round, 0.0))

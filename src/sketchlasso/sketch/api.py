@@ -187,7 +187,6 @@ def sketch(
     _check_entries(A, method, chosen)
     largest = checked_rank(rank, A.shape, full=method == "exact")
     factor_rng, radius_rng = np.random.default_rng(seed).spawn(2)
-
     extra = {} if y is None else {"Y": _responses(y, A.shape[0])}
 
     def build(size: int) -> Factors:
