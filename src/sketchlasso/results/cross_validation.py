@@ -205,14 +205,17 @@ def cross_validate(
     metrics : tuple of {"mse", "mae", "r2", "accuracy", "f1", "auc"}
         What to score; the first decides by default.
     alphas : int or array-like of shape (a,)
-        Penalties, or how many to space evenly in log scale from alpha_max down.
+        Penalties, or how many to space evenly in log scale from alpha_max down. On a sketch, 24
+        or more automatic penalties are searched in stages where `radii` is left out: points
+        that cannot be chosen have status LEFT_OUT and NaN for numbers, and the grid goes on
+        where its last penalty is the best.
     alpha_min_ratio : float, optional
         Smallest over largest automatic penalty; 1e-3 with a realised radius and where m >= n,
         else 1e-2.
     radii : float, str, RadiusPolicy or a sequence of them, optional
         What to try: numbers, ``"spectral"``, ``"realised"``, multiples as ``"0.3*spectral"``.
         By default the number the sketch was given, else 0.1, 0.3, 1 and 3 times the realised
-        radius; ``"realised"`` alone takes a quarter of the time.
+        radius.
     refine : {"exact"}, optional
         Take the sketched solutions as starting points and solve the full problems.
     sample_weight : array-like of shape (m,), optional
