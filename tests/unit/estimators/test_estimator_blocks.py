@@ -169,7 +169,7 @@ def client():
     distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
         ) as local,
         distributed.Client(local) as client,
     ):
