@@ -151,7 +151,12 @@ def fit_response(
 
 
 def _warn_of_empty_models(estimator: Any, fits: Sequence[ResponseFit]) -> None:
-    """Warn where a radius leaves no feature although the full problem chooses some."""
+    """Warn where a radius leaves no feature although the full problem chooses some.
+
+    A search has compared such a model with others, and warns where it is the best by itself.
+    """
+    if hasattr(estimator, "cv"):
+        return
     emptied = np.concatenate([fit.columns[fit.emptied] for fit in fits])
     if len(emptied) == 0:
         return

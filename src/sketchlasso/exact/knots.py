@@ -8,7 +8,7 @@ import numpy as np
 
 from sketchlasso.exact.gram_cache import TrainingGram
 from sketchlasso.exact.point import Target
-from sketchlasso.kernels.gram_path import walk_gram
+from sketchlasso.kernels.gram_path import GramFace, GramProblem, Solutions, walk_gram
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["KnotWalk", "Stretch"]
@@ -48,20 +48,39 @@ class Stretch:
         return len(self.points)
 
 
-@dataclass(eq=False)
 class _Face:
-    """Active columns with their Cholesky factor, in the arrays of the kernel."""
+    """Arrays of the kernel that outlive a walk, and where they stand.
 
-    L: FloatArray
-    active: IntArray
-    slopes: FloatArray
-    # Columns of the face where the last walk ended, and of that where the next begins; -1: none.
-    count: int = -1
-    begun: int = -1
+    Attributes
+    ----------
+    count : int
+        Active columns of the face where the last walk ended; -1 where it is of no use.
+    begun : int
+        Those of the face where the next walk begins; -1 where it is to be made.
+    """
 
-    @classmethod
-    def empty(cls, most: int) -> _Face:
-        return cls(np.zeros((most, most)), np.zeros(most, dtype=np.int64), np.zeros(most))
+    def __init__(self) -> None:
+        self.count = self.begun = -1
+        self._L = np.empty((0, 0))
+        self._active, self._slopes = np.empty(0, dtype=np.int64), np.empty(0)
+
+    def arrays(self, most: int, p: int) -> GramFace:
+        """Room for `most` active columns among p; a new size forgets the face."""
+        if len(self._active) != most:
+            self._L = np.zeros((most, most))
+            self._active, self._slopes = np.zeros(most, dtype=np.int64), np.zeros(most)
+            self.begun = -1
+        return GramFace(
+            self._L,
+            self._active,
+            self._slopes,
+            np.zeros(most),
+            np.zeros(most),
+            np.empty(p),
+            np.empty(p),
+            np.empty(p, dtype=bool),
+            np.empty(p),
+        )
 
 
 class KnotWalk:
@@ -76,7 +95,7 @@ class KnotWalk:
         self._v = target.training.correlate(target.y)
         self._support, self._signs, self._level = NOBODY, np.empty(0), np.inf
         # The face where the last walk ended, and whether the place is still there.
-        self._face = _Face.empty(0)
+        self._face = _Face()
         self._ended: Stretch | None = None
 
     @staticmethod
@@ -99,46 +118,51 @@ class KnotWalk:
         squared : bool
         """
         columns = self._gram.columns
-        order = np.mod(GOLDEN * columns, 1.0)
-        most = min(len(columns), int(np.count_nonzero(self._target.training.weights)), MOST_ACTIVE)
-        indices = np.empty((len(penalties), most), dtype=np.int64)
-        values, facts = np.empty((len(penalties), most)), np.empty((len(penalties), 5))
-        counts = np.zeros(len(penalties), dtype=np.int64)
+        rows = int(np.count_nonzero(self._target.training.weights))
+        most = min(len(columns), rows, MOST_ACTIVE)
+        shape = (len(penalties), most)
+        out = Solutions(
+            np.empty(shape, dtype=np.int64),
+            np.empty(shape),
+            np.zeros(len(penalties), dtype=np.int64),
+            np.empty((len(penalties), 5)),
+        )
         done, knots, ended = 0, 0, -1
-        if len(self._face.active) != most:
-            self._face = _Face.empty(most)
         if most > 0 and len(self._support) <= most:
+            arrays = self._face.arrays(most, len(columns))
             done, knots, ended = walk_gram(
-                self._gram.buffer,
-                self._v[columns],
-                self._target.null**2,
-                self._target.factor[columns] * (1.0 + SPREAD * order),
-                self._target.nonnegative,
-                squared,
+                self._problem(squared),
+                arrays,
+                self._face.begun,
                 self._gram.place[self._support],
                 self._signs,
                 self._level,
                 penalties,
-                self._face.L,
-                self._face.active,
-                self._face.slopes,
-                self._face.begun,
-                indices,
-                values,
-                counts,
-                facts,
+                out,
             )
         points = [
-            (columns[indices[i, :count]], values[i, :count].copy())
-            for i, count in enumerate(counts[:done].tolist())
+            (columns[out.indices[i, :count]], out.values[i, :count].copy())
+            for i, count in enumerate(out.counts[:done].tolist())
         ]
-        lambdas, squares, inner, worst, l1 = facts[:done].T
+        lambdas, squares, inner, worst, l1 = out.facts[:done].T
         stretch = Stretch(points, lambdas, squares, inner, worst, l1, knots)
         # Only a walk that came to its last penalty ends on the face of its last solution.
         whole = done == len(penalties)
         self._face.begun, self._ended = -1, stretch
         self._face.count = ended if whole else -1
         return stretch
+
+    def _problem(self, squared: bool) -> GramProblem:
+        columns = self._gram.columns
+        spread = 1.0 + SPREAD * np.mod(GOLDEN * columns, 1.0)
+        return GramProblem(
+            self._gram.buffer,
+            self._v[columns],
+            self._target.null**2,
+            self._target.factor[columns] * spread,
+            self._target.nonnegative,
+            squared,
+        )
 
     def move_to(self, stretch: Stretch, number: int) -> None:
         """Go to one of the solutions of a stretch."""

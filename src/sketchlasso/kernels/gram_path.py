@@ -16,7 +16,7 @@ depend on each other or little is left of y; other solvers go on from there.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -33,6 +33,53 @@ VANISHED = 1e-9
 BLIND = 1e-12
 # A start is on the path where it violates no threshold by more than this share.
 ON_PATH = 1e-6
+
+
+class GramProblem(NamedTuple):
+    """What the walk knows of its problem.
+
+    G (c, c) is the Gram matrix, of which the leading (p, p) part counts, v = X'y (p,), total =
+    ||y||^2, and `factor` (p,) > 0 holds the penalty factors. With `squared` penalties are lambdas.
+    """
+
+    G: Any
+    v: Any
+    total: float
+    factor: Any
+    nonnegative: bool
+    squared: bool
+
+
+class GramFace(NamedTuple):
+    """The active columns, and what follows from them; the first `count` entries are in use.
+
+    L (most, most) is the Cholesky factor of their Gram matrix; `active`, `slopes` (f_j sign_j), b
+    and z are (most,). The others are (p,): correlations at lambda = 0, their change with lambda,
+    columns that cannot enter, and the correlation below which a column sees only rounding.
+    """
+
+    L: Any
+    active: Any
+    slopes: Any
+    b: Any
+    z: Any
+    at_zero: Any
+    per_lambda: Any
+    barred: Any
+    blind: Any
+
+
+class Solutions(NamedTuple):
+    """Where solutions go: those of penalty i to ``indices[i, :counts[i]]`` and ``values``.
+
+    Shapes are (a, most), (a, most), (a,) and (a, 5). ``facts[i]`` holds lambda, ||r||^2, y'r, the
+    largest |x_j'r| / f_j and sum_j f_j |w_j|.
+    """
+
+    indices: Any
+    values: Any
+    counts: Any
+    facts: Any
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
@@ -158,14 +205,12 @@ def worst_correlation(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def begin_face(
-    G: Any, factor: Any, support: Any, signs: Any, L: Any, active: Any, slopes: Any
-) -> Any:
+def begin_face(problem: Any, face: Any, support: Any, signs: Any) -> Any:
     """Factor the face of a support with its signs; how many columns, -1 where they depend."""
-    count = support.shape[0]
+    count, G, L = support.shape[0], problem.G, face.L
     for i in range(count):
-        active[i] = support[i]
-        slopes[i] = signs[i] * factor[support[i]]
+        face.active[i] = support[i]
+        face.slopes[i] = signs[i] * problem.factor[support[i]]
         for j in range(i + 1):
             L[i, j] = G[support[i], support[j]]
     if cholesky_in_place(L[:count, :count]) > 0:
@@ -177,111 +222,119 @@ def begin_face(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def bar_columns(problem: Any, face: Any, count: Any) -> None:
+    """Bar the active columns and those of length zero from entering."""
+    for j in range(problem.factor.shape[0]):
+        square = problem.G[j, j]
+        face.blind[j] = BLIND * np.sqrt(max(square, 0.0) * problem.total)
+        face.barred[j] = not square > 0.0
+    for i in range(count):
+        face.barred[face.active[i]] = True
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def solve_face(problem: Any, face: Any, count: Any) -> Any:
+    """Write b, z and the correlations of a face; returns C and E."""
+    L, b, z = face.L, face.b, face.z
+    for i in range(count):
+        b[i], z[i] = problem.v[face.active[i]], face.slopes[i]
+    forward_substitute(L, count, b)
+    forward_substitute(L, count, z)
+    C, E = problem.total - dot(b[:count], b[:count]), dot(z[:count], z[:count])
+    back_substitute(L, count, b)
+    back_substitute(L, count, z)
+    p = problem.factor.shape[0]
+    see_face(problem.G, p, problem.v, face.active, count, b, z, face.at_zero, face.per_lambda)
+    return C, E
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def write_solution(
+    problem: Any, face: Any, count: Any, segment: Any, alpha: Any, number: Any, out: Any
+) -> None:
+    """Write the solution of one penalty that lies on a segment."""
+    lam = lambda_of(segment, alpha, problem.squared)
+    inner, l1 = problem.total, 0.0
+    for i in range(count):
+        w = face.b[i] - lam * face.z[i]
+        # Rounding at a knot may leave a coefficient on the wrong side of zero.
+        w = w if w * face.slopes[i] > 0.0 else 0.0
+        out.indices[number, i], out.values[number, i] = face.active[i], w
+        inner -= w * problem.v[face.active[i]]
+        l1 += w * face.slopes[i]
+    out.counts[number] = count
+    facts = out.facts[number]
+    facts[0], facts[1], facts[2] = lam, segment.C + lam * lam * segment.E, inner
+    facts[3] = worst_correlation(
+        face.at_zero, face.per_lambda, problem.factor, lam, problem.nonnegative
+    )
+    facts[4] = l1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def drop_column(face: Any, count: Any, position: Any) -> None:
+    """Let the active column at a position leave."""
+    face.barred[face.active[position]] = False
+    remove_column(face.L, count, position)
+    for i in range(position, count - 1):
+        face.active[i], face.slopes[i] = face.active[i + 1], face.slopes[i + 1]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def walk_gram(
-    G: Any,
-    v: Any,
-    total: Any,
-    factor: Any,
-    nonnegative: Any,
-    squared: Any,
-    support: Any,
-    signs: Any,
-    level: Any,
-    alphas: Any,
-    L: Any,
-    active: Any,
-    slopes: Any,
-    begun: Any,
-    indices: Any,
-    values: Any,
-    counts: Any,
-    facts: Any,
+    problem: Any, face: Any, begun: Any, support: Any, signs: Any, level: Any, alphas: Any, out: Any
 ) -> Any:
     """Solutions at decreasing penalties from a point of the path; how many, knots, active columns.
 
-    Parameters are the Gram matrix G (c, c) of which the leading (p, p) part counts, v = X'y (p,),
-    total = ||y||^2, penalty factors (p,) > 0, the support and signs (s,) of the solution at
-    lambda = `level` (inf: none) and `alphas` (a,) in decreasing order. L (most, most) takes the
-    Cholesky factor of the face, `active` and `slopes` (most,) its columns; where `begun` >= 0 they
-    hold the face of so many columns that the walk starts on. Solution i goes to
-    ``indices[i, :counts[i]]`` and ``values[i, :counts[i]]`` (both (a, most)), with lambda,
-    ||r||^2, y'r, the largest |x_j'r| / f_j and sum_j f_j |w_j| in ``facts[i]`` (a, 5). Fewer than
-    a solutions are found where the walk has to end.
+    The walk starts at the solution of lambda = `level` (inf: none) with a support and signs (s,);
+    where `begun` >= 0 the face already holds its so many columns. `alphas` (a,) decrease. Fewer
+    than a solutions are found where the walk has to end.
     """
-    p, most = factor.shape[0], L.shape[0]
-    b, z = np.zeros(most), np.zeros(most)
-    at_zero, per_lambda = np.empty(p), np.empty(p)
-    barred = np.zeros(p, dtype=np.bool_)
-    blind = np.empty(p)
-    for j in range(p):
-        blind[j] = BLIND * np.sqrt(max(G[j, j], 0.0) * total)
-        barred[j] = not G[j, j] > 0.0
-    count = begun
-    if count < 0:
-        count = begin_face(G, factor, support, signs, L, active, slopes)
+    count = begun if begun >= 0 else begin_face(problem, face, support, signs)
     if count < 0:
         return 0, 0, -1
-    for i in range(count):
-        barred[active[i]] = True
+    bar_columns(problem, face, count)
+    factor, nonnegative = problem.factor, problem.nonnegative
     done, knots, high = 0, 0, level
     left, left_sign, entered = -1, 0.0, -1
     while True:
-        for i in range(count):
-            b[i], z[i] = v[active[i]], slopes[i]
-        forward_substitute(L, count, b)
-        forward_substitute(L, count, z)
-        C, E = total - dot(b[:count], b[:count]), dot(z[:count], z[:count])
-        back_substitute(L, count, b)
-        back_substitute(L, count, z)
-        see_face(G, p, v, active, count, b, z, at_zero, per_lambda)
+        C, E = solve_face(problem, face, count)
         if knots == 0 and level < np.inf:
-            worst = worst_correlation(at_zero, per_lambda, factor, level, nonnegative)
+            worst = worst_correlation(face.at_zero, face.per_lambda, factor, level, nonnegative)
             if not worst <= (1.0 + ON_PATH) * level:
                 return 0, 0, -1
-        if not VANISHED * total < C:
+        if not VANISHED * problem.total < C:
             return done, knots, count
         enter, column, sign = entering(
-            at_zero, per_lambda, factor, barred, blind, nonnegative, left, left_sign
+            face.at_zero,
+            face.per_lambda,
+            factor,
+            face.barred,
+            face.blind,
+            nonnegative,
+            left,
+            left_sign,
         )
-        leave, position = leaving(b, z, slopes, active, count, high, entered)
+        leave, position = leaving(face.b, face.z, face.slopes, face.active, count, high, entered)
         if position == -2:
             return done, knots, count
         low = max(min(enter, high), leave)
         segment = Segment(low, high, C, E)
-        while done < alphas.shape[0] and alphas[done] >= smallest_alpha(segment, squared):
-            lam = lambda_of(segment, alphas[done], squared)
-            counts[done] = count
-            inner, l1 = total, 0.0
-            for i in range(count):
-                w = b[i] - lam * z[i]
-                # Rounding at a knot may leave a coefficient on the wrong side of zero.
-                w = w if w * slopes[i] > 0.0 else 0.0
-                indices[done, i], values[done, i] = active[i], w
-                inner -= w * v[active[i]]
-                l1 += w * slopes[i]
-            facts[done, 0] = lam
-            facts[done, 1] = C + lam * lam * E
-            facts[done, 2] = inner
-            facts[done, 3] = worst_correlation(at_zero, per_lambda, factor, lam, nonnegative)
-            facts[done, 4] = l1
+        while done < len(alphas) and alphas[done] >= smallest_alpha(segment, problem.squared):
+            write_solution(problem, face, count, segment, alphas[done], done, out)
             done += 1
         knots += 1
-        if done == alphas.shape[0] or low == 0.0:
+        full = enter >= low and count == face.L.shape[0]
+        if done == len(alphas) or low == 0.0 or full:
             return done, knots, count
         high, left, entered = low, -1, -1
         if enter >= low:
-            if count == most:
-                return done, knots, count
-            barred[column] = True
-            if append_column(L, count, G, active, column):
-                active[count], slopes[count] = column, sign * factor[column]
+            face.barred[column] = True
+            if append_column(face.L, count, problem.G, face.active, column):
+                face.active[count], face.slopes[count] = column, sign * factor[column]
                 entered = column
                 count += 1
         else:
-            left = active[position]
-            left_sign = np.sign(slopes[position])
-            barred[left] = False
-            remove_column(L, count, position)
-            for i in range(position, count - 1):
-                active[i], slopes[i] = active[i + 1], slopes[i + 1]
+            left, left_sign = face.active[position], np.sign(face.slopes[position])
+            drop_column(face, count, position)
             count -= 1

@@ -55,10 +55,10 @@ def alike(one, other, rtol=1e-6):
 
 
 REGRESSORS = [
-    SqrtLasso(alpha=1.5, sketch="krylov", rank=8, random_state=0),
+    SqrtLasso(alpha=1.5, sketch="krylov", rank=8, radius=0.5, random_state=0),
     SqrtLasso(sketch="response", rank=8, random_state=0),
     SqrtLasso(sketch="exact", standardize=True, fit_intercept=False, random_state=0),
-    SqrtLasso(alpha=2.0, sketch="randomized", rank=8, relaxed=True, random_state=0),
+    SqrtLasso(alpha=1.0, sketch="randomized", rank=8, radius=0.5, relaxed=True, random_state=0),
     SqrtLasso(alpha=1.0, sketch="krylov", rank=8, positive=True, radius=0.5, random_state=0),
     SqrtLassoCV(alphas=6, cv=3, sketch="krylov", rank=8, standardize=True, random_state=0),
     SqrtLassoCV(alphas=6, cv=3, sketch="response", rank=6, radius="realised", random_state=0),
@@ -83,7 +83,7 @@ def test_regressions_in_blocks_are_those_in_memory(model, data, never_collected)
 @pytest.mark.parametrize(
     "model",
     [
-        SqrtLassoClassifier(alpha=1.0, sketch="krylov", rank=8, random_state=0),
+        SqrtLassoClassifier(alpha=1.0, sketch="krylov", rank=8, radius=0.5, random_state=0),
         SqrtLassoClassifierCV(alphas=5, cv=3, sketch="response", rank=8, random_state=0),
     ],
     ids=repr,
@@ -113,7 +113,7 @@ def test_weights_drop_rows_and_scale_columns(data):
     weights = np.random.default_rng(1).choice([0.0, 1.0, 2.5], M)
     weights[: CUTS[0]] = 0.0
     for model in (
-        SqrtLasso(sketch="krylov", rank=8, standardize=True, random_state=0),
+        SqrtLasso(sketch="krylov", rank=8, radius=0.3, standardize=True, random_state=0),
         SqrtLassoCV(alphas=4, cv=3, sketch="krylov", rank=8, random_state=0),
     ):
         whole = clone(model).fit(X, y, sample_weight=weights)
@@ -159,7 +159,7 @@ def test_scikit_learns_own_sentences(data):
         SqrtLasso().fit(blocks, np.where(np.arange(M) == 3, np.nan, y))
     with pytest.raises(ValueError, match="requires y to be passed"):
         SqrtLasso().fit(blocks, None)
-    fitted = SqrtLasso(alpha=1.0, sketch="krylov", rank=4).fit(X, y)
+    fitted = SqrtLasso(alpha=1.0, sketch="krylov", rank=4, radius=0.3).fit(X, y)
     with pytest.raises(ValueError, match="X has 3 features, but SqrtLasso is expecting 24"):
         fitted.predict(BlockMatrix.from_arrays([np.ones((2, 3))]))
 
@@ -195,7 +195,7 @@ class TestDask:
     @pytest.mark.parametrize(
         "model",
         [
-            SqrtLasso(alpha=1.5, sketch="krylov", rank=8, random_state=0),
+            SqrtLasso(alpha=1.5, sketch="krylov", rank=8, radius=0.5, random_state=0),
             SqrtLassoCV(alphas=5, cv=3, sketch="krylov", rank=8, standardize=True, random_state=0),
         ],
         ids=repr,
@@ -218,7 +218,7 @@ class TestDask:
         X, y = data
         labels = np.array(["low", "mid", "top"])[np.digitize(y, [3.0, 4.0][: classes - 1])]
         far = self.chunked(X)
-        model = SqrtLassoClassifier(alpha=1.0, sketch="krylov", rank=8, random_state=0)
+        model = SqrtLassoClassifier(alpha=1.0, sketch="krylov", rank=8, radius=0.5, random_state=0)
         whole, cut = clone(model).fit(X, labels), clone(model).fit(far, labels)
         predicted = cut.predict(far)
         assert predicted.dtype == whole.predict(X).dtype
@@ -232,7 +232,7 @@ class TestDask:
         delayed = pytest.importorskip("dask").delayed
         rng = np.random.default_rng(0)
         X = rng.standard_normal((M, N))
-        model = SqrtLasso(alpha=1.0, sketch="krylov", rank=4).fit(X, X[:, 0])
+        model = SqrtLasso(alpha=1.0, sketch="krylov", rank=4, radius=0.3).fit(X, X[:, 0])
         never = delayed(_never)()
         far = da.from_delayed(never, shape=(5, N), dtype=np.float64)
         waiting = model.predict(far)
@@ -286,7 +286,9 @@ class TestDask:
         X, y = data
         told = []
         with cluster(client, on_progress=lambda *what: told.append(what)):
-            SqrtLasso(alpha=1.5, sketch="krylov", rank=8, random_state=0).fit(in_blocks(X), y)
+            SqrtLasso(alpha=1.5, sketch="krylov", rank=8, radius=0.5, random_state=0).fit(
+                in_blocks(X), y
+            )
         assert told
 
 

@@ -24,7 +24,7 @@ def data():
     "model",
     [
         SqrtLasso(standardize=True, sketch=None, alpha=3.0),
-        SqrtLasso(standardize=True, sketch="response", rank=10, random_state=0),
+        SqrtLasso(standardize=True, sketch="response", rank=10, radius=0.5, random_state=0),
         SqrtLassoCV(standardize=True, sketch="response", rank=10, alphas=5, cv=3, random_state=0),
     ],
     ids=repr,

@@ -31,7 +31,7 @@ def test_one_standard_error_is_never_a_smaller_penalty(seed, method):
     # The rule by hand.
     mean = least.mse_path_.mean(axis=1)
     error = least.mse_path_.std(axis=1, ddof=1) / np.sqrt(5)
-    best = np.argmin(mean)
+    best = np.nanargmin(mean)
     assert least.alphas_[best] == pytest.approx(least.alpha_min_)
     assert least.alphas_[np.flatnonzero(mean <= mean[best] + error[best])[0]] == pytest.approx(
         least.alpha_1se_

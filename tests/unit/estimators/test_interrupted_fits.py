@@ -28,13 +28,13 @@ y = X[:, 0] - X[:, 1] + rng.standard_normal(300)
 blas = ThreadpoolController().select(user_api="blas")
 
 def start(X, y, many):
+    # Penalties that are given are all solved; a search of its own would end early.
+    alphas = np.geomspace(10.0, 1e-3, many)
     if kind == "exact":
-        # Penalties that are given are all solved; a search of its own would end early.
-        alphas = np.geomspace(10.0, 1e-3, many)
         return sl.SqrtLassoCV(alphas=alphas, sketch=None, tol=1e-9)
     if kind == "sketched":
-        return sl.SqrtLassoCV(alphas=many, sketch="randomized", rank=30, random_state=0, n_jobs=1)
-    return sl.SqrtLassoCV(alphas=many, sketch="randomized", rank=30, random_state=0, n_jobs=2)
+        return sl.SqrtLassoCV(alphas=alphas, sketch="randomized", rank=30, random_state=0, n_jobs=1)
+    return sl.SqrtLassoCV(alphas=alphas, sketch="randomized", rank=30, random_state=0, n_jobs=2)
 
 start(X[:40, :30], y[:40], 4).fit(X[:40, :30], y[:40])  # compiles
 before = [library.get_num_threads() for library in blas.lib_controllers]
