@@ -27,6 +27,8 @@ __all__ = ["Columns", "as_columns"]
 NO_WEIGHTS = np.empty(0)
 # New columns are spread out so many at a time, which the cache still holds.
 BLOCK = 64
+# Rows of a Gram matrix of all columns that are summed at a time.
+ROWS = 8192
 # A pair of entries that meet costs as much as this many products in a dense line.
 PAIR_COST = 20.0
 # How much faster an operation of a Gram matrix is than one of a product X'v.
@@ -137,8 +139,20 @@ class DenseColumns:
         self, new: IntArray, chosen: IntArray, weights: FloatArray | None = None
     ) -> FloatArray:
         """(x_i - shift_i)'W(x_j - shift_j) of new and chosen columns (new, chosen)."""
+        everyone = np.arange(self.shape[1])
+        if self._count == 0 and np.array_equal(new, everyone) and np.array_equal(chosen, everyone):
+            return self._whole_gram(weights)
         with self._lock:
             return self._gram(new, chosen, weights)
+
+    def _whole_gram(self, weights: FloatArray | None) -> FloatArray:
+        """The Gram matrix of all columns, a block of rows at a time and without keeping them."""
+        total = np.zeros((self.shape[1], self.shape[1]))
+        for first in range(0, self.shape[0], ROWS):
+            part = slice(first, first + ROWS)
+            block = self.entries[part] - self.shift
+            total += block.T @ (block if weights is None else block * weights[part, None])
+        return total
 
     def _gram(self, new: IntArray, chosen: IntArray, weights: FloatArray | None) -> FloatArray:
         where = self._keep(chosen)

@@ -116,7 +116,8 @@ class _Search:
         self._own: list[list[Solved]] = [[] for _ in range(t)]
         self._alphas: list[FloatArray] = [np.empty(0)] * t
         self._scores = {metric: np.full(shape, np.nan) for metric in metrics}
-        self._out_of_fold = _OutOfFold(rows, (t, len(self._steps)))
+        self._errors = np.full(shape, np.nan)
+        self._out_of_fold = _OutOfFold(rows)
         self._held_out = [task.X[row_set.test] for row_set in rows]
         self._number, self._stopped = 0, False
         self._largest = np.array(
@@ -188,9 +189,10 @@ class _Search:
             first += count
             here = slice(self._number, self._number + count)
             self._out_of_fold.add(test, response, here, own)
+            y = self._task.Y[test, response]
             for metric in self._metrics:
-                values = score(metric, self._task.Y[test, response], own, weights)
-                self._scores[metric][fold, response, here] = values
+                self._scores[metric][fold, response, here] = score(metric, y, own, weights)
+            self._errors[fold, response, here] = score("mse", y, own, weights)
 
     def _finished(self, response: int) -> bool:
         """Whether no smaller penalty of a response has to be tried."""
@@ -199,7 +201,8 @@ class _Search:
         metric = self._metrics[0]
         cost = self._scores[metric][:, response, : self._number]
         cost = -cost if greater_is_better(metric) else cost
-        if decided(cost):
+        # Shares of right labels jump about; the squared error has one minimum.
+        if decided(cost) and decided(self._errors[:, response, : self._number]):
             return True
         if self._number < self._count:
             return False
@@ -218,7 +221,7 @@ class _Search:
         """Everything, cut to the longest grid."""
         longest = max(self._count, *(len(part) for part in self._alphas))
         alphas = np.array([_extended(part, longest, self._spacing) for part in self._alphas])
-        predictions = self._out_of_fold.means()[:, :, :longest]
+        predictions = self._out_of_fold.means(len(self._alphas), longest)
         scores = {name: values[:, :, :longest] for name, values in self._scores.items()}
         solution = self._ledger.solution(watch, longest)
         return ExactSearch(solution, alphas, scores, predictions, self._models(longest))
@@ -237,28 +240,36 @@ class _Search:
 
 
 class _OutOfFold:
-    """Predictions (m, responses, alphas) of held-out rows, NaN where there are none."""
+    """Predictions of held-out rows, kept as they come in."""
 
-    def __init__(self, rows: RowSets, shape: tuple[int, int]) -> None:
-        self._times = np.zeros(rows.n_samples)
+    def __init__(self, rows: RowSets) -> None:
+        self._m = rows.n_samples
+        self._times = np.zeros(self._m)
         for row_set in rows:
             np.add.at(self._times, row_set.test, 1.0)
-        self._values = np.full((rows.n_samples, *shape), np.nan)
+        self._parts: list[tuple[IntArray, int, slice, FloatArray]] = []
 
     def add(self, test: IntArray, response: int, here: slice, predicted: FloatArray) -> None:
         """Enter what one fold predicts for its test rows."""
-        values = self._values[:, response, here]
-        if self._times.max() <= 1:
-            values[test] = predicted
-            return
-        values[test] = np.nan_to_num(values[test])
-        np.add.at(values, test, predicted)
+        self._parts.append((test, response, here, predicted))
 
-    def means(self) -> FloatArray:
-        """The predictions; means where a row was held out more than once."""
-        if self._times.max() > 1:
-            self._values /= np.maximum(self._times, 1.0)[:, None, None]
-        return self._values
+    def means(self, responses: int, count: int) -> FloatArray:
+        """Predictions (m, responses, count), NaN where there are none.
+
+        They are means where a row was held out more than once.
+        """
+        values = np.full((self._m, responses, count), np.nan)
+        again = self._times.max() > 1
+        for test, response, here, predicted in self._parts:
+            line = values[:, response, here]
+            if again:
+                line[test] = np.nan_to_num(line[test])
+                np.add.at(line, test, predicted)
+            else:
+                line[test] = predicted
+        if again:
+            values /= np.maximum(self._times, 1.0)[:, None, None]
+        return values
 
 
 def _extended(alphas: FloatArray, count: int, spacing: float) -> FloatArray:

@@ -145,6 +145,7 @@ class _Search:
         self.alphas = _continued(grids) if extends else grids
         self.tried = np.zeros(self.alphas.shape, dtype=bool)
         self.cost = np.full((len(rows), *self.alphas.shape), np.nan)
+        self.errors = np.full_like(self.cost, np.nan)
         self.stages: list[tuple[Points, Stage]] = []
         self.settings = task.settings or Settings()
         self.parts: list[StagePart] = []
@@ -209,9 +210,9 @@ class _Search:
         for response, radius in np.argwhere(active):
             line = self.tried[response, radius]
             cost = self.cost[:, response, radius][:, line]
-            # A fold may leave a score undefined.
-            cost = cost[np.isfinite(cost).all(axis=1)]
-            if len(cost) and decided(cost, in_a_row):
+            errors = self.errors[:, response, radius][:, line]
+            # Shares of right labels jump about; the squared error has one minimum.
+            if decided(cost, in_a_row) and decided(errors, in_a_row):
                 active[response, radius] = False
 
     def _best_at_the_end(self) -> BoolArray:
@@ -284,6 +285,8 @@ class _Search:
         sign = -1.0 if greater_is_better(self.metrics[0]) else 1.0
         values = self._scores(points, stage, self.metrics[0])
         self.cost[:, points.response, points.radius, points.alpha] = sign * values
+        errors = self._scores(points, stage, "mse")
+        self.errors[:, points.response, points.radius, points.alpha] = errors
         self.over = bool((stage.fits.status == Status.INTERRUPTED).any())
 
     def _scores(self, points: Points, stage: Stage, metric: Metric) -> FloatArray:

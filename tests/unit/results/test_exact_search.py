@@ -180,3 +180,20 @@ def test_features_without_a_penalty_and_excluded_ones():
     coef = found.models.coef[found.status.ravel() == Status.SOLVED].toarray()
     assert (coef[:, 0] != 0).all() and (coef[:, 1] == 0).all()
     assert found.best().alpha_index > 0
+
+
+@pytest.mark.parametrize("seed", [13, 40])
+def test_an_early_peak_of_right_labels_does_not_end_the_search(seed):
+    rng = np.random.default_rng(seed)
+    m = 300
+    y = np.where(rng.random(m) < 0.5, 1.0, -1.0)
+    X = np.zeros((m, 41))
+    # Right for four rows in five; then a column whose few large values cost labels and save
+    # squared error; then many weak columns that are right together.
+    X[:, 0] = 3 * np.where(rng.random(m) < 0.8, y, -y)
+    X[:, 1] = np.where(rng.random(m) < 0.1, 20 * y, 2 * rng.standard_normal(m))
+    X[:, 2:] = 0.35 * y[:, None] + rng.standard_normal((m, 39))
+    found = cross_validate(None, X, y, metrics=("accuracy",), alphas=60)
+    best = found.best()
+    assert best.alpha_index > 40
+    assert found.mean()[0, 0, best.alpha_index] > 0.95
