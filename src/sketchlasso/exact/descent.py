@@ -174,7 +174,7 @@ class Descent:
         try:
             map_items(work, keys, self._n_threads, ledger.stop)
         except StopSolve:
-            # A thread that was told to stop may be heard before the one that said why.
+            # Another thread may report the stop before the one that caused it.
             raise ledger.cause or StopSolve from None
 
     def descend(
