@@ -111,6 +111,11 @@ class Descent:
         self._rows = [_RowSet(problems, row_set, total) for row_set in problems.rows]
         self._chains: dict[tuple[int, int], Chain] = {}
 
+    @property
+    def shares_gram(self) -> bool:
+        """Whether the responses of a row set share one Gram matrix of all columns."""
+        return self.problems.columns.shape[1] <= WHOLE_COLUMNS
+
     def chain(self, row_set: int, response: int) -> Chain:
         """The chain of a row set and a response, made when first asked for."""
         key = (row_set, response)

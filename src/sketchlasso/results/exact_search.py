@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -41,6 +42,8 @@ MANY_RESPONSES = 20
 # An automatic grid may grow to so many times its length.
 MOST_GROWTH = 2
 MAX_ROUNDS = 100
+# Chains that have Gram matrices of their own, and are held at a time.
+CHAINS_AT_ONCE = 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +83,9 @@ def search_exact(task: Task, rows: RowSets, metrics: Sequence[Metric]) -> ExactS
     settings = task.settings or Settings(tol=FULL_TOL)
     with Stopwatch() as watch, single_blas_thread():
         search = _Search(task, rows, metrics, settings)
-        while search.open:
-            search.stage()
+        while search.open_next():
+            while search.open:
+                search.stage()
     return search.result(watch)
 
 
@@ -120,10 +124,20 @@ class _Search:
         self._out_of_fold = _OutOfFold(rows)
         self._held_out = [task.X[row_set.test] for row_set in rows]
         self._number, self._stopped = 0, False
-        self._largest = np.array(
-            [self._descent.chain(self._all, response).largest_lambda() for response in range(t)]
-        )
-        self.open = list(range(t))
+        self._largest = np.zeros(t)
+        self.open: list[int] = []
+        self._waiting = list(range(t))
+
+    def open_next(self) -> bool:
+        """Turn to the responses whose chains are held at a time; whether there are any left."""
+        size = len(self._waiting)
+        if not self._descent.shares_gram:
+            size = max(1, CHAINS_AT_ONCE // (len(self._rows) + 1))
+        self.open, self._waiting = self._waiting[:size], self._waiting[size:]
+        self._number = 0
+        for response in self.open:
+            self._largest[response] = self._descent.chain(self._all, response).largest_lambda()
+        return len(self.open) > 0
 
     def stage(self) -> None:
         """Solve and judge the next penalties of the responses that are open."""
@@ -142,19 +156,20 @@ class _Search:
         try:
             self._descent.solve(keys, fresh, numbers, self._ledger)
         except StopSolve:
-            self._stop(keys)
+            self._stop()
         for fold in range(len(self._rows)):
             self._judge(fold, [key[1] for key in keys if key[0] == fold], fresh)
         self._number += len(steps)
         if self._stopped:
             self.open.clear()
+            self._waiting.clear()
         self._close([response for response in self.open if len(fresh[response]) < len(steps)])
         self._close([response for response in self.open if self._finished(response)])
 
-    def _stop(self, keys: Sequence[tuple[int, int]]) -> None:
+    def _stop(self) -> None:
         """End the search at the user's wish; what was not solved holds w = 0."""
         self._stopped = True
-        for key in keys:
+        for key in product(range(len(self._rows)), range(len(self._alphas))):
             if not self._ledger.begun(*key):
                 self._ledger.begin(*key, self._descent.chain(*key).target)
 

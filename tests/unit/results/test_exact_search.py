@@ -5,8 +5,18 @@ import pytest
 from sklearn.linear_model import Lasso
 from sklearn.model_selection import KFold, RepeatedKFold
 
-from sketchlasso import InvalidInputError, SqrtLassoCV, Status, certify, cross_validate
+from sketchlasso import (
+    InaccurateWarning,
+    InvalidInputError,
+    Settings,
+    SqrtLassoCV,
+    Status,
+    certify,
+    cross_validate,
+)
+from sketchlasso.exact.descent import Descent
 from sketchlasso.results.stopping import IN_A_ROW, decided
+from sketchlasso.solve import StopSolve
 
 
 def make(m=120, n=40, noise=2.0, seed=0, t=1):
@@ -129,6 +139,25 @@ def test_responses_end_on_their_own():
     assert (together.n_nonzero[:, 2] == 0).all()
 
 
+def test_responses_in_groups_are_responses_at_once(monkeypatch):
+    X, Y = make(t=5)
+    at_once = cross_validate(None, X, Y, alphas=20)
+    monkeypatch.setattr("sketchlasso.exact.descent.WHOLE_COLUMNS", 0)
+    monkeypatch.setattr("sketchlasso.results.exact_search.CHAINS_AT_ONCE", 12)
+    held = []
+    original = Descent.forget
+
+    def counted(self, row_set, response):
+        held.append(len(self._chains))
+        original(self, row_set, response)
+
+    monkeypatch.setattr(Descent, "forget", counted)
+    grouped = cross_validate(None, X, Y, alphas=20)
+    assert max(held) <= 12
+    np.testing.assert_allclose(grouped.alphas, at_once.alphas, rtol=1e-6)
+    np.testing.assert_allclose(grouped.scores["mse"], at_once.scores["mse"], rtol=1e-4)
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_number_of_threads_changes_nothing(threads):
     X, Y = make(t=4)
@@ -197,3 +226,21 @@ def test_an_early_peak_of_right_labels_does_not_end_the_search(seed):
     best = found.best()
     assert best.alpha_index > 40
     assert found.mean()[0, 0, best.alpha_index] > 0.95
+
+
+def test_a_callback_that_stops_keeps_what_is_solved():
+    X, Y = make(t=2)
+    heard = []
+
+    def stop(progress):
+        heard.append(progress)
+        if len(heard) == 7:
+            raise StopSolve
+
+    settings = Settings(tol=1e-4, n_threads=1, callback=stop)
+    with pytest.warns(InaccurateWarning, match="interrupted"):
+        found = cross_validate(None, X, Y, alphas=30, settings=settings)
+    assert len(heard) == 7
+    assert np.sum(found.status == Status.SOLVED) == 7
+    assert np.sum(found.status == Status.INTERRUPTED) > 0
+    assert np.isfinite(found.scores["mse"][:, :, 0, 0]).all()
