@@ -163,6 +163,20 @@ def root(value):
         stored=False,
     )
 )
+# A column without a penalty overflows once its rows are weighted.
+@example(
+    Case(
+        X=((0.0, -1.7e308), (0.0, 0.0)),
+        y=(0.0, 0.0),
+        coef=(0.0, 0.0),
+        alpha=0.0,
+        factor=(1.0, 1.0),
+        weights=(1e9, 1.0),
+        fit_intercept=False,
+        nonnegative=False,
+        stored=False,
+    )
+)
 @settings(max_examples=300)
 def test_a_certificate_holds_against_an_independent_optimum_or_is_refused(case):
     try:

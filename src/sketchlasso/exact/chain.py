@@ -25,7 +25,7 @@ from sketchlasso.problem.full_problem import (
 )
 from sketchlasso.solve.polish import NEARLY_EXACT, exact_fit
 from sketchlasso.solve.status import Status
-from sketchlasso.types import FloatArray, IntArray
+from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["Chain", "Solved"]
 
@@ -54,6 +54,26 @@ class Solved(NamedTuple):
     dual: float
     status: Status
     steps: int
+
+
+Points = list[tuple[IntArray, FloatArray]]
+
+
+class _Judged(NamedTuple):
+    """Points of a stretch and their certificates, all of shape (a,) but the scores (n, a)."""
+
+    points: Points
+    alphas: FloatArray
+    squares: FloatArray
+    primal: FloatArray
+    dual: FloatArray
+    proved: BoolArray
+    scores: FloatArray | None
+
+    @property
+    def leading(self) -> int:
+        """How many are proved before the first that is not."""
+        return len(self.proved) if self.proved.all() else int(np.argmin(self.proved))
 
 
 class Chain:
@@ -210,47 +230,80 @@ class Chain:
         none = np.empty(0, dtype=np.intp)
         if len(stretch) == 0:
             return np.empty(0), [], none
-        target = self.target
-        squares, inner, worst = stretch.squares, stretch.inner, stretch.worst
-        scores = None
-        trusted = squares * self._tol > GRAM_ERROR * target.null**2
-        if not (self._whole and trusted.all()):
-            squares, inner, scores = self._on_data(stretch)
-            worst = scores.max(axis=0)
-        lengths = np.sqrt(squares)
-        alphas = penalties[: len(stretch)]
-        if squared:
-            alphas = alphas / lengths
-        primal = full_primal(lengths, alphas, stretch.l1)
-        # One column that sees as much as the worst of all stands for them.
-        dual = full_dual(worst[None, :], lengths, inner, np.ones(1), alphas, target.nonnegative)
-        proved = full_gap(primal, dual, np.full_like(primal, target.null)) <= self._tol
-        count = len(proved) if proved.all() else int(np.argmin(proved))
+        judged = self._judged(stretch, stretch.points, penalties, squared)
+        if not judged.proved.all() and judged.scores is not None:
+            # The Gram matrix and the spread of the walk leave too few digits for some proofs.
+            points = self._with_more_digits(stretch, judged.leading, penalties, squared)
+            again = self._judged(stretch, points, penalties, squared, on_data=True)
+            judged = again if again.leading > judged.leading else judged
+        count, alphas = judged.leading, judged.alphas
         solved = [
             Solved(s, w, float(p), float(d), Status.SOLVED, 0)
-            for (s, w), p, d in zip(stretch.points[:count], primal, dual, strict=False)
+            for (s, w), p, d in zip(judged.points[:count], judged.primal, judged.dual, strict=False)
         ]
         if solved:
             solved[0] = solved[0]._replace(steps=stretch.knots)
-            self._keep(solved[-1], float(alphas[count - 1]), float(squares[count - 1]))
+            self._keep(solved[-1], float(alphas[count - 1]), float(judged.squares[count - 1]))
+        scores = judged.scores
         if scores is None:
             return alphas, solved, none
         if solved:
             self._scores = scores[:, count - 1]
         missing = none
-        if count < len(proved):
+        if count < len(judged.proved):
             missing = np.flatnonzero(scores[:, count] > stretch.lambdas[count])
             missing = self._largest(missing, scores[:, count])
         return alphas, solved, missing
+
+    def _judged(
+        self,
+        stretch: Stretch,
+        points: Points,
+        penalties: FloatArray,
+        squared: bool,
+        on_data: bool = False,
+    ) -> _Judged:
+        """Certificates of the points of a stretch, or of better ones on the same supports."""
+        target = self.target
+        squares, inner, worst, l1 = stretch.squares, stretch.inner, stretch.worst, stretch.l1
+        scores = None
+        trusted = squares * self._tol > GRAM_ERROR * target.null**2
+        if on_data or not (self._whole and trusted.all()):
+            squares, inner, scores = self._on_data(points)
+            worst = scores.max(axis=0)
+            l1 = np.array([float(target.factor[s] @ np.abs(w)) for s, w in points])
+        lengths = np.sqrt(squares)
+        alphas = penalties[: len(points)]
+        if squared:
+            alphas = alphas / lengths
+        primal = full_primal(lengths, alphas, l1)
+        # One column that sees as much as the worst of all stands for them.
+        dual = full_dual(worst[None, :], lengths, inner, np.ones(1), alphas, target.nonnegative)
+        proved = full_gap(primal, dual, np.full_like(primal, target.null)) <= self._tol
+        return _Judged(points, alphas, squares, primal, dual, proved, scores)
+
+    def _with_more_digits(
+        self, stretch: Stretch, first: int, penalties: FloatArray, squared: bool
+    ) -> Points:
+        """The points of a stretch, some from `first` on computed from the columns themselves."""
+        points = list(stretch.points)
+        entries = 0
+        for number in range(first, len(points)):
+            support, values = points[number]
+            entries += len(support) * len(self.target.y)
+            if entries > MOST_SIGN_ENTRIES:
+                break
+            points[number] = self.target.on_face(support, values, penalties[number], squared)
+        return points
 
     def _keep(self, solved: Solved, alpha: float, square: float) -> None:
         self._support, self._values = solved.support, solved.values
         self._alpha, self._square = alpha, square
 
-    def _on_data(self, stretch: Stretch) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _on_data(self, points: Points) -> tuple[FloatArray, FloatArray, FloatArray]:
         """||r||^2 (a,), y'r (a,) and the scores of all columns (n, a), from X itself."""
         training, y = self.target.training, self.target.y
-        residuals = np.column_stack([training.residual(y, s, w) for s, w in stretch.points])
+        residuals = np.column_stack([training.residual(y, s, w) for s, w in points])
         weighted = training.weights[:, None] * residuals
         squares = np.einsum("ij,ij->j", weighted, residuals)
         seen = training.correlate(residuals)

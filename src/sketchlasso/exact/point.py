@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import linalg
 
 from sketchlasso.exact.training import TrainingRows
 from sketchlasso.problem.full_problem import (
     MOST_SIGN_ENTRIES,
+    RANK_SHARE,
     SMALL_RESIDUAL,
     FullValues,
     UnpenalisedColumns,
@@ -82,6 +84,44 @@ class Target:
         residual = self.training.residual(self.y, support, values)
         square = self.training.square(residual)
         return Point(support, values, residual, square, self.training.correlate(residual))
+
+    def on_face(
+        self, support: IntArray, values: FloatArray, penalty: float, squared: bool
+    ) -> tuple[IntArray, FloatArray]:
+        """Solve on the support and signs of given coefficients, from the columns themselves.
+
+        With Z = QR the columns of the support and p their signed factors, X_A'r = lambda p gives
+        w = R^-1 (Q'y - lambda R^-T p). The coefficients stay as they are where that has other
+        signs or the columns depend on each other.
+
+        Parameters
+        ----------
+        support, values : ndarray of shape (s,)
+        penalty : float
+            alpha, or lambda = alpha ||r|| where `squared`.
+        squared : bool
+        """
+        given = support, values
+        kept = values != 0
+        support, values = support[kept], values[kept]
+        if not 0 < len(support) <= len(self.y):
+            return given
+        y = self.root * self.y
+        Q, R = linalg.qr(self.training.scaled(support), mode="economic", check_finite=False)
+        pivots = np.abs(np.diag(R))
+        if pivots.min() <= RANK_SHARE * pivots.max():
+            return given
+        inner = Q.T @ y
+        pull = linalg.solve_triangular(R, self.factor[support] * np.sign(values), trans="T")
+        level = penalty
+        if not squared:
+            outside = y - Q @ inner
+            outside -= Q @ (Q.T @ outside)
+            share = 1.0 - penalty**2 * float(pull @ pull)
+            # Where no share is left the fit is exact.
+            level = penalty * float(np.linalg.norm(outside)) / np.sqrt(share) if share > 0 else 0.0
+        better = linalg.solve_triangular(R, inner - level * pull)
+        return (support, better) if np.all(np.sign(better) == np.sign(values)) else given
 
     def primal(self, point: Point, alpha: float) -> float:
         """||r||_W + alpha sum_j f_j |w_j|."""

@@ -22,11 +22,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg, optimize
 
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.kernels.instance import NEGLIGIBLE
 from sketchlasso.types import FloatArray
 
 __all__ = [
     "MOST_SIGN_ENTRIES",
+    "RANK_SHARE",
     "SMALL_RESIDUAL",
     "FullValues",
     "UnpenalisedColumns",
@@ -213,7 +215,18 @@ class UnpenalisedColumns:
 
 
 def unpenalised_columns(columns: FloatArray, nonnegative: bool) -> UnpenalisedColumns:
-    """Prepare the clearing of columns (m, q) of any length."""
+    """Prepare the clearing of columns (m, q) of any finite length.
+
+    Raises
+    ------
+    InvalidInputError
+        A column is not finite: the weights made its entries overflow.
+    """
+    if not np.isfinite(columns).all():
+        raise InvalidInputError(
+            "a column of X that has no penalty overflows when its rows are weighted; divide X or "
+            "sample_weight by a constant so that their products are finite."
+        )
     largest = np.abs(columns).max(axis=0, initial=0.0)
     columns = columns / np.where(largest > 0, largest, 1.0)
     lengths = np.linalg.norm(columns, axis=0)

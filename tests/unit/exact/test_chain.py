@@ -129,3 +129,24 @@ def test_a_gap_from_the_gram_matrix_is_not_trusted_below_its_digits(monkeypatch)
     assert not looks
     found = solve_exact(X, y, alphas, tol=1e-11)
     assert looks and found.solved.all()
+
+
+def test_a_face_solved_on_its_columns_has_more_digits_than_the_gram_matrix():
+    X, y = make(noise=1e-4)
+    chain = chain_of(X, y, tol=1e-13)
+    alpha = 0.3 * chain.largest_lambda() / chain.target.null
+    rough = chain_of(X, y, tol=1e-5).advance(np.array([alpha]))[0]
+    support, values = chain.target.on_face(rough.support, rough.values, alpha, squared=False)
+    point = chain.target.point(support, values)
+    assert chain.target.certificate(point, alpha).relative_gap <= 1e-11
+    again = chain.target.on_face(rough.support, values, alpha * point.length, squared=True)
+    np.testing.assert_allclose(again[1], values, rtol=1e-9)
+
+
+def test_a_face_of_dependent_columns_or_other_signs_is_left_as_it_was():
+    X, y = make()
+    target = chain_of(np.column_stack([X, X[:, 0]]), y).target
+    twice, values = np.array([0, 60]), np.array([0.1, 0.1])
+    assert target.on_face(twice, values, 1.0, squared=False)[1] is values
+    wrong = -np.sign(X[:, :1].T @ y)
+    assert target.on_face(np.array([0]), wrong, 0.1, squared=False)[1] is wrong
