@@ -1,0 +1,3 @@
+"""What many regressions together say: errors of estimates, graphs, stability."""
+
+__all__: list[str] = []
