@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -151,16 +152,25 @@ class StagePart:
 
         Those on the path itself, or those of the next policy of the same row set and response.
         """
-        radii = self.laid.problems.shape[2]
-        siblings = range(path // radii * radii, (path // radii + 1) * radii)
-        known = [number for number in siblings if self._radii[number]]
-        if not known:
+        nearest = self._nearest(path, self._radii)
+        if nearest is None:
             return None
         log_factor = np.log(self.laid.factor)
-        nearest = min(known, key=lambda number: abs(log_factor[number] - log_factor[path]))
         # log(radius) - log(error) is the logarithm of the factor, at a slope of -FIRST_SLOPE.
         apart = (log_factor[nearest] - log_factor[path]) / FIRST_SLOPE
         return _on_lines(self._radii[nearest], level) + float(apart)
+
+    def _nearest(self, path: int, known: Mapping[int, Any]) -> int | None:
+        """The path itself, or that of the next policy of the same row set and response.
+
+        None where nothing is known of any of them.
+        """
+        radii = self.laid.problems.shape[2]
+        siblings = range(path // radii * radii, (path // radii + 1) * radii)
+        with np.errstate(divide="ignore"):
+            apart = np.abs(np.log(self.laid.factor) - np.log(self.laid.factor[path]))
+        numbers = [number for number in siblings if known.get(number)]
+        return min(numbers, key=lambda number: apart[number], default=None)
 
     def _settled(
         self, problems: ProblemSet, path: IntArray, x: FloatArray, follows: BoolArray
@@ -225,13 +235,15 @@ class StagePart:
         """The nearest solution on the path, with the dual point of a line through two of them.
 
         The dual point of a path is nearly smooth in log(alpha), and penalties are evenly spaced
-        there. None where nothing was solved yet.
+        there. A path of which nothing is known starts from the next policy's. None where nothing
+        was solved yet.
         """
         ends, shares = [], []
-        for number, place in zip(path.tolist(), problems.alpha_index.tolist(), strict=True):
-            solved = self._solved[number]
-            if not solved:
+        for own, place in zip(path.tolist(), problems.alpha_index.tolist(), strict=True):
+            number = self._nearest(own, self._solved)
+            if number is None:
                 return None
+            solved = self._solved[number]
             # Its neighbours, or the last two where it is beyond them.
             after = min(bisect_left(solved, place), len(solved) - 1)
             left, right = solved[max(after - 1, 0)], solved[after]

@@ -1,10 +1,11 @@
 """Cross-validation over automatic penalties in stages: a coarse look first, then near the best.
 
-The folds walk down the penalties together. All radius policies are tried on a coarse grid, and
-the penalties between its points for the best policy only, near the best. A walk ends where
-:func:`decided` says that smaller penalties cannot be chosen; where the best is at the end of the
-grid, the grid goes on. Points that were never solved have status LEFT_OUT, NaN for numbers, and
-no coefficients.
+The folds walk down the penalties together, on a coarse grid, with the middle radius policy. The
+walk ends where :func:`decided` says that the squared error is past its minimum. The other policies
+are tried near the best penalties of their neighbours, outwards while that improves, and smaller
+penalties of the best policy while these improve, beyond the end of the grid if need be. Last come
+the penalties between those tried, for the best policy, near the best. Points that were never
+solved have status LEFT_OUT, NaN for numbers, and no coefficients.
 
 Stages need the sketches of all folds at hand, and many small solves: data in blocks, and batches
 for the workers of a cluster, are solved in one piece.
@@ -12,7 +13,7 @@ for the workers of a cluster, are solved in one piece.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -123,6 +124,7 @@ def search(
         found = _Search(task, policies, rows, metrics, grids)
         found.begin(sketch)
         found.walk()
+        found.try_other_radii()
         found.look_closely()
         return found.result()
 
@@ -140,6 +142,9 @@ class _Search:
     ) -> None:
         self.task, self.policies, self.rows, self.metrics = task, policies, rows, metrics
         self.count = grids.shape[2]
+        self.stride = self.count // COARSE
+        # The policy to begin with; the others are its multiples.
+        self.middle = int(np.argmin([abs(np.log(policy.factor or 1)) for policy in policies]))
         # Up to as many penalties again, evenly spaced, unless the user has said where to end.
         extends = task.alpha_min_ratio is None and self.count > 1
         self.alphas = _continued(grids) if extends else grids
@@ -186,44 +191,81 @@ class _Search:
         return threads if parts >= 2 * threads and self.settings.device == CPU else 1
 
     def walk(self) -> None:
-        """Go down the penalties, each radius policy until its smaller penalties are out."""
-        stride = self.count // COARSE
-        in_a_row = max(2, -(-IN_A_ROW // stride))
-        active = np.ones(self.alphas.shape[:2], dtype=bool)
-        place, end = 0, self.count
+        """Go down the penalties with one radius policy until the smaller ones are out.
+
+        Shares of right labels jump about; the squared error has one minimum, and decides here.
+        """
+        active = np.ones(len(self.alphas), dtype=bool)
+        in_a_row = max(2, -(-IN_A_ROW // self.stride))
+        places = self.stride * np.arange(3)
         while active.any() and not self.over:
-            places = place + stride * np.arange(3 if place == 0 else 2)
-            places = places[places < end]
             mask = np.zeros_like(self.tried)
-            mask[:, :, places] = active[:, :, None]
+            mask[:, self.middle, places[places < self.count]] = True
+            mask[~active] = False
             self._run(mask, search=True)
-            place = int(places[-1]) + stride
-            self._leave_decided(active, in_a_row)
-            if place >= self.count:
-                # The grid goes on where the best is at its end.
-                active &= self._best_at_the_end()
-                if place >= end == self.alphas.shape[2]:
-                    return
-                end = self.alphas.shape[2]
+            for response in np.flatnonzero(active):
+                line = self.tried[response, self.middle]
+                errors = self.errors[:, response, self.middle][:, line]
+                active[response] = not decided(errors, in_a_row)
+            places = places[-1] + self.stride * np.arange(1, 3)
+            active &= places[0] < self.count
 
-    def _leave_decided(self, active: BoolArray, in_a_row: int) -> None:
-        for response, radius in np.argwhere(active):
-            line = self.tried[response, radius]
-            cost = self.cost[:, response, radius][:, line]
-            errors = self.errors[:, response, radius][:, line]
-            # Shares of right labels jump about; the squared error has one minimum.
-            if decided(cost, in_a_row) and decided(errors, in_a_row):
-                active[response, radius] = False
+    def try_other_radii(self) -> None:
+        """Try the other policies, then smaller penalties of the best; responses side by side."""
+        plans = [self._plan(response) for response in range(len(self.alphas))]
+        while not self.over:
+            mask = np.zeros_like(self.tried)
+            for response, plan in enumerate(plans):
+                radius, places = next(plan, (0, []))
+                mask[response, radius, places] = True
+            if not mask.any():
+                return
+            self._run(mask, search=True)
 
-    def _best_at_the_end(self) -> BoolArray:
-        """Which radii (responses, radii) hold the best of all, the last that was tried."""
-        mean = self._mean()
-        at_end = np.zeros(mean.shape[:2], dtype=bool)
-        for response in range(len(mean)):
-            radius = self._winner(response)
-            last = np.flatnonzero(self.tried[response, radius])[-1]
-            at_end[response, radius] = int(np.argmin(mean[response, radius])) == last
-        return at_end
+    def _plan(self, response: int) -> Iterator[tuple[int, list[int]]]:
+        """Policies and penalties to try next: larger radii while they improve, and smaller ones."""
+        for step in (1, -1):
+            radius = self.middle
+            while 0 <= radius + step < len(self.policies):
+                yield from self._climb(response, radius, radius + step)
+                if not self._improves(response, radius, radius + step):
+                    break
+                radius += step
+        yield from self._go_on(response, self._winner(response))
+
+    def _climb(self, response: int, known: int, radius: int) -> Iterator[tuple[int, list[int]]]:
+        """Penalties of a policy near the best one of a known policy, then on to its own best."""
+        start = int(np.argmin(_mean_of(self.errors[:, response, known])))
+        wanted = {start - self.stride, start, start + self.stride}
+        while True:
+            wanted = {place for place in wanted if 0 <= place < self.alphas.shape[2]}
+            wanted -= set(np.flatnonzero(self.tried[response, radius]).tolist())
+            if not wanted:
+                return
+            yield radius, sorted(wanted)
+            wanted = {
+                int(np.argmin(_mean_of(values[:, response, radius]))) + side * self.stride
+                for values in (self.cost, self.errors)
+                for side in (-1, 1)
+            }
+
+    def _improves(self, response: int, known: int, radius: int) -> bool:
+        """Whether a policy has a lower cost or squared error than another."""
+        for values in (self.cost, self.errors):
+            lowest = _mean_of(values[:, response]).min(axis=1)
+            if lowest[radius] < lowest[known]:
+                return True
+        return False
+
+    def _go_on(self, response: int, radius: int) -> Iterator[tuple[int, list[int]]]:
+        """Smaller penalties of a policy while the smallest tried is the best."""
+        while True:
+            solved = np.flatnonzero(self.tried[response, radius])
+            after = int(solved[-1]) + self.stride
+            best = int(np.argmin(_mean_of(self.cost[:, response, radius])))
+            if best < solved[-1] or after >= self.alphas.shape[2]:
+                return
+            yield radius, [after]
 
     def look_closely(self) -> None:
         """Solve penalties between those tried of the best policy, near the best.
@@ -240,8 +282,8 @@ class _Search:
             self._run(mask, search=False)
 
     def _gaps(self, response: int, radius: int) -> IntArray:
-        """Middles of the two gaps on each side of the best, while there is one next to it."""
-        mean = self._mean()[response, radius]
+        """Middles of the gaps beside the best, and of the one before one standard error."""
+        mean = _mean_of(self.cost[:, response, radius])
         solved = np.flatnonzero(self.tried[response, radius])
         # A grid that may go on has been walked past its best; another is looked at to its end.
         goes_on = self.alphas.shape[2] > self.count
@@ -250,23 +292,20 @@ class _Search:
         best = int(np.searchsorted(solved, np.argmin(mean)))
         wide = np.diff(edges) > 1
         wanted = np.zeros(len(wide), dtype=bool)
-        if wide[max(best - 1, 0) : best + 1].any():
-            wanted[max(best - 2, 0) : best + 2] = True
+        wanted[max(best - 1, 0) : best + 1] = True
         costs = self.cost[:, response, radius, solved]
         spread = costs[:, best].std(ddof=1) / np.sqrt(len(costs)) if len(costs) > 1 else 0.0
         first = int(np.argmax(mean[solved] <= mean[solved[best]] + spread))
         wanted[max(first - 1, 0)] = True
-        return np.asarray((edges[:-1] + edges[1:]) // 2)[wanted & wide]
-
-    def _mean(self) -> FloatArray:
-        """Mean costs (responses, radii, alphas) of the folds; infinite where none is known."""
-        known = np.isfinite(self.cost)
-        total = np.where(known, self.cost, 0.0).sum(axis=0)
-        return np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), np.inf)
+        between = np.asarray((edges[:-1] + edges[1:]) // 2)[wanted & wide]
+        if first > 0 or solved[0] == 0:
+            return between
+        # Larger penalties of a policy that was not tried from the top.
+        return np.append(max(solved[0] - self.stride, 0), between)
 
     def _winner(self, response: int) -> int:
         """The radius policy of the best point."""
-        return int(np.argmin(self._mean()[response].min(axis=1)))
+        return int(np.argmin(_mean_of(self.cost[:, response]).min(axis=1)))
 
     def _run(self, mask: BoolArray, search: bool) -> None:
         """Solve the marked points for every row set, and score them."""
@@ -326,6 +365,13 @@ class _Search:
             self.bar.end()
         fitted = Fitted(fits, shape, self.alphas[..., :count], self.policies)
         return Searched(fitted, scores, total / times[:, None, None, None])
+
+
+def _mean_of(values: FloatArray) -> FloatArray:
+    """Means over the folds (first axis); infinite where no fold is known."""
+    known = np.isfinite(values)
+    total = np.where(known, values, 0.0).sum(axis=0)
+    return np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), np.inf)
 
 
 def _continued(grids: FloatArray) -> FloatArray:

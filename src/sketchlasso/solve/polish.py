@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
+from scipy.linalg import lapack
 
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.objective import loss_value, primal_value, residual
@@ -34,6 +35,9 @@ SETTLED = 1e-10
 ROUNDING = 1e-14
 # Rows whose pivot is below this share of the largest depend on the others.
 DEPENDENT = 1e-12
+# With this many columns per row their products are formed; the pivots must keep half the digits.
+WIDE = 4
+WELL_CONDITIONED = 1e-4
 
 
 def polished(batch: Batch, solution: Solution, tol: float) -> Solution:
@@ -78,11 +82,24 @@ def exact_fit(columns: FloatArray, values: FloatArray, missed: FloatArray) -> Fl
 
     They stay as they were where one of them would change its sign.
     """
-    correction = linalg.lstsq(
+    fitted = values + _shortest_fit(columns, missed)
+    return fitted if np.all(np.sign(fitted) == np.sign(values)) else values
+
+
+def _shortest_fit(columns: FloatArray, missed: FloatArray) -> FloatArray:
+    """The shortest x (p,) with the least ||columns x - missed||."""
+    if columns.shape[1] >= WIDE * columns.shape[0]:
+        # Of many columns the small matrix A A' says all, unless its rows depend on each other.
+        factor, failed = lapack.dpotrf(columns @ columns.T, lower=1)
+        pivots = np.diag(factor)
+        if not failed and pivots.min() > WELL_CONDITIONED * pivots.max():
+            found = columns.T @ linalg.cho_solve((factor, True), missed)
+            left = missed - columns @ found
+            return np.asarray(found + columns.T @ linalg.cho_solve((factor, True), left))
+    found = linalg.lstsq(
         columns, missed, cond=DEPENDENT, check_finite=False, lapack_driver="gelsy"
     )[0]
-    fitted = values + correction
-    return fitted if np.all(np.sign(fitted) == np.sign(values)) else values
+    return np.asarray(found)
 
 
 def _with_rows(

@@ -52,15 +52,20 @@ def searched(X, y, method="response", **options):
     return cross_validate(sketched(X, y, method), X, y, cv=4, **options)
 
 
-@pytest.mark.parametrize("method", ["response", "randomized"])
-@pytest.mark.parametrize("make", [factors, words, noise])
-def test_the_choice_is_that_of_the_whole_grid(make, method):
-    X, y = make(3)
-    found = searched(X, y, method)
-    whole = cross_validate(
+def solved_whole(X, y, method, found):
+    """Every penalty and radius of a search."""
+    return cross_validate(
         sketched(X, y, method), X, y, cv=4, alphas=found.alphas[0, 0], radii=POLICIES,
         settings=LOOSE,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["response", "randomized"])
+@pytest.mark.parametrize("make", [factors, words])
+def test_the_choice_is_that_of_the_whole_grid(make, method):
+    X, y = make(3)
+    found = searched(X, y, method)
+    whole = solved_whole(X, y, method, found)
     assert np.isfinite(whole.scores["mse"]).all()
     best, mean = found.best(), whole.mean()[0]
     # A minimum that is flat may lie one penalty beside, for a radius is found to a tenth only.
@@ -69,6 +74,22 @@ def test_the_choice_is_that_of_the_whole_grid(make, method):
     assert abs(best.alpha_index - whole.best().alpha_index) <= 2
     careful = found.best(rule="1se")
     assert abs(careful.alpha_index - whole.best(rule="1se").alpha_index) <= 4
+
+
+@pytest.mark.parametrize("method", ["response", "randomized"])
+@pytest.mark.parametrize("seed", range(4))
+def test_on_noise_the_choice_is_within_a_standard_error_of_the_whole_grid(seed, method):
+    # Where models are nearly empty a radius has several fixed points, and scores differ by them.
+    X, y = noise(seed)
+    found = searched(X, y, method)
+    whole = solved_whole(X, y, method, found)
+    best, lowest = found.best(), whole.best()
+    costs = whole.scores["mse"][:, 0]
+    apart = (
+        costs[:, best.radius_index, best.alpha_index]
+        - costs[:, lowest.radius_index, lowest.alpha_index]
+    )
+    assert apart.mean() <= costs[:, lowest.radius_index, lowest.alpha_index].std(ddof=1) / 2
 
 
 def test_points_left_out_have_no_numbers():
@@ -136,7 +157,7 @@ def nearly_exact(seed=0):
     """Few directions and hardly any noise: the best penalty is very small."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((150, 80))
-    return X, X[:, :10] @ rng.standard_normal(10) + 1e-4 * rng.standard_normal(150)
+    return X, X[:, :10] @ rng.standard_normal(10) + 1e-6 * rng.standard_normal(150)
 
 
 def test_the_grid_goes_on_where_the_best_is_at_its_end():
@@ -147,13 +168,12 @@ def test_the_grid_goes_on_where_the_best_is_at_its_end():
     steps = np.diff(np.log(found.alphas[0, 0]))
     np.testing.assert_allclose(steps, steps[0])
     assert COUNT <= found.best().alpha_index < count
-    short = searched(X, y, alpha_min_ratio=1e-3)
+    same = searched(X, y, alpha_min_ratio=1e-3)
+    assert same.alphas.shape[2] == COUNT
+    np.testing.assert_allclose(found.alphas[0, 0, :COUNT], same.alphas[0, 0])
+    short = searched(X, y, alpha_min_ratio=1e-2)
     assert short.alphas.shape[2] == COUNT
-    assert short.best().alpha_index == COUNT - 1
-    np.testing.assert_allclose(found.alphas[0, 0, :COUNT], short.alphas[0, 0])
-    assert found.mean()[0].min(initial=np.inf, where=np.isfinite(found.mean()[0])) < np.nanmin(
-        short.mean()
-    )
+    assert np.nanmin(found.mean()) < np.nanmin(short.mean())
 
 
 def test_results_do_not_depend_on_the_number_of_threads():
