@@ -116,10 +116,11 @@ class ExactLedger:
         chain = places // self._shape[2]
         intercept = self._y_mean.ravel()[chain]
         row_set = chain // self._shape[1]
-        for number, means in self._means.items():
-            here = np.flatnonzero(row_set == number)
-            if len(here):
-                intercept[here] -= coef[here] @ means
+        for number in np.unique(row_set).tolist():
+            if number in self._means:
+                here = np.flatnonzero(row_set == number)
+                own = coef if len(here) == len(places) else coef[here]
+                intercept[here] -= own @ self._means[number]
         return coef, intercept
 
     def leave_out(self, response: int, first: int) -> None:

@@ -35,7 +35,8 @@ from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["ExactSearch", "search_exact"]
 
-# Penalties between two decisions; with many responses larger stages cost less than they save.
+# Penalties between two decisions. Larger stages cost less than they save with many responses, and
+# where all row sets share a Gram matrix: there the first penalties cost next to nothing.
 STAGE = 6
 LONG_STAGE = 25
 MANY_RESPONSES = 20
@@ -141,7 +142,11 @@ class _Search:
 
     def stage(self) -> None:
         """Solve and judge the next penalties of the responses that are open."""
-        size = LONG_STAGE if len(self.open) > MANY_RESPONSES else STAGE
+        size = STAGE
+        if len(self.open) > MANY_RESPONSES or (self._descent.shares_gram and self._number == 0):
+            size = LONG_STAGE
+        elif self._descent.shares_gram:
+            size = 2 * STAGE
         if self._number < self._count:
             size = min(size, self._count - self._number)
         steps = self._steps[self._number : self._number + size]
