@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.report import Report
 from sketchlasso import Batch, Settings, alpha_max, solve
-from sketchlasso.problem import certify
+from sketchlasso.problem import certify_batch
 from sketchlasso.solve import Iterates, Solution, Status
 
 TOLERANCE = 1e-6
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> Report:
         for start, solution in solutions(batch):
             endings = counts.setdefault(start, Counter())
             endings.update(Status(status).name for status in solution.status)
-            again = certify(batch, solution.coef, solution.dual_point).relative_gap
+            again = certify_batch(batch, solution.coef, solution.dual_point).relative_gap
             worst[start] = max(worst.get(start, 0.0), float(again.max()))
     report.note(f"relative gap asked for: {TOLERANCE:g}; {len(SHARES)} penalties per chain")
     for start, endings in counts.items():

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sketchlasso.problem import Batch, Certificate, alpha_max, certify
+from sketchlasso.problem import Batch, Certificate, alpha_max, certify_batch
 from sketchlasso.solve.algorithms.protocol import Instance, InstanceAlgorithm
 from sketchlasso.solve.algorithms.single import as_batch
 
@@ -117,7 +117,7 @@ def drive(algorithm: InstanceAlgorithm, instance: Instance, tol: float, rounds: 
         assert w.shape == (p,) and u.shape == (k,)
         assert np.isfinite(w).all() and np.isfinite(u).all()
         total += steps
-        run = Run(w, u, total, certify(batch, w[None], u[None]))
+        run = Run(w, u, total, certify_batch(batch, w[None], u[None]))
         if run.gap <= tol:
             break
     return run

@@ -1,114 +1,128 @@
 """Many sparse regressions on one data set: sketch once, solve every instance in k dimensions."""
 
-# First, as all that follows takes seconds to load.
+# First, as all that follows takes time to load.
 from sketchlasso import startup as startup  # isort: skip
 
+import sys
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from sketchlasso.cluster import cluster
-from sketchlasso.data import BlockMatrix, fingerprint
-from sketchlasso.errors import (
-    ClusterLostError,
-    DeviceWarning,
-    EmptyGridWarning,
-    EmptyModelWarning,
-    GridEdgeWarning,
-    InaccurateWarning,
-    InvalidInputError,
-    MissingExtraError,
-    SketchlassoError,
-    StoredFileError,
-    UnknownWordError,
-)
-from sketchlasso.estimators import (
-    SketchTransformer,
-    SqrtLasso,
-    SqrtLassoClassifier,
-    SqrtLassoClassifierCV,
-    SqrtLassoCV,
-    automatic_method,
-    convert_alpha,
-    load_model,
-    pivotal_alpha,
-    save_model,
-)
-from sketchlasso.files import Shards, Table, fetch_dataset, read_shards, read_table, write_table
-from sketchlasso.instances import (
-    ProblemSet,
-    RowSets,
-    bootstrap_rows,
-    build_problems,
-    complementary_pairs,
-    feature_problems,
-    leave_one_out_rows,
-    leave_p_out_rows,
-    splitter_rows,
-    weighted_rows,
-)
-from sketchlasso.problem import (
-    Batch,
-    alpha_max,
-    optimality_residual,
-    primal_value,
-    sparsify,
-    worst_case_perturbation,
-)
-from sketchlasso.results import (
-    Comparison,
-    CrossValidation,
-    FullCertificate,
-    LeaveOneOut,
-    LinearModels,
-    Path,
-    RadiusPolicy,
-    certify,
-    compare,
-    cross_validate,
-    leave_one_out,
-    linear_models,
-    score,
-    sqrt_lasso_path,
-    tidy_table,
-)
-from sketchlasso.sketch import Sketch, extend_sketch, load_sketch, sketch, sketch_from_factors
-from sketchlasso.solve import (
-    Iterates,
-    Progress,
-    Screening,
-    Settings,
-    Sized,
-    Solution,
-    Status,
-    solve,
-    solve_for_size,
-)
-from sketchlasso.storage import StoredInfo, stored_info
-from sketchlasso.topics import (
-    ComparedImages,
-    Corpus,
-    DocumentMatch,
-    TopicImage,
-    TopicImager,
-    WordGraph,
-    WordImages,
-    compare_images,
-    corpus_from_matrix,
-    embedded_corpus,
-    load_images,
-    load_topics,
-    read_corpus,
-    word_graph,
-)
-
 if TYPE_CHECKING:
+    from sketchlasso.cluster import cluster
+    from sketchlasso.data import BlockMatrix, fingerprint
+    from sketchlasso.errors import (
+        ClusterLostError,
+        DeviceWarning,
+        EmptyGridWarning,
+        EmptyModelWarning,
+        GridEdgeWarning,
+        InaccurateWarning,
+        InvalidInputError,
+        MissingExtraError,
+        SketchlassoError,
+        StoredFileError,
+        UnknownWordError,
+    )
+    from sketchlasso.estimators import (
+        SketchTransformer,
+        SqrtLasso,
+        SqrtLassoClassifier,
+        SqrtLassoClassifierCV,
+        SqrtLassoCV,
+        automatic_method,
+        convert_alpha,
+        load_model,
+        pivotal_alpha,
+        save_model,
+    )
+    from sketchlasso.files import Shards, Table, fetch_dataset, read_shards, read_table, write_table
+    from sketchlasso.instances import (
+        ProblemSet,
+        RowSets,
+        bootstrap_rows,
+        build_problems,
+        complementary_pairs,
+        feature_problems,
+        leave_one_out_rows,
+        leave_p_out_rows,
+        splitter_rows,
+        weighted_rows,
+    )
     from sketchlasso.interfaces import plots as plots
+    from sketchlasso.problem import (
+        Batch,
+        alpha_max,
+        optimality_residual,
+        primal_value,
+        sparsify,
+        worst_case_perturbation,
+    )
+    from sketchlasso.results import (
+        Comparison,
+        CrossValidation,
+        FullCertificate,
+        LeaveOneOut,
+        LinearModels,
+        Path,
+        RadiusPolicy,
+        certify,
+        compare,
+        cross_validate,
+        leave_one_out,
+        linear_models,
+        score,
+        sqrt_lasso_path,
+        tidy_table,
+    )
+    from sketchlasso.sketch import Sketch, extend_sketch, load_sketch, sketch, sketch_from_factors
+    from sketchlasso.solve import (
+        Iterates,
+        Progress,
+        Screening,
+        Settings,
+        Sized,
+        Solution,
+        Status,
+        solve,
+        solve_for_size,
+    )
+    from sketchlasso.storage import StoredInfo, stored_info
+    from sketchlasso.topics import (
+        ComparedImages,
+        Corpus,
+        DocumentMatch,
+        TopicImage,
+        TopicImager,
+        WordGraph,
+        WordImages,
+        compare_images,
+        corpus_from_matrix,
+        embedded_corpus,
+        load_images,
+        load_topics,
+        read_corpus,
+        word_graph,
+    )
 
-try:
-    __version__ = version("sketchlasso")
-except PackageNotFoundError:  # pragma: no cover - a source tree that is not installed
-    __version__ = "0+unknown"
+    __version__: str
+
+# Rooms that hold the public names, each after those it needs.
+_ROOMS = (
+    "errors",
+    "storage",
+    "cluster",
+    "data",
+    "files",
+    "problem",
+    "sketch",
+    "solve",
+    "instances",
+    "results",
+    "estimators",
+    "inference",
+    "topics",
+)
 
 __all__ = [
     "Batch",
@@ -208,11 +222,45 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Plots stand above the names of this module, so they are loaded when first asked for.
-    if name == "plots":
-        return import_module("sketchlasso.interfaces.plots")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Load a public name when it is first asked for: all of them together take seconds."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = _loaded(name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+def _loaded(name: str) -> Any:
+    if name == "__version__":
+        from importlib import metadata
+
+        try:
+            return metadata.version("sketchlasso")
+        except metadata.PackageNotFoundError:  # pragma: no cover - a tree that is not installed
+            return "0+unknown"
+    if name == "plots":
+        return import_module("sketchlasso.interfaces.plots")
+    for room in _ROOMS:
+        module = import_module(f"sketchlasso.{room}")
+        if name in module.__all__:
+            return getattr(module, name)
+    raise AttributeError(f"no room of {__name__!r} has the name {name!r}")  # pragma: no cover
+
+
+class _Package(ModuleType):
+    """Keeps the functions `cluster`, `sketch` and `solve` apart from the rooms of that name.
+
+    Python makes a room an attribute of the package when it is first imported; the public name is
+    the function.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in __all__ or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -69,7 +69,7 @@ def test_screening_never_removes_a_non_zero(seed, loss):
 
 
 def assert_rules_are_safe(batch, tight):
-    from sketchlasso.problem.dual import certify, correlate
+    from sketchlasso.problem.dual import certify_batch, correlate
     from sketchlasso.problem.screening import (
         gap_safe_distance,
         gap_safe_rule,
@@ -80,7 +80,7 @@ def assert_rules_are_safe(batch, tight):
 
     norms = row_norms(batch)
     crude = solve(batch, settings=Settings(tol=1e-2))
-    certificate = certify(batch, crude.coef, crude.dual_point)
+    certificate = certify_batch(batch, crude.coef, crude.dual_point)
     seen = correlate(batch, certificate.point)
     distance = gap_safe_distance(batch, certificate.gap)
     for b in range(batch.n_instances):

@@ -11,7 +11,7 @@ from sklearn.linear_model import lars_path
 from tests import twins
 from tests.problems import Recipe, recipes
 
-from sketchlasso.problem import Batch, alpha_max, certify
+from sketchlasso.problem import Batch, alpha_max, certify_batch
 from sketchlasso.solve import Settings, solve
 from sketchlasso.solve.algorithms.homotopy import can_walk, walk_chains
 from sketchlasso.solve.algorithms.protocol import Iterates
@@ -31,7 +31,7 @@ def test_every_penalty_of_a_path_is_solved_by_the_walk_alone(recipe: Recipe):
     assume(can_walk(batch).all())
     proposals, found = walk_chains(batch, chain_of(batch), 1)
     assert found.all()
-    points = certify(batch, proposals.coef, proposals.dual).point
+    points = certify_batch(batch, proposals.coef, proposals.dual).point
     for b in range(batch.n_instances):
         w, u = proposals.coef[[b]].toarray().ravel(), points[b]
         assert twins.violation(batch, b, u) <= 1e-9

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from sketchlasso.cluster.engine import Engine, Progress
+from sketchlasso.cluster.engine import Engine, OnProgress
 from sketchlasso.cluster.sequential import SequentialEngine
 from sketchlasso.errors import InvalidInputError, MissingExtraError
 
@@ -22,7 +22,7 @@ def cluster(
     *,
     n_workers: int | None = None,
     memory_limit: str | int | None = None,
-    on_progress: Progress | None = None,
+    on_progress: OnProgress | None = None,
     worker_timeout: float | None = None,
 ) -> Iterator[Engine]:
     """Run what is inside the ``with`` on a cluster: data in blocks, and large batches of problems.
@@ -97,7 +97,7 @@ def _started(
     scheduler: Any,
     n_workers: int | None,
     memory_limit: str | int | None,
-    on_progress: Progress | None,
+    on_progress: OnProgress | None,
     worker_timeout: float | None,
 ) -> Engine:
     if scheduler is not None and (n_workers is not None or memory_limit is not None):

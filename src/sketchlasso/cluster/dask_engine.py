@@ -21,7 +21,7 @@ from dask.delayed import delayed
 from distributed import Client, KilledWorker, LocalCluster, as_completed
 from distributed.comm.core import CommClosedError
 
-from sketchlasso.cluster.engine import Block, Progress, add
+from sketchlasso.cluster.engine import Block, OnProgress, add
 from sketchlasso.cluster.held import holder_of
 from sketchlasso.cluster.watch import WorkerWatch
 from sketchlasso.errors import ClusterLostError, InvalidInputError
@@ -63,7 +63,7 @@ class DaskEngine:
         self,
         client: Client,
         started: Sequence[Any] = (),
-        on_progress: Progress | None = None,
+        on_progress: OnProgress | None = None,
         worker_timeout: float = WORKER_SECONDS,
     ) -> None:
         self._client, self._started = client, tuple(started)
@@ -279,7 +279,7 @@ def open_engine(
     scheduler: Any,
     n_workers: int | None = None,
     memory_limit: str | int | None = None,
-    on_progress: Progress | None = None,
+    on_progress: OnProgress | None = None,
     worker_timeout: float | None = None,
 ) -> DaskEngine:
     """Return an engine for a client, an address, the current client or workers of our own."""

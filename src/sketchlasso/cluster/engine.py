@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeAlias
 
-__all__ = ["Block", "Engine", "Progress", "add", "tree_sum"]
+__all__ = ["Block", "Engine", "OnProgress", "add", "tree_sum"]
 
 # Called with how many parts are done, how many there are, and what is being done.
-Progress: TypeAlias = Callable[[int, int, str], None]
+OnProgress: TypeAlias = Callable[[int, int, str], None]
 
 
 class Block(Protocol):
@@ -33,7 +33,7 @@ class Engine(Protocol):
     arguments: any call may be repeated elsewhere when a worker dies.
     """
 
-    on_progress: Progress | None
+    on_progress: OnProgress | None
 
     @property
     def n_workers(self) -> int:

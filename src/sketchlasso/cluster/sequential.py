@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from sketchlasso.cluster.engine import Block, Progress, tree_sum
+from sketchlasso.cluster.engine import Block, OnProgress, tree_sum
 from sketchlasso.cluster.held import value_of
 
 __all__ = ["SequentialEngine"]
@@ -23,7 +23,7 @@ class SequentialEngine:
     n_workers = 1
     remote = False
 
-    def __init__(self, on_progress: Progress | None = None) -> None:
+    def __init__(self, on_progress: OnProgress | None = None) -> None:
         self.on_progress = on_progress
 
     def sum(

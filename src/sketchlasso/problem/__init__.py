@@ -2,7 +2,7 @@
 
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.cardinality import sparsify
-from sketchlasso.problem.dual import Certificate, certify, dual_value, feasible_dual
+from sketchlasso.problem.dual import Certificate, certify_batch, dual_value, feasible_dual
 from sketchlasso.problem.objective import primal_value
 from sketchlasso.problem.optimality import optimality_residual
 from sketchlasso.problem.penalty_max import alpha_max
@@ -14,7 +14,7 @@ __all__ = [
     "Certificate",
     "Reduced",
     "alpha_max",
-    "certify",
+    "certify_batch",
     "dual_value",
     "feasible_dual",
     "optimality_residual",

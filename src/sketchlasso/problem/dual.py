@@ -24,7 +24,14 @@ from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.objective import null_value, primal_value, relative_gap
 from sketchlasso.types import BoolArray, Coefficients, FloatArray, RealArray
 
-__all__ = ["Certificate", "certify", "correlate", "dual_value", "feasible_dual", "soft_threshold"]
+__all__ = [
+    "Certificate",
+    "certify_batch",
+    "correlate",
+    "dual_value",
+    "feasible_dual",
+    "soft_threshold",
+]
 
 TILE = 8
 # Threads share the features in multiples of this many.
@@ -241,7 +248,7 @@ def dual_value(batch: Batch, point: FloatArray, correlation: RealArray | None = 
     return value
 
 
-def certify(
+def certify_batch(
     batch: Batch,
     coef: Coefficients,
     u: FloatArray,

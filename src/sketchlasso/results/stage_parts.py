@@ -10,27 +10,36 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from sketchlasso.instances import ProblemSet, RowSets
 from sketchlasso.linalg.rows import stack_rows
-from sketchlasso.results.models import held_out_predictions
+from sketchlasso.results.models import LinearModels, held_out_predictions
 from sketchlasso.results.realised import (
     EVALUATIONS,
     FIRST_SLOPE,
     TOO_LARGE,
     secant_slope,
 )
-from sketchlasso.results.sketched import Fits, SketchedProblems
-from sketchlasso.solve import Iterates, Screening, Settings, Solution, Solver, solve_or_raise
+from sketchlasso.results.sketched import Fits, SketchedProblems, join_fits
+from sketchlasso.solve import (
+    Iterates,
+    Screening,
+    Settings,
+    Solution,
+    Solver,
+    Status,
+    solve_or_raise,
+)
 from sketchlasso.solve.workers import join_solutions
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["Points", "Stage", "StagePart"]
+__all__ = ["Points", "Stage", "StagePart", "spread_fits"]
 
 # A solution is kept where log(radius) is this close to its fixed point. Policies differ by
 # factors of three, and the fit that follows the search settles its radius anew.
@@ -297,4 +306,42 @@ def _rows_of(solution: Solution, rows: IntArray) -> Solution:
             gap_safe=screened.gap_safe[rows],
         ),
         **{name: getattr(solution, name)[rows] for name in names},
+    )
+
+
+def spread_fits(stages: Sequence[tuple[Points, Stage]], shape: tuple[int, int, int, int]) -> Fits:
+    """Fits of all instances of a shape; LEFT_OUT where no stage has solved them."""
+    size, of_set = int(np.prod(shape)), int(np.prod(shape[1:]))
+    joined = join_fits([stage.fits for _, stage in stages])
+    where = np.concatenate(
+        [
+            (
+                np.arange(shape[0])[:, None] * of_set
+                + np.ravel_multi_index((at.response, at.radius, at.alpha), shape[1:])
+            ).ravel()
+            for at, _ in stages
+        ]
+    )
+
+    def placed(values: Any, otherwise: float) -> Any:
+        whole = np.full(size, otherwise, dtype=values.dtype)
+        whole[where] = values
+        return whole
+
+    coef = joined.models.coef
+    lengths = placed(np.diff(coef.indptr), 0)
+    coef = coef[np.argsort(where)]
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    return Fits(
+        models=LinearModels(
+            coef=sparse.csr_array((coef.data, coef.indices, indptr), shape=(size, coef.shape[1])),
+            intercept=placed(joined.models.intercept, np.nan),
+        ),
+        primal=placed(joined.primal, np.nan),
+        dual=placed(joined.dual, np.nan),
+        relative_gap=placed(joined.relative_gap, np.nan),
+        n_iter=placed(joined.n_iter, 0),
+        status=placed(joined.status, int(Status.LEFT_OUT)),
+        radius=placed(joined.radius, np.nan),
+        seconds=joined.seconds,
     )

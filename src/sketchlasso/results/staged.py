@@ -13,12 +13,11 @@ for the workers of a cluster, are solved in one piece.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from sketchlasso.cluster import active_engine
 from sketchlasso.data import BlockMatrix
@@ -26,11 +25,9 @@ from sketchlasso.instances import RowSets
 from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.threads import map_rows, single_blas_thread
 from sketchlasso.results.fitting import Fitted, Task
-from sketchlasso.results.models import LinearModels
 from sketchlasso.results.radius_policy import RadiusPolicy, radius_policies
 from sketchlasso.results.scores import Metric, greater_is_better, score
 from sketchlasso.results.sketched import (
-    Fits,
     SketchedRows,
     grids_of,
     join_fits,
@@ -38,7 +35,7 @@ from sketchlasso.results.sketched import (
     sketch_training_rows,
     sketched_rows,
 )
-from sketchlasso.results.stage_parts import Points, Stage, StagePart
+from sketchlasso.results.stage_parts import Points, Stage, StagePart, spread_fits
 from sketchlasso.results.stage_progress import StageProgress
 from sketchlasso.results.stopping import IN_A_ROW, decided
 from sketchlasso.sketch import Sketch
@@ -359,7 +356,7 @@ class _Search:
                 if number == 0:
                     np.add.at(times, test, 1.0)
         times[times == 0] = np.nan
-        fits = _spread(self.stages, shape)
+        fits = spread_fits(self.stages, shape)
         warn_of_ending(fits.status, fits.relative_gap)
         if not self.over:
             self.bar.end()
@@ -379,41 +376,3 @@ def _continued(grids: FloatArray) -> FloatArray:
     step = grids[..., -1:] / grids[..., -2:-1]
     further = grids[..., -1:] * step ** np.arange(1, grids.shape[2] + 1)
     return np.concatenate([grids, further], axis=2)
-
-
-def _spread(stages: Sequence[tuple[Points, Stage]], shape: tuple[int, int, int, int]) -> Fits:
-    """Fits of all instances of a shape; LEFT_OUT where no stage has solved them."""
-    size, of_set = int(np.prod(shape)), int(np.prod(shape[1:]))
-    joined = join_fits([stage.fits for _, stage in stages])
-    where = np.concatenate(
-        [
-            (
-                np.arange(shape[0])[:, None] * of_set
-                + np.ravel_multi_index((at.response, at.radius, at.alpha), shape[1:])
-            ).ravel()
-            for at, _ in stages
-        ]
-    )
-
-    def placed(values: Any, otherwise: float) -> Any:
-        whole = np.full(size, otherwise, dtype=values.dtype)
-        whole[where] = values
-        return whole
-
-    coef = joined.models.coef
-    lengths = placed(np.diff(coef.indptr), 0)
-    coef = coef[np.argsort(where)]
-    indptr = np.concatenate([[0], np.cumsum(lengths)])
-    return Fits(
-        models=LinearModels(
-            coef=sparse.csr_array((coef.data, coef.indices, indptr), shape=(size, coef.shape[1])),
-            intercept=placed(joined.models.intercept, np.nan),
-        ),
-        primal=placed(joined.primal, np.nan),
-        dual=placed(joined.dual, np.nan),
-        relative_gap=placed(joined.relative_gap, np.nan),
-        n_iter=placed(joined.n_iter, 0),
-        status=placed(joined.status, int(Status.LEFT_OUT)),
-        radius=placed(joined.radius, np.nan),
-        seconds=joined.seconds,
-    )

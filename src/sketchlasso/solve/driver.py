@@ -10,7 +10,7 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.device import CPU, open_device
 from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.problem.batch import Batch
-from sketchlasso.problem.dual import TILE, certify, correlate
+from sketchlasso.problem.dual import TILE, certify_batch, correlate
 from sketchlasso.problem.penalty_max import null_model
 from sketchlasso.problem.screening import RowNorms, gap_safe_distance, row_norms, static_margin
 from sketchlasso.solve.accelerated import solve_accelerated
@@ -283,7 +283,9 @@ def _solve_chunk(run: _Run, chunk: IntArray, start: Iterates | None) -> None:
     run.algorithm.start(part, settings)
     for number in range(settings.max_rounds + 1):
         correlation = correlate(part, iterates.dual, run.buffer, settings.n_threads)
-        certificate = certify(part, iterates.coef, iterates.dual, correlation, settings.n_threads)
+        certificate = certify_batch(
+            part, iterates.coef, iterates.dual, correlation, settings.n_threads
+        )
         distance = gap_safe_distance(part, certificate.gap)
         if not settings.screening.gap_safe:
             distance = np.full_like(distance, np.inf)

@@ -19,7 +19,7 @@ from sketchlasso.kernels.newton import (
 from sketchlasso.kernels.prox import group_shrinkage, loss_prox_length
 from sketchlasso.kernels.shrink import best_on_ray, feasible_scale, shrink
 from sketchlasso.kernels.working_set import choose_rows, count_removed, gather
-from sketchlasso.problem.dual import certify, correlate
+from sketchlasso.problem.dual import certify_batch, correlate
 from sketchlasso.problem.screening import (
     dual_reach,
     gap_safe_distance,
@@ -183,7 +183,7 @@ def test_count_removed_counts_what_the_rules_remove(seed):
     batch = recipe.batch()
     norms = row_norms(batch)
     u = 0.1 * np.random.default_rng(seed).normal(size=batch.c.shape)
-    found = certify(batch, np.zeros((2, 80)), u)
+    found = certify_batch(batch, np.zeros((2, 80)), u)
     distance = gap_safe_distance(batch, found.gap) * 1e-3
     seen = correlate(batch, found.point)
     for b in range(2):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sketchlasso.problem import Batch, alpha_max
-from sketchlasso.problem.dual import certify
+from sketchlasso.problem.dual import certify_batch
 from sketchlasso.problem.objective import residual
 from sketchlasso.solve import Settings, Status, solve
 from sketchlasso.solve.polish import polished
@@ -37,7 +37,7 @@ def test_a_loose_tolerance_fits_as_exactly_as_a_tight_one(radius, nonnegative):
 def test_the_certificate_belongs_to_the_polished_coefficients():
     batch = interpolating()
     found = solve(batch, settings=Settings(tol=1e-5))
-    proof = certify(batch, found.coef, found.dual_point)
+    proof = certify_batch(batch, found.coef, found.dual_point)
     np.testing.assert_allclose(found.primal, proof.primal, rtol=1e-14)
     assert (found.relative_gap <= 1e-5).all()
 
@@ -67,7 +67,7 @@ def test_what_the_polish_proves_counts_as_solved():
         **{
             **vars(found),
             "coef": near,
-            "primal": certify(batch, near, found.dual_point).primal,
+            "primal": certify_batch(batch, near, found.dual_point).primal,
             "status": np.array([Status.STALLED]),
         }
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sketchlasso.problem.batch import Batch
-from sketchlasso.problem.dual import certify
+from sketchlasso.problem.dual import certify_batch
 from sketchlasso.solve.algorithms.protocol import Instance
 from sketchlasso.types import FloatArray
 
@@ -72,7 +72,7 @@ class Best:
         """Keep w (p,) or u (k,) where it improves on what is held; non-finite ones never do."""
         if not (np.isfinite(w).all() and np.isfinite(u).all()):
             return
-        proof = certify(self._batch, w[None], u[None])
+        proof = certify_batch(self._batch, w[None], u[None])
         if proof.primal[0] < self.primal:
             self.w, self.primal = w.copy(), float(proof.primal[0])
         if proof.dual[0] > self.dual:
@@ -94,7 +94,7 @@ class Best:
         plain = np.where(size < limit, 0.0, self.w)
         allowed = self.primal + 0.1 * max(self.primal - self.dual, 0.0)
         for w in (plain, self._refitted(plain)):
-            if certify(self._batch, w[None], self.u[None]).primal[0] <= allowed:
+            if certify_batch(self._batch, w[None], self.u[None]).primal[0] <= allowed:
                 return w
         return self.w.copy()
 
