@@ -1,6 +1,8 @@
 """Every command on small files, for people and for machines."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -280,3 +282,24 @@ def test_every_command_has_examples_and_codes_are_told(call):
         page = call(f"{name} --help").stdout
         assert f"sketchlasso {name}" in page
         assert "--json" in page
+
+
+def test_the_list_of_commands_says_what_their_pages_say(call):
+    from sketchlasso.interfaces.app import COMMANDS, TOPICS
+
+    for prefix, entries in (("", COMMANDS), ("topics ", TOPICS)):
+        for name, entry in entries.items():
+            page = " ".join(call(f"{prefix}{name} --help").stdout.split())
+            assert entry.summary in page
+
+
+def test_help_and_version_load_no_libraries_for_numbers():
+    program = (
+        "import sys\n"
+        "from typer.testing import CliRunner\n"
+        "from sketchlasso.interfaces.app import app\n"
+        "for line in ('--help', '--version', 'topics --help'):\n"
+        "    assert CliRunner().invoke(app, line.split()).exit_code == 0\n"
+        "assert not {'numpy', 'scipy', 'sklearn', 'numba'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -29,14 +29,16 @@ ESCAPED = r"a\x1b[2J\x07\r\x9b2J\u202eb"
 @pytest.mark.parametrize(
     "loaded", ["sketchlasso.startup", "numpy", "scipy", "numba", "sklearn.base", "typer"]
 )
-def test_ctrl_c_while_the_command_loads(program, loaded):
+def test_ctrl_c_while_the_command_loads(program, loaded, tmp_path):
+    data = tmp_path / "data.csv"
+    data.write_text("a,y\n" + "".join(f"{i % 7},{i % 5}\n" for i in range(40)))
     script = Path(sysconfig.get_path("scripts")) / "sketchlasso"
     if program == "script" and not script.exists():
         pytest.skip("the script is not installed")
     process = subprocess.Popen(
         [sys.executable, "-X", "importtime"]
         + (["-m", "sketchlasso"] if program == "module" else [str(script)])
-        + ["fit", "nothing.csv"],
+        + ["fit", str(data), "--target", "y"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from sklearn.model_selection import KFold, StratifiedKFold
 
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.data import Given, at_work, read_given
@@ -110,6 +109,8 @@ def _cv_data(estimator: Any, given: Given) -> dict[str, Any]:
 def _splitter(folds: int, classes: bool, shuffle: bool, seed: int) -> Any:
     if not shuffle:
         return folds
+    from sklearn.model_selection import KFold, StratifiedKFold
+
     kind = StratifiedKFold if classes else KFold
     return kind(folds, shuffle=True, random_state=seed)
 

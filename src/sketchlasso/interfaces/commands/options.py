@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from sklearn.preprocessing import StandardScaler
 
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.screen import Watcher
@@ -301,6 +300,8 @@ class ModelOptions:
                 "--standardize was given with a ready sketch, which has scales of its own or "
                 "none; make the sketch with --scale and leave --standardize out."
             )
+        from sklearn.preprocessing import StandardScaler
+
         scaler = StandardScaler(with_mean=False).fit(X)
         return scaler.transform(X), scaler.scale_
 

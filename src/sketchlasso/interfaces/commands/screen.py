@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from rich import box
 from rich.console import Console
@@ -20,7 +20,7 @@ from sketchlasso.interfaces.visible import visible
 
 __all__ = ["Screen", "Watch"]
 
-Watcher = Callable[[sl.Progress], None]
+Watcher: TypeAlias = "Callable[[sl.Progress], None]"
 Counter = Callable[[int, int], None]
 # Lines that a long count leaves in a pipe.
 LINES_IN_A_PIPE = 10

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from sklearn.preprocessing import StandardScaler
 
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.data import Given, at_work, read_given
@@ -236,6 +235,8 @@ def _penalty_factor(estimator: Any, facts: Mapping[str, Any], given: Given) -> A
     sketch = facts["sketch"]
     if not (estimator.standardize or (sketch is not None and sketch["scaled"])):
         return factor
+    from sklearn.preprocessing import StandardScaler
+
     scales = StandardScaler(with_mean=False).fit(given.X).scale_
     return scales * (1.0 if factor is None else np.asarray(factor))
 
