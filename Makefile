@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# What the demo needs, and what the tests need beyond it.
+DEMO := $(VENV)/.demo
 READY := $(VENV)/.ready
 # Real data sets, where they lie beside the repository; without them some tests skip.
 export SKETCHLASSO_DATA ?= $(abspath ../shared/data)
@@ -20,7 +22,7 @@ OLDEST = Prescott+generic
 
 .PHONY: run test suite pytest sensitive kernels lint compiled compiled-oldest format docs bench paper clean
 
-run: $(READY)
+run: $(DEMO)
 	$(BIN)/sketchlasso demo
 
 # Two jobs at a time: compiling the kernels beside lint, then the documentation and the kernels of
@@ -73,11 +75,15 @@ bench: $(VENV)/.bench
 paper: $(VENV)/.bench
 	$(BIN)/sketchlasso paper $(if $(QUICK),--quick)
 
-$(READY): pyproject.toml
+$(DEMO): pyproject.toml
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "sketchlasso needs Python >= 3.11"'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[cli,conic,dask,files,graph,paper,plot,web]' --group dev
+	$(BIN)/python -m pip install --quiet --editable '.[cli,plot]'
+	touch $@
+
+$(READY): $(DEMO)
+	$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev
 	rm -f $(VENV)/.no-torch
 	$(BIN)/python -m pip install --quiet --group torch || { $(if $(REQUIRE_TORCH),false,touch $(VENV)/.no-torch; \
 	  echo "no PyTorch: the tests of the GPU's code will skip"); }
