@@ -7,13 +7,14 @@ missing join. Where the walk cannot go on, :class:`~sketchlasso.exact.walk.Walk`
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from sketchlasso.exact.gram_cache import TrainingGram
 from sketchlasso.exact.knots import KnotWalk, Stretch
-from sketchlasso.exact.point import Target
+from sketchlasso.exact.point import Face, Target
 from sketchlasso.exact.walk import Found, Walk
 from sketchlasso.problem.full_problem import (
     MOST_SIGN_ENTRIES,
@@ -230,11 +231,11 @@ class Chain:
         none = np.empty(0, dtype=np.intp)
         if len(stretch) == 0:
             return np.empty(0), [], none
-        judged = self._judged(stretch, stretch.points, penalties, squared)
+        judged = self._judged(stretch, penalties, squared)
         if not judged.proved.all() and judged.scores is not None:
             # The Gram matrix and the spread of the walk leave too few digits for some proofs.
-            points = self._with_more_digits(stretch, judged.leading, penalties, squared)
-            again = self._judged(stretch, points, penalties, squared, on_data=True)
+            faces = self._faces(stretch, judged.leading, penalties, squared)
+            again = self._judged(stretch, penalties, squared, faces)
             judged = again if again.leading > judged.leading else judged
         count, alphas = judged.leading, judged.alphas
         solved = [
@@ -258,56 +259,69 @@ class Chain:
     def _judged(
         self,
         stretch: Stretch,
-        points: Points,
         penalties: FloatArray,
         squared: bool,
-        on_data: bool = False,
+        faces: Mapping[int, Face] | None = None,
     ) -> _Judged:
-        """Certificates of the points of a stretch, or of better ones on the same supports."""
+        """Certificates of the points of a stretch; `faces` replace some of them."""
         target = self.target
-        squares, inner, worst, l1 = stretch.squares, stretch.inner, stretch.worst, stretch.l1
+        points, l1 = stretch.points, stretch.l1
+        squares, inner, worst = stretch.squares, stretch.inner, stretch.worst
+        lengths = seen_lengths = np.sqrt(squares)
         scores = None
         trusted = squares * self._tol > GRAM_ERROR * target.null**2
-        if on_data or not (self._whole and trusted.all()):
-            squares, inner, scores = self._on_data(points)
-            worst = scores.max(axis=0)
+        if faces is not None or not (self._whole and trusted.all()):
+            faces = faces or {}
+            points = [faces[i][:2] if i in faces else point for i, point in enumerate(points)]
+            residuals = self._residuals(points)
+            lengths = seen_lengths = self._lengths(residuals)
             l1 = np.array([float(target.factor[s] @ np.abs(w)) for s, w in points])
-        lengths = np.sqrt(squares)
+            for number, face in faces.items():
+                residuals[:, number] = face.residual
+            if faces:
+                seen_lengths = self._lengths(residuals)
+            inner = residuals.T @ (target.training.weights * target.y)
+            scores = self._score(target.training.correlate(residuals))
+            worst = scores.max(axis=0)
         alphas = penalties[: len(points)]
         if squared:
             alphas = alphas / lengths
         primal = full_primal(lengths, alphas, l1)
         # One column that sees as much as the worst of all stands for them.
-        dual = full_dual(worst[None, :], lengths, inner, np.ones(1), alphas, target.nonnegative)
+        one = np.ones(1)
+        dual = full_dual(worst[None, :], seen_lengths, inner, one, alphas, target.nonnegative)
         proved = full_gap(primal, dual, np.full_like(primal, target.null)) <= self._tol
-        return _Judged(points, alphas, squares, primal, dual, proved, scores)
+        return _Judged(points, alphas, lengths**2, primal, dual, proved, scores)
 
-    def _with_more_digits(
+    def _faces(
         self, stretch: Stretch, first: int, penalties: FloatArray, squared: bool
-    ) -> Points:
-        """The points of a stretch, some from `first` on computed from the columns themselves."""
-        points = list(stretch.points)
+    ) -> dict[int, Face]:
+        """Points of a stretch computed from the columns themselves, from `first` on."""
+        found: dict[int, Face] = {}
         entries = 0
-        for number in range(first, len(points)):
-            support, values = points[number]
+        for number in range(first, len(stretch)):
+            support, values = stretch.points[number]
             entries += len(support) * len(self.target.y)
             if entries > MOST_SIGN_ENTRIES:
                 break
-            points[number] = self.target.on_face(support, values, penalties[number], squared)
-        return points
+            face = self.target.on_face(support, values, float(penalties[number]), squared)
+            if face is not None:
+                found[number] = face
+        return found
+
+    def _residuals(self, points: Points) -> FloatArray:
+        """Residuals (m, a) of points, from X itself."""
+        training, y = self.target.training, self.target.y
+        return np.column_stack([training.residual(y, s, w) for s, w in points])
+
+    def _lengths(self, residuals: FloatArray) -> FloatArray:
+        """||r||_W (a,) of residuals (m, a)."""
+        weights = self.target.training.weights[:, None]
+        return np.sqrt(np.einsum("ij,ij->j", weights * residuals, residuals))
 
     def _keep(self, solved: Solved, alpha: float, square: float) -> None:
         self._support, self._values = solved.support, solved.values
         self._alpha, self._square = alpha, square
-
-    def _on_data(self, points: Points) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """||r||^2 (a,), y'r (a,) and the scores of all columns (n, a), from X itself."""
-        training, y = self.target.training, self.target.y
-        residuals = np.column_stack([training.residual(y, s, w) for s, w in points])
-        weighted = training.weights[:, None] * residuals
-        squares = np.einsum("ij,ij->j", weighted, residuals)
-        seen = training.correlate(residuals)
-        return squares, weighted.T @ y, self._score(seen)
 
     def _score(self, seen: FloatArray) -> FloatArray:
         """|x_j'r| / f_j of columns (n,) or (n, a), zero for excluded ones."""

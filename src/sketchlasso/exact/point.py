@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -20,7 +21,7 @@ from sketchlasso.problem.full_problem import (
 )
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["Point", "Target"]
+__all__ = ["Face", "Point", "Target"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +51,14 @@ class Point:
     def length(self) -> float:
         """||r||_W."""
         return float(np.sqrt(self.square))
+
+
+class Face(NamedTuple):
+    """Coefficients (s,) of a support (s,), and their residual (m,) in more digits."""
+
+    support: IntArray
+    values: FloatArray
+    residual: FloatArray
 
 
 class Target:
@@ -87,12 +96,13 @@ class Target:
 
     def on_face(
         self, support: IntArray, values: FloatArray, penalty: float, squared: bool
-    ) -> tuple[IntArray, FloatArray]:
+    ) -> Face | None:
         """Solve on the support and signs of given coefficients, from the columns themselves.
 
-        With Z = QR the columns of the support and p their signed factors, X_A'r = lambda p gives
-        w = R^-1 (Q'y - lambda R^-T p). The coefficients stay as they are where that has other
-        signs or the columns depend on each other.
+        With Z = QR the columns of the support and p their signed factors, Z'r = lambda p gives
+        w = R^-1 (Q'y - lambda R^-T p) and r = y - QQ'y + lambda Q R^-T p. Computed like this, r
+        has more digits than y - Zw. None where w has other signs or the columns depend on each
+        other.
 
         Parameters
         ----------
@@ -101,27 +111,31 @@ class Target:
             alpha, or lambda = alpha ||r|| where `squared`.
         squared : bool
         """
-        given = support, values
         kept = values != 0
         support, values = support[kept], values[kept]
         if not 0 < len(support) <= len(self.y):
-            return given
-        y = self.root * self.y
+            return None
+        root = self.root
+        y = root * self.y
         Q, R = linalg.qr(self.training.scaled(support), mode="economic", check_finite=False)
         pivots = np.abs(np.diag(R))
         if pivots.min() <= RANK_SHARE * pivots.max():
-            return given
+            return None
         inner = Q.T @ y
+        outside = y - Q @ inner
+        outside -= Q @ (Q.T @ outside)
         pull = linalg.solve_triangular(R, self.factor[support] * np.sign(values), trans="T")
         level = penalty
         if not squared:
-            outside = y - Q @ inner
-            outside -= Q @ (Q.T @ outside)
             share = 1.0 - penalty**2 * float(pull @ pull)
             # Where no share is left the fit is exact.
             level = penalty * float(np.linalg.norm(outside)) / np.sqrt(share) if share > 0 else 0.0
         better = linalg.solve_triangular(R, inner - level * pull)
-        return (support, better) if np.all(np.sign(better) == np.sign(values)) else given
+        if not np.all(np.sign(better) == np.sign(values)):
+            return None
+        left = outside + level * (Q @ pull)
+        residual = np.divide(left, root, out=np.zeros_like(left), where=root > 0)
+        return Face(support, better, residual)
 
     def primal(self, point: Point, alpha: float) -> float:
         """||r||_W + alpha sum_j f_j |w_j|."""

@@ -116,13 +116,13 @@ def test_an_exact_fit_ends_the_descent():
 
 def test_a_gap_from_the_gram_matrix_is_not_trusted_below_its_digits(monkeypatch):
     looks = []
-    original = chain_module.Chain._on_data
+    original = chain_module.Chain._residuals
 
-    def counted(self, stretch):
-        looks.append(len(stretch))
-        return original(self, stretch)
+    def counted(self, points):
+        looks.append(len(points))
+        return original(self, points)
 
-    monkeypatch.setattr(chain_module.Chain, "_on_data", counted)
+    monkeypatch.setattr(chain_module.Chain, "_residuals", counted)
     X, y = make(noise=1e-4)
     alphas = exact_alpha_max(X, y)[0] * np.geomspace(1.0, 0.3, 10)
     solve_exact(X, y, alphas, tol=1e-4)
@@ -131,22 +131,25 @@ def test_a_gap_from_the_gram_matrix_is_not_trusted_below_its_digits(monkeypatch)
     assert looks and found.solved.all()
 
 
-def test_a_face_solved_on_its_columns_has_more_digits_than_the_gram_matrix():
+@pytest.mark.parametrize("squared", [False, True])
+def test_a_face_solved_on_its_columns_has_more_digits_than_the_gram_matrix(squared):
     X, y = make(noise=1e-4)
-    chain = chain_of(X, y, tol=1e-13)
-    alpha = 0.3 * chain.largest_lambda() / chain.target.null
-    rough = chain_of(X, y, tol=1e-5).advance(np.array([alpha]))[0]
-    support, values = chain.target.on_face(rough.support, rough.values, alpha, squared=False)
-    point = chain.target.point(support, values)
-    assert chain.target.certificate(point, alpha).relative_gap <= 1e-11
-    again = chain.target.on_face(rough.support, values, alpha * point.length, squared=True)
-    np.testing.assert_allclose(again[1], values, rtol=1e-9)
+    chain = chain_of(X, y, tol=1e-5)
+    target = chain.target
+    alpha = 0.3 * chain.largest_lambda() / target.null
+    rough = chain.advance(np.array([alpha]))[0]
+    before = target.certificate(target.point(rough.support, rough.values), alpha).relative_gap
+    length = np.linalg.norm(target.on_face(rough.support, rough.values, alpha, False).residual)
+    penalty = alpha * length if squared else alpha
+    face = target.on_face(rough.support, rough.values, penalty, squared)
+    point = target.point(face.support, face.values)
+    np.testing.assert_allclose(face.residual, point.residual, atol=1e-13 * target.null)
+    assert target.certificate(point, alpha).relative_gap <= 1e-11 < before
 
 
-def test_a_face_of_dependent_columns_or_other_signs_is_left_as_it_was():
+def test_a_face_of_dependent_columns_or_other_signs_is_none():
     X, y = make()
     target = chain_of(np.column_stack([X, X[:, 0]]), y).target
-    twice, values = np.array([0, 60]), np.array([0.1, 0.1])
-    assert target.on_face(twice, values, 1.0, squared=False)[1] is values
+    assert target.on_face(np.array([0, 60]), np.array([0.1, 0.1]), 1.0, squared=False) is None
     wrong = -np.sign(X[:, :1].T @ y)
-    assert target.on_face(np.array([0]), wrong, 0.1, squared=False)[1] is wrong
+    assert target.on_face(np.array([0]), wrong, 0.1, squared=False) is None
