@@ -26,6 +26,7 @@ from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.results.fitting import FULL_TOL, Task
 from sketchlasso.results.models import LinearModels, fitted_values
+from sketchlasso.results.out_of_fold import OutOfFold
 from sketchlasso.results.scores import Metric, greater_is_better, score
 from sketchlasso.results.stopping import decided
 from sketchlasso.solve import Settings
@@ -122,7 +123,7 @@ class _Search:
         self._alphas: list[FloatArray] = [np.empty(0)] * t
         self._scores = {metric: np.full(shape, np.nan) for metric in metrics}
         self._errors = np.full(shape, np.nan)
-        self._out_of_fold = _OutOfFold(rows)
+        self._out_of_fold = OutOfFold(rows)
         self._held_out = [task.X[row_set.test] for row_set in rows]
         self._number, self._stopped = 0, False
         self._largest = np.zeros(t)
@@ -208,7 +209,7 @@ class _Search:
             own = predicted[:, first : first + count]
             first += count
             here = slice(self._number, self._number + count)
-            self._out_of_fold.add(test, response, here, own)
+            self._out_of_fold.add(test, (response, here), own)
             y = self._task.Y[test, response]
             for metric in self._metrics:
                 self._scores[metric][fold, response, here] = score(metric, y, own, weights)
@@ -241,7 +242,7 @@ class _Search:
         """Everything, cut to the longest grid."""
         longest = max(self._count, *(len(part) for part in self._alphas))
         alphas = np.array([_extended(part, longest, self._spacing) for part in self._alphas])
-        predictions = self._out_of_fold.means(len(self._alphas), longest)
+        predictions = self._out_of_fold.means((len(self._alphas), longest))
         scores = {name: values[:, :, :longest] for name, values in self._scores.items()}
         solution = self._ledger.solution(watch, longest)
         return ExactSearch(solution, alphas, scores, predictions, self._models(longest))
@@ -257,39 +258,6 @@ class _Search:
         coef.eliminate_zeros()
         coef.sort_indices()
         return LinearModels(coef, np.zeros(coef.shape[0]))
-
-
-class _OutOfFold:
-    """Predictions of held-out rows, kept as they come in."""
-
-    def __init__(self, rows: RowSets) -> None:
-        self._m = rows.n_samples
-        self._times = np.zeros(self._m)
-        for row_set in rows:
-            np.add.at(self._times, row_set.test, 1.0)
-        self._parts: list[tuple[IntArray, int, slice, FloatArray]] = []
-
-    def add(self, test: IntArray, response: int, here: slice, predicted: FloatArray) -> None:
-        """Enter what one fold predicts for its test rows."""
-        self._parts.append((test, response, here, predicted))
-
-    def means(self, responses: int, count: int) -> FloatArray:
-        """Predictions (m, responses, count), NaN where there are none.
-
-        They are means where a row was held out more than once.
-        """
-        values = np.full((self._m, responses, count), np.nan)
-        again = self._times.max() > 1
-        for test, response, here, predicted in self._parts:
-            line = values[:, response, here]
-            if again:
-                line[test] = np.nan_to_num(line[test])
-                np.add.at(line, test, predicted)
-            else:
-                line[test] = predicted
-        if again:
-            values /= np.maximum(self._times, 1.0)[:, None, None]
-        return values
 
 
 def _extended(alphas: FloatArray, count: int, spacing: float) -> FloatArray:

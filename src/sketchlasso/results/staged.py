@@ -25,6 +25,7 @@ from sketchlasso.instances import RowSets
 from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.threads import map_rows, single_blas_thread
 from sketchlasso.results.fitting import Fitted, Task
+from sketchlasso.results.out_of_fold import OutOfFold
 from sketchlasso.results.radius_policy import RadiusPolicy, radius_policies
 from sketchlasso.results.scores import Metric, greater_is_better, score
 from sketchlasso.results.sketched import (
@@ -342,26 +343,19 @@ class _Search:
         count = max(self.count, int(used[-1]) + 1)
         shape = (len(self.rows), *self.alphas.shape[:2], count)
         scores = {metric: np.full(shape, np.nan) for metric in self.metrics}
-        total = np.full((len(self.task.Y), *shape[1:]), np.nan)
-        times = np.zeros(len(self.task.Y))
-        for number, (points, stage) in enumerate(self.stages):
+        out_of_fold = OutOfFold(self.rows)
+        for points, stage in self.stages:
             at = (points.response, points.radius, points.alpha)
             for metric in self.metrics:
                 scores[metric][:, *at] = self._scores(points, stage, metric)
-            total[:, *at] = 0.0
             for test, predicted in stage.predicted:
-                part = np.zeros((len(total), predicted.shape[1]))
-                np.add.at(part, test, predicted)
-                total[:, *at] += part
-                if number == 0:
-                    np.add.at(times, test, 1.0)
-        times[times == 0] = np.nan
+                out_of_fold.add(test, at, predicted)
         fits = spread_fits(self.stages, shape)
         warn_of_ending(fits.status, fits.relative_gap)
         if not self.over:
             self.bar.end()
         fitted = Fitted(fits, shape, self.alphas[..., :count], self.policies)
-        return Searched(fitted, scores, total / times[:, None, None, None])
+        return Searched(fitted, scores, out_of_fold.means(shape[1:]))
 
 
 def _mean_of(values: FloatArray) -> FloatArray:
