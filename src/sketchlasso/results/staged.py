@@ -2,10 +2,9 @@
 
 The folds walk down the penalties together, on a coarse grid, with the middle radius policy. The
 walk ends where :func:`decided` says that the squared error is past its minimum. The other policies
-are tried near the best penalties of their neighbours, outwards while that improves, and smaller
-penalties of the best policy while these improve, beyond the end of the grid if need be. Last come
-the penalties between those tried, for the best policy, near the best. Points that were never
-solved have status LEFT_OUT, NaN for numbers, and no coefficients.
+are tried near the best penalties of their neighbours, outwards while that improves, beyond the
+end of the grid if need be. Last come the penalties between those tried, for the best policy, near
+the best. Points that were never solved have status LEFT_OUT, NaN for numbers, and no coefficients.
 
 Stages need the sketches of all folds at hand, and many small solves: data in blocks, and batches
 for the workers of a cluster, are solved in one piece.
@@ -49,6 +48,8 @@ __all__ = ["Searched", "can_stage", "search"]
 
 # Points of the coarse grid, about; grids that are not twice as fine are solved whole.
 COARSE = 12
+# The best score is looked for within this many strides of the lowest squared error.
+NEAR_STRIDES = 2
 # Stages keep the sketches of all folds and their rows of X, up to so many bytes.
 KEPT_BYTES = 2 << 30
 
@@ -209,7 +210,7 @@ class _Search:
             active &= places[0] < self.count
 
     def try_other_radii(self) -> None:
-        """Try the other policies, then smaller penalties of the best; responses side by side."""
+        """Go past the best penalty of every policy worth trying, the responses side by side."""
         plans = [self._plan(response) for response in range(len(self.alphas))]
         while not self.over:
             mask = np.zeros_like(self.tried)
@@ -222,6 +223,7 @@ class _Search:
 
     def _plan(self, response: int) -> Iterator[tuple[int, list[int]]]:
         """Policies and penalties to try next: larger radii while they improve, and smaller ones."""
+        yield from self._climb(response, self.middle, self.middle)
         for step in (1, -1):
             radius = self.middle
             while 0 <= radius + step < len(self.policies):
@@ -229,10 +231,13 @@ class _Search:
                 if not self._improves(response, radius, radius + step):
                     break
                 radius += step
-        yield from self._go_on(response, self._winner(response))
 
     def _climb(self, response: int, known: int, radius: int) -> Iterator[tuple[int, list[int]]]:
-        """Penalties of a policy near the best one of a known policy, then on to its own best."""
+        """Penalties of a policy near the best one of a known policy, then on to its own best.
+
+        The squared error leads. Shares of right labels hardly change over many penalties, so
+        their best is looked for near that of the squared error only.
+        """
         start = int(np.argmin(_mean_of(self.errors[:, response, known])))
         wanted = {start - self.stride, start, start + self.stride}
         while True:
@@ -241,11 +246,11 @@ class _Search:
             if not wanted:
                 return
             yield radius, sorted(wanted)
-            wanted = {
-                int(np.argmin(_mean_of(values[:, response, radius]))) + side * self.stride
-                for values in (self.cost, self.errors)
-                for side in (-1, 1)
-            }
+            start = int(np.argmin(_mean_of(self.errors[:, response, radius])))
+            best = int(np.argmin(_mean_of(self.cost[:, response, radius])))
+            wanted = {start - self.stride, start + self.stride}
+            if abs(best - start) < NEAR_STRIDES * self.stride:
+                wanted |= {best - self.stride, best + self.stride}
 
     def _improves(self, response: int, known: int, radius: int) -> bool:
         """Whether a policy has a lower cost or squared error than another."""
@@ -254,16 +259,6 @@ class _Search:
             if lowest[radius] < lowest[known]:
                 return True
         return False
-
-    def _go_on(self, response: int, radius: int) -> Iterator[tuple[int, list[int]]]:
-        """Smaller penalties of a policy while the smallest tried is the best."""
-        while True:
-            solved = np.flatnonzero(self.tried[response, radius])
-            after = int(solved[-1]) + self.stride
-            best = int(np.argmin(_mean_of(self.cost[:, response, radius])))
-            if best < solved[-1] or after >= self.alphas.shape[2]:
-                return
-            yield radius, [after]
 
     def look_closely(self) -> None:
         """Solve penalties between those tried of the best policy, near the best.
