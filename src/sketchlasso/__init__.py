@@ -35,6 +35,7 @@ from sketchlasso.estimators import (
     save_model,
 )
 from sketchlasso.files import Shards, Table, fetch_dataset, read_shards, read_table, write_table
+from sketchlasso.inference import Nodewise, nodewise
 from sketchlasso.instances import (
     ProblemSet,
     RowSets,
@@ -130,6 +131,7 @@ __all__ = [
     "LeaveOneOut",
     "LinearModels",
     "MissingExtraError",
+    "Nodewise",
     "Path",
     "ProblemSet",
     "Progress",
@@ -182,6 +184,7 @@ __all__ = [
     "load_model",
     "load_sketch",
     "load_topics",
+    "nodewise",
     "optimality_residual",
     "pivotal_alpha",
     "plots",

@@ -1,3 +1,5 @@
 """What many regressions together say: errors of estimates, graphs, stability."""
 
-__all__: list[str] = []
+from sketchlasso.inference.nodewise import Nodewise, nodewise
+
+__all__ = ["Nodewise", "nodewise"]
