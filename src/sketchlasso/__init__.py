@@ -35,7 +35,8 @@ from sketchlasso.estimators import (
     save_model,
 )
 from sketchlasso.files import Shards, Table, fetch_dataset, read_shards, read_table, write_table
-from sketchlasso.inference import Nodewise, nodewise
+from sketchlasso.graphs import Graph
+from sketchlasso.inference import Nodewise, SparsePrecision, nodewise
 from sketchlasso.instances import (
     ProblemSet,
     RowSets,
@@ -124,6 +125,7 @@ __all__ = [
     "EmptyGridWarning",
     "EmptyModelWarning",
     "FullCertificate",
+    "Graph",
     "GridEdgeWarning",
     "InaccurateWarning",
     "InvalidInputError",
@@ -145,6 +147,7 @@ __all__ = [
     "SketchTransformer",
     "SketchlassoError",
     "Solution",
+    "SparsePrecision",
     "SqrtLasso",
     "SqrtLassoCV",
     "SqrtLassoClassifier",
