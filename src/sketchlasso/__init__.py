@@ -36,7 +36,13 @@ from sketchlasso.estimators import (
 )
 from sketchlasso.files import Shards, Table, fetch_dataset, read_shards, read_table, write_table
 from sketchlasso.graphs import Graph
-from sketchlasso.inference import Nodewise, SparsePrecision, nodewise
+from sketchlasso.inference import (
+    Neighbourhoods,
+    Nodewise,
+    SparsePrecision,
+    neighbourhoods,
+    nodewise,
+)
 from sketchlasso.instances import (
     ProblemSet,
     RowSets,
@@ -133,6 +139,7 @@ __all__ = [
     "LeaveOneOut",
     "LinearModels",
     "MissingExtraError",
+    "Neighbourhoods",
     "Nodewise",
     "Path",
     "ProblemSet",
@@ -187,6 +194,7 @@ __all__ = [
     "load_model",
     "load_sketch",
     "load_topics",
+    "neighbourhoods",
     "nodewise",
     "optimality_residual",
     "pivotal_alpha",
