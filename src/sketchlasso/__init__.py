@@ -40,6 +40,7 @@ from sketchlasso.inference import (
     Neighbourhoods,
     Nodewise,
     SparsePrecision,
+    SparseSubspaceClustering,
     neighbourhoods,
     nodewise,
 )
@@ -155,6 +156,7 @@ __all__ = [
     "SketchlassoError",
     "Solution",
     "SparsePrecision",
+    "SparseSubspaceClustering",
     "SqrtLasso",
     "SqrtLassoCV",
     "SqrtLassoClassifier",

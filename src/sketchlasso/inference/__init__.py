@@ -3,5 +3,13 @@
 from sketchlasso.inference.neighbourhoods import Neighbourhoods, neighbourhoods
 from sketchlasso.inference.nodewise import Nodewise, nodewise
 from sketchlasso.inference.precision import SparsePrecision
+from sketchlasso.inference.subspace_clustering import SparseSubspaceClustering
 
-__all__ = ["Neighbourhoods", "Nodewise", "SparsePrecision", "neighbourhoods", "nodewise"]
+__all__ = [
+    "Neighbourhoods",
+    "Nodewise",
+    "SparsePrecision",
+    "SparseSubspaceClustering",
+    "neighbourhoods",
+    "nodewise",
+]
