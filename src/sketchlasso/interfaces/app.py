@@ -14,6 +14,7 @@ from sketchlasso.interfaces.commands.fitting import fit, path
 from sketchlasso.interfaces.commands.judging import cv
 from sketchlasso.interfaces.commands.leaving_out import loo
 from sketchlasso.interfaces.commands.looking import doctor, info
+from sketchlasso.interfaces.commands.networking import network
 from sketchlasso.interfaces.commands.report import Report
 from sketchlasso.interfaces.commands.reproducing import paper
 from sketchlasso.interfaces.commands.sketching import make_sketch
@@ -77,6 +78,11 @@ COMMANDS: dict[str, tuple[Callable[..., Report], tuple[str, ...]]] = {
     "certify": (certify, (
         "certify houses.model houses.csv",
         "certify rcv1.model rcv1.svm.gz --tol 0.01",
+    )),
+    "network": (network, (
+        "network genes.csv -o genes.graphml",
+        "network genes.csv --predictors regulators.txt --half-samples 50 -o genes.csv.gz",
+        "network genes.csv --alpha ebic --rule or --communities -o genes.json",
     )),
     "paper": (paper, (
         "paper --quick",
