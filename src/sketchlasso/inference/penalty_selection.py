@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -16,14 +15,14 @@ from sketchlasso.inference.column_problems import ColumnProblems, slices
 from sketchlasso.inference.columns import ColumnRows, column_rows
 from sketchlasso.inference.nodewise import Nodewise, solve_columns
 from sketchlasso.inference.precision_matrix import assemble, interpolates
-from sketchlasso.linalg.threads import map_rows
+from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.solve import Settings
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Path", "Selected", "penalty_path", "select_by_cv", "select_by_ebic", "select_by_stars"]
 
 Told = Callable[[int, int], None]
-# Penalties that the subsamples are solved at before the instability is looked at.
+# Penalties that are solved before the criterion is looked at.
 PENALTIES_AT_A_TIME = 4
 COLUMNS_AT_A_TIME = 512
 
@@ -40,7 +39,7 @@ class Path:
     def solve(self, X: FloatArray, alphas: FloatArray) -> tuple[ColumnRows, Nodewise]:
         """All columns of some rows of X at some penalties, adjusted to the number of rows.
 
-        A penalty outweighs noise that grows with the root of the number of rows.
+        The penalty over the root of that number stays the same, as in huge and scikit-learn.
         """
         columns = column_rows(X, True)
         everyone = np.arange(columns.n_features)
@@ -122,24 +121,42 @@ def _edge_keys(found: Nodewise, n: int, rule: Rule) -> list[int]:
     return keys
 
 
+def _descend(path: Path, value: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """Values (a,) of decreasing penalties, NaN after some in a row that are below the best.
+
+    The smallest penalties take most of the time and are hardly ever chosen.
+    """
+    values = np.full(len(path.alphas), np.nan)
+    for part in slices(len(path.alphas), PENALTIES_AT_A_TIME):
+        values[part] = value(path.alphas[part])
+        if part.start > 0 and int(np.nanargmax(values)) < part.start:
+            break
+    return values
+
+
 def select_by_ebic(path: Path, gamma: float) -> Selected:
     """The penalty with the smallest extended BIC of its neighbourhoods.
 
     The sum over columns of m log(||z_j||^2 / m) + s_j (log m + 2 gamma log(n - 1)), z_j what least
     squares on the s_j chosen columns leaves of column j. J. Chen and Z. Chen (2008).
     """
-    columns, found = path.solve(path.X, path.alphas)
     m, n = path.X.shape
-    sizes = np.diff(found.coef.indptr)
-    squares = np.array(map_rows(lambda i: _refitted(columns, found, i), len(sizes), 1))
-    lengths = np.sum(columns.P**2, axis=1)[found.targets]
-    with np.errstate(divide="ignore"):
-        fit = m * np.log(np.where(squares > 1e-12 * lengths, squares, 0.0) / m)
-    value = fit + sizes * (np.log(m) + 2 * gamma * np.log(max(n - 1, 1)))
-    # An exact fit says nothing about the graph.
-    value = np.where(np.isfinite(value) & (sizes < m - 1), value, np.inf)
-    criterion = value.reshape(n, -1).sum(axis=0)
-    return Selected(int(np.argmin(criterion)), criterion)
+
+    def value(alphas: FloatArray) -> FloatArray:
+        columns, found = path.solve(path.X, alphas)
+        sizes = np.diff(found.coef.indptr)
+        with single_blas_thread():
+            squares = np.array([_refitted(columns, found, i) for i in range(len(sizes))])
+        lengths = np.sum(columns.P**2, axis=1)[found.targets]
+        with np.errstate(divide="ignore"):
+            fit = m * np.log(np.where(squares > 1e-12 * lengths, squares, 0.0) / m)
+        total = fit + sizes * (np.log(m) + 2 * gamma * np.log(max(n - 1, 1)))
+        # An exact fit says nothing about the graph.
+        total = np.where(np.isfinite(total) & (sizes < m - 1), total, np.inf)
+        return -np.asarray(total.reshape(n, -1).sum(axis=0))
+
+    criterion = -_descend(path, value)
+    return Selected(int(np.nanargmin(criterion)), criterion)
 
 
 def _refitted(columns: ColumnRows, found: Nodewise, i: int) -> float:
@@ -158,26 +175,33 @@ def _refitted(columns: ColumnRows, found: Nodewise, i: int) -> float:
     return float(rest @ rest)
 
 
-def select_by_cv(path: Path, folds: Iterator[tuple[IntArray, IntArray]], told: Any) -> Selected:
+def select_by_cv(
+    path: Path, folds: Iterable[tuple[IntArray, IntArray]], told: Told | None
+) -> Selected:
     """The penalty with the largest mean log-likelihood of rows held out."""
-    splits = list(folds)
-    scores = np.empty((len(splits), len(path.alphas)))
-    for number, (train, test) in enumerate(splits):
-        columns, found = path.solve(path.X[train], path.alphas)
-        held_out = empirical_covariance(
-            path.X[test] - path.X[train].mean(axis=0), assume_centered=True
-        )
-        lengths = np.linalg.norm(columns.P, axis=1) * columns.scales * columns.unit
-        for i in range(len(path.alphas)):
-            scores[number, i] = _likelihood(found.penalty(i), lengths, path.rule, held_out)
-        if told is not None:
-            told(number + 1, len(splits))
-    criterion = scores.mean(axis=0)
-    return Selected(int(np.argmax(criterion)), criterion)
+    splits, done = list(folds), 0
+
+    def value(alphas: FloatArray) -> FloatArray:
+        nonlocal done
+        scores = np.empty((len(splits), len(alphas)))
+        for number, (train, test) in enumerate(splits):
+            columns, found = path.solve(path.X[train], alphas)
+            rest = path.X[test] - path.X[train].mean(axis=0)
+            held_out = empirical_covariance(rest, assume_centered=True)
+            lengths = np.linalg.norm(columns.P, axis=1) * columns.scales * columns.unit
+            for i in range(len(alphas)):
+                scores[number, i] = _likelihood(found.penalty(i), lengths, path.rule, held_out)
+            done += len(alphas)
+            if told is not None:
+                told(done, len(splits) * len(path.alphas))
+        return np.asarray(scores.mean(axis=0))
+
+    criterion = _descend(path, value)
+    return Selected(int(np.nanargmax(criterion)), criterion)
 
 
 def _likelihood(found: Nodewise, lengths: FloatArray, rule: Rule, held_out: FloatArray) -> float:
     if (lengths == 0).any() or interpolates(found, lengths).any():
         return -np.inf
-    precision = assemble(found, lengths, rule).matrices()[0]
+    precision = assemble(found, lengths, rule).precision()[0]
     return float(log_likelihood(held_out, precision))

@@ -98,7 +98,8 @@ class SparsePrecision(EmpiricalCovariance):  # type: ignore[misc]
     alpha_ : float
     alphas_, criterion_ : ndarray of shape (a,)
         Penalties that were compared and instability, extended BIC or mean log-likelihood of each;
-        only where alpha was chosen. NaN past the end of a search by stability.
+        only where alpha was chosen. NaN past the end of the search, which stops where smaller
+        penalties only get worse.
     regressions_ : Nodewise
         The regressions, each with its duality gap.
     n_features_in_ : int

@@ -37,8 +37,8 @@ class Assembled:
     edges: IntArray
     partial: FloatArray
 
-    def matrices(self) -> tuple[FloatArray, FloatArray, float]:
-        """Precision (n, n), covariance (n, n) and the share taken off the partial correlations.
+    def precision(self) -> tuple[FloatArray, float]:
+        """Precision (n, n), and the share taken off the partial correlations.
 
         Joining both directions keeps symmetry but not positive definiteness. Where the smallest
         eigenvalue of I - R falls below a floor, R is multiplied by the largest number that keeps
@@ -48,29 +48,31 @@ class Assembled:
         R = np.zeros((n, n))
         R[self.edges[:, 0], self.edges[:, 1]] = self.partial
         R += R.T
-        factor = self._factor(R)
         kept = 1.0
-        if factor is None:
+        if not self._above_floor(R):
             largest = float(linalg.eigvalsh(R, subset_by_index=[n - 1, n - 1])[0])
             kept = (1.0 - SMALLEST_EIGENVALUE) / largest
             R *= kept
-            # Rounding may leave the smallest eigenvalue a little below the floor.
-            factor = linalg.cho_factor(np.eye(n) - R, lower=True)
         root = np.sqrt(self.diagonal)
-        precision = (np.eye(n) - R) * np.outer(root, root)
-        covariance = linalg.cho_solve(factor, np.eye(n)) / np.outer(root, root)
-        return precision, 0.5 * (covariance + covariance.T), 1.0 - kept
+        return (np.eye(n) - R) * np.outer(root, root), 1.0 - kept
+
+    def matrices(self) -> tuple[FloatArray, FloatArray, float]:
+        """Precision (n, n), covariance (n, n), and the share that :meth:`precision` returns."""
+        precision, shrinkage = self.precision()
+        root = np.sqrt(self.diagonal)
+        scale = np.outer(root, root)
+        factor = linalg.cho_factor(precision / scale, lower=True)
+        covariance = linalg.cho_solve(factor, np.eye(len(root))) / scale
+        return precision, 0.5 * (covariance + covariance.T), shrinkage
 
     @staticmethod
-    def _factor(R: FloatArray) -> tuple[FloatArray, bool] | None:
-        """The Cholesky factor of I - R; None where an eigenvalue lies below the floor."""
-        eye = np.eye(len(R))
+    def _above_floor(R: FloatArray) -> bool:
+        """Whether no eigenvalue of I - R lies below the floor."""
         try:
-            linalg.cholesky((1.0 - SMALLEST_EIGENVALUE) * eye - R, lower=True)
+            linalg.cholesky((1.0 - SMALLEST_EIGENVALUE) * np.eye(len(R)) - R, lower=True)
         except linalg.LinAlgError:
-            return None
-        lower: tuple[FloatArray, bool] = linalg.cho_factor(eye - R, lower=True)
-        return lower
+            return False
+        return True
 
 
 def interpolates(found: Nodewise, lengths: FloatArray) -> BoolArray:
