@@ -15,6 +15,8 @@ __all__ = ["ColumnRows", "column_rows"]
 
 # Rows of X beyond the columns that join the triangle at a time.
 ROWS_AT_A_TIME = 1024
+# A scaled column varies if its mean square is one up to this.
+CONSTANT = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +67,8 @@ def column_rows(X: MatrixLike, standardize: bool) -> ColumnRows:
     m, n = A.shape
     means, scales = A.transform.means, A.transform.scales
     assert means is not None and scales is not None
-    # Every other column has mean square one.
-    constant = A.column_lengths() < 0.5 * m
+    # Every other column has mean square one; a constant one keeps the rounding of its mean.
+    constant = np.abs(A.column_lengths() / m - 1.0) > CONSTANT
     P = _centred(as_dense(A)).T if m <= n else _triangle(A).T
     P = np.ascontiguousarray(P)
     P[constant] = 0.0
