@@ -37,6 +37,15 @@ if TYPE_CHECKING:
         save_model,
     )
     from sketchlasso.files import Shards, Table, fetch_dataset, read_shards, read_table, write_table
+    from sketchlasso.graphs import Graph
+    from sketchlasso.inference import (
+        Neighbourhoods,
+        Nodewise,
+        SparsePrecision,
+        SparseSubspaceClustering,
+        neighbourhoods,
+        nodewise,
+    )
     from sketchlasso.instances import (
         ProblemSet,
         RowSets,
@@ -119,6 +128,7 @@ _ROOMS = (
     "solve",
     "instances",
     "results",
+    "graphs",
     "estimators",
     "inference",
     "topics",
@@ -137,6 +147,7 @@ __all__ = [
     "EmptyGridWarning",
     "EmptyModelWarning",
     "FullCertificate",
+    "Graph",
     "GridEdgeWarning",
     "InaccurateWarning",
     "InvalidInputError",
@@ -144,6 +155,8 @@ __all__ = [
     "LeaveOneOut",
     "LinearModels",
     "MissingExtraError",
+    "Neighbourhoods",
+    "Nodewise",
     "Path",
     "ProblemSet",
     "Progress",
@@ -157,6 +170,8 @@ __all__ = [
     "SketchTransformer",
     "SketchlassoError",
     "Solution",
+    "SparsePrecision",
+    "SparseSubspaceClustering",
     "SqrtLasso",
     "SqrtLassoCV",
     "SqrtLassoClassifier",
@@ -196,6 +211,8 @@ __all__ = [
     "load_model",
     "load_sketch",
     "load_topics",
+    "neighbourhoods",
+    "nodewise",
     "optimality_residual",
     "pivotal_alpha",
     "plots",

@@ -326,3 +326,22 @@ def test_nothing_to_name_draw_or_see(made):
     np.testing.assert_array_equal(zero.zeros_[0].get_xdata(), alphas)
     thin = sl.sketch(made.X, rank=1, random_state=0)
     assert plots.SpectrumDisplay.from_sketches({"thin": thin}).plot().lines_[0].get_marker() == "o"
+
+
+def test_network_draws_every_link_with_its_sign_and_names_the_most_linked():
+    weights = np.zeros((6, 6))
+    weights[0, 1:4], weights[3, 4] = (0.5, -0.2, 0.4), -1.0
+    graph = sl.word_graph(weights, [f"node {j}" for j in range(6)])
+    display = plots.NetworkDisplay.from_graph(graph).plot(top=2)
+    assert display.names == tuple(f"node {j}" for j in range(5))  # the last has no link
+    positive, negative = (lines.get_segments() for lines in display.links_)
+    expected = display.places[graph.edges]
+    np.testing.assert_allclose(positive, expected[graph.weights > 0])
+    np.testing.assert_allclose(negative, expected[graph.weights < 0])
+    assert {label.get_text() for label in display.labels_} == {"node 0", "node 3"}
+    widths = np.concatenate([lines.get_linewidths() for lines in display.links_])
+    assert np.argmax(widths) == 3  # -1.0 is the strongest, and the negative ones come last
+    np.testing.assert_allclose(display.points_.get_offsets(), display.places)
+    whole = plots.plot_network(graph, isolated=True)
+    assert isinstance(whole, Axes)
+    assert len(whole.collections[-1].get_offsets()) == 6

@@ -51,6 +51,11 @@ MISTAKES = {
     "position=99 was given": lambda m: plots.plot_sketched_against_full(m.one, m.full, position=99),
     "a CrossValidation was given, but a Path": lambda m: plots.plot_gaps(m.cv),
     "tol=-1 was given": lambda m: plots.plot_gaps(m.one, tol=-1),
+    "a Path was given, but a Graph": lambda m: plots.plot_network(m.one),
+    "the graph has no links": lambda m: plots.plot_network(sl.word_graph([[0.0]], ["a"])),
+    "top=-2 was given": lambda m: plots.plot_network(
+        sl.word_graph([[0, 1.0], [1.0, 0]], ["a", "b"]), top=-2
+    ),
     "ax is a str, but Matplotlib axes": lambda m: plots.plot_gaps(m.one, ax="left"),
 }
 

@@ -73,6 +73,15 @@ COMMANDS = {
             "certify rcv1.model rcv1.svm.gz --tol 0.01",
         ),
     ),
+    "network": Entry(
+        "commands.networking:network",
+        "Find which columns explain which, and write the graph.",
+        (
+            "network genes.csv -o genes.graphml",
+            "network genes.csv --predictors regulators.txt --half-samples 50 -o genes.csv.gz",
+            "network genes.csv --alpha ebic --rule or --communities -o genes.json",
+        ),
+    ),
     "paper": Entry(
         "commands.reproducing:paper",
         "Reproduce the paper: every table and figure, ours beside its own.",

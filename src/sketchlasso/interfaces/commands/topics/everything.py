@@ -10,16 +10,20 @@ import numpy as np
 import typer
 
 import sketchlasso as sl
+from sketchlasso.interfaces.commands.graph_files import (
+    GraphFile,
+    communities_sheet,
+    graph_ending,
+    members_of,
+    write_graph,
+)
 from sketchlasso.interfaces.commands.options import Scheduler, Seed, WorkerTimeout, on_scheduler
-from sketchlasso.interfaces.commands.report import Report, Sheet
+from sketchlasso.interfaces.commands.report import Report
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.topics.options import NWords, Positive, Radius, TopicModel
 from sketchlasso.interfaces.exits import Interrupted
 
 __all__ = ["graph", "image_all", "images_data", "images_facts"]
-
-ENDINGS = (".graphml", ".json", ".csv", ".csv.gz")
-COMMUNITIES_SHOWN, MEMBERS_SHOWN = 12, 8
 
 
 def image_all(
@@ -78,15 +82,7 @@ def graph(
         typer.Argument(metavar="IMAGES", show_default=False, help="A file written by topics all."),
     ],
     screen: Screen,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            show_default=False,
-            help="The graph to write: .graphml, .json (nodes and links) or .csv (links only).",
-        ),
-    ],
+    output: GraphFile,
     rule: Annotated[
         str,
         typer.Option(help="Link words if either (or) or each (and) is in the other's image."),
@@ -100,7 +96,7 @@ def graph(
     seed: Seed = 0,
 ) -> Report:
     """Join the images of all words into one graph."""
-    ending = _ending(output, communities)
+    ending = graph_ending(output, communities)
     stored = sl.load_images(images)
     joined = sl.word_graph(
         stored.weights,
@@ -109,8 +105,8 @@ def graph(
         drop_isolated=drop_isolated,
     )
     groups = joined.communities(random_state=seed) if communities else None
-    _write(joined, groups, output, ending)
-    members = None if groups is None else _members(joined, groups)
+    write_graph(joined, groups, output, ending)
+    members = None if groups is None else members_of(joined, groups)
     alone = int(np.count_nonzero(joined.degrees == 0))
     either = "either" if rule == "or" else "each"
     return Report(
@@ -129,7 +125,7 @@ def graph(
             *(() if members is None else (("communities", str(len(members))),)),
             ("wrote", str(output)),
         ),
-        sheets=() if members is None else (_sheet(members),),
+        sheets=() if members is None else (communities_sheet(members, "words"),),
     )
 
 
@@ -151,47 +147,3 @@ def images_facts(images: sl.WordImages) -> tuple[tuple[str, str], ...]:
         ("weights", f"{images.weights.nnz}"),
         ("gap", f"{float(images.gap.max()):.1e} at worst"),
     )
-
-
-def _ending(output: Path, communities: bool) -> str:
-    """Return how the file's name ends, which says what to write."""
-    ending = next((one for one in ENDINGS if output.name.lower().endswith(one)), None)
-    if ending is None:
-        raise sl.InvalidInputError(
-            f"--output {output} was given, but the ending says what to write; end it in .graphml, "
-            ".json or .csv."
-        )
-    if communities and ending.startswith(".csv"):
-        raise sl.InvalidInputError(
-            f"--communities was given, but {output} is a list of links without a place for them; "
-            "write .graphml or .json."
-        )
-    return ending
-
-
-def _write(joined: sl.WordGraph, groups: Any, output: Path, ending: str) -> None:
-    attributes = None if groups is None else {"community": groups}
-    if ending == ".graphml":
-        joined.to_graphml(output, attributes)
-    elif ending == ".json":
-        joined.to_json(output, attributes)
-    else:
-        joined.to_csv(output)
-
-
-def _members(joined: sl.WordGraph, groups: Any) -> list[dict[str, Any]]:
-    """Every community with its size and its most linked words."""
-    degrees, words = joined.degrees, np.array(joined.words)
-    found = []
-    for label in range(int(groups.max(initial=-1)) + 1):
-        inside = np.flatnonzero(groups == label)
-        best = inside[np.argsort(-degrees[inside], kind="stable")[:MEMBERS_SHOWN]]
-        found.append({"size": len(inside), "words": words[best].tolist()})
-    return found
-
-
-def _sheet(communities: list[dict[str, Any]]) -> Sheet:
-    shown = communities[:COMMUNITIES_SHOWN]
-    title = f"{len(shown)} of {len(communities)} communities, the most linked words of each"
-    rows = tuple((one["size"], ", ".join(one["words"])) for one in shown)
-    return Sheet(title, ("words", "such as"), rows)

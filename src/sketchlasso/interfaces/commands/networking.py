@@ -1,0 +1,262 @@
+"""`sketchlasso network`: which columns of a table explain which."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+import sketchlasso as sl
+from sketchlasso.interfaces.commands.data import Given, at_work, read_given
+from sketchlasso.interfaces.commands.graph_files import (
+    GraphFile,
+    communities_sheet,
+    graph_ending,
+    members_of,
+    write_graph,
+)
+from sketchlasso.interfaces.commands.options import BlockOptions, DataOptions, Files, Seed
+from sketchlasso.interfaces.commands.report import Report, Sheet
+from sketchlasso.interfaces.commands.screen import Screen
+from sketchlasso.interfaces.exits import Interrupted
+
+__all__ = ["network"]
+
+NETWORK = "Network"
+CHOICES = ("stars", "ebic", "cv")
+
+
+@dataclass(frozen=True)
+class NetworkOptions:
+    """Which columns are regressed on which, and when they are linked."""
+
+    targets: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=NETWORK,
+            help="Columns to explain: names separated by commas, or a file with one per line. All "
+            "by default.",
+        ),
+    ] = None
+    predictors: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=NETWORK,
+            help="Columns that may explain them, given likewise. All by default.",
+        ),
+    ] = None
+    alpha: Annotated[
+        str,
+        typer.Option(
+            rich_help_panel=NETWORK,
+            help="Penalty: pivotal, a number, or stars, ebic or cv to choose one by stability, "
+            "extended BIC or likelihood.",
+        ),
+    ] = "pivotal"
+    rule: Annotated[
+        str,
+        typer.Option(
+            rich_help_panel=NETWORK,
+            help="Link columns if either (or) or each (and) explains the other.",
+        ),
+    ] = "and"
+    half_samples: Annotated[
+        int,
+        typer.Option(
+            rich_help_panel=NETWORK,
+            help="Even number of half-samples to measure the stability of links by.",
+        ),
+    ] = 0
+    min_stability: Annotated[
+        float,
+        typer.Option(
+            rich_help_panel=NETWORK,
+            help="Keep links found in at least this share of the half-samples.",
+        ),
+    ] = 0.0
+    p_values: Annotated[
+        bool,
+        typer.Option(
+            "--p-values",
+            rich_help_panel=NETWORK,
+            help="Test links whose two columns were both explained.",
+        ),
+    ] = False
+    tol: Annotated[
+        float,
+        typer.Option(rich_help_panel=NETWORK, help="Relative duality gap, on the full data."),
+    ] = 1e-6
+    device: Annotated[
+        str,
+        typer.Option(rich_help_panel=NETWORK, help="cpu, cuda, or auto: a GPU if there is one."),
+    ] = "cpu"
+
+    def check(self) -> None:
+        """Refuse before the work what would only be seen after it."""
+        if self.rule not in ("and", "or"):
+            raise sl.InvalidInputError(
+                f"--rule {self.rule} was given, but 'and' or 'or' is accepted; give one of them."
+            )
+        if not 0 <= self.min_stability <= 1 or (self.min_stability > 0 and not self.half_samples):
+            raise sl.InvalidInputError(
+                f"--min-stability {self.min_stability:g} was given, but a share from 0 to 1 is "
+                "accepted, and only with --half-samples; give both."
+            )
+
+    def penalty(self, given: Given, seed: int) -> float | str:
+        """The penalty of all regressions; chosen on all columns where asked."""
+        text = self.alpha
+        if text in CHOICES:
+            if self.targets is not None or self.predictors is not None:
+                raise sl.InvalidInputError(
+                    f"--alpha {text} was given with --targets or --predictors, but it compares "
+                    "graphs of all columns; give a number or pivotal, or leave those out."
+                )
+            rule: Any = self.rule
+            chosen = sl.SparsePrecision(text, rule=rule, random_state=seed, tol=self.tol)
+            return chosen.fit(given.X).alpha_
+        try:
+            return float(text)
+        except ValueError:
+            if text == "pivotal":
+                return text
+        raise sl.InvalidInputError(
+            f"--alpha {text} was given, but pivotal, stars, ebic, cv or a number > 0 is accepted; "
+            "give one of them."
+        )
+
+
+def network(
+    file: Files,
+    data: DataOptions,
+    blocks: BlockOptions,
+    asked: NetworkOptions,
+    screen: Screen,
+    output: GraphFile,
+    communities: Annotated[
+        bool, typer.Option("--communities", help="Find groups of columns, and write them too.")
+    ] = False,
+    drop_isolated: Annotated[
+        bool, typer.Option("--drop-isolated", help="Leave out columns without links.")
+    ] = False,
+    top: Annotated[int, typer.Option(help="How many links to show, strongest first.", min=0)] = 10,
+    seed: Seed = 0,
+) -> Report:
+    """Find which columns explain which, and write the graph.
+
+    One regression per column, on the full data. What was stopped, by Ctrl-C or by an accident,
+    goes on with the same command.
+    """
+    ending = graph_ending(output, communities)
+    asked.check()
+    given = read_given(file, data, blocks)
+    start = perf_counter()
+    try:
+        counting = screen.counting("regressing columns", "regressions")
+        with counting as count, at_work(given, blocks, None):
+            found = sl.neighbourhoods(
+                given.X,
+                _listed(asked.targets),
+                _listed(asked.predictors),
+                names=given.names,
+                alpha=asked.penalty(given, seed),
+                n_half_samples=asked.half_samples,
+                p_values=asked.p_values,
+                tol=asked.tol,
+                device=asked.device,
+                random_state=seed,
+                checkpoint=output,
+                progress=count,
+            )
+    except Interrupted:
+        raise Interrupted(
+            f"interrupted; what is finished lies beside {output}, and the same command goes on "
+            "from there."
+        ) from None
+    seconds = perf_counter() - start
+    rule: Any = asked.rule
+    graph = found.graph(rule, min_stability=asked.min_stability)
+    graph = graph.without_isolated() if drop_isolated else graph
+    groups = graph.communities(random_state=seed) if communities else None
+    write_graph(graph, groups, output, ending)
+    return _report(given, found, graph, groups, output, seconds, top)
+
+
+def _listed(text: str | None) -> list[str] | None:
+    """Names from a file that exists, one per line, or separated by commas."""
+    if text is None:
+        return None
+    path = Path(text)
+    if path.is_file():
+        lines = path.read_text(encoding="utf-8").splitlines()
+        return [line.strip() for line in lines if line.strip()]
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _report(
+    given: Given,
+    found: sl.Neighbourhoods,
+    graph: sl.Graph,
+    groups: Any,
+    output: Path,
+    seconds: float,
+    top: int,
+) -> Report:
+    members = None if groups is None else members_of(graph, groups)
+    alone = int(np.count_nonzero(graph.degrees == 0))
+    gap = found.regressions.worst_gap
+    count = len(found.targets) * (1 + found.n_half_samples)
+    alphas = np.unique(found.regressions.alpha)
+    either = "either column" if graph.rule == "or" else "each column"
+    sheets = (_links_sheet(graph, top),) if len(graph.edges) and top else ()
+    if members is not None:
+        sheets = (*sheets, communities_sheet(members, "nodes"))
+    return Report(
+        {
+            "command": "network",
+            "output": str(output),
+            "rule": graph.rule,
+            "alpha": float(alphas.max()),
+            "n_targets": len(found.targets),
+            "n_predictors": len(found.predictors),
+            "n_nodes": len(graph.names),
+            "n_links": len(graph.edges),
+            "n_isolated": alone,
+            "n_half_samples": found.n_half_samples,
+            "communities": members,
+            "worst_gap": gap,
+            "seconds": seconds,
+        },
+        facts=(
+            ("data", given.words()),
+            ("alpha", f"{alphas.max():.4g}"),
+            ("regressions", f"{count} in {seconds:.2f} s"),
+            ("gap", f"{gap:.1e} relative, at worst"),
+            ("columns", f"{len(graph.names)}, {alone} of them without links"),
+            ("links", f"{len(graph.edges)}, if {either} explains the other"),
+            *(() if members is None else (("communities", str(len(members))),)),
+            ("wrote", str(output)),
+        ),
+        sheets=sheets,
+    )
+
+
+def _links_sheet(graph: sl.Graph, top: int) -> Sheet:
+    order = np.argsort(-np.abs(graph.weights), kind="stable")[:top]
+    extra = tuple(graph.edge_attributes)
+    rows = tuple(
+        (
+            graph.names[graph.edges[i, 0]],
+            graph.names[graph.edges[i, 1]],
+            float(graph.weights[i]),
+            *(float(graph.edge_attributes[name][i]) for name in extra),
+        )
+        for i in order
+    )
+    title = f"{len(order)} of {len(graph.edges)} links, the strongest"
+    heads = ("column", "column", "weight", *(name.replace("_", "-") for name in extra))
+    return Sheet(title, heads, rows)

@@ -1,0 +1,177 @@
+"""A graph as a map: linked nodes near each other, signs in colour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import sketchlasso as sl
+from sketchlasso.interfaces.plots.canvas import Display, hue, ink, opacity
+from sketchlasso.interfaces.plots.labels import label_points
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["NetworkDisplay", "plot_network"]
+
+SQUARE = (7.2, 6.0)
+WIDEST, THINNEST = 3.0, 0.4
+LARGEST, SMALLEST = 160.0, 14.0
+
+
+@dataclass(eq=False, kw_only=True)
+class NetworkDisplay(Display):
+    """Nodes of a graph at their places, their links, and the names of the most linked.
+
+    Parameters
+    ----------
+    names : tuple of str, of length n_nodes
+    places : ndarray of shape (n_nodes, 2)
+    edges : ndarray of shape (n_edges, 2)
+    weights : ndarray of shape (n_edges,)
+
+    Attributes
+    ----------
+    links_ : list of matplotlib LineCollection
+        Positive links and negative ones.
+    points_ : matplotlib PathCollection
+    labels_ : list of matplotlib Annotation
+    legend_ : matplotlib Legend
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    """
+
+    names: tuple[str, ...]
+    places: NDArray[np.float64]
+    edges: NDArray[np.intp]
+    weights: NDArray[np.float64]
+    links_: list[Any] = field(init=False, repr=False)
+    points_: Any = field(init=False, repr=False)
+    labels_: list[Any] = field(init=False, repr=False)
+    legend_: Any = field(init=False, repr=False)
+
+    @classmethod
+    def from_graph(
+        cls, graph: sl.Graph, *, isolated: bool = False, random_state: Any = 0
+    ) -> NetworkDisplay:
+        """Show a graph.
+
+        Parameters
+        ----------
+        graph : Graph
+        isolated : bool
+            Whether nodes without links are shown too.
+        random_state : int, Generator, RandomState or None
+            Of the map.
+        """
+        if not isinstance(graph, sl.Graph):
+            raise sl.InvalidInputError(
+                f"a {type(graph).__name__} was given, but a Graph is accepted; pass what "
+                "SparsePrecision.graph, Neighbourhoods.graph or word_graph returns."
+            )
+        shown = graph if isolated else graph.without_isolated()
+        if len(shown.names) == 0:
+            raise sl.InvalidInputError(
+                "the graph has no links, so there is nothing to draw; use a smaller penalty, or "
+                "pass isolated=True."
+            )
+        return cls(
+            names=shown.names,
+            places=shown.layout(random_state=random_state),
+            edges=shown.edges,
+            weights=shown.weights,
+        )
+
+    def plot(self, ax: Axes | None = None, *, top: int = 15, **scatter_kw: Any) -> NetworkDisplay:
+        """Draw the graph.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        top : int
+            How many nodes to name: those with the most links.
+        **scatter_kw
+            For the nodes.
+
+        Returns
+        -------
+        NetworkDisplay
+        """
+        if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 0:
+            raise sl.InvalidInputError(
+                f"top={top!r} was given, but an integer >= 0 is accepted; pass one."
+            )
+        ax = self._start(ax, SQUARE)
+        ax.set_aspect("equal")
+        ax.set_axis_off()
+        self._draw_links(ax)
+        degrees = np.bincount(self.edges.ravel(), minlength=len(self.names))
+        sizes = SMALLEST + (LARGEST - SMALLEST) * degrees / max(1, int(degrees.max(initial=1)))
+        options = {"s": sizes, "color": ink(ax), "linewidths": 0, "zorder": 3, **scatter_kw}
+        self.points_ = ax.scatter(self.places[:, 0], self.places[:, 1], **options)
+        ax.margins(0.08)
+        ax.autoscale_view()
+        self.legend_ = self._legend(ax, self.links_, inside="upper right")
+        most = np.argsort(-degrees, kind="stable")[: min(int(top), len(self.names))]
+        names = [self.names[place] for place in most]
+        self.labels_ = label_points(ax, self.places[most], names, self.places)
+        return self
+
+    def _draw_links(self, ax: Axes) -> None:
+        from matplotlib.collections import LineCollection
+
+        sizes = np.abs(self.weights)
+        widths = THINNEST + (WIDEST - THINNEST) * sizes / max(float(sizes.max(initial=0.0)), 1e-300)
+        ends = self.places[self.edges]
+        self.links_ = []
+        for sign, word, color in ((1, "positive", hue(0)), (-1, "negative", hue(1))):
+            chosen = np.sign(self.weights) == sign
+            lines = LineCollection(
+                list(ends[chosen]),
+                linewidths=widths[chosen],
+                colors=color,
+                alpha=opacity(ax, 0.6),
+                label=f"{word} ({np.count_nonzero(chosen)} links)",
+                zorder=2,
+            )
+            self.links_.append(ax.add_collection(lines))
+
+
+def plot_network(
+    graph: sl.Graph,
+    *,
+    top: int = 15,
+    isolated: bool = False,
+    random_state: Any = 0,
+    ax: Axes | None = None,
+    **scatter_kw: Any,
+) -> Axes:
+    """Draw a graph as a map, positive and negative links in two colours.
+
+    Parameters
+    ----------
+    graph : Graph
+        Of :meth:`SparsePrecision.graph`, :meth:`Neighbourhoods.graph` or :func:`word_graph`.
+    top : int
+        How many nodes to name: those with the most links.
+    isolated : bool
+        Whether nodes without links are shown too.
+    random_state : int, Generator, RandomState or None
+        Of the map.
+    ax : matplotlib Axes, optional
+    **scatter_kw
+        For the nodes.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    See Also
+    --------
+    NetworkDisplay : What is drawn, to be drawn again.
+    """
+    display = NetworkDisplay.from_graph(graph, isolated=isolated, random_state=random_state)
+    return display.plot(ax, top=top, **scatter_kw).ax_

@@ -1,0 +1,115 @@
+"""`sketchlasso network`: the graph of a table's columns, for people and for machines."""
+
+import csv
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import sketchlasso as sl
+from sketchlasso.interfaces.exits import Exit
+
+NAMES = tuple(f"gene{letter}" for letter in "abcdefgh")
+
+
+@pytest.fixture(scope="module")
+def genes(tmp_path_factory):
+    """A table whose columns form a chain."""
+    folder = tmp_path_factory.mktemp("genes")
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150, 8))
+    for j in range(1, 8):
+        X[:, j] += 0.8 * X[:, j - 1]
+    sl.write_table(folder / "genes.csv", sl.Table(X, None, NAMES))
+    (folder / "regulators.txt").write_text("geneb\n\n gened \n")
+    return folder
+
+
+@pytest.fixture
+def ask(call, genes):
+    return lambda line, code=0: call(line.replace("{genes}", str(genes)), code)
+
+
+def test_the_graph_is_that_of_python(ask, genes):
+    said = ask("network {genes}/genes.csv -o g.csv").stdout
+    table = sl.read_table(genes / "genes.csv")
+    found = sl.neighbourhoods(table.X, names=NAMES)
+    graph = found.graph("and")
+    assert f"links        {len(graph.edges)}, if each column explains the other" in said
+    with open("g.csv", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    pairs = [(row["source"], row["target"]) for row in rows]
+    assert pairs == [(NAMES[a], NAMES[b]) for a, b in graph.edges]
+    assert set(pairwise(NAMES)) <= set(pairs)
+    np.testing.assert_allclose([float(row["weight"]) for row in rows], np.abs(graph.weights))
+
+
+def test_the_document_for_machines(ask):
+    line = "network {genes}/genes.csv -o g.json --rule or --half-samples 4 --p-values --json"
+    result = ask(line)
+    assert result.stderr == ""
+    told = json.loads(result.stdout)
+    assert (told["command"], told["rule"], told["n_nodes"]) == ("network", "or", 8)
+    assert told["worst_gap"] <= 1e-6
+    assert told["n_half_samples"] == 4
+    with open("g.json", encoding="utf-8") as file:
+        links = json.load(file)["links"]
+    assert len(links) == told["n_links"] >= 7
+    assert all(0 <= link["stability"] <= 1 and 0 < link["p_value"] <= 1 for link in links)
+    stable = json.loads(ask(f"{line} --min-stability 0.9").stdout)
+    assert 7 <= stable["n_links"] <= told["n_links"]
+
+
+def test_targets_and_predictors_by_name_or_file(ask):
+    line = "network {genes}/genes.csv --targets genea,genec --predictors {genes}/regulators.txt"
+    told = json.loads(ask(f"{line} -o g.graphml --json").stdout)
+    assert (told["n_targets"], told["n_predictors"], told["n_nodes"]) == (2, 2, 4)
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.read_graphml("g.graphml")
+    assert {frozenset(edge) for edge in graph.edges} >= {
+        frozenset(("genea", "geneb")),
+        frozenset(("genec", "gened")),
+    }
+
+
+@pytest.mark.parametrize("choice", ["ebic", "cv", "stars", "4.5"])
+def test_the_penalty_is_chosen_or_given(ask, genes, choice):
+    told = json.loads(ask(f"network {{genes}}/genes.csv --alpha {choice} -o g.csv --json").stdout)
+    if choice == "4.5":
+        assert told["alpha"] == 4.5
+        return
+    X = sl.read_table(genes / "genes.csv").X
+    chosen = sl.SparsePrecision(choice, rule="and", random_state=0).fit(X)
+    assert told["alpha"] == pytest.approx(chosen.alpha_)
+    # The weights differ (here in deviations, there partial correlations), the edges do not.
+    assert told["n_links"] == len(chosen.graph().edges)
+
+
+def test_communities_are_written_too(ask):
+    pytest.importorskip("networkx")
+    said = ask("network {genes}/genes.csv -o g.json --communities --drop-isolated").stdout
+    assert "communities" in said
+    with open("g.json", encoding="utf-8") as file:
+        assert all("community" in node for node in json.load(file)["nodes"])
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ("-o g.png", "end it in .graphml"),
+        ("-o g.csv --alpha best", "--alpha best was given"),
+        ("-o g.csv --alpha -1", "finite number > 0"),
+        ("-o g.csv --alpha ebic --targets genea", "--alpha ebic was given with --targets"),
+        ("-o g.csv --targets genez", "targets names 'genez', which is no column of X"),
+        ("-o g.csv --rule xor", "--rule xor"),
+        ("-o g.csv --half-samples 3", "n_half_samples=3"),
+        ("-o g.csv --min-stability 0.5", "--min-stability 0.5"),
+        ("-o g.csv --communities", "--communities was given"),
+    ],
+)
+def test_mistakes_end_in_one_line(ask, options, says):
+    result = ask(f"network {{genes}}/genes.csv {options}", int(Exit.BAD_INPUT))
+    assert result.stdout == ""
+    assert says in result.stderr
+    assert result.stderr.count("\n") == 1
