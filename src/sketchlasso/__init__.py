@@ -35,6 +35,7 @@ from sketchlasso.estimators import (
     save_model,
 )
 from sketchlasso.files import Shards, Table, fetch_dataset, read_shards, read_table, write_table
+from sketchlasso.inference import TreatmentEffects, treatment_effect
 from sketchlasso.instances import (
     ProblemSet,
     RowSets,
@@ -153,6 +154,7 @@ __all__ = [
     "Table",
     "TopicImage",
     "TopicImager",
+    "TreatmentEffects",
     "UnknownWordError",
     "WordGraph",
     "WordImages",
@@ -200,6 +202,7 @@ __all__ = [
     "sqrt_lasso_path",
     "stored_info",
     "tidy_table",
+    "treatment_effect",
     "weighted_rows",
     "word_graph",
     "worst_case_perturbation",

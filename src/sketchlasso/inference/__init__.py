@@ -1,3 +1,5 @@
 """What many regressions together say: errors of estimates, graphs, stability."""
 
-__all__: list[str] = []
+from sketchlasso.inference.effects import TreatmentEffects, treatment_effect
+
+__all__ = ["TreatmentEffects", "treatment_effect"]

@@ -1,0 +1,114 @@
+"""Sentences that refuse data from which nothing can be inferred."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.types import FloatArray
+
+__all__ = [
+    "check_choice",
+    "check_enough_rows",
+    "check_level",
+    "check_own_columns",
+    "column_names",
+    "dense_matrix",
+]
+
+# Errors are those of many rows; below this nobody should believe them.
+FEWEST_ROWS = 10
+
+
+def check_choice(name: str, value: Any, accepted: Sequence[str]) -> None:
+    """Refuse a value that is not one of the accepted names."""
+    if not isinstance(value, str) or value not in accepted:
+        known = ", ".join(map(repr, accepted))
+        raise InvalidInputError(
+            f"{name}={value!r} was given, but one of {known} is accepted; pass one of them."
+        )
+
+
+def check_level(level: float) -> float:
+    """Return the level of an interval, strictly between 0 and 1."""
+    number = isinstance(level, int | float | np.number) and not isinstance(level, bool)
+    if not number or not 0 < level < 1:
+        raise InvalidInputError(
+            f"level={level!r} was given, but a number strictly between 0 and 1 is accepted; pass "
+            "for example 0.95."
+        )
+    return float(level)
+
+
+def check_enough_rows(m: int) -> None:
+    """Refuse fewer than ten rows."""
+    if m < FEWEST_ROWS:
+        raise InvalidInputError(
+            f"X has {m} row{'s' if m != 1 else ''}, but errors of estimates need at least "
+            f"{FEWEST_ROWS}; collect more samples."
+        )
+
+
+def check_own_columns(A: FloatArray, names: Sequence[str]) -> None:
+    """Refuse columns that have no effect of their own: constant ones and copies of others.
+
+    Parameters
+    ----------
+    A : ndarray of shape (m, n)
+        Centred columns of length one, or zero where a column is constant.
+    names : sequence of str of length n
+    """
+    constant = np.flatnonzero(~A.any(axis=0))
+    if len(constant):
+        raise InvalidInputError(
+            f"{_listed(names, constant)} {'is' if len(constant) == 1 else 'are'} constant, but an "
+            "effect needs a column that varies; leave constant columns out."
+        )
+    pair = _equal_pair(A)
+    if pair is not None:
+        raise InvalidInputError(
+            f"columns {names[pair[0]]} and {names[pair[1]]} are the same up to shift and scale, so "
+            "neither has an effect of its own; leave one of them out."
+        )
+
+
+def _listed(names: Sequence[str], which: Any) -> str:
+    few = ", ".join(str(names[j]) for j in which[:3])
+    more = f" and {len(which) - 3} more" if len(which) > 3 else ""
+    return f"column{'s' if len(which) > 1 else ''} {few}{more}"
+
+
+def _equal_pair(A: FloatArray) -> tuple[int, int] | None:
+    """Two columns of length one that are equal or opposite up to rounding."""
+    # Equal columns have equal projections; only neighbours in this order are compared.
+    probe = np.random.default_rng(0).standard_normal(len(A))
+    shadow = np.abs(probe @ A)
+    order = np.argsort(shadow, kind="stable")
+    near = np.flatnonzero(np.diff(shadow[order]) <= 1e-9 * np.linalg.norm(probe))
+    for place in near:
+        first, second = sorted((int(order[place]), int(order[place + 1])))
+        if abs(A[:, first] @ A[:, second]) >= 1.0 - 1e-12:
+            return first, second
+    return None
+
+
+def column_names(X: Any, prefix: str = "x") -> tuple[str, ...]:
+    """Names of the columns of a data frame, or of a series; else the prefix and a number."""
+    if hasattr(X, "columns"):
+        return tuple(str(name) for name in X.columns)
+    shape = np.shape(X)
+    if len(shape) == 1:
+        name = getattr(X, "name", None)
+        return (prefix if name is None else str(name),)
+    return tuple(f"{prefix}{number}" for number in range(shape[1]))
+
+
+def dense_matrix(X: Any) -> FloatArray:
+    """X (m, n) as a dense array of doubles."""
+    stored: Any = X
+    values = stored.toarray() if sparse.issparse(X) else np.asarray(X)
+    return np.asarray(values, dtype=np.float64)
