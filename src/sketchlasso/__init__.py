@@ -35,7 +35,7 @@ from sketchlasso.estimators import (
     save_model,
 )
 from sketchlasso.files import Shards, Table, fetch_dataset, read_shards, read_table, write_table
-from sketchlasso.inference import TreatmentEffects, treatment_effect
+from sketchlasso.inference import Nodewise, TreatmentEffects, nodewise, treatment_effect
 from sketchlasso.instances import (
     ProblemSet,
     RowSets,
@@ -131,6 +131,7 @@ __all__ = [
     "LeaveOneOut",
     "LinearModels",
     "MissingExtraError",
+    "Nodewise",
     "Path",
     "ProblemSet",
     "Progress",
@@ -184,6 +185,7 @@ __all__ = [
     "load_model",
     "load_sketch",
     "load_topics",
+    "nodewise",
     "optimality_residual",
     "pivotal_alpha",
     "plots",

@@ -1,0 +1,181 @@
+"""Regressions of columns on columns as batches of problems without a radius, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.estimators.penalty import FAILURE, SLACK, outweighing
+from sketchlasso.inference.columns import ColumnRows
+from sketchlasso.problem.batch import Batch
+from sketchlasso.solve import Settings, Status, solve_or_raise
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = ["ColumnProblems", "ColumnSolutions", "penalty_table", "slices"]
+
+# Entries of the correlations of the regressions solved together, and the most targets.
+ENTRIES_PER_PART = 2**24
+TARGETS_PER_PART = 512
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnSolutions:
+    """Solved regressions, on the scale of X; see :class:`Nodewise` for the shapes."""
+
+    coef: sparse.csr_array[Any, tuple[int, int]]
+    intercept: FloatArray
+    residual_norm: FloatArray
+    relative_gap: FloatArray
+    status: IntArray
+
+
+class ColumnProblems:
+    """The regressions of targets on predictors, at the penalties of each target.
+
+    Parameters
+    ----------
+    columns : ColumnRows
+    targets : ndarray of shape (t,)
+    predictors : ndarray of shape (p,)
+        Constant ones are dropped.
+    alpha : "pivotal", float, or array-like of shape (a,) or (t, a)
+
+    Attributes
+    ----------
+    grid : ndarray of shape (t, a)
+        Penalties in the units of X, or of columns with standard deviation one.
+    """
+
+    def __init__(
+        self,
+        columns: ColumnRows,
+        targets: IntArray,
+        predictors: IntArray,
+        alpha: float | str | ArrayLike,
+    ) -> None:
+        self.columns, self.targets = columns, targets
+        self.predictors = predictors[~columns.constant[predictors]]
+        self.grid = penalty_table(columns, alpha, targets, self.predictors)
+        self._everyone = len(self.predictors) == columns.n_features
+        self._P = columns.P if self._everyone else columns.P[self.predictors]
+        # Position of each column among the predictors, -1 for the others.
+        self._place = np.full(columns.n_features, -1, dtype=np.intp)
+        self._place[self.predictors] = np.arange(len(self.predictors))
+
+    @property
+    def targets_per_part(self) -> int:
+        """Targets that are solved together in bounded memory."""
+        width = max(self._P.shape[0], self._P.shape[1], 1) * self.grid.shape[1]
+        return int(np.clip(ENTRIES_PER_PART // width, 1, TARGETS_PER_PART))
+
+    def solve(self, part: slice, settings: Settings) -> ColumnSolutions:
+        """Solve the regressions of some targets."""
+        own, alphas = self.targets[part], self.grid[part] / self.columns.unit
+        count = alphas.shape[1]
+        size = len(own) * count
+        w = sparse.csr_array((size, len(self.predictors)))
+        gap, status = np.zeros(size), np.full(size, int(Status.SOLVED))
+        # A constant target, and one without predictors, is explained by its mean.
+        open_ = ~self.columns.constant[own]
+        if open_.any() and len(self.predictors):
+            rows = np.flatnonzero(np.repeat(open_, count))
+            solution = solve_or_raise(
+                self.batch(own[open_], alphas[open_]),
+                settings=settings,
+                chain=np.repeat(np.arange(int(open_.sum())), count),
+            )
+            w = _spread_rows(solution.coef, rows, size)
+            gap[rows], status[rows] = solution.relative_gap, solution.status
+        return self._on_original_scale(np.repeat(own, count), w, gap, status)
+
+    def batch(self, own: IntArray, alphas: FloatArray) -> Batch:
+        """Problems of targets (t,) at penalties (t, a), penalty fastest."""
+        count = alphas.shape[1]
+        repeated = np.repeat(own, count)
+        place = self._place[repeated]
+        inside = np.flatnonzero(place >= 0)
+        excluded = None
+        if len(inside):
+            indptr = np.concatenate([[0], np.cumsum(place >= 0)])
+            excluded = sparse.csr_array(
+                (np.ones(len(inside)), place[inside], indptr),
+                shape=(len(repeated), len(self.predictors)),
+            )
+        return Batch.build(
+            self._P, self.columns.P[repeated], 0.0, alpha=alphas.ravel(), excluded=excluded
+        )
+
+    def _on_original_scale(
+        self,
+        own: IntArray,
+        w: sparse.csr_array[Any, tuple[int, int]],
+        gap: FloatArray,
+        status: IntArray,
+    ) -> ColumnSolutions:
+        """Coefficients, intercepts and lengths of residuals in the units of X."""
+        columns, n = self.columns, self.columns.n_features
+        residual = columns.P[own] - w @ self._P
+        lengths = np.linalg.norm(residual, axis=1) * columns.scales[own] * columns.unit
+        row = np.repeat(np.arange(len(own)), np.diff(w.indptr))
+        indices = self.predictors[w.indices]
+        values = w.data * columns.scales[own][row] / columns.scales[indices]
+        coef = sparse.csr_array((values, indices, w.indptr), shape=(len(own), n))
+        intercept = columns.means[own] - coef @ columns.means
+        return ColumnSolutions(coef, intercept, lengths, gap, status)
+
+
+def _spread_rows(
+    matrix: sparse.csr_array[Any, tuple[int, int]], rows: IntArray, size: int
+) -> sparse.csr_array[Any, tuple[int, int]]:
+    """A sparse matrix whose rows become some rows of a taller one (size, n), the rest empty."""
+    lengths = np.zeros(size, dtype=np.int64)
+    lengths[rows] = np.diff(matrix.indptr)
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    return sparse.csr_array((matrix.data, matrix.indices, indptr), shape=(size, matrix.shape[1]))
+
+
+def penalty_table(
+    columns: ColumnRows, alpha: float | str | ArrayLike, targets: IntArray, predictors: IntArray
+) -> FloatArray:
+    """Penalties (t, a) of every target, as given."""
+    if isinstance(alpha, str):
+        if alpha != "pivotal":
+            raise InvalidInputError(
+                f"alpha={alpha!r} was given, but 'pivotal' or numbers > 0 are accepted; pass one "
+                "of them."
+            )
+        return _pivotal(columns, targets, predictors)
+    try:
+        values = np.asarray(alpha, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.empty((0, 0, 0))
+    values = values[None] if values.ndim == 0 else values
+    fits = values.ndim == 1 or (values.ndim == 2 and len(values) == len(targets))
+    if not fits or values.size == 0 or not (np.isfinite(values) & (values > 0)).all():
+        raise InvalidInputError(
+            f"alpha of shape {np.shape(alpha)} was given, but 'pivotal', a finite number > 0, or "
+            f"such numbers of shape (a,) or ({len(targets)}, a) are accepted; pass one of them."
+        )
+    return np.broadcast_to(values, (len(targets), values.shape[-1]))
+
+
+def _pivotal(columns: ColumnRows, targets: IntArray, predictors: IntArray) -> FloatArray:
+    """Penalties (t, 1) that outweigh noise, by the number of predictors other than the target."""
+    sizes = np.linalg.norm(columns.P[predictors], axis=1) / np.sqrt(columns.n_samples)
+    whole = SLACK * outweighing(sizes * columns.unit, None, FAILURE)
+    others = SLACK * outweighing(sizes[1:] * columns.unit, None, FAILURE)
+    inside = np.isin(targets, predictors)
+    # Where there is nothing to penalise, every penalty gives the same model.
+    return np.where(inside, others or 1.0, whole or 1.0)[:, None]
+
+
+def slices(count: int, size: int) -> Iterator[slice]:
+    """Slices of at most `size` that cover range(count)."""
+    for start in range(0, count, size):
+        yield slice(start, min(start + size, count))
