@@ -35,7 +35,14 @@ from sketchlasso.estimators import (
     save_model,
 )
 from sketchlasso.files import Shards, Table, fetch_dataset, read_shards, read_table, write_table
-from sketchlasso.inference import Nodewise, TreatmentEffects, nodewise, treatment_effect
+from sketchlasso.inference import (
+    Desparsified,
+    Nodewise,
+    TreatmentEffects,
+    desparsified,
+    nodewise,
+    treatment_effect,
+)
 from sketchlasso.instances import (
     ProblemSet,
     RowSets,
@@ -119,6 +126,7 @@ __all__ = [
     "Comparison",
     "Corpus",
     "CrossValidation",
+    "Desparsified",
     "DeviceWarning",
     "DocumentMatch",
     "EmptyGridWarning",
@@ -172,6 +180,7 @@ __all__ = [
     "convert_alpha",
     "corpus_from_matrix",
     "cross_validate",
+    "desparsified",
     "embedded_corpus",
     "extend_sketch",
     "feature_problems",

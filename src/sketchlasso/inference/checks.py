@@ -53,22 +53,23 @@ def check_enough_rows(m: int) -> None:
         )
 
 
-def check_own_columns(A: FloatArray, names: Sequence[str]) -> None:
+def check_own_columns(X: Any, means: FloatArray, lengths: FloatArray, names: Sequence[str]) -> None:
     """Refuse columns that have no effect of their own: constant ones and copies of others.
 
     Parameters
     ----------
-    A : ndarray of shape (m, n)
-        Centred columns of length one, or zero where a column is constant.
+    X : ndarray or csr_array of shape (m, n)
+    means, lengths : ndarray of shape (n,)
+        Lengths are those of the centred columns, 0 where a column is constant.
     names : sequence of str of length n
     """
-    constant = np.flatnonzero(~A.any(axis=0))
+    constant = np.flatnonzero(lengths == 0)
     if len(constant):
         raise InvalidInputError(
             f"{_listed(names, constant)} {'is' if len(constant) == 1 else 'are'} constant, but an "
             "effect needs a column that varies; leave constant columns out."
         )
-    pair = _equal_pair(A)
+    pair = _equal_pair(X, means, lengths)
     if pair is not None:
         raise InvalidInputError(
             f"columns {names[pair[0]]} and {names[pair[1]]} are the same up to shift and scale, so "
@@ -82,17 +83,19 @@ def _listed(names: Sequence[str], which: Any) -> str:
     return f"column{'s' if len(which) > 1 else ''} {few}{more}"
 
 
-def _equal_pair(A: FloatArray) -> tuple[int, int] | None:
-    """Two columns of length one that are equal or opposite up to rounding."""
+def _equal_pair(X: Any, means: FloatArray, lengths: FloatArray) -> tuple[int, int] | None:
+    """Two columns that are equal or opposite up to shift, scale and rounding."""
     # Equal columns have equal projections; only neighbours in this order are compared.
-    probe = np.random.default_rng(0).standard_normal(len(A))
-    shadow = np.abs(probe @ A)
+    probe = np.random.default_rng(0).standard_normal(X.shape[0])
+    probe -= probe.mean()
+    shadow = np.abs(np.asarray(X.T @ probe).ravel()) / lengths
     order = np.argsort(shadow, kind="stable")
     near = np.flatnonzero(np.diff(shadow[order]) <= 1e-9 * np.linalg.norm(probe))
     for place in near:
-        first, second = sorted((int(order[place]), int(order[place + 1])))
-        if abs(A[:, first] @ A[:, second]) >= 1.0 - 1e-12:
-            return first, second
+        pair = np.sort(order[place : place + 2])
+        units = (dense_matrix(X[:, pair]) - means[pair]) / lengths[pair]
+        if abs(units[:, 0] @ units[:, 1]) >= 1.0 - 1e-12:
+            return int(pair[0]), int(pair[1])
     return None
 
 
