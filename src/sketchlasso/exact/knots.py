@@ -11,7 +11,7 @@ from sketchlasso.exact.point import Target
 from sketchlasso.kernels.gram_path import GramFace, GramProblem, Solutions, walk_gram
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["KnotWalk", "Stretch"]
+__all__ = ["MOST_ACTIVE", "KnotWalk", "Stretch", "spread_factors"]
 
 # More active columns than these cost more per knot than other solvers per penalty.
 MOST_ACTIVE = 1000
@@ -20,6 +20,11 @@ MOST_ACTIVE = 1000
 SPREAD = 1e-11
 GOLDEN = 0.6180339887498949
 NOBODY = np.empty(0, dtype=np.int64)
+
+
+def spread_factors(columns: IntArray) -> FloatArray:
+    """Factors (p,) a little above one that keep columns from reaching a threshold together."""
+    return np.asarray(1.0 + SPREAD * np.mod(GOLDEN * columns, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,12 +159,11 @@ class KnotWalk:
 
     def _problem(self, squared: bool) -> GramProblem:
         columns = self._gram.columns
-        spread = 1.0 + SPREAD * np.mod(GOLDEN * columns, 1.0)
         return GramProblem(
             self._gram.buffer,
             self._v[columns],
             self._target.null**2,
-            self._target.factor[columns] * spread,
+            self._target.factor[columns] * spread_factors(columns),
             self._target.nonnegative,
             squared,
         )

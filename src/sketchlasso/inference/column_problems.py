@@ -10,9 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from sketchlasso.cluster import active_engine
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.penalty import FAILURE, SLACK, outweighing
+from sketchlasso.exact.many_targets import solve_many
 from sketchlasso.inference.columns import ColumnRows
+from sketchlasso.linalg.device import CPU
+from sketchlasso.linalg.rows import replace_rows
 from sketchlasso.problem.batch import Batch
 from sketchlasso.solve import Settings, Status, solve_or_raise
 from sketchlasso.types import FloatArray, IntArray
@@ -22,6 +26,8 @@ __all__ = ["ColumnProblems", "ColumnSolutions", "penalty_table", "slices"]
 # Entries of the correlations of the regressions solved together, and the most targets.
 ENTRIES_PER_PART = 2**24
 TARGETS_PER_PART = 512
+# Entries of the predictors from which on a product with all of them costs more than choosing few.
+LARGE = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,14 +91,37 @@ class ColumnProblems:
         open_ = ~self.columns.constant[own]
         if open_.any() and len(self.predictors):
             rows = np.flatnonzero(np.repeat(open_, count))
-            solution = solve_or_raise(
-                self.batch(own[open_], alphas[open_]),
-                settings=settings,
-                chain=np.repeat(np.arange(int(open_.sum())), count),
-            )
-            w = _spread_rows(solution.coef, rows, size)
-            gap[rows], status[rows] = solution.relative_gap, solution.status
+            coef, gap[rows], status[rows] = self._solved(own[open_], alphas[open_], settings)
+            w = _spread_rows(coef, rows, size)
         return self._on_original_scale(np.repeat(own, count), w, gap, status)
+
+    def _solved(
+        self, own: IntArray, alphas: FloatArray, settings: Settings
+    ) -> tuple[sparse.csr_array[Any, tuple[int, int]], FloatArray, IntArray]:
+        """Coefficients, gaps and statuses of targets that vary, on the scale of P."""
+        engine = active_engine()
+        elsewhere = settings.device != CPU or (engine is not None and engine.remote)
+        if elsewhere or self._P.size < LARGE:
+            return self._by_batch(own, alphas, settings)
+        found = solve_many(
+            self._P, self.columns.P[own], self._place[own], alphas, settings.tol, settings.n_threads
+        )
+        coef, gap = found.coef, found.relative_gap
+        status = np.full(len(gap), int(Status.SOLVED))
+        # A target is solved afresh at all of its penalties where one was not proved.
+        again = np.flatnonzero(~found.proved.reshape(alphas.shape).all(axis=1))
+        if len(again):
+            rows = (again[:, None] * alphas.shape[1] + np.arange(alphas.shape[1])).ravel()
+            rest, gap[rows], status[rows] = self._by_batch(own[again], alphas[again], settings)
+            coef = replace_rows(coef, rows, rest)
+        return coef, gap, status
+
+    def _by_batch(
+        self, own: IntArray, alphas: FloatArray, settings: Settings
+    ) -> tuple[sparse.csr_array[Any, tuple[int, int]], FloatArray, IntArray]:
+        chain = np.repeat(np.arange(len(own)), alphas.shape[1])
+        found = solve_or_raise(self.batch(own, alphas), settings=settings, chain=chain)
+        return found.coef, found.relative_gap, found.status
 
     def batch(self, own: IntArray, alphas: FloatArray) -> Batch:
         """Problems of targets (t,) at penalties (t, a), penalty fastest."""

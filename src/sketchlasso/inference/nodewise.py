@@ -151,10 +151,10 @@ class Nodewise:
         contrast: Any = sparse.csr_array(identity - self.coef[part])
         if isinstance(entries, BlockMatrix):
             product = np.asarray(entries @ contrast.T.toarray())
-        elif sparse.issparse(entries):
-            product = (contrast @ entries.T).T.toarray()
+        elif isinstance(entries, np.ndarray):
+            product = (contrast @ entries.astype(np.float64, copy=False).T).T
         else:
-            product = (contrast @ np.asarray(entries, dtype=np.float64).T).T
+            product = (contrast @ entries.T).T.toarray()
         return np.asarray(product - self.intercept[part])
 
 

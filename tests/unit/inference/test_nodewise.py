@@ -111,6 +111,30 @@ def test_targets_and_predictors_can_be_parts_of_the_columns():
     np.testing.assert_array_equal(masks.coef.toarray(), found.coef.toarray())
 
 
+@pytest.mark.parametrize("first", [3, 150])
+@pytest.mark.parametrize(("m", "n"), [(30, 80), (150, 40)])
+def test_few_columns_at_a_time_give_the_same(monkeypatch, m, n, first):
+    X = correlated(m, n, seed=12)
+    X = np.column_stack([X, X[:, 3], np.full(m, 0.1)])
+    options = {"targets": np.arange(0, n + 2, 3), "predictors": np.arange(1, n + 2), "tol": 1e-9}
+    alphas = np.geomspace(0.6, 0.1, 6) * np.sqrt(m)
+    whole = sl.nodewise(X, alphas, **options)
+    monkeypatch.setattr("sketchlasso.inference.column_problems.LARGE", 0)
+    monkeypatch.setattr("sketchlasso.exact.many_targets.MOST_AT_FIRST", first)
+    monkeypatch.setattr("sketchlasso.exact.many_targets.MOST_JOINING", first)
+    monkeypatch.setattr("sketchlasso.exact.many_targets.LOOKS", 12)
+    few = sl.nodewise(X, alphas, **options)
+    assert few.solved.all()
+    assert few.relative_gap.max() <= 1e-9
+    unique = ~np.isin(few.targets, [3, n])  # copies may share their weight in any way
+    np.testing.assert_allclose(few.residual_norm[unique], whole.residual_norm[unique], rtol=1e-6)
+    merge = np.eye(n + 2)
+    merge[n, 3], merge[n, n] = 1.0, 0.0
+    np.testing.assert_allclose(
+        few.coef[unique] @ merge, whole.coef[unique] @ merge, atol=1e-5 * np.abs(whole.coef).max()
+    )
+
+
 @pytest.mark.parametrize("m", [20, 100])
 def test_residuals_are_those_of_the_full_data(m):
     X = correlated(m, 40, seed=5)

@@ -1,0 +1,242 @@
+"""Many responses over one set of columns, each solved on the few columns that it needs.
+
+A response y_t with columns P (one row per column) is first solved on the columns that correlate
+most with it, along the knots of its path. One product then shows the residuals of all responses
+to all columns; those that a residual still sees too well join, and the walk is repeated. The
+certificate is that of all columns, so nothing is proved on the few.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sketchlasso.exact.knots import MOST_ACTIVE, spread_factors
+from sketchlasso.kernels.gram_path import GramFace, GramProblem, Solutions, walk_gram
+from sketchlasso.linalg.rows import stack_rows
+from sketchlasso.linalg.threads import map_rows, single_blas_thread
+from sketchlasso.problem.full_problem import full_dual, full_gap, full_primal
+from sketchlasso.types import BoolArray, FloatArray, IntArray
+
+__all__ = ["ManyProposals", "solve_many"]
+
+# Columns start at work if they reach this share of the last penalty, but no more than these many.
+NEAR = 0.7
+MOST_AT_FIRST = 150
+# Columns that may join at a time, or half of those at work.
+MOST_JOINING = 100
+# Looks at all columns before the rest is left to another solver.
+MOST_LOOKS = 10
+# Responses, each at one penalty, whose residuals are shown to all columns at a time.
+LOOKS = 256
+NOBODY = np.empty(0, dtype=np.int64)
+Piece = tuple[IntArray, FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class ManyProposals:
+    """Solutions of t responses at a penalties each, penalty fastest.
+
+    Attributes
+    ----------
+    coef : csr_array of shape (t * a, p)
+    relative_gap : ndarray of shape (t * a,)
+        On all columns.
+    proved : ndarray of shape (t * a,)
+        Whether the gap is within the tolerance; the others are for another solver.
+    """
+
+    coef: sparse.csr_array[Any, tuple[int, int]]
+    relative_gap: FloatArray
+    proved: BoolArray
+
+
+def solve_many(
+    P: FloatArray,
+    Y: FloatArray,
+    own: IntArray,
+    alphas: FloatArray,
+    tol: float,
+    n_threads: int,
+) -> ManyProposals:
+    """Minimise ||y_t - P'w|| + alpha ||w||_1 for every response and penalty.
+
+    Parameters
+    ----------
+    P : ndarray of shape (p, k)
+        One row per column.
+    Y : ndarray of shape (t, k)
+        One row per response, none of them zero.
+    own : ndarray of shape (t,)
+        The column that a response must not use; -1 for none.
+    alphas : ndarray of shape (t, a)
+        Penalties > 0 in any order.
+    tol : float
+        Relative duality gap.
+    n_threads : int
+    """
+    search = _Search(P, Y, own, alphas, tol, n_threads)
+    search.run()
+    gap = np.empty_like(alphas)
+    np.put_along_axis(gap, search.order, search.gap, axis=1)
+    pieces: list[Piece] = [(NOBODY, np.empty(0))] * alphas.size
+    for t, row in enumerate(search.order):
+        for i, place in enumerate(row):
+            pieces[t * alphas.shape[1] + place] = search.pieces[t][i]
+    gap = gap.ravel()
+    return ManyProposals(stack_rows(pieces, len(P)), gap, gap <= tol)
+
+
+class _Search:
+    """Rounds of walks on the columns at work and looks at all columns.
+
+    Attributes
+    ----------
+    order : ndarray of shape (t, a)
+        Penalties of each response from the largest down.
+    gap : ndarray of shape (t, a)
+        In that order; inf where a walk did not come so far.
+    pieces : list of lists of (indices, values)
+    """
+
+    def __init__(
+        self,
+        P: FloatArray,
+        Y: FloatArray,
+        own: IntArray,
+        alphas: FloatArray,
+        tol: float,
+        n_threads: int,
+    ) -> None:
+        self._P, self._Y, self._own, self._tol, self._n_threads = P, Y, own, tol, n_threads
+        self.order = np.argsort(-alphas, axis=1, kind="stable")
+        self._alphas = np.ascontiguousarray(np.take_along_axis(alphas, self.order, axis=1))
+        self._null = np.linalg.norm(Y, axis=1)
+        self.gap: FloatArray = np.full(alphas.shape, np.inf)
+        nothing: Piece = (NOBODY, np.empty(0))
+        self.pieces: list[list[Piece]] = [[nothing] * alphas.shape[1] for _ in Y]
+        self._work: list[IntArray] = [NOBODY] * len(Y)
+        # How many penalties the last walk came to.
+        self._reached = np.zeros(len(Y), dtype=np.intp)
+
+    def run(self) -> None:
+        """Repeat until every response is proved or gains no more columns."""
+        limits = NEAR * self._alphas[:, -1] * self._null
+        for start in range(0, len(self._Y), LOOKS):
+            part = slice(start, start + LOOKS)
+            for t, scores in enumerate(self._seen(self._Y[part], self._own[part]), start):
+                self._work[t] = _largest(scores, limits[t], MOST_AT_FIRST)
+        open_ = np.arange(len(self._Y))
+        for _ in range(MOST_LOOKS):
+            self._walk_all(open_)
+            open_ = self._look(open_)
+            if len(open_) == 0:
+                return
+
+    def _seen(self, residuals: FloatArray, own: IntArray) -> FloatArray:
+        """|x_j'r| of every column (b, p), zero for the column a response must not use."""
+        seen = np.abs(residuals @ self._P.T)
+        inside = np.flatnonzero(own >= 0)
+        seen[inside, own[inside]] = 0.0
+        return seen
+
+    def _walk_all(self, responses: IntArray) -> None:
+        with single_blas_thread():
+            map_rows(lambda i: self._walk(int(responses[i])), len(responses), self._n_threads)
+
+    def _walk(self, t: int) -> None:
+        """Solve one response at its penalties on the columns at work."""
+        columns, alphas = self._work[t], self._alphas[t]
+        rows = self._P[columns]
+        most = min(len(columns), rows.shape[1], MOST_ACTIVE)
+        if most == 0:
+            # Nothing comes near its threshold: w = 0 is what there is to prove.
+            self._reached[t] = len(alphas)
+            return
+        count, size = len(alphas), len(columns)
+        out = Solutions(
+            np.empty((count, most), dtype=np.int64),
+            np.empty((count, most)),
+            np.zeros(count, dtype=np.int64),
+            np.empty((count, 5)),
+        )
+        face = GramFace(
+            np.zeros((most, most)),
+            np.zeros(most, dtype=np.int64),
+            np.zeros(most),
+            np.zeros(most),
+            np.zeros(most),
+            np.empty(size),
+            np.empty(size),
+            np.empty(size, dtype=bool),
+            np.empty(size),
+        )
+        problem = GramProblem(
+            rows @ rows.T,
+            rows @ self._Y[t],
+            float(self._null[t] ** 2),
+            spread_factors(columns),
+            False,
+            False,
+        )
+        done = walk_gram(problem, face, -1, NOBODY, np.empty(0), np.inf, alphas, out)[0]
+        for i in range(done):
+            values = out.values[i, : out.counts[i]]
+            kept = np.flatnonzero(values)
+            chosen = columns[out.indices[i, kept]]
+            ordered = np.argsort(chosen)
+            self.pieces[t][i] = chosen[ordered], values[kept][ordered]
+        self._reached[t] = done
+
+    def _look(self, open_: IntArray) -> IntArray:
+        """Certify what was found on all columns; the responses (s,) that gained columns."""
+        gained = []
+        per_look = max(1, LOOKS // self.gap.shape[1])
+        for start in range(0, len(open_), per_look):
+            block = open_[start : start + per_look]
+            excess = self._excess(block)
+            for t, ratios in zip(block, excess, strict=True):
+                ratios[self._work[t]] = 0.0
+                limit = max(MOST_JOINING, len(self._work[t]) // 2)
+                joining = _largest(ratios, 1.0, limit)
+                if len(joining):
+                    self._work[t] = np.concatenate([self._work[t], joining])
+                    gained.append(t)
+        return np.array(gained, dtype=np.intp)
+
+    def _excess(self, block: IntArray) -> FloatArray:
+        """Write the gaps of some responses; |x_j'r| / (alpha ||r||) of each, the largest (b, p).
+
+        Only penalties that are not proved count: where all are, the ratios are zero.
+        """
+        a, p = self.gap.shape[1], len(self._P)
+        excess = np.zeros((len(block), p))
+        for i in range(a):
+            rows = np.flatnonzero((self._reached[block] > i) & ~(self.gap[block, i] <= self._tol))
+            if len(rows) == 0:
+                continue
+            t = block[rows]
+            coef = stack_rows([self.pieces[j][i] for j in t], p)
+            residual = self._Y[t] - coef @ self._P
+            length, alpha = np.linalg.norm(residual, axis=1), self._alphas[t, i]
+            seen = self._seen(residual, self._own[t])
+            l1 = np.asarray(abs(coef).sum(axis=1), dtype=np.float64)
+            inner = np.einsum("ij,ij->i", self._Y[t], residual)
+            # One column that sees as much as the worst of all stands for them.
+            dual = full_dual(seen.max(axis=1)[None], length, inner, np.ones(1), alpha)
+            self.gap[t, i] = full_gap(full_primal(length, alpha, l1), dual, self._null[t])
+            open_ = np.flatnonzero(~(self.gap[t, i] <= self._tol) & (length > 0))
+            ratios = seen[open_] / (alpha * length)[open_, None]
+            excess[rows[open_]] = np.maximum(excess[rows[open_]], ratios)
+        return excess
+
+
+def _largest(scores: FloatArray, floor: float, limit: int) -> IntArray:
+    """Columns whose scores (p,) exceed a floor, the largest ones where they are too many."""
+    columns = np.flatnonzero(scores > floor)
+    if len(columns) > limit:
+        columns = columns[np.argpartition(scores[columns], -limit)[-limit:]]
+    return columns
