@@ -11,6 +11,7 @@ from scipy import sparse
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.penalty import FAILURE, noise_quantile
+from sketchlasso.inference.checks import dense_matrix
 from sketchlasso.inference.nodewise import Nodewise, nodewise
 from sketchlasso.types import FloatArray, IntArray
 
@@ -50,9 +51,7 @@ class Columns:
 
     def centred(self, which: IntArray) -> FloatArray:
         """Some columns (m, c), dense and centred."""
-        part = self.entries[:, which]
-        dense = part.toarray() if sparse.issparse(part) else np.asarray(part)
-        return np.asarray(dense, dtype=np.float64) - self.means[which]
+        return dense_matrix(self.entries[:, which]) - self.means[which]
 
     def products(self, Z: FloatArray) -> FloatArray:
         """Z'X (c, n) of centred Z (m, c)."""
@@ -129,7 +128,7 @@ def ready_scores(columns: Columns, features: IntArray, scores: Any) -> FloatArra
     Coefficients, from a sketch or from anywhere, become residuals on the full X here.
     """
     m, n = columns.entries.shape
-    c = len(features)
+    c, given = len(features), scores
     if isinstance(scores, Nodewise):
         if not np.array_equal(scores.targets, features):
             raise InvalidInputError(
@@ -138,13 +137,12 @@ def ready_scores(columns: Columns, features: IntArray, scores: Any) -> FloatArra
             )
         Z = scores.residuals(columns.entries)
     elif sparse.issparse(scores):
-        if scores.shape != (c, n):
+        if given.shape != (c, n):
             raise InvalidInputError(
-                f"scores is a sparse matrix of shape {scores.shape}, but coefficients of "
+                f"scores is a sparse matrix of shape {given.shape}, but coefficients of "
                 f"regressions of {c} columns on {n} are needed; pass them in shape ({c}, {n})."
             )
-        own: Any = sparse.csr_array(scores)
-        Z = columns.centred(features) - np.asarray((columns.entries @ own.T).toarray())
+        Z = columns.centred(features) - dense_matrix(columns.entries @ given.T)
     else:
         Z = np.array(scores, dtype=np.float64)
     if Z.shape != (m, c):
