@@ -18,6 +18,7 @@ BENCHMARKS = {
     "loo": "loo",
     "growth": "growth",
     "features": "features",
+    "inference": "inference",
     "topics_queries": "topics.queries",
     "topics_coherence": "topics.coherence",
     "topics_speed": "topics.speed",

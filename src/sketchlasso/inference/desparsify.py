@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -47,6 +47,7 @@ def desparsified(
     scores: Any = None,
     initial: ArrayLike | None = None,
     noise: ArrayLike | None = None,
+    feature_names: Sequence[str] | None = None,
     tol: float = 1e-6,
     n_threads: int | None = None,
     device: str = CPU,
@@ -92,6 +93,8 @@ def desparsified(
         A ready estimate b in the units of X and y.
     noise : float or array-like of shape (t,), optional
         The standard deviation of the noise; ||y - X b|| / sqrt(m) by default.
+    feature_names : sequence of str of length n, optional
+        By default those of a data frame, or numbered ones.
     tol : float
         Relative duality gap of all regressions on the full data.
     n_threads : int, optional
@@ -117,7 +120,7 @@ def desparsified(
     [0, 1]
     """
     check_choice("errors", errors, get_args(Errors))
-    columns, names = _columns(X)
+    columns, names = _columns(X, feature_names)
     m, n = columns.entries.shape
     Y = as_responses(y, m)
     _check_varying(Y)
@@ -154,7 +157,7 @@ def desparsified(
     )
 
 
-def _columns(X: Any) -> tuple[Columns, tuple[str, ...]]:
+def _columns(X: Any, given: Sequence[str] | None) -> tuple[Columns, tuple[str, ...]]:
     """The checked columns of X, and their names."""
     entries = as_rows(X)
     if isinstance(entries, BlockMatrix):
@@ -165,7 +168,12 @@ def _columns(X: Any) -> tuple[Columns, tuple[str, ...]]:
     as_storage(X)
     m = entries.shape[0]
     check_enough_rows(m)
-    names = column_names(X)
+    names = column_names(X) if given is None else tuple(map(str, given))
+    if len(names) != entries.shape[1]:
+        raise InvalidInputError(
+            f"feature_names holds {len(names)} names, but X has {entries.shape[1]} columns; pass "
+            "one name per column."
+        )
     columns = Columns.of(entries, column_scales(entries, np.ones(m)))
     check_own_columns(columns.entries, columns.means, columns.lengths, names)
     return columns, names

@@ -11,6 +11,7 @@ import typer
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.command import as_command, examples
 from sketchlasso.interfaces.commands.fitting import fit, path
+from sketchlasso.interfaces.commands.inferring import infer
 from sketchlasso.interfaces.commands.judging import cv
 from sketchlasso.interfaces.commands.leaving_out import loo
 from sketchlasso.interfaces.commands.looking import doctor, info
@@ -69,6 +70,10 @@ COMMANDS: dict[str, tuple[Callable[..., Report], tuple[str, ...]]] = {
     "loo": (loo, (
         "loo houses.csv --target price --alpha 3 -o left-out.csv",
         "loo rcv1.svm.gz --model rcv1.model --rows 500",
+    )),
+    "infer": (infer, (
+        "infer houses.csv --target price",
+        "infer genes.csv --target yield --adjust bh --forest genes.png -o intervals.csv",
     )),
     "predict": (predict, (
         "predict houses.model new.csv -o predictions.csv",

@@ -136,7 +136,7 @@ def test_coefficients_of_regressions_become_scores_on_the_full_data(wide):
     np.testing.assert_allclose(by_matrix.scores, expected, atol=1e-10)
     # Worse regressions, such as those of a sketch, show in the bias bound.
     worse = sl.desparsified(X, y, scores=0.5 * regressions.coef)
-    assert worse.bias_bound.max() > 2 * by_object.bias_bound.max()
+    assert worse.bias_bound.max() > 1.2 * by_object.bias_bound.max()
 
 
 def test_columns_that_others_explain_keep_something_of_their_own():
