@@ -22,6 +22,27 @@ InferredTable = Annotated[
     Path | None,
     typer.Option("--output", "-o", show_default=False, help="Table to write, one row per feature."),
 ]
+Adjust = Annotated[
+    str,
+    typer.Option(help="p-values for many tests: holm, bh or by (false discovery rates)."),
+]
+InitialPenalty = Annotated[
+    str,
+    typer.Option(
+        help="Penalty of the initial estimate: a number, or pivotal, rigorous or rigorous-robust."
+    ),
+]
+ForestFile = Annotated[
+    Path | None,
+    typer.Option(show_default=False, help="Draw the intervals into this image file."),
+]
+VolcanoFile = Annotated[
+    Path | None,
+    typer.Option(show_default=False, help="Draw p-values against estimates into this file."),
+]
+Shown = Annotated[
+    int, typer.Option(help="How many features to show, smallest p-values first.", min=0)
+]
 ADJUSTMENTS = {
     "holm": "holm",
     "bh": "benjamini-hochberg",
@@ -34,32 +55,15 @@ def infer(
     data: DataOptions,
     screen: Screen,
     level: Annotated[float, typer.Option(help="Of the confidence intervals.")] = 0.95,
-    adjust: Annotated[
-        str,
-        typer.Option(help="p-values for many tests: holm, bh or by (false discovery rates)."),
-    ] = "holm",
+    adjust: Adjust = "holm",
     robust: Annotated[
         bool, typer.Option("--robust", help="Errors for noise whose variance may differ.")
     ] = False,
-    alpha: Annotated[
-        str,
-        typer.Option(
-            help="Penalty of the initial estimate: a number, or pivotal, rigorous or "
-            "rigorous-robust."
-        ),
-    ] = "pivotal",
-    forest: Annotated[
-        Path | None,
-        typer.Option(show_default=False, help="Draw the intervals into this image file."),
-    ] = None,
-    volcano: Annotated[
-        Path | None,
-        typer.Option(show_default=False, help="Draw p-values against estimates into this file."),
-    ] = None,
+    alpha: InitialPenalty = "pivotal",
+    forest: ForestFile = None,
+    volcano: VolcanoFile = None,
     output: InferredTable = None,
-    top: Annotated[
-        int, typer.Option(help="How many features to show, smallest p-values first.", min=0)
-    ] = 10,
+    top: Shown = 10,
 ) -> Report:
     """Estimate every coefficient, with its error and p-value.
 
@@ -79,9 +83,9 @@ def infer(
             progress=count,
         )
     seconds = perf_counter() - start
-    columns = _columns(found, level, ADJUSTMENTS[adjust])
+    adjustment = ADJUSTMENTS[adjust]
+    columns = _columns(found, level, adjustment)
     wrote = _write(found, columns, output, level, forest, volcano)
-    significant = int(np.sum(columns["adjusted"] <= 1 - level))
     return Report(
         data={
             "command": "infer",
@@ -89,28 +93,41 @@ def infer(
             "n_samples": given.X.shape[0],
             "target": given.target_name,
             "level": level,
-            "adjustment": ADJUSTMENTS[adjust],
+            "adjustment": adjustment,
             "errors": found.errors,
             "noise": float(found.noise),
             "feature": list(found.names),
             **columns,
             "seconds": seconds,
         },
-        facts=(
-            ("data", given.words()),
-            ("target", target_words(given)),
-            ("noise", f"{found.noise:.4g}"),
-            ("errors", "for any noise" if robust else "for noise of equal variance"),
-            (
-                "found",
-                f"{significant} of {len(found.names)} features with adjusted p-values "
-                f"({ADJUSTMENTS[adjust]}) up to {1 - level:.2g}",
-            ),
-            ("bias bound", f"{found.bias_bound.max():.2f} at most"),
-            ("seconds", f"{seconds:.2f}"),
-            *wrote,
-        ),
+        facts=(*_facts(found, given, columns, level, adjustment, seconds), *wrote),
         sheets=_sheet(found, columns, level, top),
+    )
+
+
+def _facts(
+    found: sl.Desparsified,
+    given: Given,
+    columns: dict[str, Any],
+    level: float,
+    adjustment: str,
+    seconds: float,
+) -> tuple[tuple[str, str], ...]:
+    cutoff = 1 - level
+    significant = int(np.sum(columns["adjusted"] <= cutoff))
+    noise = "any noise" if found.errors == "robust" else "noise of equal variance"
+    return (
+        ("data", given.words()),
+        ("target", target_words(given)),
+        ("noise", f"{found.noise:.4g}"),
+        ("errors", f"for {noise}"),
+        (
+            "found",
+            f"{significant} of {len(found.names)} features with adjusted p-values ({adjustment}) "
+            f"up to {cutoff:.2g}",
+        ),
+        ("bias bound", f"{found.bias_bound.max():.2f} at most"),
+        ("seconds", f"{seconds:.2f}"),
     )
 
 
