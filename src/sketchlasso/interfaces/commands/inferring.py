@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
@@ -73,14 +74,14 @@ def infer(
     given = read_given(file, data)
     y = _numbers(given)
     start = perf_counter()
-    with screen.counting("regressing every feature on the others", "features") as count:
+    with screen.watching("regressing every feature on the others") as watch:
         found = sl.desparsified(
             given.X,
             y,
             alpha=penalty_of(alpha, "rigorous", "rigorous-robust"),
             errors="robust" if robust else "equal",
             feature_names=given.names,
-            progress=count,
+            progress=None if watch is None else partial(watch.blocks, what="features"),
         )
     seconds = perf_counter() - start
     adjustment = ADJUSTMENTS[adjust]
