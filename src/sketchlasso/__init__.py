@@ -35,11 +35,16 @@ from sketchlasso.estimators import (
     save_model,
 )
 from sketchlasso.files import Shards, Table, fetch_dataset, read_shards, read_table, write_table
+from sketchlasso.graphs import Graph
 from sketchlasso.inference import (
     Desparsified,
+    Neighbourhoods,
     Nodewise,
+    SparsePrecision,
+    SparseSubspaceClustering,
     TreatmentEffects,
     desparsified,
+    neighbourhoods,
     nodewise,
     treatment_effect,
 )
@@ -132,6 +137,7 @@ __all__ = [
     "EmptyGridWarning",
     "EmptyModelWarning",
     "FullCertificate",
+    "Graph",
     "GridEdgeWarning",
     "InaccurateWarning",
     "InvalidInputError",
@@ -139,6 +145,7 @@ __all__ = [
     "LeaveOneOut",
     "LinearModels",
     "MissingExtraError",
+    "Neighbourhoods",
     "Nodewise",
     "Path",
     "ProblemSet",
@@ -153,6 +160,8 @@ __all__ = [
     "SketchTransformer",
     "SketchlassoError",
     "Solution",
+    "SparsePrecision",
+    "SparseSubspaceClustering",
     "SqrtLasso",
     "SqrtLassoCV",
     "SqrtLassoClassifier",
@@ -194,6 +203,7 @@ __all__ = [
     "load_model",
     "load_sketch",
     "load_topics",
+    "neighbourhoods",
     "nodewise",
     "optimality_residual",
     "pivotal_alpha",

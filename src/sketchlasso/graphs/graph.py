@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sketchlasso.errors import InvalidInputError, MissingExtraError
 from sketchlasso.files.columns import nearest
@@ -218,7 +219,11 @@ class Graph:
 
 
 def join_directions(
-    row: IntArray, column: IntArray, values: FloatArray, n: int, rule: Rule
+    row: NDArray[np.integer[Any]],
+    column: NDArray[np.integer[Any]],
+    values: FloatArray,
+    n: int,
+    rule: Rule,
 ) -> tuple[IntArray, FloatArray]:
     """Make one link of the weights of both directions.
 

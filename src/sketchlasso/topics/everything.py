@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-import shutil
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,15 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sketchlasso.errors import InvalidInputError, StoredFileError
 from sketchlasso.linalg.device import CPU
 from sketchlasso.storage import read_container, unpacking, write_container
 from sketchlasso.storage.container import IMAGES
 from sketchlasso.storage.door import MISFITS, UnfitError, check_facts, check_numbers
+from sketchlasso.storage.parts import Parts
 from sketchlasso.storage.sparse import checked_csr
 from sketchlasso.topics.answering import Answers, Question
 from sketchlasso.topics.graph import Rule, WordGraph, word_graph
-from sketchlasso.topics.locking import only_writer
 from sketchlasso.topics.packing import pack_strings, unpack_strings
 from sketchlasso.topics.queries import Queries
 from sketchlasso.types import FloatArray
@@ -143,12 +138,9 @@ def image_everything(
     settings = _settings(imager, question)
     if path is None:
         return _image_parts(imager, question, answer, None, progress, settings)
-    with _Parts.beside(Path(path), settings) as parts:
+    with Parts.beside(Path(path), settings, IMAGES, "corpus") as parts:
         images = _image_parts(imager, question, answer, parts, progress, settings)
         images.save(path)
-        parts.remove()
-    if sys.platform == "win32":  # which removes no open file, and the lock was one
-        parts.remove()
     return images
 
 
@@ -156,7 +148,7 @@ def _image_parts(
     imager: TopicImager,
     question: Question,
     answer: Callable[[Queries, Question], Answers],
-    parts: _Parts | None,
+    parts: Parts | None,
     progress: Callable[[int, int], None] | None,
     settings: dict[str, Any],
 ) -> WordImages:
@@ -165,12 +157,12 @@ def _image_parts(
     size = WORDS_PER_PART if imager.device == CPU else WORDS_PER_DEVICE_PART
     for start in range(0, count, size):
         stop = min(start + size, count)
-        found = None if parts is None else parts.read(start)
+        found = None if parts is None else _read_part(parts, start)
         if found is None:
             found = answer(Queries.single(np.arange(start, stop)), question)
             found = _strongest(found, question.n_words)
             if parts is not None:
-                parts.write(start, found)
+                _write_part(parts, start, found)
         answers.append(found)
         if progress is not None:
             progress(stop, count)
@@ -218,66 +210,28 @@ def _strongest(answers: Answers, n_words: int) -> Answers:
     )
 
 
-@dataclass(frozen=True)
-class _Parts:
-    """Finished parts in a folder beside the file to come."""
-
-    folder: Path
-
-    @classmethod
-    @contextmanager
-    def beside(cls, path: Path, settings: dict[str, Any]) -> Iterator[_Parts]:
-        """The folder of parts, made if needed, for this process alone; others are refused."""
-        folder = path.with_name(f"{path.name}.parts")
-        with ExitStack() as held:
-            try:
-                held.enter_context(only_writer(folder, path))
-                same = _same_settings(folder, settings)
-            except OSError as problem:
-                raise StoredFileError(
-                    f"{folder} could not be used for finished parts ({problem.strerror}); choose "
-                    "a path in a folder that exists and can be written to."
-                ) from problem
-            if not same:
-                raise InvalidInputError(
-                    f"{folder} has parts of another corpus or other settings; go on with those, "
-                    "or delete that folder to start afresh."
-                )
-            yield cls(folder)
-
-    def read(self, start: int) -> Answers | None:
-        """A finished part, or None where it is missing or was damaged."""
-        try:
-            header, arrays = read_container(self._file(start), IMAGES)
-            coef, vectors = _unpacked(arrays, header["shape"])
-        except (StoredFileError, *MISFITS):
-            return None
-        return Answers(coef, *vectors)
-
-    def write(self, start: int, answers: Answers) -> None:
-        coef = answers.coef
-        write_container(
-            self._file(start),
-            IMAGES,
-            {"shape": list(coef.shape)},
-            {
-                "data": coef.data,
-                "indices": coef.indices,
-                "indptr": coef.indptr,
-                **{name: getattr(answers, name) for name in VECTORS},
-            },
-        )
-
-    def remove(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def _file(self, start: int) -> Path:
-        return self.folder / f"{start:09d}.part"
+def _read_part(parts: Parts, start: int) -> Answers | None:
+    """A finished part, or None where it is missing or was damaged."""
+    stored = parts.read(start)
+    if stored is None:
+        return None
+    header, arrays = stored
+    try:
+        coef, vectors = _unpacked(arrays, header["shape"])
+    except MISFITS:
+        return None
+    return Answers(coef, *vectors)
 
 
-def _same_settings(folder: Path, settings: dict[str, Any]) -> bool:
-    """Whether the parts in a folder are of these settings; a new folder is marked with them."""
-    stamp, told = folder / "settings.json", json.dumps(settings, sort_keys=True)
-    if not stamp.exists():
-        stamp.write_text(told, encoding="utf-8")
-    return stamp.read_text(encoding="utf-8") == told
+def _write_part(parts: Parts, start: int, answers: Answers) -> None:
+    coef = answers.coef
+    parts.write(
+        start,
+        {"shape": list(coef.shape)},
+        {
+            "data": coef.data,
+            "indices": coef.indices,
+            "indptr": coef.indptr,
+            **{name: getattr(answers, name) for name in VECTORS},
+        },
+    )

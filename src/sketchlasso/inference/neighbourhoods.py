@@ -1,0 +1,395 @@
+"""Which columns explain which: neighbourhoods of targets among predictors, as a graph."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from scipy.special import ndtr
+
+from sketchlasso.data import MatrixLike, as_rows, spread
+from sketchlasso.data.blocks import BlockMatrix
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.files.columns import nearest
+from sketchlasso.graphs import Graph, Rule, join_directions
+from sketchlasso.inference.checkpoints import part_solver
+from sketchlasso.inference.column_problems import ColumnProblems
+from sketchlasso.inference.columns import column_rows
+from sketchlasso.inference.nodewise import Nodewise, check_row_count, checked_columns
+from sketchlasso.inference.precision import FEWEST_ROWS, column_names
+from sketchlasso.linalg.device import CPU
+from sketchlasso.sketch.options import RandomState, seed_of
+from sketchlasso.solve import Settings
+from sketchlasso.types import BoolArray, FloatArray, IntArray
+
+__all__ = ["Neighbourhoods", "neighbourhoods"]
+
+# Smallest p-value: zero would stand for "not tested".
+SMALLEST = 1e-300
+PAIRS_AT_A_TIME = 4096
+Csr = sparse.csr_array[Any, tuple[int, int]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Neighbourhoods:
+    """Targets, and the predictors that explain each of them; made by :func:`neighbourhoods`.
+
+    Attributes
+    ----------
+    names : tuple of str, of length n
+        Of all columns of X.
+    targets : ndarray of shape (t,)
+    predictors : ndarray of shape (p,)
+    weights : csr_array of shape (t, n)
+        Standardised coefficients gamma_jk s_k / s_j: one standard deviation of a predictor
+        changes its target by this many standard deviations.
+    regressions : Nodewise
+        The regressions, one row per target, with their gaps.
+    half_samples : csr_array of shape (h * t, n) or None
+        Signs of the coefficients on h half-samples, half-sample by half-sample.
+    p_values : csr_array of shape (n, n) or None
+        Of pairs whose two regressions were both made, in both triangles, for the pairs that
+        either regression chose.
+    """
+
+    names: tuple[str, ...]
+    targets: IntArray
+    predictors: IntArray
+    weights: Csr
+    regressions: Nodewise
+    half_samples: Csr | None = None
+    p_values: Csr | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"<Neighbourhoods of {len(self.targets)} targets among {len(self.predictors)} "
+            f"predictors, {self.weights.nnz} directed edges>"
+        )
+
+    @property
+    def n_half_samples(self) -> int:
+        """How many half-samples h were drawn."""
+        return 0 if self.half_samples is None else self.half_samples.shape[0] // len(self.targets)
+
+    @cached_property
+    def stability(self) -> Csr | None:
+        """Share of half-samples in which a target chose a predictor (t, n); None without any."""
+        if self.half_samples is None:
+            return None
+        t, count = len(self.targets), self.n_half_samples
+        total: Any = abs(self.half_samples[:t])
+        for number in range(1, count):
+            total = total + abs(self.half_samples[number * t : (number + 1) * t])
+        return sparse.csr_array(total / count)
+
+    def edges(self) -> dict[str, Any]:
+        """Return directed edges as columns of a table, the strongest first.
+
+        Returns
+        -------
+        dict of str to list or ndarray of shape (n_edges,)
+            ``source`` (predictor), ``target``, ``weight``, ``coefficient`` (on the scale of X),
+            and ``stability`` and ``p_value`` (NaN where not available) if they were asked for.
+        """
+        row = np.repeat(np.arange(len(self.targets)), np.diff(self.weights.indptr))
+        order = np.argsort(-np.abs(self.weights.data), kind="stable")
+        row, column = row[order], self.weights.indices[order]
+        target = self.targets[row]
+        table: dict[str, Any] = {
+            "source": [self.names[k] for k in column],
+            "target": [self.names[j] for j in target],
+            "weight": self.weights.data[order],
+            "coefficient": _entries(self.regressions.coef, row, column),
+        }
+        if self.stability is not None:
+            table["stability"] = _entries(self.stability, row, column)
+        if self.p_values is not None:
+            known = _entries(self.p_values, target, column)
+            table["p_value"] = np.where(known > 0, known, np.nan)
+        return table
+
+    def graph(self, rule: Rule = "or", *, min_stability: float = 0.0) -> Graph:
+        """Return the undirected graph of all columns that are targets or predictors.
+
+        Parameters
+        ----------
+        rule : {"or", "and"}
+            Whether one of both regressions of a pair makes an edge, or both have to. A pair of
+            which only one regression was made needs that one under either rule.
+        min_stability : float
+            Keep edges that appear in at least this share of the half-samples.
+
+        Returns
+        -------
+        Graph
+            Its weights are standardised coefficients, the larger ("or") or smaller ("and") of
+            both. Edges have the attribute `stability` where half-samples were drawn, and
+            `p_value` where every edge has one.
+        """
+        if not 0 <= min_stability <= 1 or (min_stability > 0 and self.half_samples is None):
+            raise InvalidInputError(
+                f"min_stability={min_stability!r} was given, but a share from 0 to 1 is accepted, "
+                "and 0 alone without half-samples; pass such, or draw half-samples."
+            )
+        used = np.union1d(self.targets, self.predictors)
+        edges, weights = self._joined(self.weights, rule)
+        attributes = {}
+        if self.half_samples is not None:
+            attributes["stability"] = self._edge_stability(edges, rule)
+        if self.p_values is not None and len(edges):
+            known = _entries(self.p_values, edges[:, 0], edges[:, 1])
+            if (known > 0).all():
+                attributes["p_value"] = known
+        if min_stability > 0:
+            kept = attributes["stability"] >= min_stability
+            edges, weights = edges[kept], weights[kept]
+            attributes = {name: values[kept] for name, values in attributes.items()}
+        place = np.zeros(len(self.names), dtype=np.intp)
+        place[used] = np.arange(len(used))
+        names = tuple(self.names[j] for j in used)
+        return Graph(names, place[edges], weights, rule, attributes)
+
+    def _joined(self, weights: Any, rule: Rule) -> tuple[IntArray, FloatArray]:
+        """Edges and weights of a matrix (t, n) of directed weights."""
+        n = len(self.names)
+        row = self.targets[np.repeat(np.arange(len(self.targets)), np.diff(weights.indptr))]
+        column, values = weights.indices.astype(np.intp), weights.data.astype(np.float64)
+        # Pairs of which only one regression was made are joined by that one.
+        both = self._mutual(row, column)
+        edges, joined = join_directions(row[both], column[both], values[both], n, rule)
+        more, single = join_directions(row[~both], column[~both], values[~both], n, "or")
+        edges, joined = np.concatenate([edges, more]), np.concatenate([joined, single])
+        order = np.lexsort((edges[:, 1], edges[:, 0]))
+        return edges[order], joined[order]
+
+    def _mutual(self, j: IntArray, k: IntArray) -> BoolArray:
+        """Whether both columns of pairs (e,) are targets and predictors."""
+        able = np.zeros(len(self.names), dtype=bool)
+        able[np.intersect1d(self.targets, self.predictors)] = True
+        return np.asarray(able[j] & able[k])
+
+    def _edge_stability(self, edges: IntArray, rule: Rule) -> FloatArray:
+        """Share of the half-samples in which each edge (e, 2) appears under a rule."""
+        assert self.half_samples is not None
+        n, t = len(self.names), len(self.targets)
+        keys = edges[:, 0] * n + edges[:, 1]
+        counts = np.zeros(len(keys))
+        for number in range(self.n_half_samples):
+            found, _ = self._joined(self.half_samples[number * t : (number + 1) * t], rule)
+            counts += np.isin(keys, found[:, 0] * n + found[:, 1])
+        return counts / self.n_half_samples
+
+
+def _entries(matrix: Any, row: Any, column: Any) -> FloatArray:
+    """Entries of a sparse matrix at positions (e,)."""
+    if len(row) == 0:
+        return np.empty(0)
+    return np.asarray(matrix[row, column], dtype=np.float64).ravel()
+
+
+@spread
+def neighbourhoods(
+    X: MatrixLike,
+    targets: ArrayLike | None = None,
+    predictors: ArrayLike | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    alpha: float | str = "pivotal",
+    n_half_samples: int = 0,
+    p_values: bool = False,
+    tol: float = 1e-6,
+    n_threads: int | None = None,
+    device: str = CPU,
+    random_state: RandomState = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Neighbourhoods:
+    """Find the predictors that explain each target, by one square-root LASSO per target.
+
+    Every regression is solved on the full data to a proved gap, see :func:`nodewise`.
+
+    Parameters
+    ----------
+    X : array-like, data frame, sparse matrix, BlockMatrix or dask array of shape (m, n)
+    targets, predictors : array-like, optional
+        Columns as names, indices or masks; all by default. A target is never its own predictor.
+    names : sequence of str, optional
+        Of all columns; those of a data frame, or x0, x1, ..., by default.
+    alpha : "pivotal" or float
+        Penalty, of columns with standard deviation one; the same on half-samples, where it
+        outweighs the noise as well.
+    n_half_samples : int
+        Even number of half-samples, drawn as complementary pairs, on which the stability of the
+        edges is measured; 0 for none.
+    p_values : bool
+        Whether to test the pairs that either regression chose, where both were made: Liu's
+        statistic of the two residuals, normal under no partial correlation. Two-sided, for one
+        pair; not adjusted for their number.
+    tol : float
+        Relative duality gap on the full data.
+    n_threads : int, optional
+        One per core by default.
+    device : str
+        Where to solve, see :class:`Settings`.
+    random_state : int, Generator, RandomState or None
+        Of the half-samples.
+    checkpoint : path-like, optional
+        Finished parts are kept in a folder beside this path until the call returns. After an
+        accident the same call, with the same `random_state`, goes on from there.
+    progress : callable, optional
+        Called with the regressions done and their number after each part.
+
+    Returns
+    -------
+    Neighbourhoods
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sketchlasso import neighbourhoods
+    >>> X = np.random.default_rng(0).standard_normal((200, 5))
+    >>> X[:, 0] += X[:, 3]
+    >>> found = neighbourhoods(X, targets=[0, 1], predictors=[2, 3, 4])
+    >>> found.edges()["source"], found.edges()["target"]
+    (['x3'], ['x0'])
+    """
+    entries = as_rows(X)
+    m, n = entries.shape
+    check_row_count(m, FEWEST_ROWS)
+    titles = column_names(getattr(X, "columns", None) if names is None else names, n)
+    chosen = checked_columns("targets", _places("targets", targets, titles), n)
+    explaining = checked_columns("predictors", _places("predictors", predictors, titles), n)
+    _check_half_samples(n_half_samples, entries)
+    _check_one_penalty(alpha)
+    settings = Settings(tol=tol, n_threads=n_threads or os.cpu_count() or 1, device=device)
+    columns, seed = column_rows(entries, True), seed_of(random_state)
+    plain = {
+        "alpha": alpha if isinstance(alpha, str) else float(alpha),
+        "tol": tol,
+        "half_samples": n_half_samples,
+        "seed": seed if n_half_samples else 0,
+        "device": device,
+    }
+    decisive = (plain, {"P": columns.P, "targets": chosen, "predictors": explaining})
+    total, halves = len(chosen) * (1 + n_half_samples), []
+    with part_solver(checkpoint, decisive, total, progress) as solver:
+        problems = ColumnProblems(columns, chosen, explaining, alpha)
+        found = solver.solve(problems, settings)
+        for rows in _half_samples(m, n_half_samples, seed):
+            own = ColumnProblems(column_rows(entries[rows], True), chosen, explaining, alpha)
+            halves.append(_signs(solver.solve(own, settings).coef))
+    found.warn_if_unsolved()
+    result = Neighbourhoods(
+        titles,
+        chosen,
+        explaining,
+        _standardised(found, columns.scales),
+        found,
+        sparse.csr_array(sparse.vstack(halves, format="csr")) if halves else None,
+    )
+    return replace(result, p_values=_pair_tests(result, entries)) if p_values else result
+
+
+def _places(what: str, given: Any, names: tuple[str, ...]) -> Any:
+    """Columns given by name as indices; anything else as it is."""
+    values = None if given is None else np.asarray(given)
+    if values is None or values.dtype.kind not in "UO" or values.ndim != 1:
+        return given
+    place = {name: number for number, name in enumerate(names)}
+    for name in map(str, values):
+        if name not in place:
+            raise InvalidInputError(
+                f"{what} names {name!r}, which is no column of X{nearest(name, names)}; give names "
+                "of its columns, indices or a mask."
+            )
+    return [place[str(name)] for name in values]
+
+
+def _check_half_samples(count: Any, entries: Any) -> None:
+    whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
+    if not whole or count < 0 or count % 2:
+        raise InvalidInputError(
+            f"n_half_samples={count!r} was given, but an even number >= 0 is accepted; pass one."
+        )
+    if count and isinstance(entries, BlockMatrix):
+        raise InvalidInputError(
+            f"n_half_samples={count} was given for data in blocks, whose rows cannot be drawn; "
+            "pass 0, or an array."
+        )
+    if count and entries.shape[0] < 2 * FEWEST_ROWS:
+        raise InvalidInputError(
+            f"X has {entries.shape[0]} rows, but half-samples need at least {2 * FEWEST_ROWS}; "
+            "pass n_half_samples=0, or collect more samples."
+        )
+
+
+def _check_one_penalty(alpha: Any) -> None:
+    if not isinstance(alpha, str) and np.ndim(alpha) != 0:
+        raise InvalidInputError(
+            f"alpha of shape {np.shape(alpha)} was given, but 'pivotal' or one number > 0 is "
+            "accepted; pass one, or use nodewise for several."
+        )
+
+
+def _half_samples(m: int, count: int, seed: int) -> Iterator[IntArray]:
+    """Rows of half-samples, in complementary pairs."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count // 2):
+        order = rng.permutation(m)
+        yield np.sort(order[: m // 2])
+        yield np.sort(order[m // 2 : 2 * (m // 2)])
+
+
+def _signs(coef: Csr) -> Csr:
+    signs = np.sign(coef.data).astype(np.int8)
+    return sparse.csr_array((signs, coef.indices, coef.indptr), shape=coef.shape)
+
+
+def _standardised(found: Nodewise, scales: FloatArray) -> Csr:
+    """Coefficients (t, n) of columns with standard deviation one."""
+    coef = found.coef
+    row = np.repeat(found.targets, np.diff(coef.indptr))
+    values = coef.data * scales[coef.indices] / scales[row]
+    return sparse.csr_array((values, coef.indices, coef.indptr), shape=coef.shape)
+
+
+def _pair_tests(result: Neighbourhoods, entries: Any) -> Csr:
+    """P-values (n, n) of the pairs that either regression chose, where both were made.
+
+    With r_j = ||z_j||^2 / m the statistic
+
+        sqrt(m) ( z_j'z_k / m + r_j gamma_kj + r_k gamma_jk ) / sqrt(r_j r_k)
+
+    is close to standard normal where x_j and x_k are independent given the others. W. Liu,
+    "Gaussian graphical model estimation with false discovery rate control", Annals of Statistics
+    41 (2013).
+    """
+    found, n = result.regressions, len(result.names)
+    pairs, _ = result._joined(_signs(found.coef), "or")
+    pairs = pairs[result._mutual(pairs[:, 0], pairs[:, 1])]
+    place = np.zeros(n, dtype=np.intp)
+    place[result.targets] = np.arange(len(result.targets))
+    m = found.n_samples
+    needed = np.unique(pairs)
+    Z = found.take(place[needed]).residuals(entries)
+    j, k = (np.searchsorted(needed, side) for side in pairs.T)
+    inner = np.empty(len(pairs))
+    for start in range(0, len(pairs), PAIRS_AT_A_TIME):
+        part = slice(start, start + PAIRS_AT_A_TIME)
+        inner[part] = np.einsum("ij,ij->j", Z[:, j[part]], Z[:, k[part]])
+    squares = np.einsum("ij,ij->j", Z, Z) / m
+    first = _entries(found.coef, place[pairs[:, 1]], pairs[:, 0])
+    second = _entries(found.coef, place[pairs[:, 0]], pairs[:, 1])
+    bridge = inner / m + squares[j] * first + squares[k] * second
+    size = np.sqrt(squares[j] * squares[k])
+    # An exact fit leaves no residual to test with.
+    score = np.sqrt(m) * np.divide(bridge, size, out=np.zeros_like(bridge), where=size > 0)
+    p = np.maximum(2.0 * ndtr(-np.abs(score)), SMALLEST)
+    both = np.concatenate([pairs, pairs[:, ::-1]])
+    return sparse.csr_array((np.tile(p, 2), (both[:, 0], both[:, 1])), shape=(n, n))

@@ -1,0 +1,183 @@
+"""Which penalty makes the graph: stability of edges, an information criterion, or likelihood."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+from sklearn.covariance import empirical_covariance, log_likelihood
+
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.graphs import Rule, join_directions
+from sketchlasso.inference.column_problems import ColumnProblems, slices
+from sketchlasso.inference.columns import ColumnRows, column_rows
+from sketchlasso.inference.nodewise import Nodewise, solve_columns
+from sketchlasso.inference.precision_matrix import assemble, interpolates
+from sketchlasso.linalg.threads import map_rows
+from sketchlasso.solve import Settings
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = ["Path", "Selected", "penalty_path", "select_by_cv", "select_by_ebic", "select_by_stars"]
+
+Told = Callable[[int, int], None]
+# Penalties that the subsamples are solved at before the instability is looked at.
+PENALTIES_AT_A_TIME = 4
+COLUMNS_AT_A_TIME = 512
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """Data and decreasing penalties (a,) to choose from, of columns with standard deviation one."""
+
+    X: FloatArray
+    alphas: FloatArray
+    rule: Rule
+    settings: Settings
+
+    def solve(self, X: FloatArray, alphas: FloatArray) -> tuple[ColumnRows, Nodewise]:
+        """All columns of some rows of X at some penalties, adjusted to the number of rows.
+
+        A penalty outweighs noise that grows with the root of the number of rows.
+        """
+        columns = column_rows(X, True)
+        everyone = np.arange(columns.n_features)
+        own = alphas * np.sqrt(len(X) / len(self.X))
+        problems = ColumnProblems(columns, everyone, everyone, own)
+        return columns, solve_columns(problems, self.settings)
+
+
+@dataclass(frozen=True, eq=False)
+class Selected:
+    """A choice among penalties.
+
+    Attributes
+    ----------
+    index : int
+    criterion : ndarray of shape (a,)
+        NaN where it was not computed.
+    """
+
+    index: int
+    criterion: FloatArray
+
+
+def penalty_path(columns: ColumnRows, count: int, ratio: float) -> FloatArray:
+    """Penalties (count,) from the smallest that leaves no edge, evenly spaced in log scale."""
+    if not (isinstance(count, int | np.integer) and count >= 2 and 0 < ratio < 1):
+        raise InvalidInputError(
+            f"alphas={count!r} and alpha_min_ratio={ratio!r} were given, but at least 2 penalties "
+            "and a ratio strictly between 0 and 1 are accepted; pass such, or the penalties."
+        )
+    P, largest = columns.P, 0.0
+    for part in slices(len(P), COLUMNS_AT_A_TIME):
+        seen = np.abs(P[part] @ P.T)
+        seen[np.arange(len(seen)), np.arange(part.start, part.stop)] = 0.0
+        largest = max(largest, float(seen.max()))
+    largest /= np.sqrt(columns.n_samples)
+    return np.asarray(max(largest, 1e-12) * np.geomspace(1.0, ratio, int(count)))
+
+
+def select_by_stars(
+    path: Path, rng: np.random.Generator, n_subsamples: int, threshold: float, told: Told | None
+) -> Selected:
+    """The smallest penalty whose edges hardly change between subsamples (StARS).
+
+    The instability of a penalty is the mean of 2 p (1 - p) over all pairs of columns, p the share
+    of subsamples with that edge, and never falls along the path. Subsamples have 10 sqrt(m) rows
+    (0.8 m where m <= 144), drawn without replacement. H. Liu, K. Roeder and L. Wasserman (2010).
+    """
+    m, n = path.X.shape
+    size = int(0.8 * m) if m <= 144 else int(10 * np.sqrt(m))
+    rows = [np.sort(rng.choice(m, size, replace=False)) for _ in range(n_subsamples)]
+    criterion = np.full(len(path.alphas), np.nan)
+    highest = 0.0
+    for part in slices(len(path.alphas), PENALTIES_AT_A_TIME):
+        counts: list[dict[int, int]] = [{} for _ in range(part.stop - part.start)]
+        for number, chosen in enumerate(rows):
+            _, found = path.solve(path.X[chosen], path.alphas[part])
+            for i, seen in enumerate(counts):
+                for key in _edge_keys(found.penalty(i), n, path.rule):
+                    seen[key] = seen.get(key, 0) + 1
+            if told is not None:
+                told(part.start * n_subsamples + number + 1, len(path.alphas) * n_subsamples)
+        for i, seen in enumerate(counts, part.start):
+            shares = np.fromiter(seen.values(), dtype=float, count=len(seen)) / n_subsamples
+            instability = float(np.sum(2 * shares * (1 - shares))) / max(1, n * (n - 1) / 2)
+            highest = criterion[i] = max(highest, instability)
+        if highest > threshold:
+            break
+    below = np.flatnonzero(criterion <= threshold)
+    return Selected(int(below[-1]) if len(below) else 0, criterion)
+
+
+def _edge_keys(found: Nodewise, n: int, rule: Rule) -> list[int]:
+    """Every edge as one number."""
+    row = np.repeat(found.targets, np.diff(found.coef.indptr))
+    # Signs decide the "and", sizes do not.
+    edges, _ = join_directions(row, found.coef.indices, np.sign(found.coef.data), n, rule)
+    keys: list[int] = (edges[:, 0].astype(np.int64) * n + edges[:, 1]).tolist()
+    return keys
+
+
+def select_by_ebic(path: Path, gamma: float) -> Selected:
+    """The penalty with the smallest extended BIC of its neighbourhoods.
+
+    The sum over columns of m log(||z_j||^2 / m) + s_j (log m + 2 gamma log(n - 1)), z_j what least
+    squares on the s_j chosen columns leaves of column j. J. Chen and Z. Chen (2008).
+    """
+    columns, found = path.solve(path.X, path.alphas)
+    m, n = path.X.shape
+    sizes = np.diff(found.coef.indptr)
+    squares = np.array(map_rows(lambda i: _refitted(columns, found, i), len(sizes), 1))
+    lengths = np.sum(columns.P**2, axis=1)[found.targets]
+    with np.errstate(divide="ignore"):
+        fit = m * np.log(np.where(squares > 1e-12 * lengths, squares, 0.0) / m)
+    value = fit + sizes * (np.log(m) + 2 * gamma * np.log(max(n - 1, 1)))
+    # An exact fit says nothing about the graph.
+    value = np.where(np.isfinite(value) & (sizes < m - 1), value, np.inf)
+    criterion = value.reshape(n, -1).sum(axis=0)
+    return Selected(int(np.argmin(criterion)), criterion)
+
+
+def _refitted(columns: ColumnRows, found: Nodewise, i: int) -> float:
+    """||z||^2 of a column after least squares on its chosen columns."""
+    y = columns.P[found.targets[i]]
+    part = slice(found.coef.indptr[i], found.coef.indptr[i + 1])
+    rows = columns.P[found.coef.indices[part]]
+    if not 0 < len(rows) < columns.n_samples - 1:
+        return float(y @ y) if len(rows) == 0 else 0.0
+    seen = rows @ y
+    try:
+        weights = linalg.solve(rows @ rows.T, seen, assume_a="pos")
+    except linalg.LinAlgError:
+        weights = linalg.lstsq(rows.T, y)[0]
+    rest = y - weights @ rows
+    return float(rest @ rest)
+
+
+def select_by_cv(path: Path, folds: Iterator[tuple[IntArray, IntArray]], told: Any) -> Selected:
+    """The penalty with the largest mean log-likelihood of rows held out."""
+    splits = list(folds)
+    scores = np.empty((len(splits), len(path.alphas)))
+    for number, (train, test) in enumerate(splits):
+        columns, found = path.solve(path.X[train], path.alphas)
+        held_out = empirical_covariance(
+            path.X[test] - path.X[train].mean(axis=0), assume_centered=True
+        )
+        lengths = np.linalg.norm(columns.P, axis=1) * columns.scales * columns.unit
+        for i in range(len(path.alphas)):
+            scores[number, i] = _likelihood(found.penalty(i), lengths, path.rule, held_out)
+        if told is not None:
+            told(number + 1, len(splits))
+    criterion = scores.mean(axis=0)
+    return Selected(int(np.argmax(criterion)), criterion)
+
+
+def _likelihood(found: Nodewise, lengths: FloatArray, rule: Rule, held_out: FloatArray) -> float:
+    if (lengths == 0).any() or interpolates(found, lengths).any():
+        return -np.inf
+    precision = assemble(found, lengths, rule).matrices()[0]
+    return float(log_likelihood(held_out, precision))

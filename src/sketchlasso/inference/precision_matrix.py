@@ -1,0 +1,125 @@
+"""From one regression per column to a precision matrix that is symmetric and positive definite."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.graphs import Rule, join_directions
+from sketchlasso.inference.nodewise import Nodewise
+from sketchlasso.types import BoolArray, FloatArray, IntArray
+
+__all__ = ["Assembled", "assemble", "interpolates"]
+
+# A residual of no more than this share of the column's own length is an exact fit.
+EXACT_FIT = 1e-6
+# Smallest eigenvalue of the precision matrix in units of its diagonal.
+SMALLEST_EIGENVALUE = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Assembled:
+    """A symmetric estimate D (I - R) D with D = diag(sqrt(diagonal)).
+
+    Attributes
+    ----------
+    diagonal : ndarray of shape (n,)
+        m / ||z_j||^2, z_j the residual of column j.
+    edges : ndarray of shape (n_edges, 2)
+    partial : ndarray of shape (n_edges,)
+        Partial correlations, the entries of R.
+    """
+
+    diagonal: FloatArray
+    edges: IntArray
+    partial: FloatArray
+
+    def matrices(self) -> tuple[FloatArray, FloatArray, float]:
+        """Precision (n, n), covariance (n, n) and the share taken off the partial correlations.
+
+        Joining both directions keeps symmetry but not positive definiteness. Where the smallest
+        eigenvalue of I - R falls below a floor, R is multiplied by the largest number that keeps
+        it there: the graph and the diagonal stay as they are.
+        """
+        n = len(self.diagonal)
+        R = np.zeros((n, n))
+        R[self.edges[:, 0], self.edges[:, 1]] = self.partial
+        R += R.T
+        factor = self._factor(R)
+        kept = 1.0
+        if factor is None:
+            largest = float(linalg.eigvalsh(R, subset_by_index=[n - 1, n - 1])[0])
+            kept = (1.0 - SMALLEST_EIGENVALUE) / largest
+            R *= kept
+            # Rounding may leave the smallest eigenvalue a little below the floor.
+            factor = linalg.cho_factor(np.eye(n) - R, lower=True)
+        root = np.sqrt(self.diagonal)
+        precision = (np.eye(n) - R) * np.outer(root, root)
+        covariance = linalg.cho_solve(factor, np.eye(n)) / np.outer(root, root)
+        return precision, 0.5 * (covariance + covariance.T), 1.0 - kept
+
+    @staticmethod
+    def _factor(R: FloatArray) -> tuple[FloatArray, bool] | None:
+        """The Cholesky factor of I - R; None where an eigenvalue lies below the floor."""
+        eye = np.eye(len(R))
+        try:
+            linalg.cholesky((1.0 - SMALLEST_EIGENVALUE) * eye - R, lower=True)
+        except linalg.LinAlgError:
+            return None
+        lower: tuple[FloatArray, bool] = linalg.cho_factor(eye - R, lower=True)
+        return lower
+
+
+def interpolates(found: Nodewise, lengths: FloatArray) -> BoolArray:
+    """Whether the others fit a column exactly (B,); `lengths` (n,) are those of the columns."""
+    return np.asarray(found.residual_norm <= EXACT_FIT * lengths[found.targets])
+
+
+def assemble(found: Nodewise, lengths: FloatArray, rule: Rule) -> Assembled:
+    """Join the regressions of all columns, one penalty each, as TIGER does.
+
+    Row j of the precision matrix is theta_jj = m / ||z_j||^2 and theta_jk = -gamma_jk theta_jj.
+    Of theta_jk and theta_kj the smaller is kept ("and"; zero where one of them is, or where the
+    signs differ), or the larger ("or").
+
+    Parameters
+    ----------
+    found : Nodewise
+        One row per column, in the order of the columns.
+    lengths : ndarray of shape (n,)
+        Lengths of the centred columns.
+    rule : {"and", "or"}
+
+    Raises
+    ------
+    InvalidInputError
+        A column is constant, or fitted exactly by others: its precision would be infinite.
+    """
+    n = len(lengths)
+    if (lengths == 0).any():
+        raise InvalidInputError(
+            f"column {int(np.argmin(lengths))} of X is constant, but a precision matrix needs "
+            "columns that vary; drop it."
+        )
+    exact = interpolates(found, lengths)
+    if exact.any():
+        j = int(np.argmax(exact))
+        others = ", ".join(str(k) for k in found.coef.indices[_row(found, j)][:5])
+        raise InvalidInputError(
+            f"column {j} of X is fitted exactly by others (such as column {others}) at alpha="
+            f"{found.alpha[j]:.3g}, so that its precision would be infinite; drop copies and sums "
+            "of other columns, or use a larger alpha."
+        )
+    row = np.repeat(np.arange(n), np.diff(found.coef.indptr))
+    column = found.coef.indices
+    # gamma_jk sqrt(theta_jj / theta_kk)
+    partial = found.coef.data * found.residual_norm[column] / found.residual_norm[row]
+    edges, joined = join_directions(row, column, partial, n, rule)
+    return Assembled(found.n_samples / found.residual_norm**2, edges, joined)
+
+
+def _row(found: Nodewise, j: int) -> slice:
+    return slice(found.coef.indptr[j], found.coef.indptr[j + 1])

@@ -1,0 +1,209 @@
+"""Clusters of points that lie near a few subspaces: each point written by a few others."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.cluster import spectral_clustering
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.estimators.interrupts import unfitted_if_interrupted
+from sketchlasso.estimators.progress import progress_callback
+from sketchlasso.inference.column_problems import ColumnProblems, slices
+from sketchlasso.inference.columns import ColumnRows
+from sketchlasso.inference.nodewise import solve_columns
+from sketchlasso.solve import Progress, Settings
+from sketchlasso.types import FloatArray
+
+__all__ = ["SparseSubspaceClustering"]
+
+# Weight of the links that connect parts of the affinities, for spectral clustering's sake.
+FAINT = 1e-6
+POINTS_AT_A_TIME = 512
+
+
+class SparseSubspaceClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """Sparse subspace clustering by the square-root LASSO.
+
+    Every point, scaled to length one, is written by a few others,
+
+        minimise over w   || x_i - sum_j w_j x_j ||_2  +  alpha_i ||w||_1 ,    w_i = 0 ,
+
+    because points of its own subspace do that with the fewest and smallest weights. Spectral
+    clustering of the absolute weights gives the clusters. Subspaces contain the origin, and x and
+    -x lie in the same one: centre the data first only where that is meant. E. Elhamifar and
+    R. Vidal, "Sparse subspace clustering: algorithm, theory, and applications", IEEE Transactions
+    on Pattern Analysis and Machine Intelligence 35 (2013).
+
+    Parameters
+    ----------
+    n_clusters : int
+    penalty : float
+        alpha_i as a share of the smallest penalty at which point i has no weights, in (0, 1).
+    n_neighbors : int, optional
+        Strongest weights of each point that are kept; all with None.
+    tol : float
+        Relative duality gap of every regression.
+    n_jobs : int, optional
+        Threads; one per core by default.
+    random_state : int, RandomState or None
+        Of the spectral clustering.
+    verbose : bool, int or callable
+        Progress on a terminal; silent in pipes.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+    coef_ : csr_array of shape (n_samples, n_samples)
+        Row i has the weights that write point i by the others, all of length one.
+    affinity_matrix_ : csr_array of shape (n_samples, n_samples)
+        Symmetric: kept absolute weights, the largest of each point one, plus their transpose.
+    relative_gap_ : ndarray of shape (n_samples,)
+        Proved gap of every regression.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sketchlasso import SparseSubspaceClustering
+    >>> rng = np.random.default_rng(0)
+    >>> lines = rng.standard_normal((2, 5))
+    >>> X = np.repeat(lines, 20, axis=0) * rng.standard_normal((40, 1))
+    >>> labels = SparseSubspaceClustering(2, random_state=0).fit_predict(X)
+    >>> len(set(labels[:20])), len(set(labels[20:])), bool(labels[0] != labels[20])
+    (1, 1, True)
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        penalty: float = 0.3,
+        n_neighbors: int | None = 10,
+        tol: float = 1e-6,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: Any = False,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.penalty = penalty
+        self.n_neighbors = n_neighbors
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @unfitted_if_interrupted
+    def fit(self, X: Any, y: Any = None) -> SparseSubspaceClustering:
+        """Write every point by the others, and cluster the weights.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        SparseSubspaceClustering
+        """
+        del y
+        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        self._check_parameters(len(X))
+        points = _points(X)
+        n_threads = self.n_jobs if self.n_jobs and self.n_jobs > 0 else os.cpu_count() or 1
+        everyone = np.arange(len(X))
+        alpha = self.penalty * _largest_penalties(points.P)[:, None]
+        told = progress_callback(self.verbose)
+        found = solve_columns(
+            ColumnProblems(points, everyone, everyone, alpha),
+            Settings(tol=self.tol, n_threads=n_threads),
+            None if told is None else lambda done, total: told(Progress(done, total, 0, 0.0)),
+        )
+        found.warn_if_unsolved()
+        self.coef_ = found.coef
+        self.relative_gap_ = found.relative_gap
+        self.affinity_matrix_ = _affinities(found.coef, self.n_neighbors)
+        self.labels_ = spectral_clustering(
+            _connected(self.affinity_matrix_),
+            n_clusters=int(self.n_clusters),
+            random_state=check_random_state(self.random_state),
+        ).astype(np.intp)
+        return self
+
+    def _check_parameters(self, m: int) -> None:
+        whole = isinstance(self.n_clusters, int | np.integer)
+        if not whole or not 1 <= self.n_clusters <= m:
+            raise InvalidInputError(
+                f"n_clusters={self.n_clusters!r} was given, but a whole number from 1 to the "
+                f"n_samples={m} points is accepted; pass one."
+            )
+        if not 0 < self.penalty < 1:
+            raise InvalidInputError(
+                f"penalty={self.penalty!r} was given, but a share strictly between 0 and 1 is "
+                "accepted; pass one."
+            )
+        kept = self.n_neighbors
+        if kept is not None and not (isinstance(kept, int | np.integer) and kept >= 1):
+            raise InvalidInputError(
+                f"n_neighbors={kept!r} was given, but a whole number >= 1 or None is accepted; "
+                "pass one."
+            )
+
+
+def _points(X: FloatArray) -> ColumnRows:
+    """Points (m, n) of length one as the columns of a problem without means and scales."""
+    largest = np.abs(X).max(axis=1, keepdims=True)
+    X = X / np.where(largest > 0, largest, 1.0)
+    lengths = np.linalg.norm(X, axis=1)
+    unit = X / np.where(lengths > 0, lengths, 1.0)[:, None]
+    m, n = unit.shape
+    # Few points of many features: their inner products fit into m dimensions.
+    P = unit if n <= m else np.asarray(np.linalg.qr(unit.T, mode="r")).T
+    return ColumnRows(np.ascontiguousarray(P), np.zeros(m), np.ones(m), lengths == 0, 1.0, n, False)
+
+
+def _largest_penalties(P: FloatArray) -> FloatArray:
+    """The smallest penalty (m,) at which a point of length one has no weights."""
+    largest = np.empty(len(P))
+    for part in slices(len(P), POINTS_AT_A_TIME):
+        seen = np.abs(P[part] @ P.T)
+        seen[np.arange(len(seen)), np.arange(part.start, part.stop)] = 0.0
+        largest[part] = seen.max(axis=1)
+    # A point that no other comes near has no weights at any penalty.
+    return np.where(largest > 0, largest, 1.0)
+
+
+def _affinities(coef: Any, kept: int | None) -> Any:
+    """The strongest absolute weights of each row, its largest one, plus their transpose."""
+    rows, indices, data = [], [], []
+    for i in range(coef.shape[0]):
+        part = slice(coef.indptr[i], coef.indptr[i + 1])
+        strong = np.abs(coef.data[part])
+        order = np.argsort(-strong, kind="stable")[:kept]
+        rows.append(np.full(len(order), i))
+        indices.append(coef.indices[part][order])
+        data.append(strong[order] / max(strong.max(initial=0.0), np.finfo(float).tiny))
+    place = (np.concatenate(rows), np.concatenate(indices))
+    half: Any = sparse.csr_array((np.concatenate(data), place), shape=coef.shape)
+    return sparse.csr_array(half + half.T)
+
+
+def _connected(affinity: Any) -> Any:
+    """Affinities with faint links between the parts that have none, as scikit-learn takes them."""
+    count, part = connected_components(affinity, directed=False)
+    first = np.unique(part, return_index=True)[1]
+    size = affinity.shape[0]
+    links = np.full(count - 1, FAINT)
+    chain: Any = sparse.csr_array((links, (first[:-1], first[1:])), shape=(size, size))
+    joined = sparse.csr_matrix(affinity + chain + chain.T)
+    # ARPACK's solvers take no longer indices.
+    joined.indices, joined.indptr = joined.indices.astype(np.int32), joined.indptr.astype(np.int32)
+    return joined
