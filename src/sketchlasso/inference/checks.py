@@ -16,8 +16,8 @@ __all__ = [
     "check_enough_rows",
     "check_level",
     "check_own_columns",
-    "column_names",
     "dense_matrix",
+    "treatment_names",
 ]
 
 # Errors are those of many rows; below this nobody should believe them.
@@ -99,15 +99,13 @@ def _equal_pair(X: Any, means: FloatArray, lengths: FloatArray) -> tuple[int, in
     return None
 
 
-def column_names(X: Any, prefix: str = "x") -> tuple[str, ...]:
-    """Names of the columns of a data frame, or of a series; else the prefix and a number."""
-    if hasattr(X, "columns"):
-        return tuple(str(name) for name in X.columns)
-    shape = np.shape(X)
-    if len(shape) == 1:
-        name = getattr(X, "name", None)
-        return (prefix if name is None else str(name),)
-    return tuple(f"{prefix}{number}" for number in range(shape[1]))
+def treatment_names(d: Any) -> tuple[str, ...]:
+    """Names of treatments (m,) or (m, k): those of a data frame or series, else d0, d1, ..."""
+    if hasattr(d, "columns"):
+        return tuple(map(str, d.columns))
+    if np.ndim(d) == 1 and getattr(d, "name", None) is not None:
+        return (str(d.name),)
+    return tuple(f"d{number}" for number in range(1 if np.ndim(d) == 1 else np.shape(d)[1]))
 
 
 def dense_matrix(X: Any) -> FloatArray:

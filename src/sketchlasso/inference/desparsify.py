@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -17,10 +18,10 @@ from sketchlasso.inference.checks import (
     check_choice,
     check_enough_rows,
     check_own_columns,
-    column_names,
 )
 from sketchlasso.inference.desparsified import Desparsified
 from sketchlasso.inference.nodewise import checked_columns
+from sketchlasso.inference.precision import column_names
 from sketchlasso.inference.scores import (
     Columns,
     ScoreOptions,
@@ -51,6 +52,7 @@ def desparsified(
     tol: float = 1e-6,
     n_threads: int | None = None,
     device: str = CPU,
+    checkpoint: str | os.PathLike[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Desparsified:
     """Confidence intervals and p-values for every coefficient of a linear model with many.
@@ -101,6 +103,9 @@ def desparsified(
         One per core by default.
     device : str
         Where the regressions of the scores are solved, see :class:`Settings`.
+    checkpoint : path-like, optional
+        Finished parts of the scores are kept in a folder beside this path until the call
+        returns. After an accident the same call goes on from there.
     progress : callable, optional
         Called with the number of scores made and of all.
 
@@ -130,7 +135,7 @@ def desparsified(
     residual = centred - _fitted(columns, b)
     sigma = _noise(residual, noise)
     if scores is None:
-        options = ScoreOptions(score_alpha, tol, n_threads, device)
+        options = ScoreOptions(score_alpha, tol, n_threads, device, checkpoint)
         Z = made_scores(columns, chosen, options, progress)
     else:
         Z = ready_scores(columns, chosen, scores)
@@ -168,12 +173,7 @@ def _columns(X: Any, given: Sequence[str] | None) -> tuple[Columns, tuple[str, .
     as_storage(X)
     m = entries.shape[0]
     check_enough_rows(m)
-    names = column_names(X) if given is None else tuple(map(str, given))
-    if len(names) != entries.shape[1]:
-        raise InvalidInputError(
-            f"feature_names holds {len(names)} names, but X has {entries.shape[1]} columns; pass "
-            "one name per column."
-        )
+    names = column_names(getattr(X, "columns", None) if given is None else given, entries.shape[1])
     columns = Columns.of(entries, column_scales(entries, np.ones(m)))
     check_own_columns(columns.entries, columns.means, columns.lengths, names)
     return columns, names

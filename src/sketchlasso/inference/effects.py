@@ -15,10 +15,11 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.inference.checks import (
     check_choice,
     check_enough_rows,
-    column_names,
     dense_matrix,
+    treatment_names,
 )
 from sketchlasso.inference.normal import NormalEstimates, data_frame
+from sketchlasso.inference.precision import column_names
 from sketchlasso.inference.rigorous_lasso import Loadings, rigorous_selection
 from sketchlasso.types import BoolArray, FloatArray, Loss
 
@@ -159,11 +160,12 @@ def treatment_effect(
     check_choice("loadings", loadings, get_args(Loadings))
     check_choice("errors", errors, get_args(Errors))
     as_storage(X)
-    controls, names = dense_matrix(X), column_names(X)
+    controls = dense_matrix(X)
     m, n = controls.shape
+    names = column_names(getattr(X, "columns", None), n)
     check_enough_rows(m)
     response = _one_response(y, m)
-    treatments, own = _treatments(d, m), column_names(d, "d")
+    treatments, own = _treatments(d, m), treatment_names(d)
     k = treatments.shape[1]
     robust = errors == "robust" or (errors == "auto" and method == "double-selection")
     everything = np.hstack([controls, treatments])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,8 +12,12 @@ from scipy import sparse
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.penalty import FAILURE, noise_quantile
+from sketchlasso.inference.checkpoints import part_solver
 from sketchlasso.inference.checks import dense_matrix
+from sketchlasso.inference.column_problems import ColumnProblems
+from sketchlasso.inference.columns import column_rows
 from sketchlasso.inference.nodewise import Nodewise, nodewise
+from sketchlasso.solve import Settings
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Columns", "ScoreOptions", "bias_bounds", "made_scores", "ready_scores"]
@@ -66,6 +71,7 @@ class ScoreOptions:
     tol: float
     n_threads: int | None
     device: str
+    checkpoint: str | os.PathLike[str] | None
 
 
 def made_scores(
@@ -90,22 +96,44 @@ def made_scores(
                 "pass one of them."
             )
         alpha = SCORE_SHARE * noise_quantile(max(n - 1, 1), FAILURE)
-    how: dict[str, Any] = {
-        "tol": options.tol,
-        "n_threads": options.n_threads,
-        "device": options.device,
-    }
-    Z = nodewise(X, alpha, targets=features, progress=progress, **how).residuals(X)
-    Z -= Z.mean(axis=0)
+    Z = _first_scores(X, features, alpha, options, progress)
     # Twice 1 / SCORE_SHARE times the penalty leaves every column as it is.
     while automatic:
         over = np.flatnonzero(_inflation(columns, features, Z) > LARGEST_INFLATION)
         if len(over) == 0 or alpha > np.sqrt(X.shape[0]):
             break
         alpha = 2 * alpha
-        again = nodewise(X, alpha, targets=features[over], **how).residuals(X)
+        again = nodewise(
+            X,
+            alpha,
+            targets=features[over],
+            tol=options.tol,
+            n_threads=options.n_threads,
+            device=options.device,
+        ).residuals(X)
         Z[:, over] = again - again.mean(axis=0)
     return Z
+
+
+def _first_scores(
+    X: Any,
+    features: IntArray,
+    alpha: Any,
+    options: ScoreOptions,
+    progress: Callable[[int, int], None] | None,
+) -> FloatArray:
+    """Residuals (m, c) of one regression per feature; finished parts outlive an accident."""
+    rows, everyone = column_rows(X, True), np.arange(X.shape[1])
+    problems = ColumnProblems(rows, features, everyone, alpha)
+    threads = options.n_threads or os.cpu_count() or 1
+    settings = Settings(tol=options.tol, n_threads=threads, device=options.device)
+    plain = {"tol": options.tol, "device": options.device}
+    decisive = (plain, {"P": rows.P, "targets": features, "alpha": problems.grid})
+    with part_solver(options.checkpoint, decisive, len(features), progress) as solver:
+        found = solver.solve(problems, settings)
+    found.warn_if_unsolved()
+    Z = found.residuals(X)
+    return np.asarray(Z - Z.mean(axis=0))
 
 
 def _inflation(columns: Columns, features: IntArray, Z: FloatArray) -> FloatArray:

@@ -8,6 +8,7 @@ from tests.reference_files import reference_file
 from tests.sentences import refusal
 
 import sketchlasso as sl
+from sketchlasso.inference.column_problems import ColumnProblems
 from sketchlasso.inference.normal import adjusted_p_values
 
 HDI_NOISE = 0.3862513
@@ -241,6 +242,30 @@ def test_progress_counts_scores(wide):
     assert seen[-1] == (90, 90)
 
 
+def test_scores_go_on_after_an_accident(tmp_path, monkeypatch):
+    monkeypatch.setattr("sketchlasso.inference.column_problems.TARGETS_PER_PART", 25)
+    rng = np.random.default_rng(3)
+    X, y = rng.standard_normal((40, 70)), rng.standard_normal(40)
+    seen = []
+
+    def stop(done, total):
+        if done == 50:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "scores"
+    with pytest.raises(KeyboardInterrupt):
+        sl.desparsified(X, y, checkpoint=path, progress=stop)
+    solve = ColumnProblems.solve
+    monkeypatch.setattr(
+        ColumnProblems, "solve", lambda *given: (seen.append(given[1]), solve(*given))[1]
+    )
+    found = sl.desparsified(X, y, checkpoint=path)
+    assert [(part.start, part.stop) for part in seen] == [(50, 70)]
+    expected = sl.desparsified(X, y)
+    np.testing.assert_array_equal(found.estimate, expected.estimate)
+    assert not list(tmp_path.iterdir())
+
+
 def test_bad_input_is_refused_in_one_sentence(wide, found):
     X, y = wide
 
@@ -257,6 +282,7 @@ def test_bad_input_is_refused_in_one_sentence(wide, found):
     assert "score_alpha='small'" in told(X, y, score_alpha="small")
     assert "larger score_alpha" in told(X, y, score_alpha=1e-9)
     assert "'hc3'" in told(X, y, errors="hc3")
+    assert "3 names were given" in told(X, y, feature_names=["a", "b", "c"])
     assert "initial has shape (89,)" in told(X, y, initial=np.zeros(89))
     assert "noise=-1.0" in told(X, y, noise=-1.0)
     assert "scores has shape (60, 3)" in told(X, y, scores=np.ones((60, 3)))
