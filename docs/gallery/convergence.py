@@ -73,7 +73,12 @@ for name, values in draws.items():
 
 figure, ax = plt.subplots(figsize=(7.2, 3.6), layout="constrained")
 for name, values in draws.items():
-    ax.hist([estimate for estimate, _ in values], bins=25, alpha=0.6, label=name)
+    ax.hist(
+        [estimate for estimate, _ in values],
+        bins=np.linspace(-0.09, -0.01, 41),
+        alpha=0.6,
+        label=name,
+    )
 ax.axvline(TRUE, color="black", linewidth=1, label="truth")
 ax.set_xlabel("estimated effect of initial wealth")
 ax.legend(frameon=False)

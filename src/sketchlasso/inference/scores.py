@@ -51,7 +51,7 @@ class Columns:
     def of(cls, entries: Any, scales: FloatArray) -> Columns:
         """Columns with standard deviations `scales` (n,), divisor m."""
         m = entries.shape[0]
-        means = np.asarray(entries.sum(axis=0), dtype=np.float64).ravel() / m
+        means = np.asarray(entries.sum(axis=0, dtype=np.float64)).ravel() / m
         return cls(entries, means, np.sqrt(m) * scales)
 
     def centred(self, which: IntArray) -> FloatArray:
@@ -97,7 +97,7 @@ def made_scores(
             )
         alpha = SCORE_SHARE * noise_quantile(max(n - 1, 1), FAILURE)
     Z = _first_scores(X, features, alpha, options, progress)
-    # Twice 1 / SCORE_SHARE times the penalty leaves every column as it is.
+    # A penalty above sqrt(m) leaves every column as it is.
     while automatic:
         over = np.flatnonzero(_inflation(columns, features, Z) > LARGEST_INFLATION)
         if len(over) == 0 or alpha > np.sqrt(X.shape[0]):

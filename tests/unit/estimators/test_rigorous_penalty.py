@@ -146,6 +146,27 @@ def test_factors_multiply_the_loadings_and_constant_columns_stay_out(uneven):
     assert model.alpha_ == pytest.approx(rigorous_level(X.shape[1] - 2, len(y)))
 
 
+@pytest.mark.parametrize("alpha", LASSOPACK)
+def test_every_class_has_its_own_penalties(uneven, alpha):
+    X, y = uneven
+    labels = np.digitize(y, np.quantile(y, [0.33, 0.67]))
+    model = sl.SqrtLassoClassifier(alpha, tol=1e-8).fit(X, labels)
+    assert model.loadings_.shape == (3, X.shape[1]) and model.score(X, labels) > 0.5
+    alone = sl.SqrtLasso(alpha, tol=1e-8).fit(X, np.where(labels == 0, 1.0, -1.0))
+    np.testing.assert_allclose(model.coef_[0], alone.coef_, atol=1e-7)
+
+
+def test_blocks_of_rows_have_loadings_for_equal_variances(uneven):
+    X, y = uneven
+    blocks = sl.BlockMatrix.from_arrays([X[:100], X[100:]])
+    inside = sl.SqrtLasso("rigorous", sketch="exact", rank=40, tol=1e-10).fit(X, y)
+    outside = sl.SqrtLasso("rigorous", sketch="exact", rank=40, tol=1e-10).fit(blocks, y)
+    np.testing.assert_allclose(outside.loadings_, inside.loadings_, rtol=1e-10)
+    np.testing.assert_allclose(
+        outside.coef_ * X.std(axis=0), inside.coef_ * X.std(axis=0), atol=1e-6
+    )
+
+
 def test_a_constant_target_has_no_features():
     X = np.random.default_rng(0).standard_normal((30, 5))
     model = sl.SqrtLasso("rigorous-robust").fit(X, np.full(30, 2.0))

@@ -126,6 +126,16 @@ def test_units_shift_and_storage_do_not_matter(wide, found):
     np.testing.assert_allclose(other.standard_error * units, 1e3 * found.standard_error, rtol=1e-5)
 
 
+def test_single_precision_and_whole_numbers_are_computed_in_double(wide, found):
+    X, y = wide
+    single = sl.desparsified((X + 1e3).astype(np.float32), y)
+    np.testing.assert_allclose(single.z_value, found.z_value, atol=0.02)
+    whole = np.random.default_rng(0).integers(0, 5, (60, 20))
+    np.testing.assert_allclose(
+        sl.desparsified(whole, y).estimate, sl.desparsified(whole.astype(float), y).estimate
+    )
+
+
 def test_coefficients_of_regressions_become_scores_on_the_full_data(wide):
     X, y = wide
     regressions = sl.nodewise(X, 2.0)
