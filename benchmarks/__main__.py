@@ -19,6 +19,7 @@ BENCHMARKS = {
     "growth": "growth",
     "features": "features",
     "graphs": "graphs",
+    "inference": "inference",
     "topics_queries": "topics.queries",
     "topics_coherence": "topics.coherence",
     "topics_speed": "topics.speed",

@@ -31,6 +31,8 @@ def drawable():
         full=sl.sqrt_lasso_path(X, y, None, alphas=one.alphas[0, 0]),
         cv=sl.cross_validate(found, X, Y, cv=4, alphas=10, metrics=("mse", "r2")),
         loo=sl.leave_one_out(found, X, y, alpha=3.0),
+        inferred=sl.desparsified(X, Y),
+        effects=sl.treatment_effect(X[:, 5:], y, X[:, :5]),
         chosen=sl.SqrtLassoCV(alphas=12, cv=4, sketch="randomized", rank=8, random_state=0).fit(
             X, y
         ),
@@ -50,4 +52,7 @@ def everything(made):
         "influence": lambda **kw: plots.plot_leave_one_out(made.loo, **kw),
         "scatter": lambda **kw: plots.plot_sketched_against_full(made.one, made.full, **kw),
         "gaps": lambda **kw: plots.plot_gaps(made.one, **kw),
+        "forest": lambda **kw: plots.plot_forest(made.inferred, **kw),
+        "forest of effects": lambda **kw: plots.plot_forest(made.effects, **kw),
+        "volcano": lambda **kw: plots.plot_volcano(made.inferred, **kw),
     }

@@ -39,12 +39,16 @@ if TYPE_CHECKING:
     from sketchlasso.files import Shards, Table, fetch_dataset, read_shards, read_table, write_table
     from sketchlasso.graphs import Graph
     from sketchlasso.inference import (
+        Desparsified,
         Neighbourhoods,
         Nodewise,
         SparsePrecision,
         SparseSubspaceClustering,
+        TreatmentEffects,
+        desparsified,
         neighbourhoods,
         nodewise,
+        treatment_effect,
     )
     from sketchlasso.instances import (
         ProblemSet,
@@ -142,6 +146,7 @@ __all__ = [
     "Comparison",
     "Corpus",
     "CrossValidation",
+    "Desparsified",
     "DeviceWarning",
     "DocumentMatch",
     "EmptyGridWarning",
@@ -182,6 +187,7 @@ __all__ = [
     "Table",
     "TopicImage",
     "TopicImager",
+    "TreatmentEffects",
     "UnknownWordError",
     "WordGraph",
     "WordImages",
@@ -198,6 +204,7 @@ __all__ = [
     "convert_alpha",
     "corpus_from_matrix",
     "cross_validate",
+    "desparsified",
     "embedded_corpus",
     "extend_sketch",
     "feature_problems",
@@ -231,6 +238,7 @@ __all__ = [
     "sqrt_lasso_path",
     "stored_info",
     "tidy_table",
+    "treatment_effect",
     "weighted_rows",
     "word_graph",
     "worst_case_perturbation",

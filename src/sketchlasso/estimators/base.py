@@ -28,6 +28,8 @@ __all__ = ["LinearModel", "ResponseFit", "fit_response", "keep_fits"]
 
 # An empty model with a larger gap in the full problem is not that problem's solution.
 EMPTY_GAP = 1e-6
+# Attributes of some fits only.
+OPTIONAL = ("penalised_coef", "penalised_intercept", "loadings")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +44,10 @@ class ResponseFit:
         Which responses they are.
     emptied : ndarray of shape (t,)
         Whether the radius alone leaves no feature.
+    penalised_coef, penalised_intercept : ndarray of shape (t, n) and (t,), or None
+        Before the refit, where there was one.
+    loadings : ndarray of shape (t, n) or None
+        Factors of the penalty that the fit has found itself.
     """
 
     coef: FloatArray
@@ -53,6 +59,9 @@ class ResponseFit:
     n_iter: IntArray
     columns: IntArray
     emptied: BoolArray
+    penalised_coef: FloatArray | None = None
+    penalised_intercept: FloatArray | None = None
+    loadings: FloatArray | None = None
 
 
 class LinearModel(BaseEstimator):
@@ -96,6 +105,8 @@ def fit_response(
     alphas: ArrayLike,
     radius: Any,
     start: Any = None,
+    penalty_factor: ArrayLike | None = None,
+    relaxed: bool | None = None,
 ) -> ResponseFit:
     """Fit responses that share a sketch and a penalty on all rows.
 
@@ -110,14 +121,19 @@ def fit_response(
     radius : float, str, RadiusPolicy or None
     start : csr_array of shape (t, n), optional
         Coefficients near the solution of the full problem.
+    penalty_factor : array-like of shape (n,), optional
+        That of the estimator by default.
+    relaxed : bool, optional
+        As the estimator says by default.
     """
+    factor = estimator.penalty_factor if penalty_factor is None else penalty_factor
     task = Task(
         as_rows(data.matrix_for(sketch)),
         data.Y[:, columns],
         weights=data.weights,
         alphas=alphas,
         fit_intercept=estimator.fit_intercept,
-        penalty_factor=estimator.penalty_factor,
+        penalty_factor=factor,
         nonnegative=estimator.positive,
         solver=estimator.solver,
         settings=settings_of(estimator, sketch),
@@ -132,7 +148,9 @@ def fit_response(
     coef, intercept = path.models.coef.toarray(), path.models.intercept
     # Where the problem without a radius has features, only the radius keeps them out.
     empty = ~coef.any(axis=1) & (path.radius > 0) & (path.full_gap > EMPTY_GAP)
-    if estimator.relaxed:
+    before = None
+    if estimator.relaxed if relaxed is None else relaxed:
+        before = coef.copy(), intercept.copy()
         for row, column in enumerate(columns):
             coef[row], intercept[row] = refit_on_support(
                 data, data.Y[:, column], coef[row], estimator.fit_intercept, estimator.positive
@@ -147,6 +165,8 @@ def fit_response(
         n_iter=path.n_iter,
         columns=columns,
         emptied=empty,
+        penalised_coef=None if before is None else data.to_original(before[0], columns),
+        penalised_intercept=None if before is None else before[1] * data.y_units[columns],
     )
 
 
@@ -185,4 +205,8 @@ def keep_fits(estimator: Any, fits: Sequence[ResponseFit], single: bool, dtype: 
     estimator.radius_ = joined("radius")
     estimator.dual_gap_ = joined("dual_gap")
     estimator.full_gap_ = joined("full_gap")
+    for name in OPTIONAL:
+        vars(estimator).pop(f"{name}_", None)
+        if getattr(fits[0], name) is not None:
+            setattr(estimator, f"{name}_", joined(name).astype(dtype, copy=False))
     estimator.n_iter_ = int(max(int(np.max(fit.n_iter)) for fit in fits))

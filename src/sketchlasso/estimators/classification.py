@@ -124,7 +124,8 @@ class SqrtLassoClassifier(_SignClassifier, SinglePenalty):
 
     Parameters
     ----------
-    alpha : float, array-like of shape (n_classes,) or "pivotal"
+    alpha : float, array-like of shape (n_classes,) or str
+        Penalty or its name, see :class:`SqrtLasso`.
     fit_intercept, standardize, penalty_factor, positive, rank, sketch, radius, refine, relaxed
         See :class:`SqrtLasso`.
     solver, tol, n_jobs, random_state, verbose, device

@@ -22,7 +22,7 @@ class SinglePenalty(LinearModel):
 
     def __init__(
         self,
-        alpha: float | ArrayLike | Literal["pivotal"] = "pivotal",
+        alpha: float | ArrayLike | Literal["pivotal", "rigorous", "rigorous-robust"] = "pivotal",
         *,
         fit_intercept: bool = True,
         standardize: bool = False,

@@ -14,9 +14,18 @@ from sketchlasso.estimators.scales import column_scales
 from sketchlasso.estimators.task import Prepared
 from sketchlasso.instances import check_weights
 from sketchlasso.sketch import Sketch
-from sketchlasso.types import FloatArray
+from sketchlasso.types import BoolArray, FloatArray
 
-__all__ = ["PenaltyScale", "convert_alpha", "outweighing", "penalties", "pivotal_alpha"]
+__all__ = [
+    "RIGOROUS",
+    "PenaltyScale",
+    "convert_alpha",
+    "noise_quantile",
+    "outweighing",
+    "penalties",
+    "pivotal_alpha",
+    "rigorous_level",
+]
 
 PenaltyScale: TypeAlias = Literal[
     "sketchlasso", "skglm", "pycasso", "statsmodels", "scikit-learn", "celer", "glmnet"
@@ -24,6 +33,11 @@ PenaltyScale: TypeAlias = Literal[
 # Belloni, Chernozhukov and Wang recommend these for the square-root LASSO.
 SLACK = 1.1
 FAILURE = 0.05
+# Belloni, Chen, Chernozhukov and Hansen divide this by the logarithm of the number of samples.
+RIGOROUS_FAILURE = 0.1
+# Penalties with a loading for each feature, see rigorous.py.
+RIGOROUS = ("rigorous", "rigorous-robust")
+NAMED = ("pivotal", *RIGOROUS)
 
 
 def pivotal_alpha(
@@ -86,24 +100,54 @@ def pivotal_alpha(
 
 def outweighing(scales: FloatArray, penalty_factor: ArrayLike | None, failure: float) -> float:
     """Quantile of the largest of the correlations with pure noise, columns of sizes `scales`."""
-    if penalty_factor is not None:
-        factor = np.asarray(penalty_factor, dtype=np.float64)
-        scales = scales[(factor > 0) & np.isfinite(factor)]
-    if scales.size == 0:
-        return 0.0
-    return -float(ndtri(failure / (2 * scales.size))) * float(scales.max())
+    penalised = _penalised(penalty_factor, len(scales))
+    largest = float(scales[penalised].max(initial=0.0))
+    return noise_quantile(int(penalised.sum()), failure) * largest
+
+
+def rigorous_level(n_penalised: int, n_samples: float) -> float:
+    """Penalty of features of unit loading: 1.1 Phi^-1(1 - gamma / (2 n)), gamma = 0.1 / log m.
+
+    A. Belloni, D. Chen, V. Chernozhukov and C. Hansen, "Sparse models and methods for optimal
+    instruments with an application to eminent domain", Econometrica 80 (2012).
+
+    Parameters
+    ----------
+    n_penalised : int
+        Features n that have a penalty.
+    n_samples : float
+        Number m of samples; with sample weights, their sum.
+    """
+    return SLACK * noise_quantile(n_penalised, RIGOROUS_FAILURE / np.log(max(n_samples, 2.0)))
+
+
+def noise_quantile(count: int, failure: float) -> float:
+    """Bound that `count` standard normal variables keep to with probability 1 - failure."""
+    return -float(ndtri(failure / (2 * count))) if count else 0.0
+
+
+def _penalised(penalty_factor: ArrayLike | None, n: int) -> BoolArray:
+    """Which features (n,) have a penalty and may have a part."""
+    if penalty_factor is None:
+        return np.ones(n, dtype=bool)
+    factor = np.asarray(penalty_factor, dtype=np.float64)
+    return (factor > 0) & np.isfinite(factor)
 
 
 def penalties(estimator: Any, data: Prepared) -> FloatArray:
     """The penalty of every response (t,) that `alpha` of an estimator asks for."""
     alpha, t = estimator.alpha, data.Y.shape[1]
     if isinstance(alpha, str):
-        if alpha != "pivotal":
+        if alpha not in NAMED:
             raise InvalidInputError(
-                f"alpha={alpha!r} was given, but 'pivotal' or a number > 0 (or 0, on a sketch) is "
-                "accepted; pass one of them."
+                f"alpha={alpha!r} was given, but {', '.join(map(repr, NAMED))} or a number > 0 (or "
+                "0, on a sketch) is accepted; pass one of them."
             )
         weights = np.ones(len(data.Y)) if data.weights is None else data.weights
+        if alpha in RIGOROUS:
+            penalised = _penalised(estimator.penalty_factor, data.X.shape[1])
+            level = rigorous_level(int(penalised.sum()), float(weights.sum()))
+            return np.full(t, level or 1.0)
         scales = column_scales(data.X, weights, estimator.fit_intercept)
         if isinstance(estimator.sketch, Sketch) and estimator.sketch.column_scales is not None:
             scales = scales / estimator.sketch.column_scales
@@ -116,9 +160,9 @@ def penalties(estimator: Any, data: Prepared) -> FloatArray:
         values = np.array([np.nan])
     if values.shape not in ((1,), (t,)) or not np.isfinite(values).all() or (values < 0).any():
         raise InvalidInputError(
-            f"alpha={alpha!r} was given, but 'pivotal' or a finite number > 0 (or 0, on a sketch)"
-            f"{f', or one for each of the {t} targets,' if t > 1 else ''} is accepted; pass one of "
-            "them."
+            f"alpha={alpha!r} was given, but {', '.join(map(repr, NAMED))} or a finite number > 0 "
+            f"(or 0, on a sketch){f', or one for each of the {t} targets,' if t > 1 else ''} is "
+            "accepted; pass one of them."
         )
     return np.broadcast_to(values / data.x_unit, (t,))
 

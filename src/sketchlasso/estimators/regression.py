@@ -72,10 +72,13 @@ class SqrtLasso(_Regressor, SinglePenalty):
 
     Parameters
     ----------
-    alpha : float, array-like of shape (n_targets,) or "pivotal"
+    alpha : float, array-like of shape (n_targets,) or str
         Penalty, not divided by the number of samples (:func:`convert_alpha` speaks other
         scales). ``"pivotal"`` needs neither cross-validation nor the noise level, see
-        :func:`pivotal_alpha`.
+        :func:`pivotal_alpha`. ``"rigorous"`` is 1.1 Phi^-1(1 - gamma / (2 n)) with
+        gamma = 0.1 / log m, times a loading for each feature: its standard deviation. With
+        ``"rigorous-robust"`` the loadings also allow for noise whose variance depends on the
+        features; they are found by iteration, on X in memory.
     fit_intercept : bool
     standardize : bool
         Whether to divide columns by their standard deviations for the fit; coefficients are
@@ -95,7 +98,8 @@ class SqrtLasso(_Regressor, SinglePenalty):
     refine : {"exact"} or None
         Go on from the sketched solution to that of the full problem.
     relaxed : bool
-        Refit by least squares on the selected features.
+        Refit by least squares on the selected features (the post-LASSO): `coef_` are those of
+        the refit, `penalised_coef_` those before it.
     solver : str
         See :func:`solve`.
     tol : float
@@ -123,6 +127,10 @@ class SqrtLasso(_Regressor, SinglePenalty):
         Objective less its proven lower bound, of the problem that was solved.
     full_gap_ : float or ndarray of shape (n_targets,)
         Relative duality gap of the penalised coefficients in the problem without a sketch.
+    loadings_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Factors of the penalty that rigorous penalties found, in the units of X.
+    penalised_coef_, penalised_intercept_
+        Shaped as `coef_` and `intercept_`: the penalised fit, where `relaxed` refitted it.
     sketch_ : Sketch or None
         Of the first target.
     sketch_method_ : str or None

@@ -11,7 +11,7 @@ from sketchlasso.data import BlockMatrix
 from sketchlasso.data.divided import divide_block_columns, divide_columns
 from sketchlasso.types import FloatArray
 
-__all__ = ["column_scales", "divided_columns"]
+__all__ = ["column_scales", "divided_columns", "robust_scales"]
 
 # Entries that are worked on at a time.
 CHUNK = 2**20
@@ -30,19 +30,37 @@ def column_scales(X: Any, weights: FloatArray, centred: bool = True) -> FloatArr
         A row of weight 2 counts as two rows.
     centred : bool
     """
-    m, n = X.shape
-    means, squares = np.zeros(n), np.zeros(n)
+    m = X.shape[0]
     if isinstance(X, BlockMatrix):
         means, squares = _of_blocks(X, weights, centred)
     else:
-        if centred:
-            for rows, block in _blocks(X):
-                means += weights[rows] @ block
-            means /= weights.sum()
+        means = _means(X, weights, centred)
         squares = _block_deviations(X, means, weights)
     squares = squares / weights.sum()
     # What rounding leaves of a constant column.
     return np.sqrt(np.where(squares <= (m * EPS * means) ** 2, 0.0, squares))
+
+
+def robust_scales(
+    X: Any, weights: FloatArray, residual: FloatArray, centred: bool = True
+) -> FloatArray:
+    """Scales (n,) in which rows of large residuals count for more.
+
+        sqrt( mean_i x_ij^2 e_i^2 / mean_i e_i^2 ),    x about its mean where `centred`
+
+    Where the residual says nothing of the size of x_j these are the :func:`column_scales`.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (m, n)
+    weights : ndarray of shape (m,)
+    residual : ndarray of shape (m,)
+        e, not zero everywhere.
+    centred : bool
+    """
+    squares = weights * np.square(residual)
+    deviations = _block_deviations(X, _means(X, weights, centred), squares)
+    return np.sqrt(deviations / squares.sum())
 
 
 def divided_columns(X: Any, scales: FloatArray) -> Any:
@@ -61,6 +79,16 @@ def _of_blocks(X: BlockMatrix, weights: FloatArray, centred: bool) -> tuple[Floa
     means = X.T @ weights / weights.sum() if centred else np.zeros(X.shape[1])
     own = [(part,) for part in X.split(weights)]
     return means, X.run_sum(_block_deviations, (means,), own)
+
+
+def _means(X: Any, weights: FloatArray, centred: bool) -> FloatArray:
+    """Weighted means (n,) of the columns, or zeros."""
+    means = np.zeros(X.shape[1])
+    if centred:
+        for rows, block in _blocks(X):
+            means += weights[rows] @ block
+        means /= weights.sum()
+    return means
 
 
 def _blocks(X: Any) -> Iterator[tuple[slice, Any]]:

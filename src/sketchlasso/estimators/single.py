@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from sketchlasso.estimators.base import ResponseFit, fit_response
-from sketchlasso.estimators.penalty import penalties
+from sketchlasso.estimators.penalty import RIGOROUS, penalties
+from sketchlasso.estimators.rigorous import rigorous_fits
 from sketchlasso.estimators.task import Prepared, constant_responses, sketches
 from sketchlasso.sketch import Sketch
 
@@ -33,6 +34,9 @@ def fit_responses(estimator: Any, data: Prepared) -> tuple[list[ResponseFit], Sk
         first = sketch if not fits else first
         for level in np.unique(alphas[columns]):
             part = columns[alphas[columns] == level]
+            if isinstance(estimator.alpha, str) and estimator.alpha in RIGOROUS:
+                fits += rigorous_fits(estimator, data, part, sketch, level, radius)
+                continue
             # Without a sketch a penalty of 0 is refused, but here any gives the same answer.
             unneeded = sketch is None and level == 0 and bool(constant[part].all())
             used = 1.0 if unneeded else level

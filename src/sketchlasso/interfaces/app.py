@@ -82,6 +82,14 @@ COMMANDS = {
             "network genes.csv --alpha ebic --rule or --communities -o genes.json",
         ),
     ),
+    "infer": Entry(
+        "commands.inferring:infer",
+        "Estimate every coefficient, with its error and p-value.",
+        (
+            "infer houses.csv --target price",
+            "infer genes.csv --target yield --adjust bh --forest genes.png -o intervals.csv",
+        ),
+    ),
     "paper": Entry(
         "commands.reproducing:paper",
         "Reproduce the paper: every table and figure, ours beside its own.",

@@ -59,7 +59,11 @@ def fit(
     model: ModelOptions,
     screen: Screen,
     alpha: Annotated[
-        str, typer.Option(help="Penalty: a number, or pivotal, which needs no cross-validation.")
+        str,
+        typer.Option(
+            help="Penalty: a number, or pivotal, rigorous or rigorous-robust, which need no "
+            "cross-validation."
+        ),
     ] = "pivotal",
     output: Output = None,
     top: Top = 10,
@@ -73,7 +77,8 @@ def fit(
     start = perf_counter()
     with screen.watching("fitting") as watch, at_work(given, blocks, watch):
         estimator: Any = kind(
-            alpha=penalty_of(alpha), **model.estimator_parameters(given.X, watch)
+            alpha=penalty_of(alpha, "rigorous", "rigorous-robust"),
+            **model.estimator_parameters(given.X, watch),
         ).fit(given.X, given.response)
         seconds = perf_counter() - start
         name, value = score_of(estimator, given)

@@ -135,6 +135,11 @@ def _penalty(
             f"{from_model} holds several models, but leave-one-out takes one penalty; give it by "
             "--alpha."
         )
+    if hasattr(stored, "loadings_"):
+        raise sl.InvalidInputError(
+            f"{from_model} has a rigorous penalty, with a loading for each feature, but "
+            "leave-one-out takes one penalty for all; give it by --alpha."
+        )
     level = float(np.ravel(stored.alpha_)[0])
     return level, float(np.ravel(stored.radius_)[0]) if model.radius is None else model.radius
 

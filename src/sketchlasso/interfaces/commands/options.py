@@ -351,14 +351,15 @@ def alphas_of(text: str) -> int | list[float]:
         ) from None
 
 
-def penalty_of(text: str) -> float | str:
-    """Read one penalty: a number, or pivotal."""
+def penalty_of(text: str, *others: str) -> float | str:
+    """Read one penalty: a number, pivotal, or one of the other names."""
+    names = ("pivotal", *others)
     try:
-        return "pivotal" if text == "pivotal" else float(text)
+        return text if text in names else float(text)
     except ValueError:
         raise sl.InvalidInputError(
-            f"--alpha {text} was given, but pivotal or a number > 0 (or 0, on a sketch) is "
-            "accepted; give one of them."
+            f"--alpha {text} was given, but {', '.join(names)} or a number > 0 (or 0, on a sketch) "
+            "is accepted; give one of them."
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""Plots of paths, scores, sketches, influence, gaps and networks; they need the extra `plot`.
+"""Plots of paths, scores, sketches, intervals, gaps and networks; they need the extra `plot`.
 
 Every function returns its Matplotlib axes. Every function has a display class behind it, in
 scikit-learn's manner: it holds what is drawn, and ``plot(ax)`` draws it as often as one likes.
@@ -6,26 +6,32 @@ Matplotlib is imported when something is drawn, never before, and no global sett
 """
 
 from sketchlasso.interfaces.plots.cross_validation import CrossValidationDisplay, plot_cv
+from sketchlasso.interfaces.plots.forest import ForestDisplay, plot_forest
 from sketchlasso.interfaces.plots.gaps import GapDisplay, plot_gaps
 from sketchlasso.interfaces.plots.influence import InfluenceDisplay, plot_leave_one_out
 from sketchlasso.interfaces.plots.network import NetworkDisplay, plot_network
 from sketchlasso.interfaces.plots.path import PathDisplay, plot_path
 from sketchlasso.interfaces.plots.scatter import ScatterDisplay, plot_sketched_against_full
 from sketchlasso.interfaces.plots.spectrum import SpectrumDisplay, plot_spectrum
+from sketchlasso.interfaces.plots.volcano import VolcanoDisplay, plot_volcano
 
 __all__ = [
     "CrossValidationDisplay",
+    "ForestDisplay",
     "GapDisplay",
     "InfluenceDisplay",
     "NetworkDisplay",
     "PathDisplay",
     "ScatterDisplay",
     "SpectrumDisplay",
+    "VolcanoDisplay",
     "plot_cv",
+    "plot_forest",
     "plot_gaps",
     "plot_leave_one_out",
     "plot_network",
     "plot_path",
     "plot_sketched_against_full",
     "plot_spectrum",
+    "plot_volcano",
 ]

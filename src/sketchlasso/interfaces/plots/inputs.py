@@ -126,7 +126,7 @@ def line_of_estimator(estimator: Any, X: Any, y: Any, response: int) -> Line:
         radius=None if sketch is None else float(np.atleast_1d(estimator.radius_)[response]),
         refine=None if sketch is None else estimator.refine,
         fit_intercept=estimator.fit_intercept,
-        penalty_factor=estimator.penalty_factor,
+        penalty_factor=_factors(estimator, response, scaler),
         nonnegative=estimator.positive,
         solver=estimator.solver,
         settings=sl.Settings(tol=estimator.tol),
@@ -135,6 +135,16 @@ def line_of_estimator(estimator: Any, X: Any, y: Any, response: int) -> Line:
     if scaler is not None:
         line.coef.data /= scaler.scale_[line.coef.indices]
     return line
+
+
+def _factors(estimator: Any, response: int, scaler: Any) -> Any:
+    """Penalty factors of one response, with the loadings of rigorous penalties."""
+    if not hasattr(estimator, "loadings_"):
+        return estimator.penalty_factor
+    loadings = np.atleast_2d(estimator.loadings_)[response]
+    loadings = loadings if scaler is None else loadings / scaler.scale_
+    given = estimator.penalty_factor
+    return loadings if given is None else loadings * np.asarray(given, dtype=np.float64)
 
 
 def _target(estimator: Any, y: Any, response: int) -> FloatArray:

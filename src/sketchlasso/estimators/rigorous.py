@@ -1,0 +1,180 @@
+"""Rigorous penalties: a loading for each feature, so that one level outweighs the noise in all.
+
+    alpha * f_j * psi_j    with alpha from `rigorous_level`
+
+Under noise of equal variance psi_j is the standard deviation of feature j. Under any other it is
+sqrt( mean x_j^2 e^2 / mean e^2 ), with e the residual of the refit on the selected features,
+which depends on the penalty in turn: the two are iterated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sketchlasso.data import BlockMatrix
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.estimators.base import ResponseFit, fit_response
+from sketchlasso.estimators.relaxed import refit_on_support
+from sketchlasso.estimators.scales import column_scales, robust_scales
+from sketchlasso.estimators.task import Prepared
+from sketchlasso.sketch import Sketch
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = [
+    "MAX_ITERATIONS",
+    "first_guess",
+    "refit_residual",
+    "residual_loadings",
+    "rigorous_fits",
+    "scale_loadings",
+]
+
+# The first residual is that of least squares on so many features, the most correlated with y.
+FIRST_FEATURES = 5
+MAX_ITERATIONS = 15
+
+
+def rigorous_fits(
+    estimator: Any,
+    data: Prepared,
+    columns: IntArray,
+    sketch: Sketch | None,
+    alpha: float,
+    radius: Any,
+) -> Iterator[ResponseFit]:
+    """Fits of responses with loadings for equal variances, or robust ones for each response.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With ``alpha="rigorous"`` or ``"rigorous-robust"``.
+    data : Prepared
+    columns : ndarray of shape (t,)
+        Which columns of ``data.Y``.
+    sketch : Sketch or None
+    alpha : float
+    radius : float, str, RadiusPolicy or None
+    """
+    if estimator.alpha == "rigorous":
+        loadings = scale_loadings(data, estimator.fit_intercept)
+        yield _fit(estimator, data, columns, sketch, alpha, radius, loadings)
+        return
+    if isinstance(data.X, BlockMatrix):
+        raise InvalidInputError(
+            "alpha='rigorous-robust' was given with X in blocks, but its loadings need single "
+            "columns of X in memory; pass an array or a sparse matrix, or alpha='rigorous'."
+        )
+    for column in columns:
+        yield _robust_fit(estimator, data, column, sketch, alpha, radius)
+
+
+def _robust_fit(
+    estimator: Any, data: Prepared, column: int, sketch: Sketch | None, alpha: float, radius: Any
+) -> ResponseFit:
+    """Fit one response, then loadings from its residual, until the support stays."""
+    y, intercept, part = data.Y[:, column], estimator.fit_intercept, np.array([column])
+    rows = len(y) if data.weights is None else int(np.count_nonzero(data.weights))
+    residual = first_guess(data, y, intercept, _allowed(estimator, data))
+    seen: list[bytes] = []
+    for _ in range(MAX_ITERATIONS):
+        loadings = residual_loadings(data, residual, intercept)
+        fit = _fit(estimator, data, part, sketch, alpha, radius, loadings, relaxed=False)
+        support = fit.coef[0] != 0
+        # Least squares on as many features as rows has no residual.
+        if support.tobytes() in seen or support.sum() + intercept >= rows:
+            break
+        seen.append(support.tobytes())
+        residual = refit_residual(data, y, support, intercept)
+    if not estimator.relaxed:
+        return fit
+    return _fit(estimator, data, part, sketch, alpha, radius, loadings)
+
+
+def first_guess(
+    data: Prepared, y: FloatArray, fit_intercept: bool, allowed: Any = None
+) -> FloatArray:
+    """Residual (m,) of least squares on the features most correlated with `y`.
+
+    Parameters
+    ----------
+    data : Prepared
+    y : ndarray of shape (m,)
+    fit_intercept : bool
+    allowed : ndarray of bool of shape (n,), optional
+        Which features may be chosen.
+    """
+    weights = np.ones(len(y)) if data.weights is None else data.weights
+    target = weights * (y - weights @ y / weights.sum() if fit_intercept else y)
+    scales = column_scales(data.X, weights, fit_intercept)
+    sizes = np.abs(np.asarray(data.X.T @ target).ravel()) / np.where(scales > 0, scales, np.inf)
+    if allowed is not None:
+        sizes = np.where(allowed, sizes, 0.0)
+    count = min(FIRST_FEATURES, int(np.count_nonzero(weights)) - 2)
+    chosen = np.argsort(-sizes, kind="stable")[: max(count, 0)]
+    support = np.zeros(len(sizes), dtype=bool)
+    support[chosen] = sizes[chosen] > 0
+    return refit_residual(data, y, support, fit_intercept)
+
+
+def residual_loadings(data: Prepared, residual: FloatArray, fit_intercept: bool) -> FloatArray:
+    """Loadings (n,) that allow for noise whose variance depends on the features."""
+    weights = np.ones(len(residual)) if data.weights is None else data.weights
+    scales = scale_loadings(data, fit_intercept)
+    if not (weights @ np.square(residual) > 0):
+        return scales
+    return _positive(robust_scales(data.X, weights, residual, fit_intercept), scales)
+
+
+def scale_loadings(data: Prepared, fit_intercept: bool) -> FloatArray:
+    """Loadings (n,) for noise of equal variance: the standard deviations of the features."""
+    weights = np.ones(len(data.Y)) if data.weights is None else data.weights
+    return _positive(column_scales(data.X, weights, fit_intercept), 1.0)
+
+
+def _positive(loadings: FloatArray, instead: Any) -> FloatArray:
+    """Replace loadings of zero, which would take the penalty away."""
+    return np.where(loadings > 0, loadings, instead)
+
+
+def _allowed(estimator: Any, data: Prepared) -> Any:
+    if estimator.penalty_factor is None:
+        return None
+    return np.isfinite(np.asarray(estimator.penalty_factor, dtype=np.float64))
+
+
+def refit_residual(data: Prepared, y: FloatArray, support: Any, intercept: bool) -> FloatArray:
+    """Residual (m,) of least squares on the features of `support` (n,)."""
+    coef, shift = refit_on_support(data, y, support.astype(np.float64), intercept, positive=False)
+    return np.asarray(y - data.X @ coef - shift)
+
+
+def _fit(
+    estimator: Any,
+    data: Prepared,
+    columns: IntArray,
+    sketch: Sketch | None,
+    alpha: float,
+    radius: Any,
+    loadings: FloatArray,
+    relaxed: bool | None = None,
+) -> ResponseFit:
+    """Fit with given loadings (n,), which are on the scale of ``data.X``."""
+    factor = loadings
+    if estimator.penalty_factor is not None:
+        factor = factor * np.asarray(estimator.penalty_factor, dtype=np.float64)
+    if sketch is not None and sketch.column_scales is not None:
+        factor = factor / sketch.column_scales
+    fit = fit_response(
+        estimator, data, columns, sketch, [alpha], radius, penalty_factor=factor, relaxed=relaxed
+    )
+    original = loadings * (data.x_unit if data.scales is None else data.scales)
+    return replace(
+        fit,
+        # The loadings carry the unit of X, so that the level has none.
+        alpha=fit.alpha / data.x_unit,
+        loadings=np.tile(original, (len(columns), 1)),
+    )

@@ -1,0 +1,115 @@
+"""Sentences that refuse data from which nothing can be inferred."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.types import FloatArray
+
+__all__ = [
+    "check_choice",
+    "check_enough_rows",
+    "check_level",
+    "check_own_columns",
+    "dense_matrix",
+    "treatment_names",
+]
+
+# Errors are those of many rows; below this nobody should believe them.
+FEWEST_ROWS = 10
+
+
+def check_choice(name: str, value: Any, accepted: Sequence[str]) -> None:
+    """Refuse a value that is not one of the accepted names."""
+    if not isinstance(value, str) or value not in accepted:
+        known = ", ".join(map(repr, accepted))
+        raise InvalidInputError(
+            f"{name}={value!r} was given, but one of {known} is accepted; pass one of them."
+        )
+
+
+def check_level(level: float) -> float:
+    """Return the level of an interval, strictly between 0 and 1."""
+    number = isinstance(level, int | float | np.number) and not isinstance(level, bool)
+    if not number or not 0 < level < 1:
+        raise InvalidInputError(
+            f"level={level!r} was given, but a number strictly between 0 and 1 is accepted; pass "
+            "for example 0.95."
+        )
+    return float(level)
+
+
+def check_enough_rows(m: int) -> None:
+    """Refuse fewer than ten rows."""
+    if m < FEWEST_ROWS:
+        raise InvalidInputError(
+            f"X has {m} row{'s' if m != 1 else ''}, but errors of estimates need at least "
+            f"{FEWEST_ROWS}; collect more samples."
+        )
+
+
+def check_own_columns(X: Any, means: FloatArray, lengths: FloatArray, names: Sequence[str]) -> None:
+    """Refuse columns that have no effect of their own: constant ones and copies of others.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (m, n)
+    means, lengths : ndarray of shape (n,)
+        Lengths are those of the centred columns, 0 where a column is constant.
+    names : sequence of str of length n
+    """
+    constant = np.flatnonzero(lengths == 0)
+    if len(constant):
+        raise InvalidInputError(
+            f"{_listed(names, constant)} {'is' if len(constant) == 1 else 'are'} constant, but an "
+            "effect needs a column that varies; leave constant columns out."
+        )
+    pair = _equal_pair(X, means, lengths)
+    if pair is not None:
+        raise InvalidInputError(
+            f"columns {names[pair[0]]} and {names[pair[1]]} are the same up to shift and scale, so "
+            "neither has an effect of its own; leave one of them out."
+        )
+
+
+def _listed(names: Sequence[str], which: Any) -> str:
+    few = ", ".join(str(names[j]) for j in which[:3])
+    more = f" and {len(which) - 3} more" if len(which) > 3 else ""
+    return f"column{'s' if len(which) > 1 else ''} {few}{more}"
+
+
+def _equal_pair(X: Any, means: FloatArray, lengths: FloatArray) -> tuple[int, int] | None:
+    """Two columns that are equal or opposite up to shift, scale and rounding."""
+    # Equal columns have equal projections; only neighbours in this order are compared.
+    probe = np.random.default_rng(0).standard_normal(X.shape[0])
+    probe -= probe.mean()
+    shadow = np.abs(np.asarray(X.T @ probe).ravel()) / lengths
+    order = np.argsort(shadow, kind="stable")
+    near = np.flatnonzero(np.diff(shadow[order]) <= 1e-9 * np.linalg.norm(probe))
+    for place in near:
+        pair = np.sort(order[place : place + 2])
+        units = (dense_matrix(X[:, pair]) - means[pair]) / lengths[pair]
+        if abs(units[:, 0] @ units[:, 1]) >= 1.0 - 1e-12:
+            return int(pair[0]), int(pair[1])
+    return None
+
+
+def treatment_names(d: Any) -> tuple[str, ...]:
+    """Names of treatments (m,) or (m, k): those of a data frame or series, else d0, d1, ..."""
+    if hasattr(d, "columns"):
+        return tuple(map(str, d.columns))
+    if np.ndim(d) == 1 and getattr(d, "name", None) is not None:
+        return (str(d.name),)
+    return tuple(f"d{number}" for number in range(1 if np.ndim(d) == 1 else np.shape(d)[1]))
+
+
+def dense_matrix(X: Any) -> FloatArray:
+    """X (m, n) as a dense array of doubles."""
+    stored: Any = X
+    values = stored.toarray() if sparse.issparse(X) else np.asarray(X)
+    return np.asarray(values, dtype=np.float64)

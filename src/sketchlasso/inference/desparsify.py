@@ -1,0 +1,252 @@
+"""Estimates, errors and tests of all coefficients by the desparsified square-root LASSO."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sketchlasso.data import BlockMatrix, MatrixLike, as_responses, as_rows
+from sketchlasso.data.validate import as_storage
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.estimators import SqrtLasso
+from sketchlasso.estimators.scales import column_scales
+from sketchlasso.inference.checks import (
+    check_choice,
+    check_enough_rows,
+    check_own_columns,
+)
+from sketchlasso.inference.desparsified import Desparsified
+from sketchlasso.inference.nodewise import checked_columns
+from sketchlasso.inference.precision import column_names
+from sketchlasso.inference.scores import (
+    Columns,
+    ScoreOptions,
+    bias_bounds,
+    made_scores,
+    ready_scores,
+)
+from sketchlasso.linalg.device import CPU
+from sketchlasso.types import FloatArray
+
+__all__ = ["desparsified"]
+
+Errors: TypeAlias = Literal["equal", "robust"]
+
+
+def desparsified(
+    X: MatrixLike,
+    y: ArrayLike,
+    *,
+    features: ArrayLike | None = None,
+    alpha: float | str = "pivotal",
+    score_alpha: float | str = "auto",
+    errors: Errors = "equal",
+    scores: Any = None,
+    initial: ArrayLike | None = None,
+    noise: ArrayLike | None = None,
+    feature_names: Sequence[str] | None = None,
+    tol: float = 1e-6,
+    n_threads: int | None = None,
+    device: str = CPU,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Desparsified:
+    """Confidence intervals and p-values for every coefficient of a linear model with many.
+
+    ::
+
+        estimate_j = b_j + z_j'(y - X b) / z_j'x_j,    error_j = sigma ||z_j|| / |z_j'x_j|
+
+    b is a square-root LASSO of y on the full data, z_j the residual of x_j regressed on the
+    other columns, on the full data too. What the penalty took from b_j the second term gives
+    back, and the estimate is about normal where few coefficients are not zero: see the page on
+    the mathematics of inference for every assumption.
+
+    C.-H. Zhang and S. S. Zhang, "Confidence intervals for low dimensional parameters in high
+    dimensional linear models", Journal of the Royal Statistical Society B 76 (2014).
+    S. van de Geer, P. Buehlmann, Y. Ritov and R. Dezeure, "On asymptotically optimal confidence
+    regions and tests for high-dimensional models", Annals of Statistics 42 (2014).
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (m, n)
+        Data frames give their names.
+    y : array-like of shape (m,) or (m, t)
+        Several responses share the scores, so they cost little more than one.
+    features : array-like of shape (c,), optional
+        Columns to ask about, as indices or a mask; all by default.
+    alpha : float or str
+        Penalty of the initial estimate on columns of standard deviation one, as in
+        :class:`SqrtLasso`.
+    score_alpha : float or "auto"
+        Penalty of the regressions that make the scores, on columns of standard deviation one.
+        ``"auto"`` is half of Phi^-1(1 - 0.05 / (2 n - 2)), more for columns that others explain
+        almost wholly. Smaller ones leave less bias and larger errors.
+    errors : {"equal", "robust"}
+        For noise of equal variance, or the sandwich formula for any noise.
+    scores : ndarray of shape (m, c), Nodewise or sparse matrix of shape (c, n), optional
+        Ready scores, or coefficients of the regressions that make them (from a sketch, say):
+        residuals are always taken on the full X. `bias_bound` says what they are worth.
+    initial : array-like of shape (n,) or (t, n), optional
+        A ready estimate b in the units of X and y.
+    noise : float or array-like of shape (t,), optional
+        The standard deviation of the noise; ||y - X b|| / sqrt(m) by default.
+    feature_names : sequence of str of length n, optional
+        By default those of a data frame, or numbered ones.
+    tol : float
+        Relative duality gap of all regressions on the full data.
+    n_threads : int, optional
+        One per core by default.
+    device : str
+        Where the regressions of the scores are solved, see :class:`Settings`.
+    checkpoint : path-like, optional
+        Finished parts of the scores are kept in a folder beside this path until the call
+        returns. After an accident the same call goes on from there.
+    progress : callable, optional
+        Called with the number of scores made and of all.
+
+    Returns
+    -------
+    Desparsified
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sketchlasso import desparsified
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 150))
+    >>> y = X[:, 0] - X[:, 1] + rng.standard_normal(100)
+    >>> found = desparsified(X, y)
+    >>> np.flatnonzero(found.adjusted("holm") < 0.05).tolist()
+    [0, 1]
+    """
+    check_choice("errors", errors, get_args(Errors))
+    columns, names = _columns(X, feature_names)
+    m, n = columns.entries.shape
+    Y = as_responses(y, m)
+    _check_varying(Y)
+    chosen = checked_columns("features", features, n)
+    b = _initial(columns, Y, initial, alpha, tol, n_threads)
+    centred = Y - Y.mean(axis=0)
+    residual = centred - _fitted(columns, b)
+    sigma = _noise(residual, noise)
+    if scores is None:
+        options = ScoreOptions(score_alpha, tol, n_threads, device, checkpoint)
+        Z = made_scores(columns, chosen, options, progress)
+    else:
+        Z = ready_scores(columns, chosen, scores)
+    inner = np.sum(Z * columns.centred(chosen), axis=0)
+    _check_left(Z, inner, columns, chosen, names)
+    estimate = b[:, chosen].T + (Z.T @ residual) / inner[:, None]
+    if errors == "robust":
+        deviation = np.sqrt(np.square(Z).T @ np.square(residual))
+    else:
+        deviation = np.linalg.norm(Z, axis=0)[:, None] * sigma
+    error = deviation / np.abs(inner)[:, None]
+    single = np.ndim(y) == 1
+    return Desparsified(
+        estimate=estimate[:, 0] if single else estimate,
+        standard_error=error[:, 0] if single else error,
+        bias_bound=bias_bounds(columns, chosen, Z),
+        noise=sigma[0] if single else sigma,
+        initial=b[0] if single else b,
+        scores=Z,
+        residual=residual[:, 0] if single else residual,
+        features=chosen,
+        names=tuple(names[j] for j in chosen),
+        errors=errors,
+    )
+
+
+def _columns(X: Any, given: Sequence[str] | None) -> tuple[Columns, tuple[str, ...]]:
+    """The checked columns of X, and their names."""
+    entries = as_rows(X)
+    if isinstance(entries, BlockMatrix):
+        raise InvalidInputError(
+            "X is in blocks, but scores need its columns in memory; pass an array or a sparse "
+            "matrix."
+        )
+    as_storage(X)
+    m = entries.shape[0]
+    check_enough_rows(m)
+    names = column_names(getattr(X, "columns", None) if given is None else given, entries.shape[1])
+    columns = Columns.of(entries, column_scales(entries, np.ones(m)))
+    check_own_columns(columns.entries, columns.means, columns.lengths, names)
+    return columns, names
+
+
+def _check_varying(Y: FloatArray) -> None:
+    constant = np.flatnonzero(np.ptp(Y, axis=0) == 0)
+    if len(constant):
+        raise InvalidInputError(
+            f"response {constant[0]} of y is constant, so there is nothing to explain; leave it "
+            "out."
+            if Y.shape[1] > 1
+            else "y is constant, so there is nothing to explain; pass a response that varies."
+        )
+
+
+def _initial(
+    columns: Columns,
+    Y: FloatArray,
+    initial: ArrayLike | None,
+    alpha: Any,
+    tol: float,
+    n_threads: int | None,
+) -> FloatArray:
+    """Coefficients (t, n) in the units of X and Y."""
+    t, n = Y.shape[1], columns.entries.shape[1]
+    if initial is None:
+        model: Any = SqrtLasso(alpha, standardize=True, sketch=None, tol=tol, n_jobs=n_threads)
+        return np.asarray(model.fit(columns.entries, Y).coef_, dtype=np.float64).reshape(t, n)
+    b = np.atleast_2d(np.asarray(initial, dtype=np.float64))
+    if b.shape != (t, n) or not np.isfinite(b).all():
+        wanted = f"({n},)" if t == 1 else f"({t}, {n})"
+        raise InvalidInputError(
+            f"initial has shape {np.shape(initial)}, but finite coefficients of shape {wanted} in "
+            "the units of X are needed; pass those."
+        )
+    return b
+
+
+def _fitted(columns: Columns, b: FloatArray) -> FloatArray:
+    """X b (m, t) of the centred columns."""
+    return np.asarray(columns.entries @ b.T) - columns.means @ b.T
+
+
+def _noise(residual: FloatArray, noise: ArrayLike | None) -> FloatArray:
+    """Standard deviations (t,) of the noise."""
+    m, t = residual.shape
+    if noise is None:
+        found = np.linalg.norm(residual, axis=0) / np.sqrt(m)
+        if not (found > 0).all():
+            raise InvalidInputError(
+                "the initial estimate fits y without any residual, so it says nothing of the "
+                "noise; pass noise=, or a larger alpha."
+            )
+        return np.asarray(found)
+    given = np.atleast_1d(np.asarray(noise, dtype=np.float64))
+    if given.shape not in ((1,), (t,)) or not (np.isfinite(given) & (given > 0)).all():
+        raise InvalidInputError(
+            f"noise={noise!r} was given, but a finite number > 0"
+            f"{f', or one for each of the {t} responses,' if t > 1 else ''} is accepted; pass such."
+        )
+    return np.broadcast_to(given, (t,))
+
+
+def _check_left(
+    Z: FloatArray, inner: FloatArray, columns: Columns, features: Any, names: tuple[str, ...]
+) -> None:
+    """Refuse columns of which nothing is left after the others."""
+    lengths = columns.lengths[features]
+    short = (np.linalg.norm(Z, axis=0) <= 1e-8 * lengths) & (np.abs(inner) <= 1e-8 * lengths**2)
+    gone = np.flatnonzero(short | (inner == 0.0))
+    if len(gone):
+        raise InvalidInputError(
+            f"the score of column {names[features[gone[0]]]} is zero beside the column itself, so "
+            "there is nothing to estimate its coefficient from; use a larger score_alpha."
+        )

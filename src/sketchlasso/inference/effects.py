@@ -1,0 +1,270 @@
+"""Effects of treatments among many controls, with standard errors that survive the selection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sketchlasso.data import as_responses
+from sketchlasso.data.validate import as_storage
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.inference.checks import (
+    check_choice,
+    check_enough_rows,
+    dense_matrix,
+    treatment_names,
+)
+from sketchlasso.inference.normal import NormalEstimates, data_frame
+from sketchlasso.inference.precision import column_names
+from sketchlasso.inference.rigorous_lasso import Loadings, rigorous_selection
+from sketchlasso.types import BoolArray, FloatArray, Loss
+
+__all__ = ["TreatmentEffects", "treatment_effect"]
+
+EffectMethod: TypeAlias = Literal["double-selection", "partialling-out"]
+Errors: TypeAlias = Literal["auto", "robust", "equal"]
+# What is left of a treatment after its controls, as a share of its length, that is rounding.
+ROUNDING = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class TreatmentEffects(NormalEstimates):
+    """Effects of k treatments on a response, each with the other ones among its controls.
+
+    Attributes
+    ----------
+    estimate, standard_error : ndarray of shape (k,)
+    controls : ndarray of shape (k, n + k)
+        Which columns of X, then of d, were selected as controls of each treatment.
+    names : tuple of str
+        Of the treatments.
+    control_names : tuple of str
+        Of the columns of X, then of d.
+    method : {"double-selection", "partialling-out"}
+    n_samples : int
+    """
+
+    estimate: FloatArray
+    standard_error: FloatArray
+    controls: BoolArray
+    names: tuple[str, ...]
+    control_names: tuple[str, ...]
+    method: str
+    n_samples: int
+
+    def __repr__(self) -> str:
+        return (
+            f"<TreatmentEffects: {len(self.estimate)} by {self.method} on {self.n_samples} rows, "
+            f"{self.controls.sum(axis=1).max()} controls at most>"
+        )
+
+    def table(self, level: float = 0.95) -> Any:
+        """One row per treatment: estimate, error, z, p-value, interval, number of controls.
+
+        Parameters
+        ----------
+        level : float
+            Of the intervals.
+
+        Returns
+        -------
+        DataFrame of pandas or polars, or dict of arrays
+            Whichever of the two packages is installed, in this order.
+        """
+        lower, upper = self.interval(level)
+        return data_frame(
+            {
+                "treatment": list(self.names),
+                "estimate": self.estimate,
+                "standard_error": self.standard_error,
+                "z_value": self.z_value,
+                "p_value": self.p_value,
+                "lower": lower,
+                "upper": upper,
+                "n_controls": self.controls.sum(axis=1),
+            }
+        )
+
+
+def treatment_effect(
+    X: Any,
+    y: ArrayLike,
+    d: Any,
+    *,
+    method: EffectMethod = "double-selection",
+    loss: Loss = "sqrt",
+    loadings: Loadings = "robust",
+    errors: Errors = "auto",
+    tol: float = 1e-10,
+    progress: Callable[[int, int], None] | None = None,
+) -> TreatmentEffects:
+    """Estimate the effects of treatments d on y, given controls X of which few matter.
+
+    ::
+
+        y = d a + X b + noise,    d = X c + noise
+
+    Controls are selected by two regressions on them with a rigorous penalty: of y and of d.
+    Double selection then regresses y on d and on the union of both selections, so a control
+    that the first regression misses does little harm where the second has it. Partialling out
+    regresses the residual of y on that of d, both of refits on their own selections.
+
+    Of several treatments each has its turn, and the others are then controls like any other.
+
+    A. Belloni, V. Chernozhukov and C. Hansen, "Inference on treatment effects after selection
+    among high-dimensional controls", Review of Economic Studies 81 (2014).
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (m, n)
+        Controls. Data frames give their names.
+    y : array-like of shape (m,)
+    d : array-like of shape (m,) or (m, k)
+    method : {"double-selection", "partialling-out"}
+    loss : {"sqrt", "squared"}
+        Selection by the square-root LASSO, which needs no noise level, or by the LASSO, whose
+        penalty is iterated with the noise level as in the R package hdm.
+    loadings : {"robust", "equal"}
+        Whether penalties allow for noise whose variance depends on the controls.
+    errors : {"auto", "robust", "equal"}
+        Standard errors for any noise or for noise of equal variance. ``"auto"`` is robust after
+        double selection and equal after partialling out, as in hdm.
+    tol : float
+        Relative duality gap of the selections.
+    progress : callable, optional
+        Called with the treatments done and their number.
+
+    Returns
+    -------
+    TreatmentEffects
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sketchlasso import treatment_effect
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((200, 50))
+    >>> d = X[:, 0] + rng.standard_normal(200)
+    >>> y = 0.5 * d + X[:, 0] + rng.standard_normal(200)
+    >>> found = treatment_effect(X, y, d)
+    >>> lower, upper = found.interval(0.95)
+    >>> bool(lower[0] < 0.5 < upper[0])
+    True
+    """
+    check_choice("method", method, get_args(EffectMethod))
+    check_choice("loss", loss, get_args(Loss))
+    check_choice("loadings", loadings, get_args(Loadings))
+    check_choice("errors", errors, get_args(Errors))
+    as_storage(X)
+    controls = dense_matrix(X)
+    m, n = controls.shape
+    names = column_names(getattr(X, "columns", None), n)
+    check_enough_rows(m)
+    response = _one_response(y, m)
+    treatments, own = _treatments(d, m), treatment_names(d)
+    k = treatments.shape[1]
+    robust = errors == "robust" or (errors == "auto" and method == "double-selection")
+    everything = np.hstack([controls, treatments])
+    chosen = np.zeros((k, n + k), dtype=bool)
+    estimate, error = np.empty(k), np.empty(k)
+    for number in range(k):
+        others = np.delete(np.arange(n + k), n + number)
+        W, treatment = everything[:, others], treatments[:, number]
+        of_y, y_left = rigorous_selection(W, response, loss, loadings, tol)
+        of_d, d_left = rigorous_selection(W, treatment, loss, loadings, tol)
+        union = of_y | of_d
+        chosen[number, others] = union
+        if method == "double-selection":
+            _check_room(int(union.sum()), m)
+            found = _after_double_selection(response, treatment, W[:, union], robust, own[number])
+        else:
+            found = _after_partialling_out(y_left, d_left, treatment, robust, own[number])
+        estimate[number], error[number] = found
+        if progress is not None:
+            progress(number + 1, k)
+    return TreatmentEffects(estimate, error, chosen, own, (*names, *own), method, m)
+
+
+def _one_response(y: ArrayLike, m: int) -> FloatArray:
+    Y = as_responses(y, m)
+    if Y.shape[1] != 1:
+        raise InvalidInputError(
+            f"y has {Y.shape[1]} columns, but effects are on one response at a time; pass one of "
+            "them."
+        )
+    return Y[:, 0]
+
+
+def _treatments(d: Any, m: int) -> FloatArray:
+    """Treatments (m, k), each of which varies."""
+    values = np.asarray(dense_matrix(d) if np.ndim(d) else d, dtype=np.float64)
+    values = values[:, None] if values.ndim == 1 else values
+    if values.ndim != 2 or len(values) != m or values.shape[1] == 0:
+        raise InvalidInputError(
+            f"d has shape {np.shape(d)}, but X has {m} rows; pass treatments of shape ({m},) or "
+            f"({m}, k)."
+        )
+    if not np.isfinite(values).all():
+        raise InvalidInputError(
+            "d holds NaN or infinity, but every treatment must be a finite number; remove or "
+            "impute those rows first."
+        )
+    constant = np.flatnonzero(np.ptp(values, axis=0) == 0)
+    if len(constant):
+        raise InvalidInputError(
+            f"treatment {constant[0]} of d is constant, but an effect needs a treatment that "
+            "varies; leave it out."
+        )
+    return values
+
+
+def _check_room(controls: int, m: int) -> None:
+    if controls + 2 >= m:
+        raise InvalidInputError(
+            f"{controls} controls were selected from {m} rows, which leaves none to estimate an "
+            "error from; give more rows or fewer controls."
+        )
+
+
+def _after_double_selection(
+    y: FloatArray, d: FloatArray, W: FloatArray, robust: bool, name: str
+) -> tuple[float, float]:
+    """Least squares of y on d and W (m, c): the effect and its error."""
+    m, c = W.shape
+    basis = np.column_stack([np.ones(m), W])
+    v = d - basis @ np.linalg.lstsq(basis, d, rcond=None)[0]
+    e = y - basis @ np.linalg.lstsq(basis, y, rcond=None)[0]
+    effect = _slope(v, e, d, name)
+    left = e - effect * v
+    square = float(v @ v)
+    if robust:
+        # White's errors, with the residuals enlarged for the controls as in hdm.
+        return effect, float(np.sqrt(m / (m - c - 1) * (v**2 @ left**2))) / square
+    return effect, float(np.sqrt(left @ left / (m - c - 2) / square))
+
+
+def _after_partialling_out(
+    y_left: FloatArray, d_left: FloatArray, d: FloatArray, robust: bool, name: str
+) -> tuple[float, float]:
+    """Least squares of one residual on the other: the effect and its error."""
+    m = len(d_left)
+    v, e = d_left - d_left.mean(), y_left - y_left.mean()
+    effect = _slope(v, e, d, name)
+    left = e - effect * v
+    square = float(v @ v)
+    if robust:
+        return effect, float(np.sqrt(m / (m - 2) * (v**2 @ left**2))) / square
+    return effect, float(np.sqrt(left @ left / (m - 2) / square))
+
+
+def _slope(v: FloatArray, e: FloatArray, d: FloatArray, name: str) -> float:
+    if np.linalg.norm(v) <= ROUNDING * np.linalg.norm(d - d.mean()):
+        raise InvalidInputError(
+            f"treatment {name} is an exact combination of its controls, so it has no effect of its "
+            "own; leave those controls out."
+        )
+    return float(v @ e / (v @ v))

@@ -1,0 +1,200 @@
+"""Score vectors: what is left of each column after the others, always on the full data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.estimators.penalty import FAILURE, noise_quantile
+from sketchlasso.inference.checkpoints import part_solver
+from sketchlasso.inference.checks import dense_matrix
+from sketchlasso.inference.column_problems import ColumnProblems
+from sketchlasso.inference.columns import column_rows
+from sketchlasso.inference.nodewise import Nodewise, nodewise
+from sketchlasso.solve import Settings
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = ["Columns", "ScoreOptions", "bias_bounds", "made_scores", "ready_scores"]
+
+# Penalty of the regressions over the bound that pure noise keeps to. A smaller one leaves less
+# bias and larger errors; at a half, intervals cover as they should in benchmarks/inference.
+SCORE_SHARE = 0.5
+# Errors may be so many times those of a column that no other one resembles.
+LARGEST_INFLATION = 3.0
+COLUMNS_AT_A_TIME = 1024
+# A score this short beside its column is rounding.
+ROUNDING = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Columns of X, whose means and lengths are known but not applied.
+
+    Attributes
+    ----------
+    entries : ndarray or csr_array of shape (m, n)
+    means, lengths : ndarray of shape (n,)
+        Lengths are those of the centred columns.
+    """
+
+    entries: Any
+    means: FloatArray
+    lengths: FloatArray
+
+    @classmethod
+    def of(cls, entries: Any, scales: FloatArray) -> Columns:
+        """Columns with standard deviations `scales` (n,), divisor m."""
+        m = entries.shape[0]
+        means = np.asarray(entries.sum(axis=0, dtype=np.float64)).ravel() / m
+        return cls(entries, means, np.sqrt(m) * scales)
+
+    def centred(self, which: IntArray) -> FloatArray:
+        """Some columns (m, c), dense and centred."""
+        return dense_matrix(self.entries[:, which]) - self.means[which]
+
+    def products(self, Z: FloatArray) -> FloatArray:
+        """Z'X (c, n) of centred Z (m, c)."""
+        return np.asarray((self.entries.T @ Z).T)
+
+
+@dataclass(frozen=True)
+class ScoreOptions:
+    """How score vectors are made; see :func:`desparsified`."""
+
+    alpha: Any
+    tol: float
+    n_threads: int | None
+    device: str
+    checkpoint: str | os.PathLike[str] | None
+
+
+def made_scores(
+    columns: Columns,
+    features: IntArray,
+    options: ScoreOptions,
+    progress: Callable[[int, int], None] | None,
+) -> FloatArray:
+    """Scores (m, c) of some columns by regressions on all the others.
+
+    With ``alpha="auto"`` columns that the regression explains so well that their errors are
+    more than three times those of a column on its own are regressed again with twice the
+    penalty.
+    """
+    X, n = columns.entries, columns.entries.shape[1]
+    automatic = isinstance(options.alpha, str)
+    alpha: Any = options.alpha
+    if automatic:
+        if options.alpha != "auto":
+            raise InvalidInputError(
+                f"score_alpha={options.alpha!r} was given, but 'auto' or a number > 0 is accepted; "
+                "pass one of them."
+            )
+        alpha = SCORE_SHARE * noise_quantile(max(n - 1, 1), FAILURE)
+    Z = _first_scores(X, features, alpha, options, progress)
+    # A penalty above sqrt(m) leaves every column as it is.
+    while automatic:
+        over = np.flatnonzero(_inflation(columns, features, Z) > LARGEST_INFLATION)
+        if len(over) == 0 or alpha > np.sqrt(X.shape[0]):
+            break
+        alpha = 2 * alpha
+        again = nodewise(
+            X,
+            alpha,
+            targets=features[over],
+            tol=options.tol,
+            n_threads=options.n_threads,
+            device=options.device,
+        ).residuals(X)
+        Z[:, over] = again - again.mean(axis=0)
+    return Z
+
+
+def _first_scores(
+    X: Any,
+    features: IntArray,
+    alpha: Any,
+    options: ScoreOptions,
+    progress: Callable[[int, int], None] | None,
+) -> FloatArray:
+    """Residuals (m, c) of one regression per feature; finished parts outlive an accident."""
+    rows, everyone = column_rows(X, True), np.arange(X.shape[1])
+    problems = ColumnProblems(rows, features, everyone, alpha)
+    threads = options.n_threads or os.cpu_count() or 1
+    settings = Settings(tol=options.tol, n_threads=threads, device=options.device)
+    plain = {"tol": options.tol, "device": options.device}
+    decisive = (plain, {"P": rows.P, "targets": features, "alpha": problems.grid})
+    with part_solver(options.checkpoint, decisive, len(features), progress) as solver:
+        found = solver.solve(problems, settings)
+    found.warn_if_unsolved()
+    Z = found.residuals(X)
+    return np.asarray(Z - Z.mean(axis=0))
+
+
+def _inflation(columns: Columns, features: IntArray, Z: FloatArray) -> FloatArray:
+    """||z_j|| ||x_j|| / |z_j'x_j| (c,), at least 1; infinite where nothing is left of x_j."""
+    found = np.empty(len(features))
+    for start in range(0, len(features), COLUMNS_AT_A_TIME):
+        part = slice(start, start + COLUMNS_AT_A_TIME)
+        own, z = features[part], Z[:, part]
+        lengths = np.linalg.norm(z, axis=0)
+        lengths = np.where(lengths > ROUNDING * columns.lengths[own], lengths, np.inf)
+        inner = np.abs(np.sum(z * columns.centred(own), axis=0))
+        with np.errstate(divide="ignore"):
+            found[part] = lengths * columns.lengths[own] / inner
+    return found
+
+
+def ready_scores(columns: Columns, features: IntArray, scores: Any) -> FloatArray:
+    """Scores (m, c) that the user gives: themselves, or as coefficients of regressions.
+
+    Coefficients, from a sketch or from anywhere, become residuals on the full X here.
+    """
+    m, n = columns.entries.shape
+    c, given = len(features), scores
+    if isinstance(scores, Nodewise):
+        if not np.array_equal(scores.targets, features):
+            raise InvalidInputError(
+                f"scores are regressions of {len(scores.targets)} columns, but {c} features are "
+                "asked about; pass one regression for each of them, in their order."
+            )
+        Z = scores.residuals(columns.entries)
+    elif sparse.issparse(scores):
+        if given.shape != (c, n):
+            raise InvalidInputError(
+                f"scores is a sparse matrix of shape {given.shape}, but coefficients of "
+                f"regressions of {c} columns on {n} are needed; pass them in shape ({c}, {n})."
+            )
+        Z = columns.centred(features) - dense_matrix(columns.entries @ given.T)
+    else:
+        Z = np.array(scores, dtype=np.float64)
+    if Z.shape != (m, c):
+        raise InvalidInputError(
+            f"scores has shape {Z.shape}, but one column of {m} numbers for each of {c} features "
+            f"is needed; pass scores of shape ({m}, {c})."
+        )
+    if not np.isfinite(Z).all():
+        raise InvalidInputError(
+            "scores holds NaN or infinity, but every score must be finite; make them again."
+        )
+    return np.asarray(Z - Z.mean(axis=0))
+
+
+def bias_bounds(columns: Columns, features: IntArray, Z: FloatArray) -> FloatArray:
+    """max_k |z_j'x_k| / ||z_j|| (c,) over the other columns, each of standard deviation one."""
+    m, n = columns.entries.shape
+    scales = columns.lengths / np.sqrt(m)
+    found = np.empty(len(features))
+    for start in range(0, len(features), COLUMNS_AT_A_TIME):
+        part = slice(start, start + COLUMNS_AT_A_TIME)
+        z, own = Z[:, part], features[part]
+        inner = np.abs(columns.products(z)) / scales
+        inner[np.arange(len(own)), own] = 0.0
+        largest = inner.max(axis=1) if n > 1 else np.zeros(len(own))
+        found[part] = largest / np.linalg.norm(z, axis=0)
+    return found

@@ -1,0 +1,190 @@
+"""Volcano plot: p-values against estimates, one point per feature."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import sketchlasso as sl
+from sketchlasso.interfaces.plots.canvas import WIDE, Display, headroom, hue, ink, opacity
+from sketchlasso.interfaces.plots.forest import check_top, inferred
+from sketchlasso.interfaces.plots.inputs import feature_labels
+from sketchlasso.interfaces.plots.labels import label_points
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["VolcanoDisplay", "plot_volcano"]
+
+FloatArray = NDArray[np.float64]
+
+# p-values below this are drawn at it; doubles end soon after.
+SMALLEST = 1e-300
+
+
+@dataclass(eq=False, kw_only=True)
+class VolcanoDisplay(Display):
+    """-log10 of p-values against estimates; discoveries stand out.
+
+    Parameters
+    ----------
+    estimate, p_value, adjusted : ndarray of shape (c,)
+    names : list of str
+    cutoff : float
+        Features with adjusted p-values up to it are discoveries.
+    adjustment : str
+
+    Attributes
+    ----------
+    points_ : list of matplotlib PathCollection
+        Features that are no discoveries, and discoveries.
+    labels_ : list of matplotlib Annotation
+    legend_ : matplotlib Legend
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    """
+
+    estimate: FloatArray
+    p_value: FloatArray
+    adjusted: FloatArray
+    names: Sequence[str]
+    cutoff: float
+    adjustment: str
+    points_: list[Any] = field(init=False, repr=False)
+    labels_: list[Any] = field(init=False, repr=False)
+    legend_: Any = field(init=False, repr=False)
+
+    @classmethod
+    def from_estimates(
+        cls,
+        found: sl.Desparsified | sl.TreatmentEffects,
+        *,
+        cutoff: float = 0.05,
+        adjustment: Any = "benjamini-hochberg",
+        feature_names: Sequence[str] | None = None,
+        response: int = 0,
+    ) -> VolcanoDisplay:
+        """Show what :func:`desparsified` or :func:`treatment_effect` found.
+
+        Parameters
+        ----------
+        found : Desparsified or TreatmentEffects
+        cutoff : float
+            Strictly between 0 and 1.
+        adjustment : {"holm", "benjamini-hochberg", "benjamini-yekutieli"}
+        feature_names : sequence of str of length c, optional
+            By default those of the estimates.
+        response : int
+            Which of several responses.
+        """
+        if not 0 < cutoff < 1:
+            raise sl.InvalidInputError(
+                f"cutoff={cutoff!r} was given, but a number strictly between 0 and 1 is accepted; "
+                "pass for example 0.05."
+            )
+        estimate, _, one = inferred(found, response)
+        return cls(
+            estimate=estimate,
+            p_value=one(found.p_value),
+            adjusted=one(found.adjusted(adjustment)),
+            names=feature_labels(feature_names, len(estimate)) or list(found.names),
+            cutoff=cutoff,
+            adjustment=adjustment,
+        )
+
+    def plot(self, ax: Axes | None = None, *, top: int = 8, **scatter_kw: Any) -> VolcanoDisplay:
+        """Draw the features.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        top : int
+            How many features to name: those of the smallest p-values.
+        **scatter_kw
+            For the points.
+
+        Returns
+        -------
+        VolcanoDisplay
+        """
+        named = np.argsort(self.p_value, kind="stable")[: check_top(top)]
+        ax = self._start(ax, WIDE)
+        heights = -np.log10(np.maximum(self.p_value, SMALLEST))
+        ax.axvline(0.0, color=ink(ax), linewidth=0.6, alpha=0.5, zorder=1)
+        discovered = self.adjusted <= self.cutoff
+        words = (f"adjusted p > {self.cutoff:g}", f"adjusted p <= {self.cutoff:g}")
+        self.points_ = []
+        for number, (marker, label) in enumerate(zip("o^", words, strict=True)):
+            chosen = discovered == bool(number)
+            options = {"s": 18, "alpha": opacity(ax, 0.7), "linewidths": 0, "color": hue(number)}
+            self.points_.append(
+                ax.scatter(
+                    self.estimate[chosen],
+                    heights[chosen],
+                    marker=marker,
+                    label=f"{label} ({np.count_nonzero(chosen)})",
+                    **{**options, **scatter_kw},
+                )
+            )
+        ax.set_xlabel("estimate")
+        ax.set_ylabel(r"$-\log_{10}$ of the p-value")
+        ax.margins(0.06)
+        ax.autoscale_view()
+        ax.set_ylim(bottom=0.0)
+        if not self._own:
+            headroom(ax, len(self.points_))
+        self.legend_ = self._legend(ax, self.points_, self.adjustment, inside="upper center")
+        everyone = np.column_stack([self.estimate, heights])
+        texts = [str(self.names[j]) for j in named]
+        self.labels_ = label_points(ax, everyone[named], texts, everyone)
+        return self
+
+
+def plot_volcano(
+    found: sl.Desparsified | sl.TreatmentEffects,
+    *,
+    cutoff: float = 0.05,
+    adjustment: Any = "benjamini-hochberg",
+    top: int = 8,
+    feature_names: Sequence[str] | None = None,
+    response: int = 0,
+    ax: Axes | None = None,
+    **scatter_kw: Any,
+) -> Axes:
+    """Draw p-values against estimates, and name the features of the smallest ones.
+
+    Parameters
+    ----------
+    found : Desparsified or TreatmentEffects
+    cutoff : float
+        Features with adjusted p-values up to it are discoveries.
+    adjustment : {"holm", "benjamini-hochberg", "benjamini-yekutieli"}
+    top : int
+        How many features to name.
+    feature_names : sequence of str of length c, optional
+    response : int
+        Which of several responses.
+    ax : matplotlib Axes, optional
+    **scatter_kw
+        For the points.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    See Also
+    --------
+    VolcanoDisplay : What is drawn, to be drawn again.
+    """
+    display = VolcanoDisplay.from_estimates(
+        found,
+        cutoff=cutoff,
+        adjustment=adjustment,
+        feature_names=feature_names,
+        response=response,
+    )
+    return display.plot(ax, top=top, **scatter_kw).ax_

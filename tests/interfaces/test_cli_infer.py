@@ -1,0 +1,90 @@
+"""`sketchlasso infer`, for people and for machines, and the sentences of its refusals."""
+
+import json
+
+import numpy as np
+import pytest
+
+import sketchlasso as sl
+
+
+def test_infer_reports_the_features_that_matter(call, files):
+    said = call("infer {data}/houses.csv --target price --top 2").stdout
+    assert "2 of 6 features" in said
+    lines = [line.split()[0] for line in said.splitlines() if line.strip()]
+    assert lines.index("age") < lines.index("rooms")
+    assert "light" not in lines
+
+
+def test_infer_for_machines_equals_the_library(call, files):
+    result = call("infer {data}/houses.csv --target price --level 0.9 --adjust bh --robust --json")
+    told = json.loads(result.stdout)
+    assert result.stderr == ""
+    table = sl.read_table(files / "houses.csv", target="price")
+    found = sl.desparsified(table.X, table.y, errors="robust")
+    assert told["feature"] == list(table.feature_names)
+    np.testing.assert_allclose(told["estimate"], found.estimate, rtol=1e-12)
+    np.testing.assert_allclose(told["standard_error"], found.standard_error, rtol=1e-12)
+    np.testing.assert_allclose([told["lower"], told["upper"]], found.interval(0.9), rtol=1e-12)
+    np.testing.assert_allclose(told["adjusted"], found.adjusted("benjamini-hochberg"), rtol=1e-12)
+    assert (told["errors"], told["level"]) == ("robust", 0.9)
+
+
+def test_infer_writes_a_table(call, files):
+    call("infer {data}/houses.csv --target price -o intervals.csv")
+    back = sl.read_table("intervals.csv", target="feature")
+    table = sl.read_table(files / "houses.csv", target="price")
+    assert list(back.y) == list(table.feature_names)
+    found = sl.desparsified(table.X, table.y)
+    np.testing.assert_array_equal(back.X[:, 0], found.estimate)
+
+
+def test_infer_draws(call, tmp_path):
+    pytest.importorskip("matplotlib").use("Agg")
+    call("infer {data}/houses.csv --target price --forest f.png --volcano v.svg")
+    assert (tmp_path / "f.png").stat().st_size > 1000
+    assert b"<svg" in (tmp_path / "v.svg").read_bytes()
+    said = call("infer {data}/houses.csv --target price --forest f.nothing", code=2).stderr
+    assert "f.nothing could not be written" in said
+
+
+def test_infer_on_rigorous_penalties_and_fit_with_them(call):
+    said = call("infer {data}/houses.csv --target price --alpha rigorous-robust --json").stdout
+    assert json.loads(said)["p_value"][0] < 1e-6
+    call("fit {data}/houses.csv --target price --alpha rigorous -o r.model")
+    assert sl.load_model("r.model").loadings_.shape == (6,)
+    said = call("loo {data}/houses.csv --target price --model r.model", code=2).stderr
+    assert "rigorous penalty" in said and "give it by --alpha" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("--level 1", "--level 1 was given"),
+        ("--level 95", "strictly between 0 and 1"),
+        ("--adjust fdr", "holm, bh, by are accepted"),
+        ("--alpha small", "--alpha small was given"),
+    ],
+)
+def test_bad_options_are_refused_in_one_sentence(call, options, words):
+    said = call(f"infer {{data}}/houses.csv --target price {options}", code=2).stderr
+    assert words in said and said.count("\n") == 1
+
+
+def test_bad_data_are_refused_in_one_sentence(call):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 3)), rng.standard_normal(30)
+    names = ("a", "b", "c")
+    same = np.column_stack([X[:, :2], 2.0 - 3 * X[:, 0]])
+    flat = np.column_stack([X[:, :2], np.ones(30)])
+    for name, (entries, target) in {
+        "few": (X[:9], y[:9]),
+        "same": (same, y),
+        "flat": (flat, y),
+    }.items():
+        sl.write_table(f"{name}.csv", sl.Table(entries, target, names, "y"))
+    assert "9 rows" in call("infer few.csv --target y", code=2).stderr
+    assert "columns a and c are the same" in call("infer same.csv --target y", code=2).stderr
+    assert "column c is constant" in call("infer flat.csv --target y", code=2).stderr
+    said = call("infer {data}/sizes.csv --target size", code=2).stderr
+    assert "not one column of numbers" in said

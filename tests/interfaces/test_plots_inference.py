@@ -1,0 +1,90 @@
+"""Forest and volcano plots show the estimates they were given."""
+
+import numpy as np
+import pytest
+
+import sketchlasso as sl
+from tests.plotted import drawable
+from tests.sentences import refusal
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+
+plots = sl.plots
+
+
+@pytest.fixture(scope="module")
+def made():
+    return drawable()
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.mark.parametrize("response", [0, 1])
+def test_forest_draws_intervals_from_the_smallest_p_value_down(made, response):
+    found = made.inferred
+    display = plots.ForestDisplay.from_estimates(
+        found, level=0.9, simultaneous=True, response=response
+    ).plot(top=7)
+    order = np.argsort(found.p_value[:, response], kind="stable")[:7]
+    np.testing.assert_array_equal(display.points_.get_xdata(), found.estimate[order, response])
+    assert np.all(np.diff(display.points_.get_ydata()) < 0)
+    ends = np.array([segment[:, 0] for segment in display.bars_.get_segments()])
+    np.testing.assert_array_equal(ends, found.interval(0.9)[:, order, response].T)
+    wide = np.array([segment[:, 0] for segment in display.wide_bars_.get_segments()])
+    assert np.all(wide[:, 0] < ends[:, 0]) and np.all(wide[:, 1] > ends[:, 1])
+    labels = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert labels == [found.names[j] for j in order]
+    assert "90 %" in display.ax_.get_xlabel()
+
+
+def test_forest_of_effects_uses_names(made):
+    names = [f"dose {number}" for number in range(5)]
+    ax = plots.plot_forest(made.effects, feature_names=names)
+    assert {label.get_text() for label in ax.get_yticklabels()} == set(names)
+
+
+def test_volcano_separates_discoveries_and_names_the_strongest(made):
+    found = made.inferred
+    display = plots.VolcanoDisplay.from_estimates(found, cutoff=0.2, adjustment="holm").plot(top=3)
+    rest, discovered = (points.get_offsets().data for points in display.points_)
+    chosen = found.adjusted("holm")[:, 0] <= 0.2
+    assert len(discovered) == chosen.sum() and len(rest) == (~chosen).sum()
+    np.testing.assert_allclose(discovered[:, 0], found.estimate[chosen, 0])
+    np.testing.assert_allclose(discovered[:, 1], -np.log10(found.p_value[chosen, 0]))
+    best = np.argsort(found.p_value[:, 0], kind="stable")[:3]
+    assert [label.get_text() for label in display.labels_] == [found.names[j] for j in best]
+    assert display.legend_.get_title().get_text() == "holm"
+
+
+def test_paths_of_rigorous_estimators_pass_through_their_model(made):
+    model = sl.SqrtLasso("rigorous", tol=1e-9).fit(made.X, made.y)
+    display = plots.PathDisplay.from_estimator(model, made.X, made.y)
+    nearest = np.argmin(np.abs(np.log(display.alphas / model.alpha_)))
+    near = np.asarray(display.coef.todense() if hasattr(display.coef, "todense") else display.coef)
+    assert np.array_equal(near[nearest] != 0, model.coef_ != 0)
+
+
+def test_bad_input_is_refused_in_one_sentence(made):
+    told = [
+        refusal(sl.InvalidInputError, plots.plot_forest, made.loo),
+        refusal(sl.InvalidInputError, plots.plot_volcano, made.cv),
+    ]
+    assert all("Desparsified or TreatmentEffects" in text for text in told)
+    assert "level=2" in refusal(sl.InvalidInputError, plots.plot_forest, made.inferred, level=2)
+    assert "cutoff=0" in refusal(sl.InvalidInputError, plots.plot_volcano, made.inferred, cutoff=0)
+    assert "top=-1" in refusal(sl.InvalidInputError, plots.plot_volcano, made.inferred, top=-1)
+    assert "there are 2" in refusal(
+        sl.InvalidInputError, plots.plot_forest, made.inferred, response=2
+    )
+    assert "simultaneous" in refusal(
+        sl.InvalidInputError, plots.plot_forest, made.effects, simultaneous=True
+    )
+    assert "3 names" in refusal(
+        sl.InvalidInputError, plots.plot_forest, made.inferred, feature_names=["a", "b", "c"]
+    )

@@ -1,0 +1,307 @@
+"""Desparsified estimates: against R's hdi, against least squares, and on data of known truth."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.stats import norm
+from tests.reference_files import reference_file
+from tests.sentences import refusal
+
+import sketchlasso as sl
+from sketchlasso.inference.column_problems import ColumnProblems
+from sketchlasso.inference.normal import adjusted_p_values
+
+HDI_NOISE = 0.3862513
+
+
+@pytest.fixture(scope="module")
+def hdi():
+    """hdi::lasso.proj on 100 genes: X, y, its scores, and its table."""
+
+    def read(name):
+        path = reference_file(f"hdi_riboflavin100/{name}.csv")
+        return np.genfromtxt(path, delimiter=",", skip_header=1)
+
+    return read("x"), read("y"), read("Z"), read("result")[:, 1:]
+
+
+@pytest.fixture(scope="module")
+def wide():
+    rng = np.random.default_rng(2)
+    X = 3.0 + rng.standard_normal((60, 90)) * np.geomspace(0.1, 10, 90)
+    y = 5.0 + (X[:, [0, 4]] / X[:, [0, 4]].std(axis=0)) @ [2.0, -2.0] + rng.standard_normal(60)
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def found(wide):
+    return sl.desparsified(*wide)
+
+
+def test_hdis_scores_estimate_and_noise_give_hdis_results(hdi):
+    X, y, Z, table = hdi
+    found = sl.desparsified(X, y, scores=Z, initial=table[:, 6], noise=HDI_NOISE)
+    np.testing.assert_allclose(found.estimate, table[:, 0], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found.standard_error, table[:, 1], rtol=1e-6)
+    np.testing.assert_allclose(found.p_value, table[:, 2], atol=1e-6)
+    np.testing.assert_allclose(found.adjusted("holm"), table[:, 3], atol=1e-6)
+    np.testing.assert_allclose(found.interval(0.95), table[:, 4:6].T, atol=1e-6)
+
+
+def test_own_scores_agree_with_hdi_within_their_errors(hdi):
+    X, y, _, table = hdi
+    found = sl.desparsified(X, y)
+    distance = np.abs(found.estimate - table[:, 0]) / found.standard_error
+    assert distance.max() < 2.5 and np.median(distance) < 0.75
+
+
+def test_the_formula_is_the_published_one(wide, found):
+    X, y = wide
+    A, c = X - X.mean(axis=0), y - y.mean()
+    r = c - A @ found.initial
+    for j in range(0, X.shape[1], 10):
+        z = found.scores[:, j]
+        expected = found.initial[j] + z @ r / (z @ A[:, j])
+        error = np.linalg.norm(r) / np.sqrt(60) * np.linalg.norm(z) / abs(z @ A[:, j])
+        assert found.estimate[j] == pytest.approx(expected, rel=1e-10)
+        assert found.standard_error[j] == pytest.approx(error, rel=1e-10)
+        others = np.delete(A / A.std(axis=0), j, axis=1)
+        bound = np.abs(z @ others).max() / np.linalg.norm(z)
+        assert found.bias_bound[j] == pytest.approx(bound, rel=1e-10)
+
+
+def test_the_bias_bound_is_at_most_the_penalty_of_the_scores(wide):
+    X, y = wide
+    found = sl.desparsified(X, y, score_alpha=2.0, tol=1e-9)
+    assert found.bias_bound.max() <= 2.0 * (1 + 1e-6)
+
+
+def test_tiny_penalties_on_tall_data_give_least_squares():
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((80, 6)) @ rng.standard_normal((6, 6))
+    y = X @ rng.standard_normal(6) + rng.standard_normal(80)
+    A = np.column_stack([np.ones(80), X])
+    coef = np.linalg.lstsq(A, y, rcond=None)[0]
+    r = y - A @ coef
+    sigma = np.sqrt(r @ r / (80 - 7))
+    found = sl.desparsified(X, y, score_alpha=1e-7, noise=sigma, tol=1e-12)
+    errors = sigma * np.sqrt(np.diag(np.linalg.inv(A.T @ A)))[1:]
+    np.testing.assert_allclose(found.estimate, coef[1:], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(found.standard_error, errors, rtol=1e-5)
+    robust = sl.desparsified(X, y, score_alpha=1e-7, initial=coef[1:], errors="robust", tol=1e-12)
+    inverse = np.linalg.inv(A.T @ A)
+    white = np.sqrt(np.diag(inverse @ (A.T * r**2) @ A @ inverse))[1:]
+    np.testing.assert_allclose(robust.standard_error, white, rtol=1e-5)
+
+
+@pytest.mark.parametrize("errors", ["equal", "robust"])
+def test_several_responses_are_as_each_alone(wide, errors):
+    X, y = wide
+    Y = np.column_stack([y, np.random.default_rng(0).standard_normal(60)])
+    both = sl.desparsified(X, Y, errors=errors, tol=1e-9)
+    assert both.estimate.shape == (90, 2) and both.interval().shape == (2, 90, 2)
+    for number in range(2):
+        alone = sl.desparsified(X, Y[:, number], errors=errors, scores=both.scores, tol=1e-9)
+        np.testing.assert_allclose(both.estimate[:, number], alone.estimate, rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(both.standard_error[:, number], alone.standard_error, rtol=1e-6)
+        np.testing.assert_allclose(both.adjusted()[:, number], alone.adjusted(), atol=1e-5)
+    table = both.table()
+    assert len(table["estimate"]) == 180
+    np.testing.assert_allclose(np.asarray(table["estimate"])[90:], both.estimate[:, 1])
+
+
+def test_features_are_a_part_of_the_whole(wide, found):
+    X, y = wide
+    part = sl.desparsified(X, y, features=[4, 0, 30])
+    np.testing.assert_allclose(part.estimate, found.estimate[[4, 0, 30]], rtol=1e-6, atol=1e-8)
+    assert part.names == ("x4", "x0", "x30")
+    assert part.adjusted("holm")[0] <= found.adjusted("holm")[4]
+
+
+def test_units_shift_and_storage_do_not_matter(wide, found):
+    X, y = wide
+    units = np.geomspace(1e-4, 1e4, X.shape[1])
+    other = sl.desparsified(sparse.csr_array(X * units), 1e3 * y - 7.0)
+    np.testing.assert_allclose(other.z_value, found.z_value, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(other.standard_error * units, 1e3 * found.standard_error, rtol=1e-5)
+
+
+def test_single_precision_and_whole_numbers_are_computed_in_double(wide, found):
+    X, y = wide
+    single = sl.desparsified((X + 1e3).astype(np.float32), y)
+    np.testing.assert_allclose(single.z_value, found.z_value, atol=0.02)
+    whole = np.random.default_rng(0).integers(0, 5, (60, 20))
+    np.testing.assert_allclose(
+        sl.desparsified(whole, y).estimate, sl.desparsified(whole.astype(float), y).estimate
+    )
+
+
+def test_coefficients_of_regressions_become_scores_on_the_full_data(wide):
+    X, y = wide
+    regressions = sl.nodewise(X, 2.0)
+    by_object = sl.desparsified(X, y, scores=regressions)
+    by_matrix = sl.desparsified(X, y, scores=regressions.coef)
+    expected = X - X @ regressions.coef.T.toarray()
+    expected -= expected.mean(axis=0)
+    np.testing.assert_allclose(by_object.scores, expected, atol=1e-10)
+    np.testing.assert_allclose(by_matrix.scores, expected, atol=1e-10)
+    # Worse regressions, such as those of a sketch, show in the bias bound.
+    worse = sl.desparsified(X, y, scores=0.5 * regressions.coef)
+    assert worse.bias_bound.max() > 1.2 * by_object.bias_bound.max()
+
+
+def test_columns_that_others_explain_keep_something_of_their_own():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((15, 400))
+    X[:, 1] = X[:, 0] + 1e-3 * rng.standard_normal(15)
+    found = sl.desparsified(X, rng.standard_normal(15), tol=1e-8)
+    length = np.linalg.norm(X - X.mean(axis=0), axis=0)
+    inner = np.abs(np.sum(found.scores * X, axis=0))
+    inflation = np.linalg.norm(found.scores, axis=0) * length / inner
+    assert np.isfinite(found.standard_error).all() and inflation.max() <= 3.0
+
+
+def test_intervals_cover_and_tests_keep_their_level():
+    rng = np.random.default_rng(8)
+    X = rng.standard_normal((100, 120))
+    beta = np.zeros(120)
+    beta[:3] = 1.0, -0.5, 0.2
+    Y = X @ beta[:, None] + rng.standard_normal((100, 200))
+    found = sl.desparsified(X, Y)
+    lower, upper = found.interval(0.9)
+    hits = (lower < beta[:, None]) & (beta[:, None] < upper)
+    assert 0.87 <= hits[3:].mean() <= 0.94
+    assert 0.85 <= hits[:3].mean() <= 0.97
+    # Holm: at most one response in twenty with any false discovery, and chance on top of that.
+    assert np.mean((found.adjusted("holm")[3:] < 0.05).any(axis=0)) <= 0.09
+
+
+def test_simultaneous_intervals_hold_at_once():
+    rng = np.random.default_rng(9)
+    X = 0.8 * rng.standard_normal((100, 1)) + 0.6 * rng.standard_normal((100, 60))
+    Y = rng.standard_normal((100, 300))
+    found = sl.desparsified(X, Y)
+    lower, upper = found.simultaneous(0.9, random_state=0)
+    covered = ((lower < 0) & (upper > 0)).all(axis=0).mean()
+    assert 0.85 <= covered <= 0.96
+    single, bonferroni = found.interval(0.9), found.interval(1 - 0.1 / 60)
+    width = upper - lower
+    assert np.all(width > single[1] - single[0])
+    assert np.all(width < bonferroni[1] - bonferroni[0])
+    # Group tests reject as often as they should when nothing is there.
+    values = found.group_test(np.arange(10), random_state=0)
+    assert values.shape == (300,) and 0.05 <= np.mean(values < 0.1) <= 0.15
+
+
+@pytest.mark.parametrize("errors", ["equal", "robust"])
+def test_group_tests_find_the_group_that_matters(wide, errors):
+    X, y = wide
+    found = sl.desparsified(X, y, errors=errors)
+    assert found.group_test([0, 1, 2], random_state=0) < 0.01
+    assert found.group_test(np.arange(90) >= 10, random_state=0) > 0.05
+    again = found.group_test([0, 1, 2], random_state=0)
+    assert again == found.group_test([2, 1, 0], random_state=0)
+    one = found.simultaneous(0.95, group=[7], n_draws=40_000, random_state=0)
+    np.testing.assert_allclose(one[:, 0], found.interval(0.95)[:, 7], rtol=0.05, atol=1e-3)
+
+
+def test_noise_that_depends_on_a_feature_needs_robust_errors():
+    rng = np.random.default_rng(12)
+    X = rng.standard_normal((200, 50))
+    Y = rng.standard_normal((200, 300)) * np.abs(X[:, [0]])
+    equal = sl.desparsified(X, Y, features=[0])
+    robust = sl.desparsified(X, Y, features=[0], errors="robust", scores=equal.scores)
+    assert np.mean(equal.p_value < 0.05) > 0.15
+    assert np.mean(robust.p_value < 0.05) < 0.09
+
+
+def test_adjustments_are_the_textbook_ones():
+    p = np.array([0.01, 0.04, 0.03, 0.005, 0.5])
+    np.testing.assert_allclose(adjusted_p_values(p, "holm"), [0.04, 0.09, 0.09, 0.025, 0.5])
+    np.testing.assert_allclose(
+        adjusted_p_values(p, "benjamini-hochberg"), [0.025, 0.05, 0.05, 0.025, 0.5]
+    )
+    harmonic = sum(1 / k for k in range(1, 6))
+    np.testing.assert_allclose(
+        adjusted_p_values(p, "benjamini-yekutieli"),
+        np.minimum(1, harmonic * np.array([0.025, 0.05, 0.05, 0.025, 0.5])),
+    )
+
+
+def test_p_values_and_intervals_follow_from_estimate_and_error(found):
+    np.testing.assert_allclose(found.p_value, 2 * norm.sf(np.abs(found.z_value)))
+    lower, upper = found.interval(0.99)
+    np.testing.assert_allclose((upper - lower) / 2, norm.ppf(0.995) * found.standard_error)
+    assert "90 features on 60 rows" in repr(found)
+
+
+def test_names_come_from_data_frames(wide):
+    pandas = pytest.importorskip("pandas")
+    X, y = wide
+    frame = pandas.DataFrame(X[:, :5], columns=list("abcde"))
+    table = sl.desparsified(frame, y).table(adjustment="benjamini-hochberg")
+    assert table["feature"].tolist() == list("abcde")
+    wanted = {"estimate", "standard_error", "p_value", "adjusted", "lower", "upper", "bias_bound"}
+    assert wanted <= {*table.columns}
+
+
+def test_progress_counts_scores(wide):
+    X, y = wide
+    seen = []
+    sl.desparsified(X, y, progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (90, 90)
+
+
+def test_scores_go_on_after_an_accident(tmp_path, monkeypatch):
+    monkeypatch.setattr("sketchlasso.inference.column_problems.TARGETS_PER_PART", 25)
+    rng = np.random.default_rng(3)
+    X, y = rng.standard_normal((40, 70)), rng.standard_normal(40)
+    seen = []
+
+    def stop(done, total):
+        if done == 50:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "scores"
+    with pytest.raises(KeyboardInterrupt):
+        sl.desparsified(X, y, checkpoint=path, progress=stop)
+    solve = ColumnProblems.solve
+    monkeypatch.setattr(
+        ColumnProblems, "solve", lambda *given: (seen.append(given[1]), solve(*given))[1]
+    )
+    found = sl.desparsified(X, y, checkpoint=path)
+    assert [(part.start, part.stop) for part in seen] == [(50, 70)]
+    expected = sl.desparsified(X, y)
+    np.testing.assert_array_equal(found.estimate, expected.estimate)
+    assert not list(tmp_path.iterdir())
+
+
+def test_bad_input_is_refused_in_one_sentence(wide, found):
+    X, y = wide
+
+    def told(*args, **kwargs):
+        return refusal(sl.InvalidInputError, sl.desparsified, *args, **kwargs)
+
+    assert "X has 9 rows" in told(X[:9], y[:9])
+    assert "column x3 is constant" in told(np.where(np.arange(90) == 3, 1.0, X), y)
+    double = X.copy()
+    double[:, 7] = 5.0 - 3.0 * X[:, 2]
+    assert "columns x2 and x7 are the same" in told(double, y)
+    assert "columns x2 and x7 are the same" in told(sparse.csr_array(double), y)
+    assert "y is constant" in told(X, np.ones(60))
+    assert "score_alpha='small'" in told(X, y, score_alpha="small")
+    assert "larger score_alpha" in told(X, y, score_alpha=1e-9)
+    assert "'hc3'" in told(X, y, errors="hc3")
+    assert "3 names were given" in told(X, y, feature_names=["a", "b", "c"])
+    assert "initial has shape (89,)" in told(X, y, initial=np.zeros(89))
+    assert "noise=-1.0" in told(X, y, noise=-1.0)
+    assert "scores has shape (60, 3)" in told(X, y, scores=np.ones((60, 3)))
+    assert "in blocks" in told(sl.BlockMatrix.from_arrays([X[:30], X[30:]]), y)
+    assert "shape (3, 90)" in told(X, y, features=[1, 2, 3], scores=sparse.csr_array((90, 90)))
+    for level in (0.0, 1.0, 95, -0.5):
+        assert "strictly between 0 and 1" in refusal(sl.InvalidInputError, found.interval, level)
+        assert "strictly" in refusal(sl.InvalidInputError, found.simultaneous, level)
+    assert "'fdr'" in refusal(sl.InvalidInputError, found.adjusted, "fdr")
+    assert "n_draws=5" in refusal(sl.InvalidInputError, found.group_test, [0], n_draws=5)
+    assert "group" in refusal(sl.InvalidInputError, found.group_test, [90])
+    assert "group" in refusal(sl.InvalidInputError, found.group_test, [])

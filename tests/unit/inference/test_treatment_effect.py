@@ -1,0 +1,163 @@
+"""Effects of treatments: against R's hdm, and on data whose effects are known."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.stats import norm
+from tests.reference_files import reference_file
+from tests.sentences import refusal
+
+import sketchlasso as sl
+from sketchlasso.estimators.penalty import rigorous_level
+from sketchlasso.inference.rigorous_lasso import rigorous_selection
+
+# hdm::rlassoEffect on the growth data: estimate, standard error, p-value.
+GROWTH = {
+    "partialling-out": (-0.04981147, 0.01393636, 0.00035129),
+    "double-selection": (-0.05000585, 0.01579138, 0.00154203),
+}
+# hdm::rlassoEffects on the simulated data, columns 1 to 5.
+SIMULATED = [1.14771, 1.15839, 1.07233, 0.05525, 0.08920]
+SIMULATED_ERRORS = [0.12797, 0.12012, 0.11127, 0.11576, 0.09785]
+
+
+@pytest.fixture(scope="module")
+def growth():
+    table = np.genfromtxt(reference_file("rigorous/growth.csv"), delimiter=",", skip_header=1)
+    return table[:, 3:], table[:, 0], table[:, 2]
+
+
+@pytest.fixture(scope="module")
+def simulated():
+    return np.genfromtxt(reference_file("rigorous/rlasso_sim.csv"), delimiter=",", skip_header=1)
+
+
+@pytest.fixture
+def confounded():
+    """A control that matters much for d and little for y."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((150, 300))
+    D = X[:, :2] @ [[2.0, 0.0], [0.0, 2.0]] + rng.standard_normal((150, 2))
+    y = D @ [0.5, 0.0] + 0.2 * X[:, 0] + rng.standard_normal(150)
+    return X, y, D
+
+
+@pytest.mark.parametrize("method", GROWTH)
+def test_growth_is_as_in_hdm(growth, method):
+    X, y, d = growth
+    found = sl.treatment_effect(X, y, d, method=method, loss="squared")
+    estimate, error, p_value = GROWTH[method]
+    assert found.estimate[0] == pytest.approx(estimate, abs=1e-7)
+    assert found.standard_error[0] == pytest.approx(error, abs=1e-7)
+    assert found.p_value[0] == pytest.approx(p_value, abs=1e-7)
+    assert found.controls.sum() == 7
+
+
+def test_several_treatments_are_as_in_hdm(simulated):
+    y, D, X = simulated[:, 0], simulated[:, 1:6], simulated[:, 6:]
+    found = sl.treatment_effect(X, y, D, method="partialling-out", loss="squared")
+    np.testing.assert_allclose(found.estimate, SIMULATED, atol=1e-5)
+    np.testing.assert_allclose(found.standard_error, SIMULATED_ERRORS, atol=1e-5)
+
+
+def test_the_rigorous_lasso_is_that_of_hdm(simulated):
+    y, X = simulated[:, 0], simulated[:, 1:]
+    support, residual = rigorous_selection(X, y, "squared", "robust", 1e-10)
+    assert np.flatnonzero(support).tolist() == [0, 1, 2]
+    assert residual.std(ddof=1) == pytest.approx(1.13773781, abs=1e-8)
+    # Their lambda0 is of ||r||^2 + lambda ||w||_1, ours of half of that.
+    assert 2 * np.sqrt(100) * rigorous_level(30, 100) == pytest.approx(74.36863249, abs=1e-8)
+
+
+@pytest.mark.parametrize("loss", ["sqrt", "squared"])
+@pytest.mark.parametrize("loadings", ["robust", "equal"])
+@pytest.mark.parametrize("method", GROWTH)
+def test_known_effects_are_within_their_errors(confounded, loss, loadings, method):
+    X, y, D = confounded
+    found = sl.treatment_effect(X, y, D, method=method, loss=loss, loadings=loadings)
+    assert np.all(np.abs(found.estimate - [0.5, 0.0]) < 3 * found.standard_error)
+    assert found.p_value[0] < 1e-3
+    # Each treatment's own confounder is found, by way of the treatment.
+    assert found.controls[0, 0] and found.controls[1, 1]
+    assert not found.controls[0, 300] and not found.controls[1, 301]
+
+
+@pytest.mark.parametrize("errors", ["robust", "equal"])
+def test_errors_are_those_of_least_squares(confounded, errors):
+    X, y, D = confounded
+    found = sl.treatment_effect(X, y, D[:, 0], errors=errors)
+    chosen = found.controls[0][:-1]
+    A = np.column_stack([D[:, 0], np.ones(len(y)), X[:, chosen]])
+    inverse = np.linalg.inv(A.T @ A)
+    coef = inverse @ A.T @ y
+    r = y - A @ coef
+    m, p = A.shape
+    if errors == "equal":
+        covariance = inverse * (r @ r) / (m - p)
+    else:
+        covariance = inverse @ (A.T * r**2) @ A @ inverse * m / (m - p + 1)
+    assert found.estimate[0] == pytest.approx(coef[0], rel=1e-9)
+    assert found.standard_error[0] == pytest.approx(np.sqrt(covariance[0, 0]), rel=1e-9)
+
+
+def test_intervals_cover_the_effect_though_controls_are_selected():
+    rng = np.random.default_rng(11)
+    hits = 0
+    for _ in range(100):
+        X = rng.standard_normal((100, 60))
+        d = X[:, 0] + rng.standard_normal(100)
+        y = d + 0.3 * X[:, 0] + rng.standard_normal(100)
+        lower, upper = sl.treatment_effect(X, y, d, tol=1e-6).interval(0.9)
+        hits += bool(lower[0] < 1.0 < upper[0])
+    assert 82 <= hits <= 97
+
+
+def test_table_intervals_and_adjusted_values(confounded):
+    X, y, D = confounded
+    found = sl.treatment_effect(sparse.csr_array(X), y, D)
+    table = found.table(0.9)
+    half = norm.ppf(0.95) * found.standard_error
+    np.testing.assert_allclose(np.asarray(table["lower"]), found.estimate - half)
+    np.testing.assert_allclose(np.asarray(table["upper"]), found.estimate + half)
+    assert list(table["treatment"]) == ["d0", "d1"]
+    smaller, larger = np.sort(found.p_value)
+    np.testing.assert_allclose(
+        np.sort(found.adjusted("holm")), [2 * smaller, max(2 * smaller, larger)]
+    )
+    assert "double-selection" in repr(found)
+
+
+def test_names_come_from_data_frames(confounded):
+    pandas = pytest.importorskip("pandas")
+    X, y, D = confounded
+    frame = pandas.DataFrame(X, columns=[f"control {j}" for j in range(X.shape[1])])
+    found = sl.treatment_effect(frame, y, pandas.Series(D[:, 0], name="schooling"))
+    assert found.names == ("schooling",)
+    assert found.control_names[0] == "control 0" and found.control_names[-1] == "schooling"
+
+
+def test_progress_counts_treatments(confounded):
+    X, y, D = confounded
+    seen = []
+    sl.treatment_effect(X[:, :20], y, D, progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(1, 2), (2, 2)]
+
+
+def test_bad_input_is_refused_in_one_sentence(confounded):
+    X, y, D = confounded
+    d = D[:, 0]
+
+    def told(*args, **kwargs):
+        return refusal(sl.InvalidInputError, sl.treatment_effect, *args, **kwargs)
+
+    assert "9 rows" in told(X[:9], y[:9], d[:9])
+    assert "constant" in told(X, y, np.ones(150))
+    assert "shape (149,)" in told(X, y, d[:-1])
+    assert "NaN" in told(X, y, np.where(np.arange(150) == 3, np.nan, d))
+    assert "one response" in told(X, D, d)
+    assert "'post'" in told(X, y, d, method="post")
+    assert "'absolute'" in told(X, y, d, loss="absolute")
+    assert "exact combination" in told(np.column_stack([X[:, :5], d]), y, d)
+    found = sl.treatment_effect(X, y, d)
+    for level in (0.0, 1.0, 95, -0.5, "high", np.nan):
+        assert "strictly between 0 and 1" in refusal(sl.InvalidInputError, found.interval, level)
