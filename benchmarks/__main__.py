@@ -34,6 +34,7 @@ BENCHMARKS = {
     "accuracy": "accuracy",
     "certificate": "certificate",
     "leakage": "leakage",
+    "stability": "stability",
     "import_time": "import_time",
     "estimator_checks": "estimator_checks",
     "serve_load": "serve_load",

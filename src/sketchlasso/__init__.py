@@ -12,6 +12,7 @@ from sketchlasso.data import BlockMatrix, fingerprint
 from sketchlasso.errors import (
     ClusterLostError,
     DeviceWarning,
+    DuplicateColumnWarning,
     EmptyGridWarning,
     EmptyModelWarning,
     GridEdgeWarning,
@@ -35,6 +36,7 @@ from sketchlasso.estimators import (
     save_model,
 )
 from sketchlasso.files import Shards, Table, fetch_dataset, read_shards, read_table, write_table
+from sketchlasso.inference import ErrorControl, StabilitySelection, error_control
 from sketchlasso.instances import (
     ProblemSet,
     RowSets,
@@ -120,8 +122,10 @@ __all__ = [
     "CrossValidation",
     "DeviceWarning",
     "DocumentMatch",
+    "DuplicateColumnWarning",
     "EmptyGridWarning",
     "EmptyModelWarning",
+    "ErrorControl",
     "FullCertificate",
     "GridEdgeWarning",
     "InaccurateWarning",
@@ -147,6 +151,7 @@ __all__ = [
     "SqrtLassoCV",
     "SqrtLassoClassifier",
     "SqrtLassoClassifierCV",
+    "StabilitySelection",
     "Status",
     "StoredFileError",
     "StoredInfo",
@@ -170,6 +175,7 @@ __all__ = [
     "corpus_from_matrix",
     "cross_validate",
     "embedded_corpus",
+    "error_control",
     "extend_sketch",
     "feature_problems",
     "fetch_dataset",

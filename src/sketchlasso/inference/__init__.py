@@ -1,3 +1,6 @@
 """What many regressions together say: errors of estimates, graphs, stability."""
 
-__all__: list[str] = []
+from sketchlasso.inference.error_control import ErrorControl, error_control
+from sketchlasso.inference.stability import StabilitySelection
+
+__all__ = ["ErrorControl", "StabilitySelection", "error_control"]
