@@ -16,7 +16,7 @@ from sketchlasso.instances import check_weights
 from sketchlasso.sketch import Sketch
 from sketchlasso.types import FloatArray
 
-__all__ = ["PenaltyScale", "convert_alpha", "penalties", "pivotal_alpha"]
+__all__ = ["PenaltyScale", "convert_alpha", "outweighing", "penalties", "pivotal_alpha"]
 
 PenaltyScale: TypeAlias = Literal[
     "sketchlasso", "skglm", "pycasso", "statsmodels", "scikit-learn", "celer", "glmnet"
@@ -81,10 +81,10 @@ def pivotal_alpha(
     m = entries.shape[0]
     weights = np.ones(m) if sample_weight is None else check_weights(sample_weight, m)
     scales = column_scales(entries, weights, fit_intercept)
-    return slack * _outweighing(scales, penalty_factor, failure)
+    return slack * outweighing(scales, penalty_factor, failure)
 
 
-def _outweighing(scales: FloatArray, penalty_factor: ArrayLike | None, failure: float) -> float:
+def outweighing(scales: FloatArray, penalty_factor: ArrayLike | None, failure: float) -> float:
     """Quantile of the largest of the correlations with pure noise, columns of sizes `scales`."""
     if penalty_factor is not None:
         factor = np.asarray(penalty_factor, dtype=np.float64)
@@ -107,7 +107,7 @@ def penalties(estimator: Any, data: Prepared) -> FloatArray:
         scales = column_scales(data.X, weights, estimator.fit_intercept)
         if isinstance(estimator.sketch, Sketch) and estimator.sketch.column_scales is not None:
             scales = scales / estimator.sketch.column_scales
-        level = SLACK * _outweighing(scales, estimator.penalty_factor, FAILURE)
+        level = SLACK * outweighing(scales, estimator.penalty_factor, FAILURE)
         # Where nothing varies or nothing is penalised, every penalty gives the same model.
         return np.full(t, level or 1.0)
     try:
