@@ -34,6 +34,8 @@ def drawable():
         chosen=sl.SqrtLassoCV(alphas=12, cv=4, sketch="randomized", rank=8, random_state=0).fit(
             X, y
         ),
+        stable=sl.StabilitySelection(n_pairs=10, random_state=0).fit(X, y),
+        calibrated=sl.SqrtLasso(alpha=3.0).fit(X[:40], y[:40]).calibrate(X[:40], y[:40]),
     )
 
 
@@ -50,4 +52,8 @@ def everything(made):
         "influence": lambda **kw: plots.plot_leave_one_out(made.loo, **kw),
         "scatter": lambda **kw: plots.plot_sketched_against_full(made.one, made.full, **kw),
         "gaps": lambda **kw: plots.plot_gaps(made.one, **kw),
+        "stability": lambda **kw: plots.plot_stability(made.stable, **kw),
+        "intervals": lambda **kw: plots.plot_intervals(
+            made.calibrated, made.X[40:], made.y[40:], **kw
+        ),
     }

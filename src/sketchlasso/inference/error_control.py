@@ -139,7 +139,7 @@ def _largest_q(
     if low == 0:
         raise InvalidInputError(
             f"pfer={pfer:g} with cutoff={cutoff:g} leaves no feature per half-sample for "
-            f"n_features={p}, but at least one is needed; pass a larger pfer or a larger cutoff."
+            f"{p} feature(s), but at least one is needed; pass a larger pfer or a larger cutoff."
         )
     return ErrorControl(cutoff, low, bound(low))
 
@@ -160,7 +160,7 @@ def _smallest_cutoff(
                 return ErrorControl(cutoff, q, bound)
     best = pfer_bound(p, q, 1.0, pairs, assumption)
     raise InvalidInputError(
-        f"q={q} with pfer={pfer:g} is not possible for n_features={p}: the bound is {best:.3g} "
+        f"q={q} with pfer={pfer:g} is not possible for {p} features: the bound is {best:.3g} "
         "even at a cutoff of 1; pass a smaller q or a larger pfer."
     )
 
@@ -207,6 +207,6 @@ def _check_q(q: Any, p: int, pairs: int, assumption: Assumption) -> None:
         elif assumption == "r-concave":
             reason = " (below half of the features)"
         raise InvalidInputError(
-            f"q={q!r} was given, but an integer from 1 to {most} is accepted for n_features={p} "
+            f"q={q!r} was given, but an integer from 1 to {most} is accepted for {p} features "
             f"and assumption={assumption!r}{reason}; pass such a number."
         )

@@ -16,6 +16,7 @@ from sketchlasso.interfaces.commands.leaving_out import loo
 from sketchlasso.interfaces.commands.looking import doctor, info
 from sketchlasso.interfaces.commands.report import Report
 from sketchlasso.interfaces.commands.reproducing import paper
+from sketchlasso.interfaces.commands.selecting import stability
 from sketchlasso.interfaces.commands.sketching import make_sketch
 from sketchlasso.interfaces.commands.topics import asking, everything, fitting, showing
 from sketchlasso.interfaces.commands.using import certify, predict
@@ -53,6 +54,7 @@ COMMANDS: dict[str, tuple[Callable[..., Report], tuple[str, ...]]] = {
     )),
     "fit": (fit, (
         "fit houses.csv --target price -o houses.model",
+        "fit houses.csv --target price --calibrate jackknife+ -o houses.model",
         "fit rcv1.svm.gz --alpha 4 --sketch rcv1.sketch -o rcv1.model",
         "fit docword.nips.txt.gz --target-word learning --alpha 20",
     )),
@@ -70,9 +72,15 @@ COMMANDS: dict[str, tuple[Callable[..., Report], tuple[str, ...]]] = {
         "loo houses.csv --target price --alpha 3 -o left-out.csv",
         "loo rcv1.svm.gz --model rcv1.model --rows 500",
     )),
+    "stability": (stability, (
+        "stability genes.csv --target yield",
+        "stability genes.csv --target yield --pfer 0.5 --cutoff 0.9 -o often.csv",
+        "stability genes.csv --target yield --q 20 --plot paths.png",
+    )),
     "predict": (predict, (
         "predict houses.model new.csv -o predictions.csv",
         "predict rcv1.model test.svm.gz --json",
+        "predict houses.model new.csv --interval 0.9 -o intervals.csv",
     )),
     "certify": (certify, (
         "certify houses.model houses.csv",

@@ -196,7 +196,7 @@ def test_ctrl_c_leaves_nothing_fitted(made):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"q": 39}, "an integer from 1 to 23 is accepted for n_features=40"),
+        ({"q": 39}, "an integer from 1 to 23 is accepted for 40 features"),
         ({"cutoff": 0.4}, r"cutoff=0\.4 was given"),
         ({"cutoff": 0.8, "q": 3, "pfer": 1}, "leave one out"),
         ({"n_alphas": 0}, "n_alphas=0 was given, but an integer >= 1"),

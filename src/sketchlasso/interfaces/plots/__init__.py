@@ -1,28 +1,34 @@
-"""Plots of paths, cross-validation, sketches, influence and gaps; they need the extra `plot`.
+"""Plots of paths, scores, sketches, influence, gaps, stability and intervals; extra `plot`.
 
 Every function returns its Matplotlib axes. Every function has a display class behind it, in
 scikit-learn's manner: it holds what is drawn, and ``plot(ax)`` draws it as often as one likes.
 Matplotlib is imported when something is drawn, never before, and no global setting is touched.
 """
 
+from sketchlasso.interfaces.plots.bands import IntervalDisplay, plot_intervals
 from sketchlasso.interfaces.plots.cross_validation import CrossValidationDisplay, plot_cv
 from sketchlasso.interfaces.plots.gaps import GapDisplay, plot_gaps
 from sketchlasso.interfaces.plots.influence import InfluenceDisplay, plot_leave_one_out
 from sketchlasso.interfaces.plots.path import PathDisplay, plot_path
 from sketchlasso.interfaces.plots.scatter import ScatterDisplay, plot_sketched_against_full
 from sketchlasso.interfaces.plots.spectrum import SpectrumDisplay, plot_spectrum
+from sketchlasso.interfaces.plots.stability import StabilityDisplay, plot_stability
 
 __all__ = [
     "CrossValidationDisplay",
     "GapDisplay",
     "InfluenceDisplay",
+    "IntervalDisplay",
     "PathDisplay",
     "ScatterDisplay",
     "SpectrumDisplay",
+    "StabilityDisplay",
     "plot_cv",
     "plot_gaps",
+    "plot_intervals",
     "plot_leave_one_out",
     "plot_path",
     "plot_sketched_against_full",
     "plot_spectrum",
+    "plot_stability",
 ]
