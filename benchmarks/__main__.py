@@ -36,6 +36,8 @@ BENCHMARKS = {
     "accuracy": "accuracy",
     "certificate": "certificate",
     "leakage": "leakage",
+    "stability": "stability",
+    "intervals": "intervals",
     "import_time": "import_time",
     "estimator_checks": "estimator_checks",
     "serve_load": "serve_load",

@@ -36,6 +36,8 @@ def drawable():
         chosen=sl.SqrtLassoCV(alphas=12, cv=4, sketch="randomized", rank=8, random_state=0).fit(
             X, y
         ),
+        stable=sl.StabilitySelection(n_pairs=10, random_state=0).fit(X, y),
+        calibrated=sl.SqrtLasso(alpha=3.0).fit(X[:40], y[:40]).calibrate(X[:40], y[:40]),
     )
 
 
@@ -55,4 +57,8 @@ def everything(made):
         "forest": lambda **kw: plots.plot_forest(made.inferred, **kw),
         "forest of effects": lambda **kw: plots.plot_forest(made.effects, **kw),
         "volcano": lambda **kw: plots.plot_volcano(made.inferred, **kw),
+        "stability": lambda **kw: plots.plot_stability(made.stable, **kw),
+        "intervals": lambda **kw: plots.plot_intervals(
+            made.calibrated, made.X[40:], made.y[40:], **kw
+        ),
     }

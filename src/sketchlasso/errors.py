@@ -14,6 +14,7 @@
     |-- EmptyGridWarning                      a radius so large that w = 0 at every penalty
     |-- EmptyModelWarning                     a radius that keeps every feature out of a fit
     |-- DeviceWarning                         no GPU where one was asked for
+    |-- DuplicateColumnWarning                two columns that no data can tell apart
     +-- GridEdgeWarning                       the best penalty lies at an end of the grid
 
 Non-convergence is a status of the solution, never an exception.
@@ -24,6 +25,7 @@ from __future__ import annotations
 __all__ = [
     "ClusterLostError",
     "DeviceWarning",
+    "DuplicateColumnWarning",
     "EmptyGridWarning",
     "EmptyModelWarning",
     "GridEdgeWarning",
@@ -99,3 +101,7 @@ class EmptyModelWarning(UserWarning):
 
 class DeviceWarning(UserWarning):
     """A GPU was asked for and cannot be used, so the CPU does the work."""
+
+
+class DuplicateColumnWarning(UserWarning):
+    """Two columns are equal up to sign and scale, so that either may stand for the other."""

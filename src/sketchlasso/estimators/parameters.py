@@ -14,7 +14,7 @@ from sketchlasso.estimators.base import LinearModel
 from sketchlasso.linalg.device import check_device
 from sketchlasso.solve import Solver
 
-__all__ = ["PenaltySearch", "SinglePenalty", "check_parameters"]
+__all__ = ["PenaltySearch", "SinglePenalty", "check_parameters", "check_values"]
 
 
 class SinglePenalty(LinearModel):
@@ -139,12 +139,19 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
         lambda value: _is_bool(value) or callable(value) or (_is_integer(value) and value >= 0),
         "True, False, an integer >= 0 or a callable",
     ),
+    "n_alphas": (lambda value: _is_integer(value) and value >= 1, "an integer >= 1"),
+    "alpha_min_ratio": (
+        lambda value: (
+            value is None or (isinstance(value, int | float | np.number) and bool(0 < value < 1))
+        ),
+        "None or a number strictly between 0 and 1",
+    ),
     "selection": (lambda value: value in ("min", "1se"), "'min' or '1se'"),
 }
 
 
-def check_parameters(estimator: Any, n_features: int) -> None:
-    """Refuse parameters that no data make right, in one sentence each."""
+def check_values(estimator: Any) -> None:
+    """Refuse single parameters, by name, whose values are never right."""
     for name, (accepts, accepted) in _RULES.items():
         if not hasattr(estimator, name):
             continue
@@ -153,6 +160,11 @@ def check_parameters(estimator: Any, n_features: int) -> None:
             raise InvalidInputError(
                 f"{name}={value!r} was given, but {accepted} is accepted; pass such a value."
             )
+
+
+def check_parameters(estimator: Any, n_features: int) -> None:
+    """Refuse parameters that no data make right, in one sentence each."""
+    check_values(estimator)
     check_device(estimator.device)
     if estimator.sketch is None and estimator.radius is not None:
         raise InvalidInputError(

@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from sketchlasso.data import as_blocks, spread
-from sketchlasso.estimators.base import LinearModel, keep_fits
+from sketchlasso.estimators.base import keep_fits
 from sketchlasso.estimators.blocks import in_memory, validated
 from sketchlasso.estimators.callbacks import CallbackSupport, reported
+from sketchlasso.estimators.intervals import PredictionIntervals
 from sketchlasso.estimators.parameters import PenaltySearch, SinglePenalty, check_parameters
 from sketchlasso.estimators.selection import choose, keep_choices
 from sketchlasso.estimators.single import fit_responses
@@ -22,7 +23,7 @@ __all__ = ["SqrtLasso", "SqrtLassoCV"]
 METRICS = ("mse", "mae", "r2")
 
 
-class _Regressor(CallbackSupport, MultiOutputMixin, RegressorMixin, LinearModel):
+class _Regressor(CallbackSupport, MultiOutputMixin, RegressorMixin, PredictionIntervals):
     """Predictions by linear functions."""
 
     def predict(self, X: Any) -> Any:
@@ -58,7 +59,22 @@ class _Regressor(CallbackSupport, MultiOutputMixin, RegressorMixin, LinearModel)
     def _validated(self, X: Any, y: Any) -> tuple[Any, Any]:
         X, y = validated(self, X, y, multi_output=True, y_numeric=True, ensure_min_samples=2)
         check_parameters(self, X.shape[1])
+        # Residuals of an earlier fit say nothing of this one.
+        if hasattr(self, "calibration_"):
+            del self.calibration_
         return X, y
+
+    def _with_fixed_penalty(self) -> SqrtLasso:
+        single = SqrtLasso(alpha=self.alpha_)
+        given = self.get_params(deep=False)
+        shared = (single.get_params(deep=False).keys() & given.keys()) - {"alpha"}
+        single.set_params(**{name: given[name] for name in shared})
+        if hasattr(self, "cv"):
+            # One radius per model: that of the search, where it was one on a sketch.
+            sketched = getattr(self, "sketch_", None) is not None
+            radius = float(np.max(self.radius_)) if sketched else None
+            single.set_params(radius=radius, sketch=self.sketch if sketched else None)
+        return single
 
 
 class SqrtLasso(_Regressor, SinglePenalty):

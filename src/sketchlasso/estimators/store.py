@@ -16,6 +16,7 @@ from sketchlasso.data import fingerprint
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.classification import SqrtLassoClassifier, SqrtLassoClassifierCV
 from sketchlasso.estimators.regression import SqrtLasso, SqrtLassoCV
+from sketchlasso.estimators.stored_calibration import packed_calibration, unpacked_calibration
 from sketchlasso.results import LinearModels, RadiusPolicy
 from sketchlasso.sketch import Sketch
 from sketchlasso.storage.container import MODEL, read_container, unpacking, write_container
@@ -96,7 +97,8 @@ def save_model(
     ``target_name``, ``labels_are_objects``, ``sketch`` (how it was made) and ``fingerprint`` of
     X. Its arrays are the coefficients as sparse rows (``coef.data``, ``coef.indices``,
     ``coef.indptr``), the other fitted attributes under their own names, and parameters that are
-    arrays as ``settings.NAME``.
+    arrays as ``settings.NAME``. A calibrated model has ``calibration`` (the method) in its header
+    and its residuals and models as ``calibration.NUMBER.PART``.
 
     The sketch itself is not kept; :meth:`Sketch.save` does that. Nor are parameters that are
     objects of other libraries (a splitter, a RandomState): they come back as their defaults.
@@ -213,6 +215,9 @@ def _described(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         header["settings"][name], array = _plain(value)
         if array is not None:
             arrays[f"settings.{name}"] = array
+    if hasattr(model, "calibration_"):
+        header["calibration"] = model.calibration_.method
+        arrays |= packed_calibration(model.calibration_)
     if hasattr(model, "classes_"):
         labels = np.asarray(model.classes_)
         header["labels_are_objects"] = labels.dtype == object
@@ -332,8 +337,8 @@ def _of_shape(arrays: dict[str, NDArray[Any]], name: str, *shapes: tuple[int, ..
 def _refill(model: Any, coef: Any, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
     """Write the fitted attributes.
 
-    Sets: coef_, intercept_, classes_, n_features_in_, feature_names_in_, n_iter_ and those of
-    NUMBERS that were stored.
+    Sets: coef_, intercept_, calibration_, classes_, n_features_in_, feature_names_in_, n_iter_ and
+    those of NUMBERS that were stored.
     """
     single, dtype = header["single"], np.dtype(header["dtype"])
     if dtype not in (np.float32, np.float64) or (single and coef.shape[0] != 1):
@@ -353,6 +358,9 @@ def _refill(model: Any, coef: Any, header: dict[str, Any], arrays: dict[str, NDA
     model.n_features_in_ = header["n_features"]
     if header["named"]:
         model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
+    if header.get("calibration") is not None:
+        found = unpacked_calibration(header["calibration"], arrays, *coef.shape)
+        model.calibration_ = found
     if "classes_" in arrays:
         labels = arrays["classes_"]
         check_numbers(labels, "classes_", "biufU")

@@ -36,6 +36,7 @@ __all__ = [
     "prepare",
     "settings_of",
     "sketches",
+    "solves_without_sketch",
 ]
 
 # Up to this smaller side a sketch saves nothing.
@@ -256,6 +257,11 @@ def _sketches(
             random_state=first.seed,
         )
         yield np.array([column]), own
+
+
+def solves_without_sketch(estimator: Any, data: Prepared) -> bool:
+    """Whether the parameters of an estimator lead to the full problem for these data."""
+    return not isinstance(estimator.sketch, Sketch) and _method(estimator, data) is None
 
 
 def _method(estimator: Any, data: Prepared) -> str | None:

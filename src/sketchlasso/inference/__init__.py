@@ -3,19 +3,24 @@
 from sketchlasso.inference.desparsified import Desparsified
 from sketchlasso.inference.desparsify import desparsified
 from sketchlasso.inference.effects import TreatmentEffects, treatment_effect
+from sketchlasso.inference.error_control import ErrorControl, error_control
 from sketchlasso.inference.neighbourhoods import Neighbourhoods, neighbourhoods
 from sketchlasso.inference.nodewise import Nodewise, nodewise
 from sketchlasso.inference.precision import SparsePrecision
+from sketchlasso.inference.stability import StabilitySelection
 from sketchlasso.inference.subspace_clustering import SparseSubspaceClustering
 
 __all__ = [
     "Desparsified",
+    "ErrorControl",
     "Neighbourhoods",
     "Nodewise",
     "SparsePrecision",
     "SparseSubspaceClustering",
+    "StabilitySelection",
     "TreatmentEffects",
     "desparsified",
+    "error_control",
     "neighbourhoods",
     "nodewise",
     "treatment_effect",

@@ -38,7 +38,7 @@ FEWEST_ROWS = 10
 CHOICES = ("stars", "ebic", "cv")
 
 
-class SparsePrecision(EmpiricalCovariance):  # type: ignore[misc]
+class SparsePrecision(EmpiricalCovariance):
     """Sparse inverse covariance by one square-root LASSO per column (TIGER).
 
     Column j is regressed on all others on the full data, at a penalty that does not depend on

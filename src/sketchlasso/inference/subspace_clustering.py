@@ -29,7 +29,7 @@ FAINT = 1e-6
 POINTS_AT_A_TIME = 512
 
 
-class SparseSubspaceClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class SparseSubspaceClustering(ClusterMixin, BaseEstimator):
     """Sparse subspace clustering by the square-root LASSO.
 
     Every point, scaled to length one, is written by a few others,

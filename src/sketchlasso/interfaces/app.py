@@ -27,6 +27,7 @@ COMMANDS = {
         "Fit one penalty and write a model file.",
         (
             "fit houses.csv --target price -o houses.model",
+            "fit houses.csv --target price --calibrate jackknife+ -o houses.model",
             "fit rcv1.svm.gz --alpha 4 --sketch rcv1.sketch -o rcv1.model",
             "fit docword.nips.txt.gz --target-word learning --alpha 20",
         ),
@@ -63,6 +64,7 @@ COMMANDS = {
         (
             "predict houses.model new.csv -o predictions.csv",
             "predict rcv1.model test.svm.gz --json",
+            "predict houses.model new.csv --interval 0.9 -o intervals.csv",
         ),
     ),
     "certify": Entry(
@@ -88,6 +90,15 @@ COMMANDS = {
         (
             "infer houses.csv --target price",
             "infer genes.csv --target yield --adjust bh --forest genes.png -o intervals.csv",
+        ),
+    ),
+    "stability": Entry(
+        "commands.selecting:stability",
+        "Select features with a bound on the number of false ones.",
+        (
+            "stability genes.csv --target yield",
+            "stability genes.csv --target yield --pfer 0.5 --cutoff 0.9 -o often.csv",
+            "stability genes.csv --target yield --q 20 --plot paths.png",
         ),
     ),
     "paper": Entry(

@@ -11,6 +11,7 @@ import typer
 from scipy import sparse
 
 import sketchlasso as sl
+from sketchlasso.interfaces.commands.calibrating import Calibrate, calibrate, check_calibrate
 from sketchlasso.interfaces.commands.data import Given, at_work, read_given
 from sketchlasso.interfaces.commands.describe import (
     class_words,
@@ -65,6 +66,7 @@ def fit(
             "cross-validation."
         ),
     ] = "pivotal",
+    calibrated: Calibrate = None,
     output: Output = None,
     top: Top = 10,
 ) -> Report:
@@ -73,7 +75,9 @@ def fit(
     The square-root LASSO, or its classifier where the target means classes.
     """
     given = read_given(file, data, blocks)
-    kind = sl.SqrtLassoClassifier if given.is_classification(model.classify) else sl.SqrtLasso
+    classes = given.is_classification(model.classify)
+    check_calibrate(calibrated, classes)
+    kind = sl.SqrtLassoClassifier if classes else sl.SqrtLasso
     start = perf_counter()
     with screen.watching("fitting") as watch, at_work(given, blocks, watch):
         estimator: Any = kind(
@@ -82,6 +86,7 @@ def fit(
         ).fit(given.X, given.response)
         seconds = perf_counter() - start
         name, value = score_of(estimator, given)
+        notes = calibrate(estimator, given.X, given.response, calibrated)
         wrote = save(estimator, given, output)
     return Report(
         data={
@@ -99,6 +104,7 @@ def fit(
             *model_facts(estimator),
             (name, f"{value:.4f} on the data of the fit"),
             ("seconds", f"{seconds:.2f}"),
+            *notes,
             *wrote,
         ),
         sheets=coefficient_sheet(estimator, given.names, top),

@@ -9,6 +9,7 @@ import numpy as np
 import typer
 
 import sketchlasso as sl
+from sketchlasso.interfaces.commands.calibrating import Calibrate, calibrate, check_calibrate
 from sketchlasso.interfaces.commands.data import Given, at_work, read_given
 from sketchlasso.interfaces.commands.describe import coefficient_sheet, model_data, model_facts
 from sketchlasso.interfaces.commands.fitting import Output, save, target_words
@@ -47,6 +48,7 @@ def cv(
         str | None,
         typer.Option(help="mse, mae or r2; for classes accuracy, f1, auc or mse."),
     ] = None,
+    calibrated: Calibrate = None,
     output: Output = None,
     top: Top = 10,
 ) -> Report:
@@ -56,6 +58,7 @@ def cv(
     """
     given = read_given(file, data, blocks)
     classes = given.is_classification(model.classify)
+    check_calibrate(calibrated, classes)
     kind: Any = sl.SqrtLassoClassifierCV if classes else sl.SqrtLassoCV
     metric = scoring or ("accuracy" if classes else "mse")
     start = perf_counter()
@@ -71,6 +74,7 @@ def cv(
         ).fit(given.X, given.response)
         seconds = perf_counter() - start
         estimator.set_params(cv=folds)
+        notes = calibrate(estimator, given.X, given.response, calibrated)
         wrote = save(estimator, given, output)
     curves = _curves(estimator)
     return Report(
@@ -82,11 +86,9 @@ def cv(
             "seconds": seconds,
         },
         facts=(
-            ("data", given.words()),
-            ("target", target_words(given)),
-            *model_facts(estimator),
-            (metric, f"{_chosen_words(estimator, curves)}, {folds} folds"),
+            *_cv_facts(estimator, given, curves),
             ("seconds", f"{seconds:.2f}"),
+            *notes,
             *wrote,
         ),
         sheets=(_curve_sheet(curves[0], metric), *coefficient_sheet(estimator, given.names, top)),
@@ -104,6 +106,17 @@ def _cv_data(estimator: Any, given: Given) -> dict[str, Any]:
         "alpha_min": estimator.alpha_min_,
         "alpha_1se": estimator.alpha_1se_,
     }
+
+
+def _cv_facts(
+    estimator: Any, given: Given, curves: list[dict[str, Any]]
+) -> tuple[tuple[str, str], ...]:
+    return (
+        ("data", given.words()),
+        ("target", target_words(given)),
+        *model_facts(estimator),
+        (estimator.scoring, f"{_chosen_words(estimator, curves)}, {estimator.cv} folds"),
+    )
 
 
 def _splitter(folds: int, classes: bool, shuffle: bool, seed: int) -> Any:

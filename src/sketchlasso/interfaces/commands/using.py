@@ -44,17 +44,41 @@ def predict(
             help="Table to write (.csv, .tsv, .parquet, .npz); to stdout, one a line, by default.",
         ),
     ] = None,
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            show_default=False,
+            help="Lower and upper ends as well, which hold new responses with this probability, "
+            "such as 0.9; the model has to be calibrated (fit --calibrate).",
+        ),
+    ] = None,
 ) -> Report:
     """Predict rows with a model file.
 
     They are scored as well where FILE holds the target.
     """
     estimator, given = _meet(model, file, data, blocks)
+    if interval is not None:
+        _check_calibrated(estimator, model)
     with screen.watching("predicting") as watch, at_work(given, blocks, watch):
-        return _predicted(estimator, given, output)
+        return _predicted(estimator, given, output, interval)
 
 
-def _predicted(estimator: Any, given: Given, output: Path | None) -> Report:
+def _check_calibrated(estimator: Any, model: Path) -> None:
+    """Refuse --interval for a model file that cannot give any, and say how to make one."""
+    if not hasattr(estimator, "predict_interval"):
+        raise sl.InvalidInputError(
+            f"--interval was given, but {model} holds a {type(estimator).__name__}, which predicts "
+            "no numbers with intervals; give a model of numbers, written by fit or cv --regress."
+        )
+    if not hasattr(estimator, "calibration_"):
+        raise sl.InvalidInputError(
+            f"--interval was given, but {model} was saved without a calibration; fit it again with "
+            "--calibrate jackknife+ (fit) or --calibrate cv+ (cv)."
+        )
+
+
+def _predicted(estimator: Any, given: Given, output: Path | None, interval: float | None) -> Report:
     predictions = estimator.predict(given.X)
     facts = [("data", given.words()), ("model", type(estimator).__name__)]
     document: dict[str, Any] = {
@@ -66,12 +90,52 @@ def _predicted(estimator: Any, given: Given, output: Path | None) -> Report:
         name, value = score_of(estimator, given)
         facts.append((name, f"{value:.4f}"))
         document["score"] = {"name": name, "value": value}
+    ends = None
+    if interval is not None:
+        ends = estimator.predict_interval(given.X, interval)
+        _describe_intervals(ends, estimator, given, interval, document, facts)
     if output is None:
         document["predictions"] = predictions
-        lines = "\n".join(_line(row) for row in predictions)
+        rows = predictions if ends is None else _with_ends(predictions, ends)
+        lines = "\n".join(_line(row) for row in rows)
         return Report(document, outcome=lines)
-    sl.write_table(output, _prediction_table(estimator, given, predictions))
+    sl.write_table(output, _prediction_table(estimator, given, predictions, ends))
     return Report(document, facts=(*facts, ("wrote", str(output))))
+
+
+def _with_ends(predictions: Any, ends: Any) -> Any:
+    """Rows (m, 3 t): of every target its prediction, lower and upper end."""
+    columns = predictions.reshape(len(predictions), -1, 1)
+    return np.concatenate([columns, ends.reshape(*columns.shape[:2], 2)], axis=2).reshape(
+        len(predictions), -1
+    )
+
+
+def _describe_intervals(
+    ends: Any,
+    estimator: Any,
+    given: Given,
+    level: float,
+    document: dict[str, Any],
+    facts: list[tuple[str, str]],
+) -> None:
+    """Add what is known of the intervals: their method, width, and coverage where y is there."""
+    method = estimator.calibration_.method
+    count = len(estimator.calibration_.targets[0].residuals)
+    width = float(np.median(ends[..., 1] - ends[..., 0]))
+    words = f"{level:g} by {method} from {count} rows, median width {width:.4g}"
+    if not np.isfinite(width):
+        raise sl.InvalidInputError(
+            f"--interval {level:g} was given, but the {count} rows of the calibration can say "
+            f"{count / (count + 1):.4g} at most; give that or less, or calibrate on more rows."
+        )
+    facts.append(("intervals", words))
+    document["interval"] = {"level": level, "method": method, "lower": ends[..., 0]}
+    document["interval"]["upper"] = ends[..., 1]
+    if given.y is not None and given.y.ndim == ends.ndim - 1:
+        inside = (ends[..., 0] <= given.y) & (given.y <= ends[..., 1])
+        facts.append(("coverage", f"{np.mean(inside):.4f} of the responses lie inside"))
+        document["interval"]["coverage"] = float(np.mean(inside))
 
 
 def certify(
@@ -249,7 +313,7 @@ def _response_names(estimator: Any, given: Given) -> list[str]:
     return [label(value) for value in classes]
 
 
-def _prediction_table(estimator: Any, given: Given, predictions: Any) -> sl.Table:
+def _prediction_table(estimator: Any, given: Given, predictions: Any, ends: Any = None) -> sl.Table:
     """Predictions as a table: numbers, or decision values with the label as their target."""
     if not hasattr(estimator, "classes_"):
         rows = predictions.reshape(len(predictions), -1)
@@ -258,6 +322,13 @@ def _prediction_table(estimator: Any, given: Given, predictions: Any) -> sl.Tabl
             if rows.shape[1] == 1
             else [f"prediction {j + 1}" for j in range(rows.shape[1])]
         )
+        if ends is not None:
+            rows = _with_ends(predictions, ends)
+            names = [
+                name.replace("prediction", part)
+                for name in names
+                for part in ("prediction", "lower", "upper")
+            ]
         return sl.Table(rows, None, tuple(names))
     scores = estimator.decision_function(given.X).reshape(len(predictions), -1)
     names = (

@@ -16,7 +16,9 @@ OPTIONS = {
         "alpha",
         "alpha_min_ratio",
         "alphas",
+        "assumption",
         "column",
+        "cutoff",
         "device",
         "drop",
         "exclude",
@@ -28,7 +30,9 @@ OPTIONS = {
         "min_documents",
         "n_features",
         "n_words",
+        "pfer",
         "positive",
+        "q",
         "radius",
         "rank",
         "rule",
@@ -48,7 +52,13 @@ OPTIONS = {
         "weighting",
         "worker_timeout",
     )
-} | {"metric": "--scoring", "radii": "--radius", "n_splits": "--folds"}
+} | {
+    "metric": "--scoring",
+    "radii": "--radius",
+    "n_splits": "--folds",
+    "level": "--interval",
+    "n_pairs": "--pairs",
+}
 # What writes a file in Python and in the shell.
 WRITERS = {"TopicImager.save": "topics fit", "TopicImager.image_all": "topics all"}
 NAMED = re.compile(

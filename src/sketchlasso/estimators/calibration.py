@@ -1,0 +1,198 @@
+"""Residuals on rows that models have not seen, gathered once for any number of intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from joblib import effective_n_jobs
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import KFold
+
+from sketchlasso.data import BlockMatrix, as_rows
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.estimators.left_out_penalties import left_out_problems
+from sketchlasso.estimators.progress import progress_callback
+from sketchlasso.estimators.task import Prepared, prepare, solves_without_sketch
+from sketchlasso.instances import RowSets, leave_one_out_rows, splitter_rows
+from sketchlasso.results.left_out import left_out_models
+from sketchlasso.results.models import LinearModels
+from sketchlasso.solve import Progress
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = ["Calibration", "IntervalMethod", "TargetResiduals", "calibrated"]
+
+IntervalMethod: TypeAlias = Literal["jackknife+", "cv+", "split"]
+
+FEWEST_ROWS = 10
+# The gap of a solution with all rows in a problem without one of them is about (1 / m)^2.
+FINE = 1e-9
+FOLDS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class TargetResiduals:
+    """Residuals of one target on rows that the models have not seen.
+
+    Attributes
+    ----------
+    residuals : ndarray of shape (m,)
+    models : LinearModels or None
+        g models, one per left-out group of rows; None where the fitted model itself was judged.
+    groups : ndarray of shape (m,) or None
+        The model that has not seen each row.
+    """
+
+    residuals: FloatArray
+    models: LinearModels | None = None
+    groups: IntArray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """What :meth:`SqrtLasso.predict_interval` needs beside the model.
+
+    Attributes
+    ----------
+    method : {"jackknife+", "cv+", "split"}
+    targets : tuple of TargetResiduals
+    """
+
+    method: IntervalMethod
+    targets: tuple[TargetResiduals, ...]
+
+    def __repr__(self) -> str:
+        return f"<Calibration: {self.method}, {len(self.targets[0].residuals)} residuals>"
+
+
+def calibrated(
+    estimator: Any, again: Any, X: Any, y: Any, method: IntervalMethod, cv: Any
+) -> Calibration:
+    """Gather the residuals for a fitted estimator, whose parameters are used but not changed.
+
+    Parameters
+    ----------
+    estimator : SqrtLasso or SqrtLassoCV
+        Fitted.
+    again : SqrtLasso or SqrtLassoCV
+        What is fitted without the rows left out, with its penalty or its way to choose one.
+    X : ndarray, sparse matrix or BlockMatrix of shape (m, n)
+        Validated.
+    y : ndarray of shape (m,) or (m, t)
+    method : {"jackknife+", "cv+", "split"}
+    cv : int, splitter, iterable of (train, test), or None
+    """
+    if X.shape[0] < FEWEST_ROWS:
+        raise InvalidInputError(
+            f"X has {X.shape[0]} rows, but fewer than {FEWEST_ROWS} residuals make no interval; "
+            f"pass at least {FEWEST_ROWS} rows."
+        )
+    Y = y[:, None] if np.ndim(y) == 1 else y
+    if method == "split":
+        predicted = np.asarray(estimator.predict(X)).reshape(Y.shape)
+        return Calibration(method, tuple(TargetResiduals(r) for r in (Y - predicted).T))
+    if isinstance(X, BlockMatrix):
+        raise InvalidInputError(
+            f"method={method!r} was given for X in blocks, but rows are left out of X in memory; "
+            "pass an array or a sparse matrix, or method='split' with rows that fit has not seen."
+        )
+    if method == "jackknife+":
+        data = prepare(again, X, y, None)
+        if hasattr(again, "alpha") and not again.relaxed and solves_without_sketch(again, data):
+            return Calibration(method, _in_one_go(estimator, again, data, Y))
+        rows = leave_one_out_rows(len(Y))
+    else:
+        rows = _folds(cv, Y, estimator)
+    return Calibration(method, _one_by_one(again, X, y, rows, estimator.verbose))
+
+
+def _folds(cv: Any, Y: FloatArray, estimator: Any) -> RowSets:
+    """Groups of rows, each row in one of them."""
+    if cv is None or isinstance(cv, int | np.integer):
+        count = FOLDS if cv is None else int(cv)
+        if not 2 <= count <= len(Y):
+            raise InvalidInputError(
+                f"cv={cv!r} was given, but from 2 to {len(Y)} folds of these rows are possible; "
+                "pass such a number."
+            )
+        # Shuffled: rows that lie together in a file are seldom exchangeable.
+        seed = estimator.random_state
+        cv = KFold(count, shuffle=True, random_state=0 if seed is None else seed)
+    rows = splitter_rows(cv, len(Y), Y[:, 0])
+    judged = np.concatenate([row_set.test for row_set in rows])
+    if not np.array_equal(np.sort(judged), np.arange(len(Y))):
+        raise InvalidInputError(
+            f"cv={cv!r} was given, but each row has to be left out exactly once; pass a number of "
+            "folds, or a splitter such as KFold."
+        )
+    return rows
+
+
+def _in_one_go(
+    estimator: Any, again: Any, data: Prepared, Y: FloatArray
+) -> tuple[TargetResiduals, ...]:
+    """Leave every row out of the full problem, all problems of a target together."""
+    jobs = -1 if estimator.n_jobs is None else estimator.n_jobs
+    coef = np.atleast_2d(estimator.coef_)
+    found = []
+    for target in range(Y.shape[1]):
+        unit = float(data.y_units[target])
+        start = coef[target] / unit * (data.x_unit if data.scales is None else data.scales)
+        models = left_out_models(
+            left_out_problems(again, data, target),
+            start,
+            min(float(estimator.tol), FINE),
+            max(1, effective_n_jobs(jobs)),
+            progress_callback(estimator.verbose),
+        )
+        scale = 1.0 / (np.full(coef.shape[1], data.x_unit) if data.scales is None else data.scales)
+        own = sparse.csr_array(models.coef @ sparse.diags_array(unit * scale))
+        # Row i of the coefficients times row i of X, in the units of `data`.
+        products = models.coef.multiply(as_rows(data.X))
+        predicted = np.asarray(products.sum(axis=1)).ravel() + models.intercept
+        found.append(
+            TargetResiduals(
+                Y[:, target] - unit * predicted,
+                LinearModels(own, unit * models.intercept),
+                np.arange(len(Y)),
+            )
+        )
+    return tuple(found)
+
+
+def _one_by_one(
+    estimator: Any, X: Any, y: Any, rows: RowSets, verbose: Any
+) -> tuple[TargetResiduals, ...]:
+    """Fit the estimator anew without each group of rows: everything is chosen inside."""
+    Y = y[:, None] if np.ndim(y) == 1 else y
+    m, t = Y.shape
+    X = as_rows(X)
+    report = progress_callback(verbose)
+    residuals, groups = np.empty((m, t)), np.empty(m, dtype=np.intp)
+    coefs: list[Any] = []
+    intercepts: list[FloatArray] = []
+    for number, (train, test) in enumerate(_splits(rows)):
+        model = clone(estimator).set_params(verbose=False).fit(X[train], y[train])
+        predicted = np.asarray(model.predict(X[test])).reshape(len(test), t)
+        residuals[test], groups[test] = Y[test] - predicted, number
+        coefs.append(sparse.csr_array(np.atleast_2d(model.coef_)))
+        intercepts.append(np.atleast_1d(model.intercept_))
+        if report is not None:
+            gap = float(np.max(model.full_gap_)) if model.sketch_ is None else 0.0
+            report(Progress(number + 1, len(rows), round=0, worst_gap=gap))
+    stacked: Any = sparse.vstack(coefs, format="csr")
+    table = np.array(intercepts, dtype=np.float64)
+    return tuple(
+        TargetResiduals(
+            residuals[:, target], LinearModels(stacked[target::t], table[:, target]), groups
+        )
+        for target in range(t)
+    )
+
+
+def _splits(rows: RowSets) -> Iterator[tuple[IntArray, IntArray]]:
+    for row_set in rows:
+        yield row_set.train(rows.n_samples), row_set.test

@@ -1,0 +1,209 @@
+"""Prediction intervals of the regressors: calibrate once, ask for any level."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, get_args
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from sketchlasso.data import BlockMatrix, as_rows
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.estimators.base import LinearModel
+from sketchlasso.estimators.blocks import linear_values, validated
+from sketchlasso.estimators.calibration import (
+    Calibration,
+    IntervalMethod,
+    TargetResiduals,
+    calibrated,
+)
+from sketchlasso.results.intervals import check_level, plus_intervals, split_intervals
+from sketchlasso.results.models import fitted_values
+from sketchlasso.types import FloatArray
+
+__all__ = ["PredictionIntervals"]
+
+METHODS = get_args(IntervalMethod)
+# Predictions that are held at a time: new rows times models.
+AT_A_TIME = 2**24
+
+
+def _parts(X: Any, target: TargetResiduals) -> Iterator[Any]:
+    """X in parts whose predictions by all models fit into memory; blocks are not cut."""
+    step = max(1, AT_A_TIME // len(target.residuals))
+    if isinstance(X, BlockMatrix) or X.shape[0] <= step:
+        yield X
+        return
+    rows = as_rows(X)
+    for first in range(0, X.shape[0], step):
+        yield rows[first : first + step]
+
+
+def _plus_intervals(X: Any, target: TargetResiduals, level: float) -> FloatArray:
+    """Intervals (p, 2) of some rows from the models that were made without others."""
+    assert target.models is not None and target.groups is not None
+    values = fitted_values(X, target.models.coef) + target.models.intercept
+    return plus_intervals(values, target.groups, target.residuals, level)
+
+
+class PredictionIntervals(LinearModel):
+    """Intervals that hold for any distribution, from rows that models have not seen."""
+
+    calibration_: Calibration
+
+    def calibrate(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        method: IntervalMethod | None = None,
+        cv: Any = None,
+        fixed_penalty: bool = False,
+    ) -> Any:
+        """Gather what :meth:`predict_interval` needs; plain fits do not pay for it.
+
+        =============  ===================================  ======================
+        method         X, y                                 coverage at level 1 - a
+        =============  ===================================  ======================
+        "jackknife+"   those of the fit; each row left out  at least 1 - 2a
+        "cv+"          those of the fit; each fold left out  at least 1 - 2a - sqrt(2 / m)
+        "split"        rows that the fit has not seen       at least 1 - a
+        =============  ===================================  ======================
+
+        The guarantees hold for every distribution of independent rows, on average over data and
+        new rows; in practice the coverage of all three is close to 1 - a. They need everything
+        that is learnt from y, and every choice, to be made without the rows left out. So models
+        are made anew: standard deviations of columns, the pivotal penalty, sketches and
+        cross-validation of :class:`SqrtLassoCV` are those of the other rows. A penalty given as
+        a number is fixed before, as the theorem asks, if it was not found on the same rows.
+
+        Without each row the full problem of :class:`SqrtLasso` is solved for all rows in one go,
+        in about the time of a few fits. With a sketch, with `relaxed` or with
+        :class:`SqrtLassoCV` there is one fit per row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            At least 10 rows; for ``"split"`` in blocks too.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        method : {"jackknife+", "cv+", "split"}, optional
+            By default ``"jackknife+"`` for :class:`SqrtLasso` and ``"cv+"`` for
+            :class:`SqrtLassoCV`, whose search is then repeated ten times and not once per row.
+        cv : int, splitter or iterable of (train, test), optional
+            Folds of ``"cv+"``, each row in one of them; by default ten, shuffled.
+        fixed_penalty : bool
+            Take the penalty (and the radius) of this model as if they had been fixed before. It
+            saves the searches of :class:`SqrtLassoCV`, but the penalty has seen every row, so
+            that the guarantee is lost; intervals come out a little too narrow.
+
+        Returns
+        -------
+        self
+            With `calibration_`, which :func:`save_model` keeps.
+
+        Raises
+        ------
+        InvalidInputError
+            Fewer than 10 rows, an unknown method, or folds that do not leave each row out once.
+        """
+        check_is_fitted(self)
+        if method is None:
+            method = "cv+" if hasattr(self, "cv") and not fixed_penalty else "jackknife+"
+        if method not in METHODS:
+            raise InvalidInputError(
+                f"method={method!r} was given, but 'jackknife+', 'cv+' or 'split' is accepted; "
+                "pass one of them."
+            )
+        X, y = validated(self, X, y, reset=False, multi_output=True, y_numeric=True)
+        targets = 1 if np.ndim(y) == 1 else y.shape[1]
+        if targets != len(np.atleast_2d(self.coef_)):
+            raise InvalidInputError(
+                f"y has {targets} targets, but the model was fitted with "
+                f"{len(np.atleast_2d(self.coef_))}; pass the targets of the fit."
+            )
+        again = self._with_fixed_penalty() if fixed_penalty else self
+        self.calibration_ = calibrated(self, again, X, np.asarray(y, dtype=float), method, cv)
+        return self
+
+    def predict_interval(
+        self, X: Any, level: float = 0.9, method: IntervalMethod | None = None
+    ) -> FloatArray:
+        """Predict intervals that hold new responses with a given probability.
+
+        They come from the residuals that :meth:`calibrate` gathered, by the rank
+        ceil(level (m + 1)) among m of them; see there for what is guaranteed.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or BlockMatrix of shape (n_samples, n_features)
+        level : float
+            Strictly between 0 and 1. Where it asks for more than m residuals can say, that is
+            where ceil(level (m + 1)) > m, intervals are infinite.
+        method : {"jackknife+", "cv+", "split"}, optional
+            That of the calibration, which is the default.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2) or (n_samples, n_targets, 2)
+            Lower and upper ends. Those of ``"jackknife+"`` and ``"cv+"`` come from the models
+            without the rows left out and need not be symmetric about the prediction.
+
+        Raises
+        ------
+        InvalidInputError
+            The model is not calibrated, or by another method; or `level` is out of range.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sketchlasso import SqrtLasso
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = SqrtLasso(alpha=0.2).fit(X[:300], y[:300]).calibrate(X[:300], y[:300])
+        >>> ends = model.predict_interval(X[300:], level=0.9)
+        >>> covered = (ends[:, 0] <= y[300:]) & (y[300:] <= ends[:, 1])
+        >>> round(float(covered.mean()), 2)
+        0.94
+        """
+        check_is_fitted(self)
+        level = check_level(level)
+        found = self._calibration(method)
+        X = validated(self, X, reset=False)
+        single = np.ndim(self.coef_) == 1
+        predicted = None
+        if found.method == "split":
+            predicted = np.atleast_2d(linear_values(X, self.coef_, self.intercept_).T)
+        intervals = []
+        for number, target in enumerate(found.targets):
+            if predicted is not None:
+                intervals.append(split_intervals(predicted[number], target.residuals, level))
+                continue
+            parts = [_plus_intervals(part, target, level) for part in _parts(X, target)]
+            intervals.append(np.concatenate(parts))
+        return intervals[0] if single else np.stack(intervals, axis=1)
+
+    def _calibration(self, method: str | None) -> Calibration:
+        """The calibration, or the sentence that says how to get it."""
+        name = "jackknife+" if method is None else method
+        if name not in METHODS:
+            raise InvalidInputError(
+                f"method={name!r} was given, but 'jackknife+', 'cv+' or 'split' is accepted; pass "
+                "one of them."
+            )
+        found = getattr(self, "calibration_", None)
+        if found is None:
+            raise InvalidInputError(
+                "the model is not calibrated, but intervals need residuals of rows that models "
+                f"have not seen; call calibrate(X, y, method={name!r}) once, with the rows of the "
+                "fit (or, for 'split', with others)."
+            )
+        if method is not None and found.method != method:
+            raise InvalidInputError(
+                f"method={method!r} was given, but the model was calibrated by {found.method!r}; "
+                f"leave it out, or call calibrate(X, y, method={method!r})."
+            )
+        return found
+
+    def _with_fixed_penalty(self) -> Any:
+        """An unfitted estimator with the penalty of this one."""
+        raise NotImplementedError

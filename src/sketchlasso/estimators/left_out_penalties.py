@@ -1,0 +1,107 @@
+"""The penalties that a fit would use without a row, for every row at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sketchlasso.data import as_rows
+from sketchlasso.estimators.penalty import FAILURE, SLACK, outweighing, penalties
+from sketchlasso.estimators.scales import column_scales
+from sketchlasso.estimators.task import Prepared
+from sketchlasso.results.left_out import LeftOut
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = ["left_out_problems"]
+
+# Rows whose column sizes are held at a time.
+AT_A_TIME = 2**22
+
+
+def left_out_problems(estimator: Any, data: Prepared, target: int) -> LeftOut:
+    """The full problem of one target without each row, as a fit without the row would state it.
+
+    Standard deviations of the columns and the pivotal penalty are those of the other rows.
+
+    Parameters
+    ----------
+    estimator : SqrtLasso
+    data : Prepared
+        Of all rows, without weights.
+    target : int
+    """
+    X: Any = as_rows(data.X)
+    m, n = X.shape
+    plain = np.ones(n)
+    if estimator.penalty_factor is not None:
+        plain = np.asarray(estimator.penalty_factor, dtype=np.float64)
+    sizes = _SizesWithout(X)
+    pivotal = isinstance(estimator.alpha, str)
+
+    def divisors(rows: IntArray) -> FloatArray:
+        """What standardisation would divide the columns of `data.X` by without a row (r, n)."""
+        own = sizes(rows, centred=True)
+        assert data.scales is not None
+        return np.where(own > 0, own, 1.0 / data.scales)
+
+    def factor(rows: IntArray) -> FloatArray:
+        if not estimator.standardize:
+            return np.broadcast_to(plain, (len(rows), n))
+        with np.errstate(invalid="ignore"):
+            return np.asarray(plain * divisors(rows))
+
+    alpha = np.full(m, penalties(estimator, data)[target])
+    if pivotal:
+        step = max(1, AT_A_TIME // n)
+        for first in range(0, m, step):
+            rows = np.arange(first, min(first + step, m))
+            alpha[rows] = _pivotal(estimator, sizes, rows, divisors)
+    return LeftOut(
+        X,
+        data.Y[:, target],
+        alpha,
+        factor,
+        same=not (pivotal or estimator.standardize),
+        fit_intercept=bool(estimator.fit_intercept),
+        nonnegative=bool(estimator.positive),
+    )
+
+
+def _pivotal(
+    estimator: Any,
+    sizes: _SizesWithout,
+    rows: IntArray,
+    divisors: Callable[[IntArray], FloatArray],
+) -> FloatArray:
+    """The pivotal penalty (r,) of the fits without each row."""
+    own = sizes(rows, centred=bool(estimator.fit_intercept))
+    if estimator.standardize:
+        own = own / divisors(rows)
+    levels = [SLACK * outweighing(line, estimator.penalty_factor, FAILURE) for line in own]
+    return np.array([level or 1.0 for level in levels])
+
+
+class _SizesWithout:
+    """Root mean squares of the columns over all rows but one."""
+
+    def __init__(self, X: Any) -> None:
+        self._X, self._m = X, X.shape[0]
+        ones = np.ones(self._m)
+        self._means = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+        self._centred = self._m * column_scales(X, ones) ** 2
+        self._raw = self._m * column_scales(X, ones, centred=False) ** 2
+
+    def __call__(self, rows: IntArray, centred: bool) -> FloatArray:
+        """Sizes (r, n) without each of some rows; zero where only rounding is left."""
+        part = self._X[rows]
+        entries = part if isinstance(part, np.ndarray) else part.toarray()
+        values = np.asarray(entries, dtype=np.float64)
+        m, total = self._m, self._centred if centred else self._raw
+        if centred:
+            rest = total - m / (m - 1) * np.square(values - self._means)
+        else:
+            rest = total - np.square(values)
+        lost = rest <= 4 * m * np.finfo(np.float64).eps * self._raw
+        return np.sqrt(np.where(lost, 0.0, rest) / (m - 1))

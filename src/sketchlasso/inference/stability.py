@@ -1,0 +1,304 @@
+"""Stability selection: features that are chosen again and again on half of the rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from sketchlasso.data import BlockMatrix, as_rows
+from sketchlasso.errors import DuplicateColumnWarning, InvalidInputError
+from sketchlasso.estimators.blocks import validated
+from sketchlasso.estimators.callbacks import CallbackSupport, reported, round_reporter
+from sketchlasso.estimators.parameters import check_values
+from sketchlasso.estimators.progress import both, progress_callback
+from sketchlasso.estimators.scales import column_scales
+from sketchlasso.estimators.task import Prepared, prepare
+from sketchlasso.estimators.warn import warn_user
+from sketchlasso.inference.duplicates import duplicate_columns
+from sketchlasso.inference.error_bounds import Assumption, grid_step
+from sketchlasso.inference.error_control import ErrorControl, error_control
+from sketchlasso.instances import complementary_pairs
+from sketchlasso.instances.grid import default_ratio
+from sketchlasso.results.entering import Entered, first_to_enter
+from sketchlasso.results.fitting import Task
+from sketchlasso.sketch import Sketch
+from sketchlasso.sketch import sketch as make_sketch
+from sketchlasso.sketch.matching import check_sketch_shape
+from sketchlasso.solve import Settings
+from sketchlasso.types import BoolArray
+
+__all__ = ["StabilitySelection"]
+
+FEWEST_ROWS = 10
+
+
+class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
+    """Select features that enter the square-root LASSO early on most half-samples.
+
+    The rows are split in half at random `n_pairs` times. On each of the 2 `n_pairs` halves the
+    penalty falls until q features have entered. A feature is selected if it is among these on at
+    least a share `cutoff` of the halves. The expected number of noise features selected is then
+    bounded, see :func:`error_control`: two of `cutoff`, `q` and `pfer` decide the third.
+
+    What the bound assumes: rows are independent and identically distributed; a noise feature is
+    one that a half-sample selects with a probability of at most q / n_features; and, unless
+    `assumption` is ``"none"``, that the share of halves on which a noise feature is selected
+    has a unimodal or r-concave distribution. Nothing is assumed of the noise or the design. The
+    bound does not say that features correlated with a true one are noise, nor that selected
+    features have an effect. Constant columns are never selected and not counted as features.
+
+    Parameters
+    ----------
+    cutoff : float, optional
+        Share of half-samples in which a feature has to be selected.
+    q : int, optional
+        Features selected on each half-sample.
+    pfer : float, optional
+        Largest acceptable bound on the expected number of falsely selected features. Where only
+        one of the three is given, or none, `pfer` is 1 unless given, then `cutoff` 0.75.
+    assumption : {"unimodal", "r-concave", "none"}
+        Which bound: of Shah and Samworth, or of Meinshausen and Buehlmann ("none").
+    n_pairs : int
+        Complementary pairs of half-samples.
+    n_alphas : int
+        Penalties of the grid on which features enter, evenly spaced in log scale. Those that
+        enter between two penalties are ordered by the size of their coefficients.
+    alpha_min_ratio : float, optional
+        Smallest over largest penalty; 1e-2 where n_samples < n_features, else 1e-3. Fewer than q
+        features may have entered there, which the bound allows.
+    fit_intercept : bool
+    standardize : bool
+        Whether to divide columns by their standard deviations on all rows. Without it the scale
+        of a column decides how early it enters.
+    positive : bool
+        Whether only features with coefficients > 0 enter.
+    sketch : str, Sketch or None
+        None solves the problems on X itself. Otherwise the method of :func:`sketch`, or a ready
+        sketch of X, that all half-samples share; it must not have seen y. The bound then speaks
+        of features chosen on the sketch, which finds fewer of the true ones: it pays only where
+        X is too large for the default.
+    rank : int
+        Columns of the sketch.
+    tol : float
+        Relative duality gap.
+    n_jobs : int, optional
+        Threads; all by default.
+    random_state : int, RandomState or None
+        Of the half-samples and of the sketch.
+    verbose : bool, int or callable
+        See :class:`SqrtLasso`; progress is counted in half-samples.
+
+    Attributes
+    ----------
+    frequencies_ : ndarray of shape (n_features,)
+        Share of half-samples on which each feature is selected.
+    cutoff_, q_, pfer_ : float, int, float
+        In force; `pfer_` is the bound reached.
+    alphas_ : ndarray of shape (n_alphas,)
+        Penalties, largest first, as far down as was needed.
+    stability_path_ : ndarray of shape (n_alphas, n_features)
+        Share of half-samples on which each feature has been selected by each penalty; its last
+        row is `frequencies_`.
+    sketch_ : Sketch or None
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+
+    See Also
+    --------
+    error_control : The bounds by themselves.
+    plots.plot_stability : The paths.
+
+    References
+    ----------
+    N. Meinshausen and P. Buehlmann, "Stability selection", JRSS B 72 (2010).
+    R. D. Shah and R. J. Samworth, "Variable selection with error control: another look at
+    stability selection", JRSS B 75 (2013).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sketchlasso import StabilitySelection
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 200))
+    >>> y = X[:, :3].sum(axis=1) + rng.standard_normal(100)
+    >>> StabilitySelection(pfer=0.5, random_state=0).fit(X, y).get_support(indices=True)
+    array([0, 1, 2])
+    """
+
+    def __init__(
+        self,
+        *,
+        cutoff: float | None = None,
+        q: int | None = None,
+        pfer: float | None = None,
+        assumption: Assumption = "unimodal",
+        n_pairs: int = 50,
+        n_alphas: int = 200,
+        alpha_min_ratio: float | None = None,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        positive: bool = False,
+        sketch: Any = None,
+        rank: int = 50,
+        tol: float = 1e-6,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: Any = False,
+    ) -> None:
+        self.cutoff = cutoff
+        self.q = q
+        self.pfer = pfer
+        self.assumption = assumption
+        self.n_pairs = n_pairs
+        self.n_alphas = n_alphas
+        self.alpha_min_ratio = alpha_min_ratio
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.positive = positive
+        self.sketch = sketch
+        self.rank = rank
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+    @reported(rounds=True)
+    def fit(self, X: Any, y: Any) -> StabilitySelection:
+        """Select features on all half-samples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Of at least 10 rows.
+        y : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        StabilitySelection
+        """
+        X, y = validated(self, X, y, y_numeric=True)
+        self._check(X, y)
+        state = check_random_state(self.random_state)
+        data = prepare(self, X, y, None)
+        varying = _varying(data)
+        control = error_control(
+            int(varying.sum()),
+            cutoff=self.cutoff,
+            q=self.q,
+            pfer=self.pfer,
+            n_pairs=self.n_pairs,
+            assumption=self.assumption,
+        )
+        self._warn_of_duplicates(data)
+        # Before the sketch, so that the half-samples are the same with and without one.
+        rows = complementary_pairs(len(y), int(self.n_pairs), int(state.randint(2**31 - 1)))
+        shared = self._shared_sketch(data, state)
+        found = first_to_enter(self._task(data), rows, control.q, shared)
+        self._keep(found, control, X.shape[1])
+        self.alphas_ = found.alphas * data.x_unit
+        self.sketch_ = shared if shared is self.sketch else data.original_sketch(shared)
+        return self
+
+    def _check(self, X: Any, y: Any) -> None:
+        """Refuse what no half-sample can be made of."""
+        check_values(self)
+        if isinstance(X, BlockMatrix):
+            raise InvalidInputError(
+                "X in blocks was given, but half-samples need X in memory; pass an array or a "
+                "sparse matrix."
+            )
+        if X.shape[0] < FEWEST_ROWS:
+            raise InvalidInputError(
+                f"X has n_samples={X.shape[0]}, but half-samples of fewer than {FEWEST_ROWS // 2} "
+                f"rows say nothing; pass at least {FEWEST_ROWS} rows."
+            )
+        if np.all(y == y[0]):
+            raise InvalidInputError(
+                f"y is {y[0]:g} on every row, but features are selected by what they say of y; "
+                "pass a response that varies."
+            )
+
+    def _task(self, data: Prepared) -> Task:
+        jobs = -1 if self.n_jobs is None else self.n_jobs
+        ratio = self.alpha_min_ratio
+        return Task(
+            as_rows(data.X),
+            data.Y,
+            weights=None,
+            alphas=int(self.n_alphas),
+            alpha_min_ratio=default_ratio(data.X.shape) if ratio is None else float(ratio),
+            fit_intercept=bool(self.fit_intercept),
+            nonnegative=bool(self.positive),
+            settings=Settings(
+                tol=float(self.tol),
+                n_threads=max(1, effective_n_jobs(jobs)),
+                callback=both(progress_callback(self.verbose), round_reporter(self)),
+            ),
+        )
+
+    def _shared_sketch(self, data: Prepared, state: Any) -> Sketch | None:
+        """The one sketch of all half-samples; it has not seen y."""
+        if self.sketch is None:
+            return None
+        ready = isinstance(self.sketch, Sketch)
+        if self.sketch == "response" or (ready and self.sketch.response_rank):
+            raise InvalidInputError(
+                "a sketch that has seen y was given, but half-samples would not be independent on "
+                "it; pass sketch=None, or a method such as 'randomized'."
+            )
+        if ready:
+            check_sketch_shape(self.sketch, data.X.shape)
+            return data.sketch_in_units(self.sketch)
+        size = {} if self.sketch == "exact" else {"rank": min(int(self.rank), *data.X.shape)}
+        center = bool(self.fit_intercept)
+        return make_sketch(data.X, method=self.sketch, center=center, random_state=state, **size)
+
+    def _warn_of_duplicates(self, data: Prepared) -> None:
+        pair = duplicate_columns(data.X)
+        if pair is None:
+            return
+        names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
+        warn_user(
+            f"columns {names[pair[0]]} and {names[pair[1]]} of X are equal up to sign and scale, "
+            "so half-samples choose between them at random and may select neither often enough; "
+            "drop one of them.",
+            DuplicateColumnWarning,
+        )
+
+    def _keep(self, found: Entered, control: ErrorControl, n: int) -> None:
+        """Write the fitted attributes that follow from what entered when."""
+        there = found.features >= 0
+        counts = np.zeros((len(found.alphas), n))
+        np.add.at(counts, (found.steps[there], found.features[there]), 1.0)
+        self.stability_path_ = np.cumsum(counts, axis=0) / len(found.features)
+        self.frequencies_ = self.stability_path_[-1].copy()
+        self.cutoff_, self.q_, self.pfer_ = control.cutoff, control.q, control.pfer
+
+    def _get_support_mask(self) -> BoolArray:
+        check_is_fitted(self)
+        # In counts, so that no rounding of a share decides.
+        counts = np.rint(self.frequencies_ * 2 * self.n_pairs)
+        return np.asarray(counts >= grid_step(self.cutoff_, int(self.n_pairs)))
+
+
+def _varying(data: Prepared) -> BoolArray:
+    """Which columns (n,) are not constant; refuses where all are."""
+    varying = column_scales(data.X, np.ones(len(data.Y))) > 0
+    if not varying.any():
+        raise InvalidInputError(
+            "every column of X is constant, but a feature has to vary to be selected; pass columns "
+            "that do."
+        )
+    return np.asarray(varying)

@@ -1,0 +1,44 @@
+"""The option --calibrate of fit and cv: what `predict --interval` will need."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+import sketchlasso as sl
+
+__all__ = ["Calibrate", "calibrate", "check_calibrate"]
+
+Calibrate = Annotated[
+    str | None,
+    typer.Option(
+        "--calibrate",
+        show_default=False,
+        help="Keep what predict --interval needs: jackknife+ (each row left out) or cv+ (ten "
+        "folds). The fit is repeated without these rows.",
+    ),
+]
+
+
+def check_calibrate(method: str | None, classes: bool) -> None:
+    """Refuse --calibrate where it cannot be, before anything is fitted."""
+    if method is None:
+        return
+    if method not in ("jackknife+", "cv+"):
+        raise sl.InvalidInputError(
+            f"--calibrate {method} was given, but jackknife+ or cv+ is accepted; give one of them."
+        )
+    if classes:
+        raise sl.InvalidInputError(
+            "--calibrate was given for classes, but intervals are of numbers; leave it out, or "
+            "give --regress."
+        )
+
+
+def calibrate(estimator: Any, X: Any, y: Any, method: str | None) -> tuple[tuple[str, str], ...]:
+    """Calibrate a fitted model as --calibrate asks, and say so."""
+    if method is None:
+        return ()
+    estimator.calibrate(X, y, method=method)
+    return (("calibrated", f"by {method} on {X.shape[0]} rows"),)

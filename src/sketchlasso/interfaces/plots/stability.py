@@ -1,0 +1,192 @@
+"""How often features are chosen on half-samples, against the penalty."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import sketchlasso as sl
+from sketchlasso.interfaces.plots.canvas import Display, dash, hue, ink, penalty_axis
+from sketchlasso.interfaces.plots.inputs import feature_labels
+from sketchlasso.interfaces.plots.labels import label_line_ends
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["StabilityDisplay", "plot_stability"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(eq=False, kw_only=True)
+class StabilityDisplay(Display):
+    """Shares of half-samples on which features have been chosen, against the penalty.
+
+    Parameters
+    ----------
+    alphas : ndarray of shape (a,)
+        Largest first.
+    shares : ndarray of shape (a, n)
+    cutoff : float
+        Share that a selected feature needs at the last penalty.
+    selected : ndarray of shape (s,)
+        Features that are selected.
+    pfer : float
+        The bound, for the label.
+    feature_names : sequence of str of length n, optional
+        By default x0, x1, ... as in scikit-learn.
+
+    Attributes
+    ----------
+    lines_ : list of matplotlib Line2D
+        Of the features that are named, those chosen most often first.
+    others_ : matplotlib LineCollection or None
+        All other features that are ever chosen.
+    labels_ : list of matplotlib Annotation
+    cutoff_line_ : matplotlib Line2D
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    """
+
+    alphas: FloatArray
+    shares: FloatArray
+    cutoff: float
+    selected: NDArray[np.intp]
+    pfer: float
+    feature_names: Sequence[str] | None = None
+    lines_: list[Any] = field(init=False, repr=False)
+    others_: Any = field(init=False, repr=False)
+    labels_: list[Any] = field(init=False, repr=False)
+    cutoff_line_: Any = field(init=False, repr=False)
+
+    @classmethod
+    def from_estimator(
+        cls, selector: Any, *, feature_names: Sequence[str] | None = None
+    ) -> StabilityDisplay:
+        """Show a fitted :class:`StabilitySelection`.
+
+        Parameters
+        ----------
+        selector : StabilitySelection
+        feature_names : sequence of str, optional
+            By default those the selector was fitted with.
+        """
+        if not hasattr(selector, "stability_path_"):
+            raise sl.InvalidInputError(
+                f"a {type(selector).__name__} without paths was given, but a fitted "
+                "StabilitySelection is accepted; pass what its fit returns."
+            )
+        if feature_names is None:
+            feature_names = getattr(selector, "feature_names_in_", None)
+        return cls(
+            alphas=selector.alphas_,
+            shares=selector.stability_path_,
+            cutoff=selector.cutoff_,
+            selected=selector.get_support(indices=True),
+            pfer=selector.pfer_,
+            feature_names=feature_labels(feature_names, selector.n_features_in_),
+        )
+
+    def plot(self, ax: Axes | None = None, *, top: int = 12, **line_kw: Any) -> StabilityDisplay:
+        """Draw the paths.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        top : int
+            How many of the selected features to name at most, those chosen most often first.
+        **line_kw
+            For the lines of these features.
+
+        Returns
+        -------
+        StabilityDisplay
+        """
+        if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 0:
+            raise sl.InvalidInputError(
+                f"top={top!r} was given, but an integer >= 0 is accepted; pass one."
+            )
+        ax = self._start(ax)
+        penalty_axis(ax, self.alphas)
+        order = self.selected[np.argsort(-self.shares[-1, self.selected], kind="stable")]
+        named = order[:top]
+        self._draw_others(ax, named)
+        self.lines_ = [
+            ax.plot(
+                self.alphas,
+                self.shares[:, feature],
+                **{"color": hue(rank), "linestyle": dash(rank), **line_kw},
+            )[0]
+            for rank, feature in enumerate(named)
+        ]
+        self.cutoff_line_ = ax.axhline(self.cutoff, color=ink(ax), linewidth=1.1, linestyle=":")
+        ax.set_ylim(-0.02, 1.04)
+        ax.set_ylabel("share of half-samples")
+        ax.set_title(
+            f"{len(self.selected)} selected at {self.cutoff:g} (dotted); "
+            f"at most {self.pfer:.3g} expected to be noise",
+            fontsize="medium",
+            color=ink(ax),
+        )
+        self.labels_ = label_line_ends(
+            ax,
+            float(self.alphas[-1]),
+            self.shares[-1, named],
+            [self._name(int(feature)) for feature in named],
+            [line.get_color() for line in self.lines_],
+            outside=self._own,
+        )
+        return self
+
+    def _draw_others(self, ax: Axes, named: NDArray[np.intp]) -> None:
+        """One collection for what may be thousands of lines."""
+        from matplotlib.collections import LineCollection
+        from matplotlib.colors import to_rgba
+
+        ever = np.setdiff1d(np.flatnonzero(self.shares[-1]), named)
+        self.others_ = None
+        if len(ever):
+            segments = [np.column_stack([self.alphas, self.shares[:, j]]) for j in ever]
+            color = to_rgba(ink(ax), 0.25)
+            self.others_ = LineCollection(segments, colors=[color], linewidths=0.7, zorder=1.5)
+            ax.add_collection(self.others_, autolim=False)
+
+    def _name(self, feature: int) -> str:
+        return f"x{feature}" if self.feature_names is None else str(self.feature_names[feature])
+
+
+def plot_stability(
+    selector: Any,
+    *,
+    feature_names: Sequence[str] | None = None,
+    top: int = 12,
+    ax: Axes | None = None,
+    **line_kw: Any,
+) -> Axes:
+    """Draw how often each feature has been chosen on half-samples, as the penalty falls.
+
+    Parameters
+    ----------
+    selector : StabilitySelection
+        Fitted.
+    feature_names : sequence of str, optional
+    top : int
+        How many of the selected features to name at most.
+    ax : matplotlib Axes, optional
+    **line_kw
+        For the lines of the features that are named.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    See Also
+    --------
+    StabilityDisplay : What is drawn, to be drawn again.
+    """
+    display = StabilityDisplay.from_estimator(selector, feature_names=feature_names)
+    return display.plot(ax, top=top, **line_kw).ax_

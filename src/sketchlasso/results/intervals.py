@@ -1,0 +1,91 @@
+"""Prediction intervals from residuals on rows that the models have not seen.
+
+With m residuals R_i and level 1 - a, let k = ceil((1 - a)(m + 1)). The split interval is the
+prediction -+ the k-th smallest R_i. The jackknife+ and CV+ intervals reach from the k-th largest
+mu_i(x) - R_i to the k-th smallest mu_i(x) + R_i, where mu_i is the model that has not seen row i.
+Where k > m the data cannot say: the interval is the whole line.
+
+R. F. Barber, E. J. Candes, A. Ramdas and R. J. Tibshirani, "Predictive inference with the
+jackknife+", Annals of Statistics 49 (2021).
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = ["check_level", "conformal_rank", "plus_intervals", "split_intervals"]
+
+# Numbers that are held at a time: new rows times residuals.
+AT_A_TIME = 2**22
+# 0.9 * 10 is 9 up to rounding, and must not become 10.
+ROUNDING = 1e-9
+
+
+def check_level(level: Any) -> float:
+    """A probability strictly between 0 and 1."""
+    number = isinstance(level, int | float | np.number) and not isinstance(level, bool)
+    if not (number and 0 < level < 1):
+        raise InvalidInputError(
+            f"level={level!r} was given, but a probability strictly between 0 and 1 is accepted; "
+            "pass for example 0.9."
+        )
+    return float(level)
+
+
+def conformal_rank(level: float, count: int) -> int:
+    """The rank ceil(level (m + 1)) among m residuals; above m where they are too few."""
+    return ceil(level * (count + 1) - ROUNDING)
+
+
+def split_intervals(predictions: FloatArray, residuals: FloatArray, level: float) -> FloatArray:
+    """Intervals (p, 2) of the same width around predictions (p,).
+
+    Parameters
+    ----------
+    predictions : ndarray of shape (p,)
+    residuals : ndarray of shape (m,)
+        Of rows that the model has not seen; their signs play no role.
+    level : float
+    """
+    rank = conformal_rank(level, len(residuals))
+    half = np.inf
+    if rank <= len(residuals):
+        half = float(np.partition(np.abs(residuals), rank - 1)[rank - 1])
+    return np.column_stack([predictions - half, predictions + half])
+
+
+def plus_intervals(
+    predictions: FloatArray, groups: IntArray, residuals: FloatArray, level: float
+) -> FloatArray:
+    """Jackknife+ or CV+ intervals (p, 2).
+
+    Parameters
+    ----------
+    predictions : ndarray of shape (p, g)
+        Of p new rows by each of g models.
+    groups : ndarray of shape (m,)
+        The model that has not seen row i.
+    residuals : ndarray of shape (m,)
+        Of each row by that model; their signs play no role.
+    level : float
+    """
+    m = len(residuals)
+    rank = conformal_rank(level, m)
+    intervals = np.empty((len(predictions), 2))
+    intervals[:] = -np.inf, np.inf
+    if rank > m:
+        return intervals
+    sizes = np.abs(residuals)
+    step = max(1, AT_A_TIME // m)
+    for first in range(0, len(predictions), step):
+        own = predictions[first : first + step][:, groups]
+        lower = np.partition(own - sizes, m - rank, axis=1)[:, m - rank]
+        upper = np.partition(own + sizes, rank - 1, axis=1)[:, rank - 1]
+        intervals[first : first + step] = np.column_stack([lower, upper])
+    return intervals

@@ -1,0 +1,108 @@
+"""`sketchlasso stability` and `sketchlasso predict --interval`."""
+
+import json
+
+import numpy as np
+import pytest
+
+import sketchlasso as sl
+
+pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
+
+
+def test_stability_selects_and_writes(call, files):
+    said = call("stability {data}/houses.csv --target price --pairs 10 -o often.csv").stdout
+    assert "selected" in said and "false selections expected at most (unimodal)" in said
+    table = sl.read_table(files / "houses.csv", target="price")
+    found = sl.StabilitySelection(n_pairs=10, random_state=0).fit(table.X, table.y)
+    written = sl.read_table("often.csv", target="feature")
+    assert list(written.y) == list(table.feature_names)
+    np.testing.assert_allclose(written.X[:, 0], found.frequencies_)
+    np.testing.assert_array_equal(written.X[:, 1] == 1, found.get_support())
+
+
+def test_stability_for_machines(call):
+    line = "stability {data}/houses.csv -t price --pairs 10 --q 2 --cutoff 0.8 --json"
+    told = json.loads(call(line).stdout)
+    assert [one["feature"] for one in told["selected"]] == ["age", "rooms"]
+    assert told["q"] == 2 and told["cutoff"] == 0.8
+    assert told["pfer"] == sl.error_control(6, q=2, cutoff=0.8, n_pairs=10).pfer
+    assert len(told["frequencies"]) == 6
+
+
+def test_stability_of_classes_and_its_picture(call, tmp_path):
+    pytest.importorskip("matplotlib").use("Agg")
+    call("stability {data}/sizes.csv --target size --pairs 5 --plot paths.png -q")
+    assert (tmp_path / "paths.png").read_bytes().startswith(b"\x89PNG")
+    said = call("stability {data}/sizes.csv --target size --pairs 5 --plot paths.odd", 2).stderr
+    assert "a picture is a .png, .svg or .pdf file" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ("--q 5", "--q 5 was given, but an integer from 1 to 3 is accepted for 6 features"),
+        ("--cutoff 0.2", "--cutoff 0.2 was given"),
+        ("--pairs 1", "--pairs 1 was given"),
+        ("--q 2 --cutoff 0.8 --pfer 1", "leave one out"),
+        ("--assumption some", "--assumption some was given"),
+    ],
+)
+def test_stability_refusals(call, options, sentence):
+    assert sentence in call(f"stability {{data}}/houses.csv -t price {options}", 2).stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "method"),
+    [
+        ("fit {data}/houses.csv -t price --alpha 1", "jackknife+"),
+        ("cv {data}/houses.csv -t price", "cv+"),
+    ],
+)
+def test_a_saved_model_predicts_intervals(call, files, command, method):
+    said = call(f"{command} --calibrate {method} -o h.model").stdout
+    assert f"by {method} on 60 rows" in said
+    said = call("predict h.model {data}/houses.csv --interval 0.8 -o ends.csv").stdout
+    assert f"0.8 by {method} from 60 rows" in said and "of the responses lie inside" in said
+    model = sl.load_model("h.model")
+    table = sl.read_table(files / "houses.csv", target="price")
+    written = sl.read_table("ends.csv")
+    assert written.feature_names == ("prediction", "lower", "upper")
+    del model.feature_names_in_
+    ends = model.predict_interval(table.X, 0.8)
+    np.testing.assert_allclose(written.X[:, 1:], ends)
+    told = json.loads(call("predict h.model {data}/houses.csv --interval 0.8 --json").stdout)
+    inside = (ends[:, 0] <= table.y) & (table.y <= ends[:, 1])
+    assert told["interval"]["coverage"] == pytest.approx(inside.mean())
+    np.testing.assert_allclose(told["interval"]["lower"], ends[:, 0])
+
+
+def test_intervals_on_stdout(call):
+    call("fit {data}/houses.csv -t price --calibrate cv+ -o h.model")
+    lines = call("predict h.model {data}/new.csv --interval 0.9").stdout.split()
+    rows = np.array([[float(part) for part in line.split(",")] for line in lines])
+    assert (
+        rows.shape == (7, 3) and (rows[:, 1] < rows[:, 0]).all() and (rows[:, 0] < rows[:, 2]).all()
+    )
+
+
+def test_more_than_the_rows_can_say(call):
+    call("fit {data}/houses.csv -t price --calibrate cv+ -o h.model")
+    said = call("predict h.model {data}/new.csv --interval 0.99 -o e.csv", 2).stderr
+    assert "but the 60 rows of the calibration can say 0.9836 at most" in said
+
+
+def test_interval_refusals(call):
+    call("fit {data}/houses.csv -t price -o plain.model")
+    said = call("predict plain.model {data}/new.csv --interval 0.9", 2).stderr
+    assert "plain.model was saved without a calibration; fit it again with --calibrate" in said
+    call("fit {data}/sizes.csv -t size -o classes.model")
+    said = call("predict classes.model {data}/new.csv --interval 0.9", 2).stderr
+    assert "holds a SqrtLassoClassifier" in said
+    said = call("fit {data}/sizes.csv -t size --calibrate cv+", 2).stderr
+    assert "--calibrate was given for classes" in said
+    said = call("fit {data}/houses.csv -t price --calibrate split", 2).stderr
+    assert "--calibrate split was given, but jackknife+ or cv+ is accepted" in said
+    call("fit {data}/houses.csv -t price --calibrate cv+ -o h.model")
+    said = call("predict h.model {data}/new.csv --interval 1.5", 2).stderr
+    assert "--interval 1.5 was given, but a probability strictly between 0 and 1" in said

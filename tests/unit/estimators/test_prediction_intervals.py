@@ -1,0 +1,242 @@
+"""calibrate and predict_interval: what they compute, keep, store and refuse."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import KFold, ShuffleSplit
+
+import sketchlasso as sl
+from sketchlasso.results.intervals import plus_intervals, split_intervals
+
+
+@pytest.fixture(scope="module")
+def made():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((120, 15)) * np.linspace(0.5, 2.0, 15) + 1.0
+    y = X[:, :3] @ [2.0, -1.5, 1.0] + rng.standard_normal(120) + 10.0
+    return X[:80], y[:80], X[80:], y[80:]
+
+
+VARIANTS = [
+    {"alpha": 2.0},
+    {},
+    {"standardize": True},
+    {"alpha": 1.0, "standardize": True, "positive": True},
+    {"fit_intercept": False, "alpha": 8.0},
+    {"fit_intercept": False, "standardize": True},
+    {"penalty_factor": np.r_[0.0, np.ones(13), np.inf]},
+    {"relaxed": True},
+    {"alpha": 1.0, "sketch": "randomized", "rank": 8, "radius": 0.1},
+]
+
+
+@pytest.mark.parametrize("options", VARIANTS, ids=lambda options: "-".join(options) or "default")
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_jackknife_plus_is_one_fit_per_row(made, options, kind):
+    """Everything a fit learns is learnt without the row: scales, pivotal penalty, sketch."""
+    X, y, new, _ = made
+    model = sl.SqrtLasso(random_state=0, tol=1e-10, **options).fit(kind(X), y)
+    found = model.calibrate(kind(X), y).predict_interval(kind(new), level=0.8)
+    fits = [clone(model).fit(kind(np.delete(X, i, axis=0)), np.delete(y, i)) for i in range(len(y))]
+    predictions = np.column_stack([fit.predict(new) for fit in fits])
+    residuals = np.array([y[i] - fit.predict(X[[i]])[0] for i, fit in enumerate(fits)])
+    expected = plus_intervals(predictions, np.arange(80), residuals, 0.8)
+    np.testing.assert_allclose(found, expected, atol=2e-5)
+    np.testing.assert_allclose(model.calibration_.targets[0].residuals, residuals, atol=2e-5)
+
+
+@pytest.mark.parametrize("kind", [sl.SqrtLasso, sl.SqrtLassoCV])
+def test_cv_plus_is_one_fit_per_fold(made, kind):
+    X, y, new, _ = made
+    model = kind(random_state=0).fit(X, y)
+    folds = KFold(4, shuffle=True, random_state=1)
+    found = model.calibrate(X, y, method="cv+", cv=folds).predict_interval(new)
+    predictions, groups, residuals = [], np.empty(80, dtype=np.intp), np.empty(80)
+    for number, (train, test) in enumerate(folds.split(X)):
+        own = clone(model).fit(X[train], y[train])
+        predictions.append(own.predict(new))
+        groups[test], residuals[test] = number, y[test] - own.predict(X[test])
+    expected = plus_intervals(np.column_stack(predictions), groups, residuals, 0.9)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_split_judges_the_fitted_model(made):
+    X, y, new, _ = made
+    model = sl.SqrtLassoCV().fit(X[:50], y[:50])
+    before = model.coef_.copy()
+    found = model.calibrate(X[50:], y[50:], method="split").predict_interval(new, 0.8)
+    residuals = y[50:] - model.predict(X[50:])
+    np.testing.assert_allclose(found, split_intervals(model.predict(new), residuals, 0.8))
+    np.testing.assert_array_equal(model.coef_, before)
+
+
+def test_split_takes_blocks(made):
+    X, y, new, _ = made
+    model = sl.SqrtLasso(alpha=1.0).fit(X[:50], y[:50]).calibrate(X[50:], y[50:], method="split")
+    whole = model.predict_interval(new)
+    blocks = sl.BlockMatrix.from_arrays([X[50:60], X[60:]])
+    again = sl.SqrtLasso(alpha=1.0).fit(X[:50], y[:50]).calibrate(blocks, y[50:], method="split")
+    found = again.predict_interval(sl.BlockMatrix.from_arrays([new[:5], new[5:]]))
+    np.testing.assert_allclose(found, whole, rtol=1e-12)
+    with pytest.raises(sl.InvalidInputError, match="for X in blocks, but rows are left out of X"):
+        again.calibrate(blocks, y[50:])
+
+
+def test_default_methods(made):
+    X, y, _, _ = made
+    assert sl.SqrtLasso().fit(X, y).calibrate(X, y).calibration_.method == "jackknife+"
+    search = sl.SqrtLassoCV().fit(X, y)
+    assert search.calibrate(X, y).calibration_.method == "cv+"
+    assert len(search.calibration_.targets[0].models.intercept) == 10
+    assert search.calibrate(X, y, fixed_penalty=True).calibration_.method == "jackknife+"
+
+
+def test_a_fixed_penalty_is_that_of_the_search(made):
+    X, y, new, _ = made
+    search = sl.SqrtLassoCV(tol=1e-10).fit(X, y).calibrate(X, y, fixed_penalty=True)
+    single = sl.SqrtLasso(alpha=search.alpha_, tol=1e-10).fit(X, y).calibrate(X, y)
+    np.testing.assert_allclose(
+        search.predict_interval(new), single.predict_interval(new), atol=1e-6
+    )
+
+
+@pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
+def test_the_search_is_repeated_without_each_row(made):
+    X, y, _, _ = made
+    model = sl.SqrtLassoCV(cv=3, alphas=10).fit(X[:14], y[:14])
+    found = model.calibrate(X[:14], y[:14], method="jackknife+").calibration_.targets[0]
+    own = clone(model).fit(np.delete(X[:14], 5, axis=0), np.delete(y[:14], 5))
+    np.testing.assert_allclose(found.models.coef[[5]].toarray()[0], own.coef_, atol=1e-9)
+
+
+def test_coverage(made):
+    """Over many sets the level is met: 40 sets, 40 new rows each, standard error about 1 %."""
+    rng = np.random.default_rng(0)
+    covered = {"jackknife+": [], "cv+": [], "split": []}
+    for _ in range(40):
+        X = rng.standard_normal((100, 10))
+        y = X[:, 0] - X[:, 1] + rng.standard_t(3, 100)
+        model = sl.SqrtLasso(alpha=2.0).fit(X[:40], y[:40])
+        for method, shares in covered.items():
+            rows = slice(40, 60) if method == "split" else slice(0, 40)
+            ends = model.calibrate(X[rows], y[rows], method=method).predict_interval(X[60:], 0.8)
+            shares.append(np.mean((ends[:, 0] <= y[60:]) & (y[60:] <= ends[:, 1])))
+    for shares in covered.values():
+        assert 0.76 <= np.mean(shares) <= 0.88
+
+
+def test_several_targets(made):
+    X, y, new, _ = made
+    Y = np.column_stack([y, 3.0 * X[:, 4] + y])
+    model = sl.SqrtLasso(alpha=[2.0, 1.0]).fit(X, Y)
+    for method in ("jackknife+", "cv+", "split"):
+        found = model.calibrate(X, Y, method=method).predict_interval(new)
+        assert found.shape == (40, 2, 2)
+        one = sl.SqrtLasso(alpha=1.0).fit(X, Y[:, 1]).calibrate(X, Y[:, 1], method=method)
+        np.testing.assert_allclose(found[:, 1], one.predict_interval(new), atol=1e-5)
+
+
+def test_units_of_the_data_change_nothing_else(made):
+    X, y, new, _ = made
+    plain = sl.SqrtLasso().fit(X, y).calibrate(X, y).predict_interval(new)
+    far = 2.0**300
+    found = sl.SqrtLasso().fit(X * far, y / far).calibrate(X * far, y / far)
+    np.testing.assert_allclose(found.predict_interval(new * far) * far, plain, rtol=1e-6)
+
+
+def test_a_new_fit_forgets_the_residuals(made):
+    X, y, new, _ = made
+    model = sl.SqrtLasso(alpha=1.0).fit(X, y).calibrate(X, y)
+    model.fit(X, y)
+    with pytest.raises(sl.InvalidInputError, match="the model is not calibrated"):
+        model.predict_interval(new)
+
+
+@pytest.mark.parametrize("method", ["jackknife+", "cv+", "split"])
+@pytest.mark.parametrize("targets", [1, 2])
+def test_a_model_file_keeps_the_calibration(made, tmp_path, method, targets):
+    X, y, new, _ = made
+    Y = y if targets == 1 else np.column_stack([y, X[:, 3]])
+    model = sl.SqrtLasso(alpha=1.0).fit(X, Y).calibrate(X, Y, method=method)
+    sl.save_model(tmp_path / "a.model", model)
+    loaded = sl.load_model(tmp_path / "a.model")
+    assert loaded.calibration_.method == method
+    np.testing.assert_array_equal(loaded.predict_interval(new), model.predict_interval(new))
+
+
+def test_a_file_with_a_wrong_calibration_is_refused(made, tmp_path):
+    from sketchlasso.storage.container import MODEL, read_container, write_container
+
+    X, y, _, _ = made
+    path = tmp_path / "a.model"
+    sl.save_model(path, sl.SqrtLasso(alpha=1.0).fit(X, y).calibrate(X, y))
+    header, arrays = read_container(path, MODEL)
+
+    def refused(new_header=None, **changed):
+        write_container(
+            path,
+            MODEL,
+            {k: v for k, v in {**header, **(new_header or {})}.items() if k in header},
+            {**arrays, **{f"calibration.0.{k}": v for k, v in changed.items()}},
+        )
+        with pytest.raises(sl.StoredFileError):
+            sl.load_model(path)
+
+    refused({"calibration": "bootstrap"})
+    refused({"calibration": ["cv+"]})
+    refused(groups=np.arange(80) + 1)
+    refused(groups=np.arange(79))
+    refused(residuals=np.full(80, np.nan))
+    refused(residuals=np.empty(0))
+    refused(intercept=np.zeros((80, 1)))
+    refused(indptr=np.zeros(5, dtype=np.int64))
+
+
+def test_progress(made):
+    X, y, _, _ = made
+    seen = []
+    sl.SqrtLasso(alpha=1.0, verbose=seen.append).fit(X, y).calibrate(X, y, method="cv+", cv=4)
+    assert [progress.solved for progress in seen[-4:]] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("level", [0, 1, 1.5, -0.1, "0.9", None, True])
+def test_levels(made, level):
+    X, y, new, _ = made
+    model = sl.SqrtLasso(alpha=1.0).fit(X, y).calibrate(X, y, method="cv+")
+    with pytest.raises(
+        sl.InvalidInputError, match="strictly between 0 and 1 is accepted; pass for"
+    ):
+        model.predict_interval(new, level)
+
+
+def test_a_level_beyond_the_residuals_is_the_whole_line(made):
+    X, y, new, _ = made
+    model = sl.SqrtLasso(alpha=1.0).fit(X, y).calibrate(X, y)
+    assert np.isinf(model.predict_interval(new, 0.999)).all()
+    assert np.isfinite(model.predict_interval(new, 80 / 81)).all()
+
+
+def test_refusals(made):
+    X, y, new, _ = made
+    model = sl.SqrtLasso(alpha=1.0).fit(X, y)
+    refuse = pytest.raises
+    with refuse(sl.InvalidInputError, match=r"call calibrate\(X, y, method='jackknife\+'\) once"):
+        model.predict_interval(new)
+    with refuse(sl.InvalidInputError, match="X has 9 rows, but fewer than 10 residuals"):
+        model.calibrate(X[:9], y[:9])
+    with refuse(sl.InvalidInputError, match="method='jackknife' was given, but 'jackknife"):
+        model.calibrate(X, y, method="jackknife")
+    with refuse(sl.InvalidInputError, match="from 2 to 80 folds of these rows are possible"):
+        model.calibrate(X, y, method="cv+", cv=1)
+    with refuse(sl.InvalidInputError, match="each row has to be left out exactly once"):
+        model.calibrate(X, y, method="cv+", cv=ShuffleSplit(3, random_state=0))
+    with refuse(sl.InvalidInputError, match="y has 2 targets, but the model was fitted with 1"):
+        model.calibrate(X, np.column_stack([y, y]))
+    model.calibrate(X, y)
+    with refuse(sl.InvalidInputError, match=r"the model was calibrated by 'jackknife\+'"):
+        model.predict_interval(new, method="cv+")
+    with refuse(sl.InvalidInputError, match="method='bootstrap' was given"):
+        model.predict_interval(new, method="bootstrap")
+    with refuse(ValueError, match="15 features"):
+        model.predict_interval(new[:, :3])
