@@ -122,13 +122,19 @@ class Follower:
         present = np.diagonal(problem.G)[: len(problem.w)] > 0
         w, c = np.where(present, problem.w, 0.0), np.where(present, problem.q, 0.0)
         support = np.flatnonzero(w)
-        none = np.zeros(len(w))
-        now = _State(w, c, problem.square, none, support, np.sign(w[support]))
-        self._hold(HELD)
-        try:
-            end, gap = self._finish(self._begin(now), tol)
-        except linalg.LinAlgError:
-            return np.inf
+        share = HELD
+        while True:
+            self._hold(share)
+            signs = np.sign(w[support])
+            now = _State(w.copy(), c.copy(), problem.square, np.zeros(len(w)), support, signs)
+            try:
+                end, gap = self._finish(self._begin(now), tol)
+                break
+            except linalg.LinAlgError:
+                # Ties that never part defeat Newton steps; a firmer hold makes them easier.
+                share /= LESS_HELD
+                if share > 1.001 * MOST_HELD:
+                    return np.inf
         if gap <= tol or problem.objective_of(end.w, end.square) < problem.objective:
             problem.w[:], problem.q[:], problem.square = end.w, end.c, end.square
         return gap

@@ -11,7 +11,7 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.problem import (
     Batch,
     alpha_max,
-    certify,
+    certify_batch,
     dual_value,
     feasible_dual,
     optimality_residual,
@@ -42,7 +42,7 @@ def test_primal_and_dual_agree_with_their_twins(recipe: Recipe):
     point, _ = feasible_dual(batch, u)
     expected = [twins.dual(batch, b, point[b]) for b in range(len(w))]
     np.testing.assert_allclose(dual_value(batch, point), expected, rtol=1e-5, atol=1e-6)
-    found = certify(batch, w, u)
+    found = certify_batch(batch, w, u)
     assert (found.gap >= 0).all()
     assert (found.dual <= found.primal * (1 + 1e-6) + 1e-9).all()
 
