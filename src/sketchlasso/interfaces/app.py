@@ -52,7 +52,7 @@ COMMANDS = {
     ),
     "loo": Entry(
         "commands.leaving_out:loo",
-        "Leave every row out once, and tell which rows matter.",
+        "Leave every row out once, and report which rows matter.",
         (
             "loo houses.csv --target price --alpha 3 -o left-out.csv",
             "loo rcv1.svm.gz --model rcv1.model --rows 500",
@@ -112,7 +112,7 @@ COMMANDS = {
     ),
     "info": Entry(
         "commands.looking:info",
-        "Tell what a file of sketchlasso holds: a sketch, a model, topics or images.",
+        "Show what a file of sketchlasso holds: a sketch, a model, topics or images.",
         (
             "info nips.sketch",
             "info houses.model --top 20",

@@ -201,7 +201,7 @@ def unpacking(path: str | os.PathLike[str], content: Content) -> Iterator[None]:
 
 
 def stored_info(path: str | os.PathLike[str]) -> StoredInfo:
-    """Tell what a file holds: a sketch, a model, topics, or images of words.
+    """Show what a file holds: a sketch, a model, topics, or images of words.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ def loo(
     output: LeftOutTable = None,
     top: Annotated[int, typer.Option(help="How many influential rows to show.", min=0)] = 5,
 ) -> Report:
-    """Leave every row out once, and tell which rows matter.
+    """Leave every row out once, and report which rows matter.
 
     Each row is predicted by a model of its own that has not seen it.
     """

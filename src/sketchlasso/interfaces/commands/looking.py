@@ -53,7 +53,7 @@ def info(
     screen: Screen,
     top: Top = 10,
 ) -> Report:
-    """Tell what a file of sketchlasso holds: a sketch, a model, topics or images."""
+    """Show what a file of sketchlasso holds: a sketch, a model, topics or images."""
     stored = sl.stored_info(file)
     if stored.content in TOPIC_FILES:
         return TOPIC_FILES[stored.content](file, top)

@@ -141,7 +141,7 @@ def images_data(images: sl.WordImages) -> dict[str, Any]:
 
 
 def images_facts(images: sl.WordImages) -> tuple[tuple[str, str], ...]:
-    """Tell what a file of images holds."""
+    """Show what a file of images holds."""
     return (
         ("words", f"{len(images.words)}, each explained by at most {images.n_words} others"),
         ("weights", f"{images.weights.nnz}"),

@@ -30,7 +30,7 @@ def topics_info(file: Path, top: int) -> Report:
 
 
 def images_info(file: Path, top: int) -> Report:
-    """Tell what a file of images holds, with the words that stand in most of them."""
+    """Show what a file of images holds, with the words that stand in most of them."""
     images = sl.load_images(file)
     named = np.bincount(images.weights.indices, minlength=len(images.words))
     order = np.argsort(-named, kind="stable")[:top]
