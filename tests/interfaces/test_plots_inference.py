@@ -88,3 +88,11 @@ def test_bad_input_is_refused_in_one_sentence(made):
     assert "3 names" in refusal(
         sl.InvalidInputError, plots.plot_forest, made.inferred, feature_names=["a", "b", "c"]
     )
+
+
+def test_a_network_whose_links_have_one_sign_is_drawn():
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((100, 5))
+    Z[:, 1] += Z[:, 0]
+    display = plots.NetworkDisplay.from_graph(sl.SparsePrecision().fit(Z).graph()).plot()
+    assert [text.get_text() for text in display.legend_.get_texts()] == ["positive (1 links)"]

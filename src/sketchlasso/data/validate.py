@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -131,7 +132,22 @@ def _as_array(X: Any) -> NDArray[Any]:
             f"X is of type {type(X).__name__}, but a matrix of shape (n_samples, n_features) is "
             "needed; pass one, and check the order of the arguments."
         )
+    if values.dtype == object and values.ndim == 2 and hasattr(X, "columns"):
+        return _frame_numbers(values, list(map(str, X.columns)))
     return values
+
+
+def _frame_numbers(values: NDArray[Any], names: Sequence[str]) -> NDArray[Any]:
+    """Entries (m, n) of a data frame whose columns differ in type, as doubles."""
+    columns = [np.array(column.tolist()) for column in values.T]
+    bad = [name for name, c in zip(names, columns, strict=True) if c.dtype.kind not in "biuf"]
+    if bad:
+        few = ", ".join(map(repr, bad[:5])) + (f" and {len(bad) - 5} more" if len(bad) > 5 else "")
+        raise InvalidInputError(
+            f"X has columns that are not numbers ({few}), but real numbers are needed; encode "
+            "them, for example with pandas.get_dummies, or leave them out."
+        )
+    return np.column_stack(columns).astype(np.float64)
 
 
 def _dense_storage(values: NDArray[Any]) -> DenseStorage:

@@ -101,12 +101,19 @@ def calibrated(
         )
     if method == "jackknife+":
         data = prepare(again, X, y, None)
-        if hasattr(again, "alpha") and not again.relaxed and solves_without_sketch(again, data):
+        if _has_closed_form(again) and solves_without_sketch(again, data):
             return Calibration(method, _in_one_go(estimator, again, data, Y))
         rows = leave_one_out_rows(len(Y))
     else:
         rows = _folds(cv, Y, estimator)
     return Calibration(method, _one_by_one(again, X, y, rows, estimator.verbose))
+
+
+def _has_closed_form(estimator: Any) -> bool:
+    """Whether the penalties without each row are known before any fit, and nothing is refitted."""
+    alpha = getattr(estimator, "alpha", None)
+    known = alpha is not None and (not isinstance(alpha, str) or alpha == "pivotal")
+    return known and not estimator.relaxed
 
 
 def _folds(cv: Any, Y: FloatArray, estimator: Any) -> RowSets:

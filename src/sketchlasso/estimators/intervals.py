@@ -115,6 +115,11 @@ class PredictionIntervals(LinearModel):
                 f"method={method!r} was given, but 'jackknife+', 'cv+' or 'split' is accepted; "
                 "pass one of them."
             )
+        if method != "split" and getattr(self, "_weighted", False):
+            raise InvalidInputError(
+                f"the model was fitted with sample_weight, but method={method!r} leaves out rows "
+                "that count alike; fit without weights, or pass method='split' with new rows."
+            )
         X, y = validated(self, X, y, reset=False, multi_output=True, y_numeric=True)
         targets = 1 if np.ndim(y) == 1 else y.shape[1]
         if targets != len(np.atleast_2d(self.coef_)):

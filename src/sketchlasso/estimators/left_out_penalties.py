@@ -39,6 +39,7 @@ def left_out_problems(estimator: Any, data: Prepared, target: int) -> LeftOut:
         plain = np.asarray(estimator.penalty_factor, dtype=np.float64)
     sizes = _SizesWithout(X)
     pivotal = isinstance(estimator.alpha, str)
+    assert not pivotal or estimator.alpha == "pivotal"
 
     def divisors(rows: IntArray) -> FloatArray:
         """What standardisation would divide the columns of `data.X` by without a row (r, n)."""
@@ -103,5 +104,7 @@ class _SizesWithout:
             rest = total - m / (m - 1) * np.square(values - self._means)
         else:
             rest = total - np.square(values)
-        lost = rest <= 4 * m * np.finfo(np.float64).eps * self._raw
+        rounding = np.finfo(np.float64).eps
+        # Differences from a mean are as exact as the values they are differences of.
+        lost = rest <= 4 * m * rounding * total + 16 * rounding**2 * self._raw
         return np.sqrt(np.where(lost, 0.0, rest) / (m - 1))

@@ -187,6 +187,7 @@ class SqrtLasso(_Regressor, SinglePenalty):
         """
         X, y = self._validated(X, y)
         data = prepare(self, X, y, sample_weight)
+        self._weighted = sample_weight is not None
         fits, self.sketch_ = fit_responses(self, data)
         keep_fits(self, fits, single=np.ndim(y) == 1, dtype=X.dtype)
         return self
@@ -270,6 +271,7 @@ class SqrtLassoCV(_Regressor, PenaltySearch):
         """
         X, y = self._validated(X, y)
         data = prepare(self, X, y, sample_weight)
+        self._weighted = sample_weight is not None
         fits, choices = choose(self, data, y if np.ndim(y) == 1 else None, groups, METRICS)
         single = np.ndim(y) == 1
         keep_fits(self, fits, single=single, dtype=X.dtype)

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.inference.duplicates import duplicate_columns
 from sketchlasso.types import FloatArray
 
 __all__ = [
@@ -53,14 +54,14 @@ def check_enough_rows(m: int) -> None:
         )
 
 
-def check_own_columns(X: Any, means: FloatArray, lengths: FloatArray, names: Sequence[str]) -> None:
+def check_own_columns(X: Any, lengths: FloatArray, names: Sequence[str]) -> None:
     """Refuse columns that have no effect of their own: constant ones and copies of others.
 
     Parameters
     ----------
     X : ndarray or csr_array of shape (m, n)
-    means, lengths : ndarray of shape (n,)
-        Lengths are those of the centred columns, 0 where a column is constant.
+    lengths : ndarray of shape (n,)
+        Of the centred columns, 0 where a column is constant.
     names : sequence of str of length n
     """
     constant = np.flatnonzero(lengths == 0)
@@ -69,7 +70,7 @@ def check_own_columns(X: Any, means: FloatArray, lengths: FloatArray, names: Seq
             f"{_listed(names, constant)} {'is' if len(constant) == 1 else 'are'} constant, but an "
             "effect needs a column that varies; leave constant columns out."
         )
-    pair = _equal_pair(X, means, lengths)
+    pair = duplicate_columns(X)
     if pair is not None:
         raise InvalidInputError(
             f"columns {names[pair[0]]} and {names[pair[1]]} are the same up to shift and scale, so "
@@ -81,22 +82,6 @@ def _listed(names: Sequence[str], which: Any) -> str:
     few = ", ".join(str(names[j]) for j in which[:3])
     more = f" and {len(which) - 3} more" if len(which) > 3 else ""
     return f"column{'s' if len(which) > 1 else ''} {few}{more}"
-
-
-def _equal_pair(X: Any, means: FloatArray, lengths: FloatArray) -> tuple[int, int] | None:
-    """Two columns that are equal or opposite up to shift, scale and rounding."""
-    # Equal columns have equal projections; only neighbours in this order are compared.
-    probe = np.random.default_rng(0).standard_normal(X.shape[0])
-    probe -= probe.mean()
-    shadow = np.abs(np.asarray(X.T @ probe).ravel()) / lengths
-    order = np.argsort(shadow, kind="stable")
-    near = np.flatnonzero(np.diff(shadow[order]) <= 1e-9 * np.linalg.norm(probe))
-    for place in near:
-        pair = np.sort(order[place : place + 2])
-        units = (dense_matrix(X[:, pair]) - means[pair]) / lengths[pair]
-        if abs(units[:, 0] @ units[:, 1]) >= 1.0 - 1e-12:
-            return int(pair[0]), int(pair[1])
-    return None
 
 
 def treatment_names(d: Any) -> tuple[str, ...]:

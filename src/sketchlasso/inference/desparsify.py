@@ -175,7 +175,7 @@ def _columns(X: Any, given: Sequence[str] | None) -> tuple[Columns, tuple[str, .
     check_enough_rows(m)
     names = column_names(getattr(X, "columns", None) if given is None else given, entries.shape[1])
     columns = Columns.of(entries, column_scales(entries, np.ones(m)))
-    check_own_columns(columns.entries, columns.means, columns.lengths, names)
+    check_own_columns(columns.entries, columns.lengths, names)
     return columns, names
 
 

@@ -14,6 +14,8 @@ __all__ = ["duplicate_columns"]
 
 # Columns whose standardised values differ by no more than this, in root mean square, are equal.
 EQUAL = 1e-7
+# Columns that are centred together.
+AT_A_TIME = 1000
 
 
 def duplicate_columns(X: Any) -> tuple[int, int] | None:
@@ -34,9 +36,7 @@ def duplicate_columns(X: Any) -> tuple[int, int] | None:
     m = X.shape[0]
     scales = column_scales(X, np.ones(m))
     varying = np.flatnonzero(scales > 0)
-    probe = np.random.default_rng(0).standard_normal(m)
-    probe -= probe.mean()
-    seen = np.abs(np.asarray(X.T @ probe).ravel()[varying] / scales[varying])
+    seen = np.abs(_projections(X)[varying] / scales[varying])
     order = np.argsort(seen, kind="stable")
     near = np.flatnonzero(np.diff(seen[order]) <= EQUAL * np.sqrt(m))
     pairs = sorted(
@@ -47,6 +47,21 @@ def duplicate_columns(X: Any) -> tuple[int, int] | None:
         if _same(_standardised(X, first, scales), _standardised(X, second, scales)):
             return first, second
     return None
+
+
+def _projections(X: Any) -> FloatArray:
+    """Products (n,) of the centred columns with one vector."""
+    m, n = X.shape
+    probe = np.random.default_rng(0).standard_normal(m)
+    probe -= probe.mean()
+    if not isinstance(X, np.ndarray):
+        return np.asarray(X.T @ probe, dtype=np.float64).ravel()
+    found = np.empty(n)
+    for first in range(0, n, AT_A_TIME):
+        # A large mean would cost the product its digits.
+        part = X[:, first : first + AT_A_TIME]
+        found[first : first + AT_A_TIME] = (part - part.mean(axis=0)).T @ probe
+    return found
 
 
 def _standardised(X: Any, column: int, scales: FloatArray) -> FloatArray:

@@ -235,9 +235,12 @@ def _after_double_selection(
 ) -> tuple[float, float]:
     """Least squares of y on d and W (m, c): the effect and its error."""
     m, c = W.shape
-    basis = np.column_stack([np.ones(m), W])
-    v = d - basis @ np.linalg.lstsq(basis, d, rcond=None)[0]
-    e = y - basis @ np.linalg.lstsq(basis, y, rcond=None)[0]
+    # About the means: a large mean of a control would hide how it varies.
+    W = W - W.mean(axis=0)
+    W /= np.maximum(np.linalg.norm(W, axis=0), np.finfo(np.float64).tiny)
+    v, e = d - d.mean(), y - y.mean()
+    v -= W @ np.linalg.lstsq(W, v, rcond=None)[0]
+    e -= W @ np.linalg.lstsq(W, e, rcond=None)[0]
     effect = _slope(v, e, d, name)
     left = e - effect * v
     square = float(v @ v)

@@ -115,7 +115,7 @@ class SparseSubspaceClustering(ClusterMixin, BaseEstimator):
         SparseSubspaceClustering
         """
         del y
-        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=3)
         self._check_parameters(len(X))
         points = _points(X)
         n_threads = self.n_jobs if self.n_jobs and self.n_jobs > 0 else os.cpu_count() or 1

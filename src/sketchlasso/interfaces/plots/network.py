@@ -114,7 +114,8 @@ class NetworkDisplay(Display):
         self.points_ = ax.scatter(self.places[:, 0], self.places[:, 1], **options)
         ax.margins(0.08)
         ax.autoscale_view()
-        self.legend_ = self._legend(ax, self.links_, inside="upper right")
+        drawn = [lines for lines in self.links_ if len(lines.get_segments())]
+        self.legend_ = self._legend(ax, drawn, inside="upper right")
         most = np.argsort(-degrees, kind="stable")[: min(int(top), len(self.names))]
         names = [self.names[place] for place in most]
         self.labels_ = label_points(ax, self.places[most], names, self.places)
