@@ -88,3 +88,13 @@ def test_bad_data_are_refused_in_one_sentence(call):
     assert "column c is constant" in call("infer flat.csv --target y", code=2).stderr
     said = call("infer {data}/sizes.csv --target size", code=2).stderr
     assert "not one column of numbers" in said
+
+
+@pytest.mark.parametrize("option", ["-o", "--forest", "--volcano"])
+def test_files_that_cannot_be_written_are_refused_before_the_work(call, tmp_path, option):
+    other = "" if option == "-o" else "-o table.csv "
+    said = call(
+        f"infer {{data}}/houses.csv --target price {other}{option} nowhere/a.png", code=3
+    ).stderr
+    assert "there is no folder nowhere" in said
+    assert not (tmp_path / "table.csv").exists()

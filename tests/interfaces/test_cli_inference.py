@@ -106,3 +106,9 @@ def test_interval_refusals(call):
     call("fit {data}/houses.csv -t price --calibrate cv+ -o h.model")
     said = call("predict h.model {data}/new.csv --interval 1.5", 2).stderr
     assert "--interval 1.5 was given, but a probability strictly between 0 and 1" in said
+
+
+def test_calibration_of_data_in_blocks_is_refused_in_the_words_of_the_shell(call):
+    said = call("fit {data}/houses.csv -t price --memory 1MB --calibrate jackknife+", 2).stderr
+    assert "--calibrate jackknife+ was given for data in blocks" in said
+    assert "--method" not in said

@@ -103,7 +103,7 @@ def test_communities_are_written_too(ask):
         ("-o g.csv --alpha ebic --targets genea", "--alpha ebic was given with --targets"),
         ("-o g.csv --targets genez", "targets names 'genez', which is no column of X"),
         ("-o g.csv --rule xor", "--rule xor"),
-        ("-o g.csv --half-samples 3", "n_half_samples=3"),
+        ("-o g.csv --half-samples 3", "--half-samples 3"),
         ("-o g.csv --min-stability 0.5", "--min-stability 0.5"),
         ("-o g.csv --communities", "--communities was given"),
     ],

@@ -272,8 +272,8 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         warn_user(
             f"columns {names[pair[0]]} and {names[pair[1]]} of X are equal up to sign and scale, "
-            "so half-samples choose between them at random and may select neither often enough; "
-            "drop one of them.",
+            "so half-samples cannot choose between them: one may stand for both, or neither may be "
+            "selected often enough; drop one of them.",
             DuplicateColumnWarning,
         )
 

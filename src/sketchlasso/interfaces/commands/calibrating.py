@@ -21,7 +21,7 @@ Calibrate = Annotated[
 ]
 
 
-def check_calibrate(method: str | None, classes: bool) -> None:
+def check_calibrate(method: str | None, X: Any, classes: bool) -> None:
     """Refuse --calibrate where it cannot be, before anything is fitted."""
     if method is None:
         return
@@ -33,6 +33,11 @@ def check_calibrate(method: str | None, classes: bool) -> None:
         raise sl.InvalidInputError(
             "--calibrate was given for classes, but intervals are of numbers; leave it out, or "
             "give --regress."
+        )
+    if isinstance(X, sl.BlockMatrix):
+        raise sl.InvalidInputError(
+            f"--calibrate {method} was given for data in blocks, but rows are left out of data in "
+            "memory; leave it out, or read one file without --memory."
         )
 
 

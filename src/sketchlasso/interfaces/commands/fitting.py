@@ -76,7 +76,7 @@ def fit(
     """
     given = read_given(file, data, blocks)
     classes = given.is_classification(model.classify)
-    check_calibrate(calibrated, classes)
+    check_calibrate(calibrated, given.X, classes)
     kind = sl.SqrtLassoClassifier if classes else sl.SqrtLasso
     start = perf_counter()
     with screen.watching("fitting") as watch, at_work(given, blocks, watch):

@@ -71,6 +71,7 @@ def infer(
     The desparsified square-root LASSO: one regression per feature, on the full data.
     """
     _check(level, adjust)
+    _check_folders(output, forest, volcano)
     given = read_given(file, data)
     y = _numbers(given)
     start = perf_counter()
@@ -143,6 +144,16 @@ def _check(level: float, adjust: str) -> None:
             f"--adjust {adjust} was given, but {', '.join(ADJUSTMENTS)} are accepted; give one of "
             "them."
         )
+
+
+def _check_folders(*paths: Path | None) -> None:
+    """Refuse files that cannot be written before hours are spent on what they would hold."""
+    for path in paths:
+        if path is not None and not path.absolute().parent.is_dir():
+            raise sl.StoredFileError(
+                f"{path} cannot be written, for there is no folder {path.parent}; choose a path in "
+                "a folder that exists."
+            )
 
 
 def _numbers(given: Given) -> Any:

@@ -58,7 +58,7 @@ def cv(
     """
     given = read_given(file, data, blocks)
     classes = given.is_classification(model.classify)
-    check_calibrate(calibrated, classes)
+    check_calibrate(calibrated, given.X, classes)
     kind: Any = sl.SqrtLassoClassifierCV if classes else sl.SqrtLassoCV
     metric = scoring or ("accuracy" if classes else "mse")
     start = perf_counter()

@@ -57,6 +57,7 @@ OPTIONS = {
     "radii": "--radius",
     "n_splits": "--folds",
     "level": "--interval",
+    "n_half_samples": "--half-samples",
     "n_pairs": "--pairs",
 }
 # What writes a file in Python and in the shell.
