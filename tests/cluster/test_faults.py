@@ -22,8 +22,9 @@ distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not
 PATIENCE = 300
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def client():
+    # One for each test: a worker that was killed may be long in coming back, or never come.
     with (
         distributed.LocalCluster(
             n_workers=2,
