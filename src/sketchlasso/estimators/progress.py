@@ -8,16 +8,16 @@ from typing import TypeAlias
 
 from sketchlasso.solve import Progress
 
-__all__ = ["both", "progress_callback"]
+__all__ = ["both", "count_callback", "progress_callback"]
 
 
 Watcher: TypeAlias = Callable[[Progress], None]
 
 
 def progress_callback(verbose: bool | int | Watcher) -> Watcher | None:
-    """Return what writes one changing line on a terminal, or one line a round with verbose > 1.
+    """Return a callback that writes one changing line on a terminal.
 
-    A callable is itself what is told.
+    In a pipe it writes one line per round with verbose > 1. A callable is returned as it is.
     """
     if callable(verbose):
         return verbose
@@ -42,13 +42,21 @@ def progress_callback(verbose: bool | int | Watcher) -> Watcher | None:
     return on_terminal if sys.stderr.isatty() else in_pipe
 
 
+def count_callback(verbose: bool | int | Watcher) -> Callable[[int, int], None] | None:
+    """Return the callback of :func:`progress_callback` for work counted as (done, total)."""
+    report = progress_callback(verbose)
+    if report is None:
+        return None
+    return lambda done, total: report(Progress(done, total, round=0, worst_gap=0.0))
+
+
 def both(first: Watcher | None, second: Watcher | None) -> Watcher | None:
-    """Return what tells both, or the one there is."""
+    """Combine two callbacks; return the only one where the other is None."""
     if first is None or second is None:
         return first or second
 
-    def told(progress: Progress) -> None:
+    def combined(progress: Progress) -> None:
         first(progress)
         second(progress)
 
-    return told
+    return combined

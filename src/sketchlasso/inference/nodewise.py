@@ -265,8 +265,8 @@ def checked_columns(name: str, given: ArrayLike | None, n: int) -> IntArray:
 
 
 def _short(given: Any) -> str:
-    told = repr(given)
-    return told if len(told) <= 60 else f"{told[:57]}..."
+    text = repr(given)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def solve_columns(

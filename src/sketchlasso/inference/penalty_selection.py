@@ -21,7 +21,7 @@ from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Path", "Selected", "penalty_path", "select_by_cv", "select_by_ebic", "select_by_stars"]
 
-Told = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 # Penalties that are solved before the criterion is looked at.
 PENALTIES_AT_A_TIME = 4
 COLUMNS_AT_A_TIME = 512
@@ -80,7 +80,11 @@ def penalty_path(columns: ColumnRows, count: int, ratio: float) -> FloatArray:
 
 
 def select_by_stars(
-    path: Path, rng: np.random.Generator, n_subsamples: int, threshold: float, told: Told | None
+    path: Path,
+    rng: np.random.Generator,
+    n_subsamples: int,
+    threshold: float,
+    on_progress: OnProgress | None,
 ) -> Selected:
     """The smallest penalty whose edges hardly change between subsamples (StARS).
 
@@ -100,8 +104,8 @@ def select_by_stars(
             for i, seen in enumerate(counts):
                 for key in _edge_keys(found.penalty(i), n, path.rule):
                     seen[key] = seen.get(key, 0) + 1
-            if told is not None:
-                told(part.start * n_subsamples + number + 1, len(path.alphas) * n_subsamples)
+            if on_progress is not None:
+                on_progress(part.start * n_subsamples + number + 1, len(path.alphas) * n_subsamples)
         for i, seen in enumerate(counts, part.start):
             shares = np.fromiter(seen.values(), dtype=float, count=len(seen)) / n_subsamples
             instability = float(np.sum(2 * shares * (1 - shares))) / max(1, n * (n - 1) / 2)
@@ -176,7 +180,7 @@ def _refitted(columns: ColumnRows, found: Nodewise, i: int) -> float:
 
 
 def select_by_cv(
-    path: Path, folds: Iterable[tuple[IntArray, IntArray]], told: Told | None
+    path: Path, folds: Iterable[tuple[IntArray, IntArray]], on_progress: OnProgress | None
 ) -> Selected:
     """The penalty with the largest mean log-likelihood of rows held out."""
     splits, done = list(folds), 0
@@ -192,8 +196,8 @@ def select_by_cv(
             for i in range(len(alphas)):
                 scores[number, i] = _likelihood(found.penalty(i), lengths, path.rule, held_out)
             done += len(alphas)
-            if told is not None:
-                told(done, len(splits) * len(path.alphas))
+            if on_progress is not None:
+                on_progress(done, len(splits) * len(path.alphas))
         return np.asarray(scores.mean(axis=0))
 
     criterion = _descend(path, value)

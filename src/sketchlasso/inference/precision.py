@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.interrupts import unfitted_if_interrupted
-from sketchlasso.estimators.progress import progress_callback
+from sketchlasso.estimators.progress import count_callback
 from sketchlasso.graphs import Graph, Rule
 from sketchlasso.inference.column_problems import ColumnProblems
 from sketchlasso.inference.columns import column_rows
@@ -29,7 +29,7 @@ from sketchlasso.inference.penalty_selection import (
     select_by_stars,
 )
 from sketchlasso.inference.precision_matrix import assemble
-from sketchlasso.solve import Progress, Settings
+from sketchlasso.solve import Settings
 from sketchlasso.types import FloatArray
 
 __all__ = ["SparsePrecision", "column_names"]
@@ -186,7 +186,7 @@ class SparsePrecision(EmpiricalCovariance):
             alpha = float(grid[chosen.index])
         everyone = np.arange(columns.n_features)
         problems = ColumnProblems(columns, everyone, everyone, alpha)
-        found = solve_columns(problems, settings, self._told())
+        found = solve_columns(problems, settings, count_callback(self.verbose))
         found.warn_if_unsolved()
         lengths = np.linalg.norm(columns.P, axis=1) * columns.scales * columns.unit
         joined = assemble(found, lengths, self.rule)
@@ -214,22 +214,16 @@ class SparsePrecision(EmpiricalCovariance):
         known = column_names(given, self.n_features_in_)
         return Graph(known, self._edges, self._partial, self.rule)
 
-    def _told(self) -> Callable[[int, int], None] | None:
-        told = progress_callback(self.verbose)
-        if told is None:
-            return None
-        return lambda done, total: told(Progress(done, total, 0, 0.0))
-
     def _choose(self, path: Path) -> Selected:
         if self.alpha == "ebic":
             return select_by_ebic(path, float(self.gamma))
         if self.alpha == "cv":
             folds = check_cv(self.cv).split(path.X)
-            return select_by_cv(path, folds, self._told())
+            return select_by_cv(path, folds, count_callback(self.verbose))
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         rng = np.random.default_rng(seed)
         return select_by_stars(
-            path, rng, int(self.n_subsamples), float(self.threshold), self._told()
+            path, rng, int(self.n_subsamples), float(self.threshold), count_callback(self.verbose)
         )
 
     def _check_parameters(self) -> None:

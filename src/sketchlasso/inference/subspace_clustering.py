@@ -15,11 +15,11 @@ from sklearn.utils.validation import validate_data
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.interrupts import unfitted_if_interrupted
-from sketchlasso.estimators.progress import progress_callback
+from sketchlasso.estimators.progress import count_callback
 from sketchlasso.inference.column_problems import ColumnProblems, slices
 from sketchlasso.inference.columns import ColumnRows
 from sketchlasso.inference.nodewise import solve_columns
-from sketchlasso.solve import Progress, Settings
+from sketchlasso.solve import Settings
 from sketchlasso.types import FloatArray
 
 __all__ = ["SparseSubspaceClustering"]
@@ -121,11 +121,10 @@ class SparseSubspaceClustering(ClusterMixin, BaseEstimator):
         n_threads = self.n_jobs if self.n_jobs and self.n_jobs > 0 else os.cpu_count() or 1
         everyone = np.arange(len(X))
         alpha = self.penalty * _largest_penalties(points.P)[:, None]
-        told = progress_callback(self.verbose)
         found = solve_columns(
             ColumnProblems(points, everyone, everyone, alpha),
             Settings(tol=self.tol, n_threads=n_threads),
-            None if told is None else lambda done, total: told(Progress(done, total, 0, 0.0)),
+            count_callback(self.verbose),
         )
         found.warn_if_unsolved()
         self.coef_ = found.coef
