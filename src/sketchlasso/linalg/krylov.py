@@ -17,7 +17,7 @@ from sketchlasso.linalg.factor import (
 from sketchlasso.linalg.operator import LinearMap, outer_product
 from sketchlasso.types import RealArray
 
-__all__ = ["KrylovSpace", "gaussian", "krylov_space"]
+__all__ = ["KrylovSpace", "extend_basis", "gaussian", "krylov_space"]
 
 # Share of a block's size below which what is left after projection is rounding noise.
 LOST_DIRECTION = 100.0
@@ -59,8 +59,6 @@ def krylov_space(
     start: RealArray,
     dimension: int,
     rng: np.random.Generator,
-    *,
-    beside: RealArray | None = None,
 ) -> KrylovSpace:
     """Return the span of start, (AA')start, (AA')^2 start, ... up to a dimension.
 
@@ -77,26 +75,21 @@ def krylov_space(
         Number of basis vectors, at most m.
     rng : Generator
         Source of the replacements.
-    beside : ndarray of shape (m, h), optional
-        Orthonormal columns that the space, replacements included, stays orthogonal to.
 
     Returns
     -------
     KrylovSpace
     """
     m = A.shape[0]
-    held = 0 if beside is None else beside.shape[1]
-    dimension = min(dimension, m - held)
-    basis = np.empty((m, held + dimension), dtype=A.dtype)
-    if beside is not None:
-        basis[:, :held] = beside
-    gram = np.zeros((held + dimension, dimension), dtype=A.dtype)
+    dimension = min(dimension, m)
+    basis = np.empty((m, dimension), dtype=A.dtype)
+    gram = np.zeros((dimension, dimension), dtype=A.dtype)
     block = start
     del start
-    shares = basis[:, :held].T @ block
-    done = held
-    while done < held + dimension:
-        width = min(block.shape[1], held + dimension - done)
+    shares = basis[:, :0].T @ block
+    done = 0
+    while done < dimension:
+        width = min(block.shape[1], dimension - done)
         new = _new_directions(basis[:, :done], block[:, :width], shares[:, :width], rng)
         basis[:, done : done + width] = new
         del block, new
@@ -104,10 +97,50 @@ def krylov_space(
         done += width
         # Column block of B'AA'B; the part above the diagonal is all that is needed.
         shares = basis[:, :done].T @ block
-        gram[:done, done - width - held : done - held] = shares
-    gram = gram[held:]
+        gram[:done, done - width : done] = shares
     upper = np.triu(gram, 1)
-    return KrylovSpace(basis[:, held:], upper + upper.T + np.diag(np.diag(gram)))
+    return KrylovSpace(basis, upper + upper.T + np.diag(np.diag(gram)))
+
+
+def extend_basis(
+    A: LinearMap, U: RealArray, start: RealArray, count: int, rng: np.random.Generator
+) -> tuple[RealArray, RealArray]:
+    """Extend an orthonormal basis by the Krylov space of (I - UU')A from some columns.
+
+    Parameters
+    ----------
+    A : LinearMap of shape (m, n)
+    U : ndarray of shape (m, h)
+        Orthonormal columns.
+    start : ndarray of shape (m, b)
+        Overwritten.
+    count : int
+        Number of columns to add, at most m - h.
+    rng : Generator
+        Source of replacements, as in :func:`krylov_space`.
+
+    Returns
+    -------
+    Q : ndarray of shape (m, h + count)
+        Orthonormal, U first.
+    P : ndarray of shape (n, h + count)
+        A'Q, whose new columns the steps compute in passing.
+    """
+    held = U.shape[1]
+    Q = np.empty((A.shape[0], held + count), dtype=A.dtype)
+    P = np.empty((A.shape[1], held + count), dtype=A.dtype)
+    Q[:, :held], P[:, :held] = U, A.rmatmat(U)
+    block, done = start, held
+    while done < held + count:
+        known, new = slice(0, done), slice(done, min(done + block.shape[1], held + count))
+        block = block[:, : new.stop - new.start]
+        Q[:, new] = _new_directions(Q[:, known], block, Q[:, known].T @ block, rng)
+        P[:, new] = A.rmatmat(Q[:, new])
+        done = new.stop
+        if done < held + count:
+            # The next step projects this off Q, so U need not be subtracted from A.
+            block = A.matmat(P[:, new])
+    return Q, P
 
 
 def _new_directions(

@@ -34,8 +34,7 @@ from sketchlasso.data import (
 )
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.factor import orthonormal_basis, thin_singular_values
-from sketchlasso.linalg.krylov import krylov_space
-from sketchlasso.linalg.operator import LowRankResidual
+from sketchlasso.linalg.krylov import extend_basis
 from sketchlasso.sketch.factors import Factors
 from sketchlasso.sketch.matching import check_sketch_of
 from sketchlasso.sketch.options import (
@@ -236,11 +235,9 @@ def _extended(
         U = np.hstack([U[:, :-1], np.ones((m, 1), dtype=A.dtype)])
     if U.shape[1] > 0:
         U = orthonormal_basis(np.asarray(U, dtype=A.dtype))
-    P_of_U = A.rmatmat(U)
     block = _leading_responses(_centred(Y).astype(A.dtype), directions)
-    K = krylov_space(LowRankResidual(A, U, P_of_U), block, directions, rng, beside=U).basis
-    P = np.hstack([P_of_U, A.rmatmat(K)])
-    return Factors(np.hstack([U, K]), P, thin_singular_values(P), response_rank=directions)
+    Q, P = extend_basis(A, U, block, directions, rng)
+    return Factors(Q, P, thin_singular_values(P), response_rank=directions)
 
 
 def _centred(Y: FloatArray) -> FloatArray:
