@@ -45,6 +45,7 @@ BENCHMARKS = {
     "out_of_core": "out_of_core",
     "scale": "scale",
     "fuzz": "fuzz",
+    "house": "house",
 }
 
 
