@@ -73,7 +73,7 @@ bench: $(VENV)/.bench
 
 # The paper's tables and figures on the data at hand, into paper-report/; `make paper QUICK=1` needs no data.
 paper: $(VENV)/.bench
-	$(BIN)/sketchlasso paper $(if $(QUICK),--quick)
+	$(BIN)/python -m reproduction $(if $(QUICK),--quick)
 
 $(DEMO): pyproject.toml
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "sketchlasso needs Python >= 3.11"'

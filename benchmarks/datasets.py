@@ -70,13 +70,13 @@ def sparse_file(*parts: str) -> Any:
     return sparse.csr_matrix(sparse.load_npz(data_file(*parts)), dtype=np.float64)
 
 
-def _shuffled(name: str, X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray) -> Split:
+def shuffled(name: str, X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray) -> Split:
     rng = np.random.default_rng(SEED)
     train, test = rng.permutation(len(y)), rng.permutation(len(y_test))
     return Split(name, X[train], y[train], X_test[test], y_test[test])
 
 
-def _held_out(name: str, X: Any, y: np.ndarray) -> Split:
+def held_out(name: str, X: Any, y: np.ndarray) -> Split:
     """A random 75 % of the rows to train, the others to test."""
     order = np.random.default_rng(SEED).permutation(len(y))
     train, test = np.split(order, [int(0.75 * len(y))])
@@ -86,7 +86,7 @@ def _held_out(name: str, X: Any, y: np.ndarray) -> Split:
 def _rcv1() -> Split:
     X, labels = sparse_file("rcv1", "rcv1_X.npz"), np.load(data_file("rcv1", "rcv1_labels.npz"))
     keep = np.flatnonzero(labels["y_binary"])
-    return _held_out("rcv1", X[keep], labels["y_binary"][keep].astype(np.float64))
+    return held_out("rcv1", X[keep], labels["y_binary"][keep].astype(np.float64))
 
 
 def weighted_counts(counts: Any, test: Any) -> tuple[Any, Any]:
@@ -97,7 +97,7 @@ def weighted_counts(counts: Any, test: Any) -> tuple[Any, Any]:
 
 def _weighted_text(name: str, counts: Any, y: np.ndarray, test: Any, y_test: np.ndarray) -> Split:
     X, X_test = weighted_counts(counts, test)
-    return _shuffled(name, X, y, X_test, y_test)
+    return shuffled(name, X, y, X_test, y_test)
 
 
 def _news() -> Split:
@@ -126,12 +126,12 @@ def _gisette_like() -> Split:
     )
     labels = np.load(data_file("gisette", "gisette_like_labels.npz"))
     y, y_test = (labels[part].astype(np.float64) for part in ("y_train", "y_valid"))
-    return _shuffled("gisette_like", X, y, X_test, y_test)
+    return shuffled("gisette_like", X, y, X_test, y_test)
 
 
 def _digits() -> Split:
     images, label = load_digits(return_X_y=True)
-    return _held_out("digits", images / 16.0, np.where(label % 2 == 1, 1.0, -1.0))
+    return held_out("digits", images / 16.0, np.where(label % 2 == 1, 1.0, -1.0))
 
 
 LOADERS: dict[str, Callable[[], Split]] = {

@@ -52,17 +52,26 @@ Setup = Callable[..., Callable[[], Any]]
 
 
 def interleave(
-    contenders: Contenders, repeats: int, *, warm_up: bool = True
+    contenders: Contenders,
+    repeats: int,
+    *,
+    warm_up: bool = True,
+    least: int | None = None,
+    enough: float = math.inf,
 ) -> dict[str, Measured]:
     """Run all contenders in turns: one round that does not count, then `repeats` that do.
 
-    A slow phase of the machine then hits every side, and compilation none.
+    A slow phase of the machine then hits every side, and compilation none. After `enough` seconds
+    no round beyond the `least` number begins.
     """
     measured = {name: Measured([]) for name in contenders}
     if warm_up:
         for run in contenders.values():
             run()
-    for _ in range(repeats):
+    start = perf_counter()
+    for number in range(repeats):
+        if least is not None and number >= least and perf_counter() - start > enough:
+            break
         measured = _one_round(contenders, measured)
     return measured
 
@@ -85,6 +94,7 @@ def alternate(
 
 def timed(run: Callable[[], Any]) -> Outcome:
     """One run here, without a limit."""
+    gc.collect()
     start = perf_counter()
     value = run()
     return Outcome(perf_counter() - start, value)

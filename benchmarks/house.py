@@ -136,10 +136,9 @@ def walked(call: Callable[[], Any]) -> tuple[set[str], set[str]]:
             return
         if code.co_filename.startswith(str(PACKAGE)):
             files.add(code.co_filename)
-        kind = type(frame.f_locals.get("self")) if code.co_name == "__init__" else None
-        if kind is not None and dataclasses.is_dataclass(kind):
-            if kind.__module__.startswith("sketchlasso"):
-                records.add(kind.__qualname__)
+        kind = type(frame.f_locals.get("self")) if code.co_name == "__init__" else int
+        if dataclasses.is_dataclass(kind) and kind.__module__.startswith("sketchlasso"):
+            records.add(kind.__qualname__)
 
     call()  # imports and compiles
     threading.setprofile(note)

@@ -120,7 +120,7 @@ def format_cell(name: str, value: Any) -> str:
             return f"{value:.1e}"
         if name.endswith(FOUR_PLACES):
             return f"{value:.4f}"
-        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+        return f"{value:,.0f}" if abs(float(value)) >= 1000 else f"{value:.3g}"
     if isinstance(value, list | tuple):
         return ", ".join(format_cell(name, item) for item in value)
     if isinstance(value, dict):

@@ -17,8 +17,8 @@ from scipy import sparse
 from benchmarks.datasets import SEED
 from benchmarks.report import Report
 from benchmarks.topics.corpora import corpus
+from benchmarks.topics.held_out import Judge, halves, npmi
 from sketchlasso import TopicImager
-from sketchlasso.interfaces.paper.coherence import halves, npmi
 
 BANDS = 4
 WORDS = 10
@@ -53,7 +53,7 @@ def measure(name: str, options: argparse.Namespace) -> None:
     band = np.repeat(np.arange(BANDS), -(-count // BANDS))[: len(asked)]
     for row in contenders(training, asked, options):
         answers = row.pop("answers")
-        inner = np.array([judge.coherence(q, a) for q, a in zip(asked, answers, strict=True)])
+        inner = np.array([judge.coherence([q, *a]) for q, a in zip(asked, answers, strict=True)])
         outer = np.array([judge.to_query(q, a) for q, a in zip(asked, answers, strict=True)])
         options.report.add(
             data=name,
@@ -154,30 +154,3 @@ def pmi(counts: Any, asked: np.ndarray, least: int) -> np.ndarray:
     joint = np.asarray((present[:, asked].T @ present).todense())
     frequency = np.asarray(present.sum(axis=0)).ravel()
     return np.where(joint >= least, npmi(joint, frequency[asked], frequency, counts.shape[0]), -2.0)
-
-
-class Judge:
-    """Documents that no contender has seen."""
-
-    def __init__(self, counts: Any) -> None:
-        self.present = sparse.csc_array((counts > 0).astype(np.float64))
-        self.frequency = np.asarray(self.present.sum(axis=0)).ravel()
-
-    def _npmi(self, words: np.ndarray) -> np.ndarray:
-        part = self.present[:, words]
-        joint = np.asarray((part.T @ part).todense())
-        own = self.frequency[words]
-        return npmi(joint, own, own, self.present.shape[0])
-
-    def coherence(self, query: int, answer: np.ndarray) -> float:
-        if len(answer) == 0:
-            return float("nan")
-        found = self._npmi(np.concatenate([[query], answer]))
-        pairs = found[np.triu_indices(len(found), 1)]
-        return float(np.nanmean(pairs)) if np.isfinite(pairs).any() else float("nan")
-
-    def to_query(self, query: int, answer: np.ndarray) -> float:
-        if len(answer) == 0:
-            return float("nan")
-        row = self._npmi(np.concatenate([[query], answer]))[0, 1:]
-        return float(np.nanmean(row)) if np.isfinite(row).any() else float("nan")

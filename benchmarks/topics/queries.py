@@ -9,10 +9,11 @@ import argparse
 from time import perf_counter
 from typing import Any
 
+from reproduction.paper_figures import PAPER
+
 from benchmarks.report import Report
 from benchmarks.topics.corpora import corpus
 from sketchlasso import TopicImager
-from sketchlasso.interfaces.paper.paper_figures import PAPER
 
 NIPS: dict[str, Any] = PAPER["tables_3_4"]["nips"]
 NYTIMES: dict[str, Any] = PAPER["tables_3_4"]["nytimes"]

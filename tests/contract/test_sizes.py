@@ -6,8 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-SOURCE = Path(__file__).parents[2] / "src" / "sketchlasso"
-FILES = sorted(SOURCE.rglob("*.py"))
+ROOT = Path(__file__).parents[2]
+FILES = sorted(
+    path for folder in ("src/sketchlasso", "reproduction") for path in (ROOT / folder).rglob("*.py")
+)
 
 
 def functions(path: Path):
@@ -19,7 +21,7 @@ def functions(path: Path):
             yield node, node.end_lineno - node.lineno + 1 - docstring
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_file_over_400_lines_and_no_function_over_60(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
     for node, length in functions(path):

@@ -101,15 +101,6 @@ COMMANDS = {
             "stability genes.csv --target yield --q 20 --plot paths.png",
         ),
     ),
-    "paper": Entry(
-        "commands.reproducing:paper",
-        "Reproduce the paper: every table and figure, ours beside its own.",
-        (
-            "paper --quick",
-            "paper -o report",
-            "paper --only figure_3,table_2 --again table_2",
-        ),
-    ),
     "info": Entry(
         "commands.looking:info",
         "Show what a file of sketchlasso holds: a sketch, a model, topics or images.",

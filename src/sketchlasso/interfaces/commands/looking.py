@@ -32,7 +32,6 @@ EXTRAS = {
     "files": ("pooch", "pyarrow"),
     "gpu": ("torch",),
     "graph": ("networkx",),
-    "paper": ("fpdf2",),
     "plot": ("matplotlib",),
     "web": ("fastapi", "uvicorn"),
 }
