@@ -19,10 +19,10 @@ from time import perf_counter
 
 import numpy as np
 
-from benchmarks.datasets import SEED
+from benchmarks.catalogue import table_of
+from benchmarks.datasets import SEED, MissingDataError
 from benchmarks.report import Report
-from sketchlasso import desparsified, fetch_dataset
-from sketchlasso.errors import SketchlassoError
+from sketchlasso import desparsified
 
 SIZES = [100, 500, 1_000, 4_088]
 QUICK_SIZES = [50, 100]
@@ -95,10 +95,10 @@ def time_sizes(options: argparse.Namespace, sizes: list[int]) -> None:
 def wide_data(p: int) -> tuple[np.ndarray, np.ndarray, str]:
     """Riboflavin, columns in order of their variance, or data made up where it is not there."""
     try:
-        table = fetch_dataset("riboflavin")
+        table = table_of("riboflavin")
         X, y = np.asarray(table.X), np.asarray(table.y)
         return X[:, np.argsort(-X.var(axis=0))[:p]], y, f"riboflavin ({len(y)} rows)"
-    except SketchlassoError:
+    except MissingDataError:
         rng = np.random.default_rng(SEED)
         X = toeplitz(rng, 71, p)
         return X, X[:, :5].sum(axis=1) + rng.standard_normal(71), "a Toeplitz design (71 rows)"

@@ -14,8 +14,10 @@ LIBRARY = Path(sl.__file__).parent
 HERE = Path(__file__).parent
 # What computes; the other files only write the report.
 SHARED = (
+    "benchmarks/catalogue.py",
     "benchmarks/datasets.py",
     "benchmarks/harness.py",
+    "benchmarks/topics/corpora.py",
     "benchmarks/topics/held_out.py",
     "reproduction/baselines.py",
     "reproduction/contenders.py",

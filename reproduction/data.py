@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from benchmarks.catalogue import table_of
 from benchmarks.datasets import SEED, Split, folds, held_out, shuffled, weighted_counts
 from scipy import sparse
 
-import sketchlasso as sl
 from benchmarks import datasets
 
 __all__ = ["SEED", "SETS", "Split", "counts_of", "folds", "load", "made_counts"]
@@ -30,7 +30,7 @@ def load(name: str, rows: int | None = None) -> Split:
 
 def counts_of(name: str, rows: int | None = None) -> Any:
     """Return the matrix of a text set as it is published, or a generated one."""
-    X: Any = made_counts()[0] if name == "made_text" else _fetched(name).X
+    X: Any = made_counts()[0] if name == "made_text" else table_of(name).X
     matrix = sparse.csr_array(X, dtype=np.float64)
     if rows is not None and rows < matrix.shape[0]:
         chosen = np.random.default_rng(SEED).choice(matrix.shape[0], rows, replace=False)
@@ -48,10 +48,6 @@ def made_counts(documents: int = 600, words: int = 900, topics: int = 8) -> tupl
     return sparse.csr_array(counts.astype(np.float64)), mixture[:, 0]
 
 
-def _fetched(name: str) -> sl.Table:
-    return sl.fetch_dataset(name, download=False)
-
-
 def _weighted(name: str, counts: Any, y: np.ndarray) -> Split:
     """Held-out rows of counts as tf-idf, its weights learnt on the training rows."""
     split = held_out(name, sparse.csr_matrix(counts), y)
@@ -60,14 +56,14 @@ def _weighted(name: str, counts: Any, y: np.ndarray) -> Split:
 
 
 def _news20() -> Split:
-    table = _fetched("news20")
+    table = table_of("news20")
     label = np.asarray(table.y)
     # In the alphabetical order of the groups these are comp.*.
     return _weighted("news20", table.X, np.where((label >= 2) & (label <= 6), 1.0, -1.0))
 
 
 def _tmc2007() -> Split:
-    table = _fetched("tmc2007_500")
+    table = table_of("tmc2007_500")
     labels = np.asarray(table.y)
     nearest_half = int(np.argmin(np.abs(labels.mean(axis=0) - 0.5)))
     y = np.where(labels[:, nearest_half] > 0, 1.0, -1.0)
@@ -75,7 +71,7 @@ def _tmc2007() -> Split:
 
 
 def _imdb() -> Split:
-    train, test = _fetched("imdb"), _fetched("imdb_test")
+    train, test = table_of("imdb"), table_of("imdb_test")
     X, X_test = weighted_counts(train.X, test.X)
     y, y_test = (np.where(np.asarray(part.y) > 5, 1.0, -1.0) for part in (train, test))
     return shuffled("imdb", X, y, X_test, y_test)

@@ -3,8 +3,8 @@
 Writes a part of rcv1 as svmlight and of the NIPS counts as bag-of-words into a temporary folder,
 runs commands and mistakes there, and prints a page of Markdown::
 
-    SKETCHLASSO_DATA=... python docs/transcripts/record.py > docs/transcripts/command-line.md
-    SKETCHLASSO_DATA=... python docs/transcripts/record.py topics > docs/transcripts/topics.md
+    SKETCHLASSO_DATA=... python -m docs.transcripts.record > docs/transcripts/command-line.md
+    SKETCHLASSO_DATA=... python -m docs.transcripts.record topics > docs/transcripts/topics.md
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from benchmarks.catalogue import table_of
 
 import sketchlasso as sl
 
@@ -68,12 +69,12 @@ TOPIC_MISTAKES = (
 
 def prepare(folder: Path) -> None:
     """Write the files."""
-    rcv1 = sl.fetch_dataset("rcv1", download=False)
+    rcv1 = table_of("rcv1")
     rows = np.random.default_rng(0).permutation(rcv1.shape[0])[: TRAIN + TEST]
     for name, chosen in (("rcv1", rows[:TRAIN]), ("rcv1_test", rows[TRAIN:])):
         part = sl.Table(rcv1.X[np.sort(chosen)], rcv1.y[np.sort(chosen)])
         sl.write_table(folder / f"{name}.svm.gz", part)
-    nips = sl.fetch_dataset("nips_uci", download=False)
+    nips = table_of("nips_uci")
     counts = sl.Table(nips.X[:DOCUMENTS], None, nips.feature_names)
     sl.write_table(folder / "docword.nips.txt.gz", counts)
     whole = (folder / "rcv1.svm.gz").read_bytes()
@@ -86,7 +87,7 @@ def prepare(folder: Path) -> None:
 def prepare_topics(folder: Path) -> None:
     """Write the files of the page on topics."""
     for name, data_set in (("nips", "nips_uci"), ("blogs", "kos")):
-        found = sl.fetch_dataset(data_set, download=False)
+        found = table_of(data_set)
         counts = sl.Table(found.X, None, found.feature_names)
         sl.write_table(folder / f"docword.{name}.txt.gz", counts)
     documents = ["the wave and the sea", "a wave at night"]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import Any
 
 import numpy as np
+from benchmarks.topics.corpora import corpus as corpus_of
 from benchmarks.topics.held_out import Judge, halves
-from scipy import sparse
 
 import sketchlasso as sl
 from reproduction.data import SEED
@@ -51,7 +50,7 @@ def compute(chosen: Results, report: Report) -> Results:
     """Every corpus: the paper's queries, random queries for the time, the whole vocabulary."""
     corpora = []
     for name, queries, standing, whole in chosen["corpora"]:
-        corpus = _corpus(name, chosen["rows"])
+        corpus = corpus_of(name, chosen["rows"])
         start = perf_counter()
         imager = sl.TopicImager(rank=chosen["rank"], random_state=SEED).fit(corpus)
         fit = perf_counter() - start
@@ -78,19 +77,6 @@ def compute(chosen: Results, report: Report) -> Results:
         corpora.append(found)
         report(f"{name}: median query {1e3 * found['median_query']:.1f} ms")
     return {"corpora": corpora}
-
-
-def _corpus(name: str, rows: int | None) -> sl.Corpus:
-    if name == "embedded":
-        return sl.embedded_corpus()
-    table = sl.fetch_dataset(name, download=False)
-    held: Any = table.X
-    counts: Any = sparse.csr_array(held, dtype=np.float64)
-    if rows is not None and rows < counts.shape[0]:
-        chosen = np.random.default_rng(SEED).choice(counts.shape[0], rows, replace=False)
-        counts = counts[np.sort(chosen)]
-    words = [str(word) for word in table.feature_names or ()]
-    return sl.corpus_from_matrix(counts, words, source=name)
 
 
 def _queries(
