@@ -16,7 +16,7 @@ from sketchlasso.errors import InvalidInputError, MissingExtraError
 from sketchlasso.files.columns import nearest
 from sketchlasso.graphs import files
 from sketchlasso.graphs.layout import force_layout, ring
-from sketchlasso.sketch.options import RandomState, seed_of
+from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Graph", "Rule", "join_directions"]

@@ -24,7 +24,7 @@ from sketchlasso.inference.columns import column_rows
 from sketchlasso.inference.nodewise import Nodewise, check_row_count, checked_columns
 from sketchlasso.inference.precision import FEWEST_ROWS, column_names
 from sketchlasso.linalg.device import CPU
-from sketchlasso.sketch.options import RandomState, seed_of
+from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.solve import Settings
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 

@@ -14,6 +14,7 @@ from sketchlasso.data import DataMatrix, MatrixLike, as_responses, fingerprint, 
 from sketchlasso.data.units import unit_of
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.device import CPU, open_device
+from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.sketch.exact import exact
 from sketchlasso.sketch.factors import Factors
 from sketchlasso.sketch.frequent_directions import frequent_directions
@@ -23,14 +24,12 @@ from sketchlasso.sketch.options import (
     Axis,
     Distribution,
     RadiusName,
-    RandomState,
     SketchOptions,
     Weights,
     checked_options,
     checked_radius,
     checked_rank,
     checked_tolerance,
-    seed_of,
 )
 from sketchlasso.sketch.projection import projection
 from sketchlasso.sketch.radius import find_radius

@@ -15,7 +15,6 @@ __all__ = [
     "Axis",
     "Distribution",
     "RadiusName",
-    "RandomState",
     "SketchOptions",
     "Weights",
     "checked_directions",
@@ -23,13 +22,11 @@ __all__ = [
     "checked_radius",
     "checked_rank",
     "checked_tolerance",
-    "seed_of",
 ]
 
 Axis: TypeAlias = Literal["rows", "columns"]
 Weights: TypeAlias = Literal["length", "leverage"]
 Distribution: TypeAlias = Literal["gaussian", "sparse"]
-RandomState: TypeAlias = "int | np.random.Generator | np.random.RandomState | None"
 
 RadiusName: TypeAlias = Literal["spectral", "frobenius", "realised"]
 
@@ -142,22 +139,6 @@ def checked_radius(radius: object) -> float | str:
     raise InvalidInputError(
         f"radius={radius!r} was given, but {names} or a finite number >= 0 is "
         "accepted; pass one of them."
-    )
-
-
-def seed_of(random_state: RandomState) -> int:
-    """Return the seed that a random state stands for; None draws a fresh one."""
-    if random_state is None:
-        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**63))
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31))
-    if _is_integer(random_state) and random_state >= 0:
-        return int(random_state)
-    raise InvalidInputError(
-        f"random_state={random_state!r} was given, but an integer >= 0, a numpy Generator or "
-        "RandomState, or None is accepted; pass one of them."
     )
 
 

@@ -35,15 +35,14 @@ from sketchlasso.data import (
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.factor import orthonormal_basis, thin_singular_values
 from sketchlasso.linalg.krylov import extend_basis
+from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.sketch.factors import Factors
 from sketchlasso.sketch.matching import check_sketch_of
 from sketchlasso.sketch.options import (
     RadiusName,
-    RandomState,
     SketchOptions,
     checked_directions,
     checked_radius,
-    seed_of,
 )
 from sketchlasso.sketch.radius import find_radius
 from sketchlasso.sketch.sketch import Sketch, SketchCost

@@ -11,8 +11,9 @@ from scipy import linalg
 from sketchlasso.data import DataMatrix, MatrixLike
 from sketchlasso.data.validate import as_factor
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.sketch.factors import Factors
-from sketchlasso.sketch.options import RandomState, checked_radius, seed_of
+from sketchlasso.sketch.options import checked_radius
 from sketchlasso.sketch.radius import find_radius
 from sketchlasso.sketch.sketch import Sketch, SketchCost
 from sketchlasso.types import RealArray

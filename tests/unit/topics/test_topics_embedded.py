@@ -9,7 +9,6 @@ from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from sketchlasso import Corpus, embedded_corpus
-from sketchlasso.storage import cache_folder
 from sketchlasso.topics import embedded
 from sketchlasso.topics.docstrings import compiled_docstrings, package_docstrings
 from sketchlasso.topics.packing import pack_corpus, pack_strings, unpack_corpus, unpack_strings
@@ -102,25 +101,6 @@ def test_a_cache_that_cannot_be_written_is_done_without(small, tmp_path, monkeyp
     here = embedded_corpus(cache=tmp_path / "file")
     monkeypatch.setattr(embedded, "cache_folder", lambda: None)
     same(embedded_corpus(), here)
-
-
-def test_the_cache_folder_follows_the_system(monkeypatch, tmp_path):
-    monkeypatch.setattr("sys.platform", "linux")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache_folder() == tmp_path / "sketchlasso"
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    assert cache_folder().parts[-2:] == (".cache", "sketchlasso")
-    monkeypatch.setattr("sys.platform", "darwin")
-    assert cache_folder().parts[-3:] == ("Library", "Caches", "sketchlasso")
-    monkeypatch.setattr("sys.platform", "win32")
-    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
-    assert cache_folder() == tmp_path / "sketchlasso"
-
-    def homeless():
-        raise RuntimeError("no home")
-
-    monkeypatch.setattr("pathlib.Path.home", homeless)
-    assert cache_folder() is None
 
 
 def test_packages_are_read_and_not_run(tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 from tests.explored import running, small_imager
-from tests.unit.interfaces.web.test_web_load import Blocked
+from tests.interfaces.web.test_web_load import Blocked
 
 from sketchlasso.interfaces.web import Limits, create_app
 from sketchlasso.interfaces.web.answers import Answers

@@ -1,0 +1,30 @@
+"""Seeds: every random choice starts from one integer, which results can record."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+
+from sketchlasso.errors import InvalidInputError
+
+__all__ = ["RandomState", "seed_of"]
+
+RandomState: TypeAlias = "int | np.random.Generator | np.random.RandomState | None"
+
+
+def seed_of(random_state: RandomState) -> int:
+    """Return the seed that a random state stands for; None draws a fresh one."""
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    integer = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
+    if integer and random_state >= 0:
+        return int(random_state)
+    raise InvalidInputError(
+        f"random_state={random_state!r} was given, but an integer >= 0, a numpy Generator or "
+        "RandomState, or None is accepted; pass one of them."
+    )
