@@ -16,6 +16,7 @@ from sketchlasso.problem.full_problem import (
     FullValues,
     UnpenalisedColumns,
     full_dual,
+    largest_ratio,
     sign_directions,
     unpenalised_columns,
 )
@@ -150,9 +151,7 @@ class Target:
         if length <= 1e-12 * self.null or length == 0.0:
             return 0.0
         seen = self.seen_by_columns(left) / length
-        penalised = (self.factor > 0) & np.isfinite(self.factor)
-        size = seen if self.nonnegative else np.abs(seen)
-        return float(np.max(size[penalised] / self.factor[penalised], initial=0.0))
+        return float(largest_ratio(seen[:, None], self.factor, self.nonnegative)[0])
 
     def certificate(self, point: Point, alpha: float) -> FullValues:
         """Objective and the best dual value that the point itself points to."""

@@ -49,5 +49,5 @@ class ExactSolution(Certified):
 
     @property
     def relative_gap(self) -> FloatArray:
-        """Gap / primal (B,), see :func:`~sketchlasso.problem.full_problem.full_gap`."""
+        """Gap / primal (B,), see :func:`~sketchlasso.problem.objective.relative_gap`."""
         return full_gap(self.primal, self.dual, self.null)

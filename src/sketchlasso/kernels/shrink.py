@@ -92,15 +92,18 @@ def feasible_scale(
         norm, slope = excess_norm(scale, size, threshold, count)
         if norm <= radius * (1.0 + 1e-13):
             return scale
-        scale = max(scale - (norm - radius) / slope, 0.0)
-    return scale
+        scale -= (norm - radius) / slope
+        if not scale > 0.0:  # NaN where the norm overflows
+            break
+    # No scale was shown to be feasible: zero always is.
+    return 0.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def smallest_penalty(
-    correlation: Any, factor: Any, nonnegative: Any, room: Any, buffer: Any
+    correlation: Any, factor: Any, nonnegative: Any, radius: Any, buffer: Any
 ) -> Any:
-    """Smallest alpha >= 0 with sum over penalised j of (|correlation_j| - alpha f_j)_+^2 <= room.
+    """Smallest alpha >= 0 with ||(|correlation| - alpha f)_+||_2 <= radius over penalised features.
 
     The norm is convex and decreasing in alpha: Newton from the left never overshoots.
     `buffer` is scratch of shape (2, n).
@@ -117,11 +120,11 @@ def smallest_penalty(
             weight[count] = factor[j]
             largest = max(largest, x / factor[j])
             count += 1
-    if room <= 0.0:
+    if radius <= 0.0:
         return largest
-    alpha, target = 0.0, np.sqrt(room)
-    for i in range(count):  # at the root no single term exceeds the target
-        alpha = max(alpha, (size[i] - target) / weight[i])
+    alpha = 0.0
+    for i in range(count):  # at the root no single term exceeds the radius
+        alpha = max(alpha, (size[i] - radius) / weight[i])
     for _ in range(200):
         square = 0.0
         slope = 0.0
@@ -131,9 +134,9 @@ def smallest_penalty(
                 square += over * over
                 slope += over * weight[i]
         norm = np.sqrt(square)
-        if norm <= target * (1.0 + 1e-14):
+        if norm <= radius * (1.0 + 1e-14):
             break
-        step = (norm - target) * norm / slope
+        step = (norm - radius) * norm / slope
         if alpha + step == alpha:
             break
         alpha = min(alpha + step, largest)

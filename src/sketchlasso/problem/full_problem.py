@@ -23,7 +23,7 @@ import numpy as np
 from scipy import linalg, optimize
 
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.kernels.instance import NEGLIGIBLE
+from sketchlasso.problem.objective import relative_gap as full_gap
 from sketchlasso.types import FloatArray
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "full_dual",
     "full_gap",
     "full_primal",
+    "largest_ratio",
     "sign_directions",
     "unpenalised_columns",
 ]
@@ -69,7 +70,7 @@ class FullValues:
 
     @property
     def relative_gap(self) -> float:
-        """See :func:`full_gap`."""
+        """See :func:`~sketchlasso.problem.objective.relative_gap`."""
         arrays = (np.array([value]) for value in (self.primal, self.dual, self.null))
         return float(full_gap(*arrays)[0])
 
@@ -79,16 +80,23 @@ def full_primal(length: FloatArray, alpha: FloatArray, l1: FloatArray) -> FloatA
     return length + alpha * l1
 
 
-def full_gap(primal: FloatArray, dual: FloatArray, null: FloatArray) -> FloatArray:
-    """(primal - dual) / primal, never negative.
+def largest_ratio(seen: FloatArray, factor: FloatArray, nonnegative: bool = False) -> FloatArray:
+    """max_j |x_j'W d| / f_j (p,) over the penalised columns; without |.| where w >= 0.
 
-    Where the optimum is zero up to rounding the gap is measured against a negligible share
-    of the objective at w = 0.
+    A direction d of length one is optimal for the null model at every alpha from this one up.
+
+    Parameters
+    ----------
+    seen : ndarray of shape (n, p)
+        x_j'W d of every column and direction.
+    factor : ndarray of shape (n,)
+    nonnegative : bool
     """
-    scale = np.maximum(primal, NEGLIGIBLE * null)
-    gap = np.maximum(primal - dual, 0.0)
-    # A scale that is NaN must not pass for zero: its gap is NaN, which is below no tolerance.
-    return np.divide(gap, scale, out=np.zeros_like(gap), where=scale != 0)
+    penalised = (factor > 0) & np.isfinite(factor)
+    if not penalised.all():
+        seen, factor = seen[penalised], factor[penalised]
+    size = seen if nonnegative else np.abs(seen)
+    return np.asarray(np.max(size / factor[:, None], axis=0, initial=0.0))
 
 
 def feasible_scale(
@@ -111,11 +119,7 @@ def feasible_scale(
     alpha : ndarray of shape (p,)
     nonnegative : bool
     """
-    penalised = (factor > 0) & np.isfinite(factor)
-    if not penalised.all():
-        seen, factor = seen[penalised], factor[penalised]
-    size = seen if nonnegative else np.abs(seen)
-    worst = np.max(size / factor[:, None], axis=0, initial=0.0)
+    worst = largest_ratio(seen, factor, nonnegative)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         # NaN stays NaN here, and zero is the scale that is always allowed.
         limit = np.minimum(1.0 / length, np.where(worst == 0, np.inf, alpha / worst))

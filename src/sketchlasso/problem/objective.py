@@ -111,11 +111,12 @@ def null_value(batch: Batch) -> FloatArray:
 
 
 def relative_gap(primal: FloatArray, dual: FloatArray, null: FloatArray) -> FloatArray:
-    """(primal - dual) / primal (B,), never negative.
+    """(primal - dual) / primal, never negative, of arrays of one shape; NaN where one of them is.
 
     Where the optimum itself is zero up to rounding (unpenalised features that fit y
     exactly, y = 0), the gap is measured against a negligible share of the objective at zero.
     """
     scale = np.maximum(primal, NEGLIGIBLE * null)
     gap = np.maximum(primal - dual, 0.0)
-    return np.divide(gap, scale, out=np.zeros_like(gap), where=scale > 0)
+    # Not scale > 0: NaN would count as an optimum of zero, and its gap as closed.
+    return np.divide(gap, scale, out=np.zeros_like(gap), where=scale != 0)

@@ -59,7 +59,9 @@ def largest_penalties(
 
     `spent` (B,) is what unpenalised features use up of radius^2; without any it is zero.
     """
-    room = np.maximum(batch.radius**2 - spent, 0.0) if batch.loss == "sqrt" else 0 * batch.radius
+    left = np.sqrt(np.maximum(batch.radius**2 - spent, 0.0))
+    if batch.loss == "squared":
+        left = np.zeros_like(left)
     largest = np.zeros(batch.n_instances)
 
     def find(part: slice) -> None:
@@ -69,7 +71,7 @@ def largest_penalties(
             factor = factor if factor.ndim == 1 else factor[b]
             # The correlation of an excluded feature is zero already.
             largest[b] = smallest_penalty(
-                correlation[b], factor, batch.nonnegative, room[b], buffer
+                correlation[b], factor, batch.nonnegative, left[b], buffer
             )
 
     map_slices(find, batch.n_instances, n_threads)

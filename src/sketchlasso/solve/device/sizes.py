@@ -16,7 +16,7 @@ from sketchlasso.linalg.device import Device
 from sketchlasso.problem.batch import Batch
 from sketchlasso.solve.device.chunk import gathered
 from sketchlasso.solve.device.run import chunk_room, chunk_size
-from sketchlasso.solve.device.tensors import Rows, Tensor
+from sketchlasso.solve.device.tensors import Rows, Tensor, largest_penalties
 from sketchlasso.solve.device.units import Units
 from sketchlasso.solve.device.walk import Walked, walk_down
 from sketchlasso.solve.device.working import DeviceBatch, SharedFactor
@@ -162,7 +162,7 @@ class _Search:
         known = self.index[which] if number else None
         chosen = self.data.choose(self.u[which], which, known, count)
         if number == 0:
-            self.largest[which] = _largest_penalties(chosen.rows, self.u[which])
+            self.largest[which] = largest_penalties(chosen.rows, self.u[which])
             live = self.largest[which] > 0
         else:
             live = self._entering(chosen, which)
@@ -217,29 +217,3 @@ class _Search:
             dual=self.u.cpu().numpy(),
             found=self.found.cpu().numpy(),
         )
-
-
-def _largest_penalties(rows: Rows, u: Tensor) -> Tensor:
-    """Smallest alpha (b,) with ||(|R u| - alpha f)_+|| <= radius, Newton from the left.
-
-    Twin of the kernel `smallest_penalty`; the strongest rows are enough, for no other exceeds
-    the threshold at the answer.
-    """
-    seen = rows.see(u)
-    size = seen.clamp(min=0.0) if rows.nonnegative else seen.abs()
-    f, room = rows.thresholds, rows.radius
-    real = f.isfinite() & (size > 0)
-    f = f.where(real, f.new_ones(()))
-    size = size * real
-    largest = (size / f).amax(1)
-    alpha = ((size - room.unsqueeze(1)) / f).amax(1).clamp_(min=0.0)
-    for _ in range(200):
-        over = (size - alpha.unsqueeze(1) * f).clamp_(min=0.0)
-        norm = over.norm(dim=1)
-        beyond = norm > room * (1.0 + 1e-14)
-        step = (norm - room) * norm / (over * f).sum(1)
-        moved = (alpha + step).minimum(largest).where(beyond & (room > 0), alpha)
-        if bool((moved == alpha).all()):
-            break
-        alpha = moved
-    return largest.where(room <= 0, alpha)

@@ -1,7 +1,7 @@
 """A batch as tensors of a device, and the formulas of the dual on them.
 
-These are twins of :mod:`sketchlasso.problem` and of the kernels, on tensors with one row an
-instance; tests hold them against each other.
+These are twins of :mod:`sketchlasso.problem` and of the kernels, on tensors with one row per
+instance; `tests/unit/solve/test_device_formulas.py` compares them.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ __all__ = [
     "best_on_ray",
     "certificate",
     "feasible_scale",
+    "largest_penalties",
+    "null_dual",
     "relative_gap",
     "shrink",
     "suits",
@@ -81,7 +83,18 @@ class Rows:
 
     def null(self) -> Tensor:
         """Objective (b,) at w = 0."""
-        return (self.c.square().sum(1) + self.s.square()).sqrt()
+        return null_value(self.c, self.s)
+
+
+def null_value(c: Tensor, s: Tensor) -> Tensor:
+    """Objective (b,) at w = 0."""
+    return (c.square().sum(1) + s.square()).sqrt()
+
+
+def null_dual(c: Tensor, s: Tensor) -> Tensor:
+    """Dual points (b, k) of w = 0, as :func:`~sketchlasso.problem.penalty_max.null_model`."""
+    length = null_value(c, s)
+    return c / length.where(length > 0, length.new_ones(())).unsqueeze(1)
 
 
 def shrink(x: Tensor, threshold: Tensor, nonnegative: bool) -> Tensor:
@@ -117,7 +130,8 @@ def feasible_scale(
     for _ in range(SCALE_STEPS):
         over = (scale.unsqueeze(1) * size - thresholds).clamp_(min=0.0)
         norm = over.norm(dim=1)
-        beyond = (norm > limit) & ~rigid
+        # Not norm > limit: a norm that overflows must prove nothing.
+        beyond = ~(norm <= limit) & ~rigid
         if not bool(beyond.any()):
             return scale
         slope = (over * size).sum(1) / norm
@@ -155,7 +169,33 @@ def relative_gap(primal: Tensor, dual: Tensor, null: Tensor) -> Tensor:
     """(primal - dual) / primal (b,), never negative; see :mod:`sketchlasso.problem.objective`."""
     scale = primal.maximum(NEGLIGIBLE * null)
     gap = (primal - dual).clamp_(min=0.0)
-    return (gap / scale).where(scale > 0, gap.new_zeros(()))
+    return (gap / scale).where(scale != 0, gap.new_zeros(()))
+
+
+def largest_penalties(rows: Rows, u: Tensor) -> Tensor:
+    """Smallest alpha (b,) with ||(|R u| - alpha f)_+|| <= radius, Newton from the left.
+
+    The strongest rows are enough: no other exceeds its threshold at the answer. `thresholds` are
+    the factors f here.
+    """
+    seen = rows.see(u)
+    size = seen.clamp(min=0.0) if rows.nonnegative else seen.abs()
+    f, radius = rows.thresholds, rows.radius
+    real = f.isfinite() & (size > 0)
+    f = f.where(real, f.new_ones(()))
+    size = size * real
+    largest = (size / f).amax(1)
+    alpha = ((size - radius.unsqueeze(1)) / f).amax(1).clamp_(min=0.0)
+    for _ in range(200):
+        over = (size - alpha.unsqueeze(1) * f).clamp_(min=0.0)
+        norm = over.norm(dim=1)
+        beyond = norm > radius * (1.0 + 1e-14)
+        step = (norm - radius) * norm / (over * f).sum(1)
+        moved = (alpha + step).minimum(largest).where(beyond & (radius > 0), alpha)
+        if bool((moved == alpha).all()):
+            break
+        alpha = moved
+    return largest.where(radius <= 0, alpha)
 
 
 def suits(batch: Batch) -> bool:

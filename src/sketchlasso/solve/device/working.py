@@ -15,7 +15,7 @@ import numpy as np
 
 from sketchlasso.linalg.device import Device
 from sketchlasso.problem.batch import Batch
-from sketchlasso.solve.device.tensors import Rows, Tensor
+from sketchlasso.solve.device.tensors import Rows, Tensor, null_dual
 
 __all__ = ["CORRELATION_BYTES", "CORRELATION_SHARE", "Chosen", "DeviceBatch", "SharedFactor"]
 
@@ -93,9 +93,8 @@ class DeviceBatch:
             )
 
     def null_dual(self) -> Tensor:
-        """Dual points (b, k) of w = 0, as :func:`~sketchlasso.problem.penalty_max.null_model`."""
-        null = (self.c.square().sum(1) + self.s.square()).sqrt()
-        return self.c / null.clamp(min=1e-300).unsqueeze(1)
+        """Dual points (b, k) of w = 0."""
+        return null_dual(self.c, self.s)
 
     def lift(self, u: Tensor, which: Tensor) -> Tensor:
         """L_b u_b (b, k)."""
