@@ -12,7 +12,8 @@ FloatArray: TypeAlias = NDArray[np.float64]
 RealArray: TypeAlias = NDArray[np.floating[Any]]  # float32 or float64
 IntArray: TypeAlias = NDArray[np.intp]
 BoolArray: TypeAlias = NDArray[np.bool_]
-# Coefficients of a batch, one row an instance: dense or compressed sparse rows.
-Coefficients: TypeAlias = FloatArray | sparse.csr_array[Any, tuple[int, int]]
+SparseRows: TypeAlias = sparse.csr_array[Any, tuple[int, int]]
+# Coefficients of a batch, one row per instance: dense or compressed sparse rows.
+Coefficients: TypeAlias = FloatArray | SparseRows
 
 Loss: TypeAlias = Literal["sqrt", "squared"]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
-from sketchlasso.types import FloatArray
+from sketchlasso.types import FloatArray, SparseRows
 
 __all__ = ["ColumnTransform"]
 
@@ -35,44 +36,14 @@ class ColumnTransform:
         """Whether A is X itself."""
         return self.means is None and self.scales is None
 
-    def to_original(
-        self, coef: FloatArray, intercept: FloatArray | float = 0.0
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return coefficients and intercepts for X from those for A.
+    def unscale(self, coef: SparseRows) -> SparseRows:
+        """Return v = w / scales (t, n), the coefficients for X, from those for A (t, n)."""
+        if self.scales is None:
+            return coef
+        return sparse.csr_array(coef @ sparse.diags_array(1.0 / self.scales))
 
-        Parameters
-        ----------
-        coef : ndarray of shape (n,) or (t, n)
-        intercept : float or ndarray of shape (t,)
-
-        Returns
-        -------
-        coef : ndarray of shape (n,) or (t, n)
-        intercept : ndarray of shape () or (t,)
-        """
-        coef = np.asarray(coef, dtype=np.float64)
-        if self.scales is not None:
-            coef = coef / self.scales
-        shift = 0.0 if self.means is None else coef @ self.means
-        return coef, np.asarray(intercept - shift)
-
-    def to_sketched(
-        self, coef: FloatArray, intercept: FloatArray | float = 0.0
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return coefficients and intercepts for A from those for X; undoes `to_original`.
-
-        Parameters
-        ----------
-        coef : ndarray of shape (n,) or (t, n)
-        intercept : float or ndarray of shape (t,)
-
-        Returns
-        -------
-        coef : ndarray of shape (n,) or (t, n)
-        intercept : ndarray of shape () or (t,)
-        """
-        coef = np.asarray(coef, dtype=np.float64)
-        shift = 0.0 if self.means is None else coef @ self.means
-        if self.scales is not None:
-            coef = coef * self.scales
-        return coef, np.asarray(intercept + shift)
+    def shift(self, coef: SparseRows) -> FloatArray:
+        """Return means'v (t,) for coefficients v (t, n) for X; zeros without means."""
+        if self.means is None:
+            return np.zeros(coef.shape[0])
+        return np.asarray(coef @ self.means)

@@ -72,10 +72,8 @@ def block_error_lengths(
     matrix = A.blocks.matrix
     numbers, place = np.unique(row_set, return_inverse=True)
     columns = tuple(np.flatnonzero(place == i) for i in range(len(numbers)))
-    scaled: Any = coef
-    if A.transform.scales is not None:
-        scaled = sparse.csr_array(coef @ sparse.diags_array(1.0 / A.transform.scales))
-    shift = None if A.transform.means is None else scaled @ A.transform.means
+    scaled = A.transform.unscale(coef)
+    shift = A.transform.shift(scaled)
     inside = np.asarray(coef @ np.asarray(sketch.P, dtype=np.float64)).T
     factor: tuple[Any, Any]
     if isinstance(sketch.Q, ImplicitRows):
@@ -104,7 +102,7 @@ def _local_weights(matrix: Any, rows: RowSets, number: int) -> Sequence[FloatArr
 def _moments_of_block(
     entries: Any,
     coef: Any,
-    shift: FloatArray | None,
+    shift: FloatArray,
     inside: FloatArray,
     V: Any,
     V_shift: Any,
@@ -122,8 +120,7 @@ def _moments_of_block(
         rows = slice(start, start + step)
         part = entries[rows]
         missed = dense_product(part, factor).astype(np.float64, copy=False)
-        if shift is not None:
-            missed -= shift
+        missed -= shift
         missed -= (centred_product(part, V, V_shift) if Q is None else Q[rows]) @ inside
         found = found + _moments(missed, columns, tuple(own[rows] for own in weights))
     return found

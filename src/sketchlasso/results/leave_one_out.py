@@ -257,13 +257,11 @@ def _predict_left_out(
 
     The other rows have the mean (sum of all rows - x_i) / (m - 1), so no fold is touched.
     """
-    if sketch.column_scales is not None:
-        coef = sparse.csr_array(coef @ sparse.diags_array(1.0 / sketch.column_scales))
+    coef = sketch.transform.unscale(coef)
     blocks = isinstance(X, BlockMatrix)
     own = X.row_products(left_out, coef) if blocks else row_products(X, left_out, coef)
     if not fit_intercept:
-        means = sketch.column_means
-        return own if means is None else own - coef @ means
+        return own - sketch.transform.shift(coef)
     total = coef @ np.asarray(X.sum(axis=0)).ravel()
     others = (total - own) / (X.shape[0] - 1)
     return y_mean + own - others

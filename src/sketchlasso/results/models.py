@@ -7,21 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from sketchlasso.data import BlockMatrix, ColumnTransform, as_blocks, spread
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import ProblemSet, RowSets
-from sketchlasso.types import FloatArray, IntArray
+from sketchlasso.types import FloatArray, IntArray, SparseRows
 
 __all__ = ["LinearModels", "fitted_values", "held_out_predictions", "linear_models"]
-
-SparseRows = Any  # csr_array of shape (B, n)
 
 
 @dataclass(frozen=True, eq=False)
 class LinearModels:
-    """Predictors X v + d, one row an instance, on the original scale of X.
+    """Predictors X v + d, one row per instance, on the original scale of X.
 
     Attributes
     ----------
@@ -67,13 +64,10 @@ def linear_models(
             f"X has shape {X.shape} but the problems were built for "
             f"({problems.rows.n_samples}, {coef.shape[1]}); pass the X that was sketched"
         )
-    original = coef
-    if transform.scales is not None:
-        original = sparse.csr_array(coef @ sparse.diags_array(1.0 / transform.scales))
+    original = transform.unscale(coef)
     if problems.fit_intercept:
         return LinearModels(original, problems.y_mean - _training_means(problems, original, X))
-    shift = 0.0 if transform.means is None else original @ transform.means
-    return LinearModels(original, problems.y_mean - shift)
+    return LinearModels(original, problems.y_mean - transform.shift(original))
 
 
 def _training_means(problems: ProblemSet, coef: SparseRows, X: Any) -> FloatArray:
