@@ -5,7 +5,7 @@
     SketchlassoError
     |-- InvalidInputError (also ValueError)   data, options or shapes that cannot be used
     |   +-- UnknownWordError                  a word that is not in the vocabulary
-    |-- ClusterLostError (also RuntimeError)  a scheduler or its workers are gone
+    |-- ClusterLostError (also RuntimeError)  the scheduler or all workers were lost
     |-- StoredFileError (also ValueError)     a file that is truncated, altered or foreign
     +-- MissingExtraError (also ImportError)  an optional dependency is not installed
 
@@ -13,8 +13,8 @@
     |-- InaccurateWarning                     a result whose duality gap missed the tolerance
     |-- EmptyGridWarning                      a radius so large that w = 0 at every penalty
     |-- EmptyModelWarning                     a radius that keeps every feature out of a fit
-    |-- DeviceWarning                         no GPU where one was asked for
-    |-- DuplicateColumnWarning                two columns that no data can tell apart
+    |-- DeviceWarning                         no GPU where one was requested
+    |-- DuplicateColumnWarning                two columns that are equal up to sign and scale
     +-- GridEdgeWarning                       the best penalty lies at an end of the grid
 
 Non-convergence is a status of the solution, never an exception.
@@ -43,7 +43,7 @@ class SketchlassoError(Exception):
 
 
 class InvalidInputError(SketchlassoError, ValueError):
-    """The input cannot be used; the message says what came, what is accepted, what to do."""
+    """The input cannot be used; the message states what was given, what is accepted, what to do."""
 
 
 class UnknownWordError(InvalidInputError):
@@ -70,7 +70,7 @@ class StoredFileError(SketchlassoError, ValueError):
 
 
 class ClusterLostError(SketchlassoError, RuntimeError):
-    """The scheduler of a cluster, or worker after worker, is gone; what was written is kept."""
+    """The scheduler of a cluster or all its workers are gone; what was written is kept."""
 
 
 class MissingExtraError(SketchlassoError, ImportError):
@@ -100,8 +100,8 @@ class EmptyModelWarning(UserWarning):
 
 
 class DeviceWarning(UserWarning):
-    """A GPU was asked for and cannot be used, so the CPU does the work."""
+    """A GPU was requested but cannot be used, so the CPU does the work."""
 
 
 class DuplicateColumnWarning(UserWarning):
-    """Two columns are equal up to sign and scale, so that either may stand for the other."""
+    """Two columns are equal up to sign and scale, so that either may replace the other."""

@@ -1,4 +1,4 @@
-"""Which engine is in force, and how one is started and stopped for the user."""
+"""The engine in use, and how one is started and stopped."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ def cluster(
     on_progress: OnProgress | None = None,
     worker_timeout: float | None = None,
 ) -> Iterator[Engine]:
-    """Run what is inside the ``with`` on a cluster: data in blocks, and large batches of problems.
+    """Run the body of the ``with`` on a cluster: data in blocks, and large batches of problems.
 
     Parameters
     ----------
     scheduler : str, distributed.Client or None
         Address of a Dask scheduler, such as ``"tcp://10.0.0.1:8786"``, or a client of one;
         ``"sequential"`` works through the blocks one after another in this process and needs no
-        Dask. None takes the Dask client that is current, and where there is none starts worker
-        processes on this machine, which end with the ``with``. (A script that starts processes
+        Dask. None uses the current Dask client, or starts worker processes on this machine where
+        there is none; they stop at the end of the ``with``. (A script that starts processes
         needs ``if __name__ == "__main__":`` around its work.)
     n_workers : int, optional
-        Worker processes to start on this machine; as many as it has cores by default.
+        Worker processes to start on this machine; by default one per core.
     memory_limit : str or int, optional
         Memory of each of them, such as ``"2GB"``.
     on_progress : callable, optional
-        Called with the parts done, their number and what they are, whenever one is done.
+        Called after each part with the number done, the total and a label.
     worker_timeout : float, optional
         Seconds that work waits while the cluster has no worker at all, at the start or because
         all were lost; 60 by default, ``float("inf")`` to wait for ever. The scheduler decides

@@ -1,8 +1,8 @@
 """Blocks on the workers of a Dask cluster.
 
 Every call is one graph of pure tasks. Arrays that all tasks share are nodes of the graph, so
-that the scheduler can make them again: nothing lives in a worker's memory alone, and a worker
-that dies costs the time of repeating its tasks.
+that the scheduler can make them again: no state is kept in a worker alone, and losing a worker
+only costs the time to repeat its tasks.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from sketchlasso.errors import ClusterLostError, InvalidInputError
 __all__ = ["DaskEngine", "open_engine"]
 
 CONNECT_SECONDS = 20
-# How long work waits by default while there is no worker at all.
+# Default seconds that work waits while there is no worker.
 WORKER_SECONDS = 60.0
 # Read-only arrays of this size are sent to the scheduler once, however often they are used.
 KEPT_BYTES = 1 << 20
@@ -37,7 +37,7 @@ MOST_KEPT = 4
 
 
 class _Held:
-    """Keeps Dask from looking into a value for more of its own."""
+    """Hides a value, so that Dask does not search it for its own objects."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -52,9 +52,9 @@ class DaskEngine:
     started : sequence
         What :meth:`close` closes, in this order.
     on_progress : callable, optional
-        Called with the blocks or parts done, their number and what they are.
+        Called with the number of blocks or parts done, the total and a label.
     worker_timeout : float
-        Seconds after which work is given up that has no worker at all.
+        Seconds without any worker after which the work is cancelled.
     """
 
     remote = True
@@ -85,7 +85,7 @@ class DaskEngine:
         shared: Sequence[Any] = (),
         each: Sequence[tuple[Any, ...]] | None = None,
     ) -> Any:
-        """Return the sum of the results, added in pairs where they are."""
+        """Return the sum of the results, added in pairs on the workers."""
         parts = level = self._tasks(work, blocks, shared, each)
         while len(level) > 1:
             pairs = [level[i : i + 2] for i in range(0, len(level), 2)]
@@ -110,7 +110,7 @@ class DaskEngine:
         state: Any,
         shared: Sequence[Any] = (),
     ) -> Any:
-        """Return what the state becomes on its way from block to block."""
+        """Return the state after all blocks, each of which updates it in turn."""
         self._check_held(blocks)
         nodes = [self._node(value) for value in shared]
         current, steps = self._node(state), []
@@ -122,11 +122,11 @@ class DaskEngine:
     def map(
         self, work: Callable[..., Any], items: Sequence[Any], shared: Sequence[Any] = ()
     ) -> Iterator[tuple[int, Any]]:
-        """Yield the number and result of every item, as they come."""
+        """Yield the number and result of every item, as they finish."""
         nodes = [self._node(value) for value in shared]
         futures = self._submit([_CALL(_Held(work), _Held(item), *nodes) for item in items])
         number = {future.key: i for i, future in enumerate(futures)}
-        # A result that was yielded is let go of, so that the workers can forget it.
+        # Release results that were yielded, so that the workers can free them.
         waiting = {future.key: future for future in futures}
         results = as_completed(futures, loop=self._client.loop, with_results=True)
         del futures
@@ -141,7 +141,7 @@ class DaskEngine:
                         done = len(items) - len(waiting)
                         self.on_progress(done, len(items), "parts")
         finally:
-            # Also when the caller has had enough.
+            # Also when the caller stops early.
             self._cancel(waiting.values())
 
     def value(self, source: Any) -> Any:
@@ -149,16 +149,16 @@ class DaskEngine:
         return self._results([source], [source])[0]
 
     def close(self) -> None:
-        """Close what was started for this engine, and let go of shared arrays."""
+        """Close what was started for this engine, and release shared arrays."""
         self._kept.clear()
-        # A client that lost its scheduler logs how its farewell failed; the error told it.
+        # A client that lost its scheduler logs a failed shutdown; the error has already said so.
         log = logging.getLogger("distributed.client")
         level = log.level
         log.setLevel(logging.CRITICAL)
         try:
             for thing in self._started:
-                # Workers that are just being started again cannot be stopped in order; that
-                # must not hide why they were.
+                # Workers that are restarting cannot be stopped cleanly; that must not hide the
+                # first error.
                 with suppress(Exception):
                     thing.close()
         finally:
@@ -180,7 +180,7 @@ class DaskEngine:
         ]
 
     def _node(self, value: Any) -> Any:
-        """A node of the graph that is the value; large constant ones are sent only once."""
+        """Return the value as a node of the graph; large constants are sent only once."""
         lasting = isinstance(value, np.ndarray) and not value.flags.writeable
         if not lasting or value.nbytes < KEPT_BYTES:
             return delayed(_Held(value), name=f"shared-{uuid.uuid4().hex}", traverse=False)
@@ -212,18 +212,18 @@ class DaskEngine:
             return list(self._client.compute(tasks, optimize_graph=False))
 
     def _results(self, wanted: list[Any], parts: list[Any]) -> list[Any]:
-        """Compute what is wanted, and tell of the parts on the way."""
+        """Compute the results, and report finished parts on the way."""
         if self.on_progress is None:
             futures = self._submit(wanted)
         else:
-            # A part's result is not kept for the sake of knowing that it is there.
+            # Progress only needs to know that a part is done, so its result is not kept.
             futures = self._submit([*wanted, *(_DONE(part) for part in parts)])
         found, marks = futures[: len(wanted)], {future.key for future in futures[len(wanted) :]}
         done = 0
         with self._guarded(futures):
             for future in as_completed(futures, loop=self._client.loop):
                 if future.status != "finished":
-                    break  # gathering tells why
+                    break  # gathering raises the reason
                 if future.key in marks and self.on_progress is not None:
                     done += 1
                     self.on_progress(done, len(marks), "blocks")
@@ -231,7 +231,7 @@ class DaskEngine:
 
     @contextmanager
     def _guarded(self, futures: Collection[Any] = ()) -> Iterator[None]:
-        """Cancel the work when it ends early; say in one sentence what happened to a cluster."""
+        """Cancel the work when it ends early; report a lost cluster in one sentence."""
         watch = WorkerWatch(self._client, futures, self._worker_timeout)
         try:
             with watch:
@@ -244,10 +244,10 @@ class DaskEngine:
                 "memory (memory_limit), and call again: finished parts are kept."
             ) from killed
         except (CancelledError, asyncio.CancelledError, CommClosedError) as lost:
-            # A closed connection is news to a client that still believes itself connected.
+            # The client may not have noticed yet that the connection is closed.
             raise (self._deserted() if watch.deserted else self._lost()) from lost
         except BaseException as problem:
-            # Ctrl-C, or a block that cannot be used: then nobody wants the others any more.
+            # Ctrl-C, or a block that cannot be used: the other results are not needed.
             if self._client.status == "running" or not isinstance(problem, Exception):
                 self._cancel(futures)
                 raise
@@ -341,14 +341,14 @@ def _connected(scheduler: Any) -> Client:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Leave out the warning that arrays in the graph are large: that is what they are for."""
+    """Suppress the warning that arrays in the graph are large, which is intended."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sending large graph")
         yield
 
 
 def _source(block: Block) -> Any:
-    """What a task takes: a value of Dask's as it is, anything else unopened."""
+    """Return the argument of a task: Dask's own values as they are, any other value hidden."""
     source = block.source
     return source if hasattr(source, "__dask_graph__") else _Held(source)
 
@@ -372,7 +372,7 @@ def _call(work: _Held, item: _Held, *shared: _Held) -> Any:
 
 
 def _done(part: Any) -> None:
-    """Stand for a part that is there."""
+    """Return a marker for a finished part."""
 
 
 _RUN, _STEP, _CALL = (delayed(task, pure=False) for task in (_run, _step, _call))

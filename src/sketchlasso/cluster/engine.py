@@ -1,4 +1,4 @@
-"""What the library asks of whoever runs functions over blocks of rows."""
+"""The interface of engines, which run functions over blocks of rows."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ OnProgress: TypeAlias = Callable[[int, int, str], None]
 
 
 class Block(Protocol):
-    """A block of rows that is opened where it is worked on.
+    """A block of rows that is opened where it is processed.
 
-    Both attributes travel to a worker, so both can be pickled.
+    Both attributes are sent to workers, so both can be pickled.
     """
 
     @property
     def source(self) -> Any:
-        """What the block is made from: anything, or a value that Dask has yet to compute."""
+        """What the block is made from: any object, or a value that Dask has yet to compute."""
 
     @property
     def open(self) -> Callable[[Any], Any]:
@@ -29,8 +29,8 @@ class Block(Protocol):
 class Engine(Protocol):
     """Runs functions over blocks: ``work(entries, *shared, *each[i])`` for block i.
 
-    Functions stand at the top level of a module, have no memory and do not change their
-    arguments: any call may be repeated elsewhere when a worker dies.
+    Functions are defined at the top level of a module, keep no state and do not change their
+    arguments: any call may be repeated on another worker.
     """
 
     on_progress: OnProgress | None
@@ -50,7 +50,7 @@ class Engine(Protocol):
         shared: Sequence[Any] = (),
         each: Sequence[tuple[Any, ...]] | None = None,
     ) -> Any:
-        """Return the sum of the results, added in pairs and never all in one place."""
+        """Return the sum of the results, added in pairs and never all in memory together."""
 
     def collect(
         self,
@@ -68,12 +68,12 @@ class Engine(Protocol):
         state: Any,
         shared: Sequence[Any] = (),
     ) -> Any:
-        """Return what ``state = work(entries, state, *shared)`` leads to, block after block."""
+        """Return the state after ``state = work(entries, state, *shared)`` on every block."""
 
     def map(
         self, work: Callable[..., Any], items: Sequence[Any], shared: Sequence[Any] = ()
     ) -> Iterator[tuple[int, Any]]:
-        """Yield the number and result of ``work(item, *shared)``, as they come."""
+        """Yield the number and result of ``work(item, *shared)``, as they finish."""
 
     def close(self) -> None:
         """Stop what was started for this engine."""
@@ -89,8 +89,8 @@ def add(left: Any, right: Any) -> Any:
 def tree_sum(results: Iterable[Any]) -> Any:
     """Return the sum of results in pairs, then pairs of pairs, keeping few of them at a time.
 
-    The order is that of a balanced tree over the results, whatever runs it, so that every
-    engine rounds alike.
+    The order is that of a balanced tree over the results on every engine, so that all engines
+    round alike.
     """
     waiting: list[tuple[int, Any]] = []
     for result in results:

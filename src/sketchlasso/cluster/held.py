@@ -1,4 +1,4 @@
-"""Values of Dask's: who holds what was persisted, and how a value is had in this process."""
+"""Dask values: which client holds a persisted value, and how to fetch it to this process."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["holder_of", "value_of"]
 
 
 def holder_of(collection: Any) -> Any:
-    """Return the distributed.Client whose cluster holds parts of a value of Dask's, or None.
+    """Return the distributed.Client whose cluster holds parts of a Dask value, or None.
 
-    ``persist()`` leaves futures in the place of tasks, and only the scheduler they came from
-    knows what they stand for.
+    ``persist()`` replaces tasks by futures, which only the scheduler that made them can
+    resolve.
     """
     distributed = sys.modules.get("distributed")
     if distributed is None:
@@ -40,7 +40,7 @@ def holder_of(collection: Any) -> Any:
 
 
 def value_of(source: Any) -> Any:
-    """Return a source's value: of Dask's computed in this thread, or fetched from its holder."""
+    """Return the value of a source; a Dask value is computed in this thread or fetched."""
     if not hasattr(source, "__dask_graph__"):
         return source
     client = holder_of(source)

@@ -17,7 +17,7 @@ class SequentialEngine:
     Parameters
     ----------
     on_progress : callable, optional
-        Called with the blocks done, their number and what is being done.
+        Called with the number of blocks done, the total and a label.
     """
 
     n_workers = 1
@@ -53,7 +53,7 @@ class SequentialEngine:
         state: Any,
         shared: Sequence[Any] = (),
     ) -> Any:
-        """Return what the state becomes, block after block."""
+        """Return the state after all blocks, each of which updates it in turn."""
         for number, block in enumerate(blocks):
             state = work(block.open(value_of(block.source)), state, *shared)
             self._tell(number + 1, len(blocks), "blocks")

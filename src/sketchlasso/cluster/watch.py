@@ -1,4 +1,4 @@
-"""A watch over a cluster's workers: work that has lost all of them is given up."""
+"""Cancel work whose cluster has lost all its workers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 __all__ = ["WorkerWatch"]
 
-# Seconds between two looks at the workers, at most.
+# Seconds between two checks of the workers, at most.
 INTERVAL = 1.0
 
 
@@ -37,7 +37,7 @@ class WorkerWatch:
         self.deserted = False
 
     def __enter__(self) -> WorkerWatch:
-        """Start to look, on the client's event loop."""
+        """Start to watch, on the client's event loop."""
         if self._futures and self._client.status == "running":
             self._task = asyncio.run_coroutine_threadsafe(
                 self._look(), self._client.loop.asyncio_loop
@@ -50,7 +50,7 @@ class WorkerWatch:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Look no longer."""
+        """Stop watching."""
         if self._task is not None:
             self._task.cancel()
 
@@ -62,7 +62,7 @@ class WorkerWatch:
                 if await self._client.ncores():
                     seen = time.monotonic()
             except OSError:
-                # The scheduler does not answer; whoever waits for the work hears of that too.
+                # The scheduler does not answer; waiting for the work raises that error too.
                 seen = time.monotonic()
         self.deserted = True
         await self._client.cancel(list(self._futures))

@@ -1,4 +1,4 @@
-"""Handles of blocks of rows: small things that stand for entries stored elsewhere."""
+"""Handles of blocks of rows: small objects that load entries stored elsewhere."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 
 
 class BlockHandle(Protocol):
-    """Stands for a block of rows; can be pickled and is opened where it is worked on."""
+    """A handle of a block of rows; it can be pickled, and is opened where it is processed."""
 
     @property
     def rows(self) -> int:
@@ -42,7 +42,7 @@ class BlockHandle(Protocol):
 
     @property
     def name(self) -> str:
-        """What messages call the block, such as its file's name; may be empty."""
+        """Name of the block in messages, such as its file's name; may be empty."""
 
     def load(self) -> Any:
         """Return the entries: ndarray or csr_array of shape (rows, columns)."""

@@ -18,10 +18,10 @@ __all__ = ["BlockStorage"]
 
 
 class BlockStorage:
-    """A matrix in blocks of rows, worked on by the engine in force.
+    """A matrix in blocks of rows, processed by the current engine.
 
     Sums of columns, of squares, the density and the digest come from one pass, made when the
-    first of them is asked for.
+    first of them is requested.
     """
 
     has_entries = True

@@ -1,4 +1,4 @@
-"""What is done to a block where it is: functions of entries, an ndarray or csr_array (r, n)."""
+"""Functions that run where a block is, on its entries: an ndarray or csr_array (r, n)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ PRODUCT_COLUMNS = 48
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """Sums over rows that need one look at them; those of two sets of rows can be added.
+    """Sums over rows, made in one pass; those of two sets of rows can be added.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ def strip_edges(shape: tuple[int, int], width: int) -> IntArray:
 
 
 def strip_of(entries: Any, start: int, stop: int) -> Any:
-    """Return rows start, ..., stop - 1 of a block; all of them as they are."""
+    """Return rows start, ..., stop - 1 of a block; the block itself if these are all."""
     return entries if stop - start == entries.shape[0] else entries[start:stop]
 
 
@@ -246,7 +246,7 @@ def entries_of(entries: Any, rows: IntArray | None, columns: Any) -> Any:
 def dense_product(X: Any, V: Any) -> FloatArray:
     """Return X V, dense, for any mix of dense and sparse."""
     if not is_sparse(X):
-        # A dense block meets a dense factor, which BLAS likes better.
+        # A dense block times a dense factor: BLAS is faster.
         return np.asarray(X @ (V.toarray() if is_sparse(V) else V))
     product: Any = X @ V
     return np.asarray(product.toarray() if is_sparse(product) else product)

@@ -1,4 +1,4 @@
-"""A data matrix in blocks of rows that are never all in one place."""
+"""A data matrix in blocks of rows that are never all in memory together."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ class _Part:
 
 
 class BlockMatrix:
-    """A matrix X of shape (m, n) in blocks of rows, each opened only where it is worked on.
+    """A matrix X of shape (m, n) in blocks of rows, each opened only where it is processed.
 
-    It takes the place of X in :func:`sketch`, :func:`sqrt_lasso_path`, :func:`cross_validate`,
-    :func:`leave_one_out` and the estimators. The blocks are worked through one after another in
+    It replaces X in :func:`sketch`, :func:`sqrt_lasso_path`, :func:`cross_validate`,
+    :func:`leave_one_out` and the estimators. The blocks are processed one after another in
     this process, one in memory at a time, or on the workers of a :func:`cluster`.
 
     Parameters
@@ -69,7 +69,7 @@ class BlockMatrix:
     dtype : dtype
         float32, or float64 for blocks of any other real type.
     sparse : bool
-        Whether the blocks are announced as sparse.
+        Whether the handles declare sparse blocks.
 
     Notes
     -----
@@ -82,8 +82,8 @@ class BlockMatrix:
     path takes 2, cross-validation 4, whatever the folds and penalties, and the search for
     realised radii 1 to 5. For n >= m a step of a Krylov space takes two passes instead of one.
 
-    Memory here, beside one block: some (n, rank) arrays, and what is asked for with a row for
-    every sample (predictions). For n >= m and for ``response`` also Q, of shape (m, rank).
+    Memory in this process, beside one block: some (n, rank) arrays, and requested results with
+    one row per sample (predictions). For n >= m and for ``response`` also Q, of shape (m, rank).
 
     Examples
     --------
@@ -170,7 +170,7 @@ class BlockMatrix:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         raise InvalidInputError(
-            f"an array of all entries was asked for, but X is in {self.n_blocks} blocks because "
+            f"an array of all entries was requested, but X is in {self.n_blocks} blocks because "
             "it may not fit in memory; use a function that takes blocks, or X.collect()."
         )
 
@@ -262,7 +262,7 @@ class BlockMatrix:
 
     @property
     def is_surveyed(self) -> bool:
-        """Whether :meth:`surveyed` would cost nothing."""
+        """Whether :meth:`surveyed` is known without another pass."""
         return self._survey is not None
 
     def split(self, values: Any) -> list[Any]:
@@ -298,7 +298,7 @@ class BlockMatrix:
         return list(self._run("collect", work, shared, each))
 
     def run_chain(self, work: Callable[..., Any], state: Any, shared: Sequence[Any] = ()) -> Any:
-        """Return what ``state = work(entries, state, *shared)`` leads to: one pass, in order."""
+        """Return the last ``state = work(entries, state, *shared)`` over all blocks: one pass."""
         found = current_engine().chain(work, self._blocks(range(self.n_blocks)), state, shared)
         self._checked = True
         return found

@@ -1,4 +1,4 @@
-"""Compressed sparse matrices, walked over their stored entries and never made dense."""
+"""Compressed sparse matrices, processed by their stored entries and never made dense."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sketchlasso.types import FloatArray, RealArray
 
 __all__ = ["SparseStorage"]
 
-# A product goes to several threads from so many multiplications on, with so many columns each.
+# Multiplications from which a product uses several threads, and columns per thread.
 THREADED_WORK = 1_000_000
 COLUMNS_PER_THREAD = 4
 
@@ -47,7 +47,7 @@ class SparseStorage:
 
     @property
     def matrix(self) -> Compressed:
-        """The entries as they lie."""
+        """The entries as stored."""
         return self._matrix
 
     def entries(self) -> Iterator[tuple[NDArray[Any], NDArray[Any], FloatArray]]:
@@ -145,7 +145,7 @@ class SparseStorage:
 def _product(matrix: Any, V: RealArray) -> RealArray:
     """Return the matrix times V (n, t), columns of V on several threads.
 
-    SciPy uses one thread. A column has the same digits however many threads there are.
+    SciPy uses one thread. The result does not depend on the number of threads.
     """
     columns = V.shape[1]
     threads = min(blas_threads(), columns // COLUMNS_PER_THREAD)

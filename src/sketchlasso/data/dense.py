@@ -1,4 +1,4 @@
-"""Dense arrays and memory maps, walked in row blocks wherever a product would copy them."""
+"""Dense arrays and memory maps, read in row blocks wherever a product would copy them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class DenseStorage:
         self._values = values
         usual = np.float32 if values.dtype == np.float32 else np.float64
         self.dtype = np.dtype(usual if dtype is None else dtype)
-        # BLAS reads such arrays where they lie; any other would be copied whole by a product.
+        # BLAS reads such arrays in place; a product would copy any other whole.
         flags = values.flags
         self._direct = values.dtype == self.dtype and (flags.c_contiguous or flags.f_contiguous)
 
@@ -37,7 +37,7 @@ class DenseStorage:
 
     @property
     def matrix(self) -> NDArray[Any]:
-        """The entries as they lie."""
+        """The entries as stored."""
         return self._values
 
     def blocks(self) -> Iterator[tuple[slice, RealArray]]:

@@ -1,4 +1,4 @@
-"""Blocks with their columns divided: done where a block is opened, nothing is stored."""
+"""Blocks with their columns divided when they are opened; nothing is stored."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def divide_columns(entries: Any, scales: FloatArray) -> Any:
     if isinstance(entries, np.ndarray):
         return np.asarray(entries, dtype=kept) / divisors
     stored: Any = sparse.csr_array(entries)
-    # Only the entries are new; where they stand is shared.
+    # Only the entries are new; the index arrays are shared.
     values = stored.data / divisors[stored.indices]
     return sparse.csr_array((values, stored.indices, stored.indptr), shape=stored.shape)
 
@@ -66,7 +66,7 @@ class _DividedBlock:
 
     @property
     def name(self) -> str:
-        """What messages call the block."""
+        """Name of the block in messages."""
         return self.handle.name
 
     def load(self) -> Any:

@@ -1,4 +1,4 @@
-"""Factors with a row for every sample that are never made: A W, for tall A in blocks.
+"""Factors A W with one row per sample that are never formed, for tall A in blocks.
 
 A sketch needs Q = A W only through sums over its rows, and the blocks can add those up.
 """
@@ -23,9 +23,9 @@ __all__ = ["BlockRows", "ImplicitRows", "RowFactor", "gram_of"]
 
 @dataclass(frozen=True, eq=False)
 class ImplicitRows:
-    """Q = A W, of shape (m, k), known by W and made only where its rows are.
+    """Q = A W, of shape (m, k), stored as W and formed block by block where needed.
 
-    ``numpy.asarray(Q)`` and ``Q[rows]`` collect what is asked for, in one pass over the data.
+    ``numpy.asarray(Q)`` and ``Q[rows]`` collect their rows in one pass over the data.
 
     Attributes
     ----------

@@ -33,7 +33,7 @@ __all__ = ["DataMatrix", "MatrixLike", "Meter", "fingerprint"]
 
 @dataclass
 class Meter:
-    """How often X was walked, and with how many columns it was multiplied."""
+    """Number of passes over X, and of columns that it was multiplied with."""
 
     passes: int = 0
     products: int = 0
@@ -90,7 +90,7 @@ class DataMatrix:
     ) -> tuple[DataMatrix, float]:
         """Return :meth:`of` X divided by a power of two, and that power.
 
-        It is 1 unless entries in memory are so large or small that their squares would not do.
+        It is 1 unless entries in memory are so large or small that squares lose them.
         """
         storage = as_storage(X)
         if not isinstance(storage, DenseStorage | SparseStorage):
@@ -129,7 +129,7 @@ class DataMatrix:
         return replace(self, storage=DeviceStorage(self.storage, device))
 
     def blas_limit(self) -> AbstractContextManager[None]:
-        """Return the limit of BLAS to one thread where it only serves thin factors.
+        """Return a limit of BLAS to one thread where it multiplies thin factors only.
 
         Products with sparse entries have threads of their own, and idle threads of BLAS spin on
         the cores that these need.
@@ -182,9 +182,9 @@ class DataMatrix:
 
     @property
     def keeps_rows(self) -> bool:
-        """Whether combinations of the rows' entries stay where X is: tall X in blocks.
+        """Whether products A V stay distributed: tall X in blocks.
 
-        What has one row for every sample is then never made, only its sums.
+        Arrays with one row per sample are then never formed, only their sums.
         """
         return isinstance(self.storage, BlockStorage) and self.shape[0] > self.shape[1]
 
@@ -212,7 +212,7 @@ class DataMatrix:
         return V, None if means is None else (means @ V).astype(self.dtype)
 
     def row_blocks(self, rows: int) -> Iterator[DataMatrix]:
-        """Yield A in blocks of at most so many rows: one pass."""
+        """Yield A in blocks of limited size: one pass."""
         self.meter.count()
         m = self.shape[0]
         for start in range(0, m, rows):
@@ -265,7 +265,7 @@ class DataMatrix:
         return self.storage.fingerprint()
 
     def _count_survey(self) -> None:
-        """Count the walk that sums over columns cost, where they are not known already."""
+        """Count the pass that sums over columns need, unless they are known already."""
         if not self.storage.surveyed:
             self.meter.count()
 

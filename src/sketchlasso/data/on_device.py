@@ -1,4 +1,4 @@
-"""Entries on a GPU: products there, everything else where the entries were."""
+"""Entries on a GPU: products are computed there, everything else on the CPU."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class DeviceStorage:
     """Dense or sparse entries whose products are computed by PyTorch.
 
     Where the entries and a thin factor fit the device's memory they stay there; where they do not,
-    blocks of rows travel there for every product.
+    blocks of rows are copied there for every product.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class DeviceStorage:
         self.dtype = base.dtype
         m, n = base.shape
         stored = base.density * n * (self.dtype.itemsize + (0 if base.density == 1.0 else 8))
-        # A sparse block lies there twice, by rows and by columns, and is sorted once.
+        # A sparse block is stored twice, by rows and by columns, and sorted once.
         each = 3 * stored + 64.0
         # Factors and products of a strip, one more product for its sum.
         fixed = 2 * STRIP * (m + n) * self.dtype.itemsize
@@ -52,7 +52,7 @@ class DeviceStorage:
         self._edges = [*range(0, m, rows), m]
         with device.at_work():
             self._resident = self._load(0, m) if rows >= m else None
-        # The digest of large entries takes as long as all products: it is made meanwhile.
+        # The digest of large entries takes as long as all products: compute it in parallel.
         beside = ThreadPoolExecutor(1)
         self._digest = beside.submit(base.fingerprint)
         beside.shutdown(wait=False)
@@ -134,7 +134,7 @@ class DeviceStorage:
     def _compressed(self, rows: Any) -> Any:
         torch = self._device.torch
         with warnings.catch_warnings():
-            # PyTorch calls its compressed matrices a beta; their products are all we use.
+            # PyTorch warns that its compressed matrices are in beta; we use only their products.
             warnings.simplefilter("ignore", UserWarning)
             wide = max(rows.nnz, *rows.shape) >= 2**31
             kind = torch.int64 if wide else torch.int32

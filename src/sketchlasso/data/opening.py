@@ -1,4 +1,4 @@
-"""Opening a block: load it, check it, choose its rows; done wherever the block is worked on."""
+"""Open a block where it is processed: load it, check it, choose its rows."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from sketchlasso.types import IntArray
 
 __all__ = ["Opening", "RowBlock", "is_sparse", "storage_of"]
 
-# Sums of squares of larger entries may overflow, and X in blocks is not brought to other units.
+# Sums of squares of larger entries may overflow, and X in blocks is not rescaled.
 LARGEST = {np.dtype(np.float64): 1e120, np.dtype(np.float32): 1e15}
 
 
 @dataclass(frozen=True, eq=False)
 class Opening:
-    """How one block becomes entries to compute with.
+    """How a loaded block becomes an array to compute with.
 
     Attributes
     ----------
     label : str
-        What messages call the block.
+        Name of the block in messages.
     shape : tuple of int
         Announced rows and columns.
     dtype : dtype
@@ -34,7 +34,7 @@ class Opening:
     chosen : ndarray of shape (r,) or None
         Rows of the block to keep; None for all.
     check : bool
-        Whether entries are still to be checked to be finite and of a size to compute with.
+        Whether to check that entries are finite and not too large.
     """
 
     label: str
@@ -101,7 +101,7 @@ class Opening:
 
 @dataclass(frozen=True, eq=False)
 class RowBlock:
-    """A block as an engine takes it: where it comes from, how it is opened."""
+    """A block for an engine: its source, and how it is opened."""
 
     source: Any
     open: Opening

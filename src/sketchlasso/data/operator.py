@@ -1,4 +1,4 @@
-"""Linear operators: products, and a sentence for every question they cannot answer."""
+"""Linear operators: products, and an error for everything that needs entries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["OperatorStorage"]
 
 
 class OperatorStorage:
-    """A linear operator: products, and nothing else."""
+    """A linear operator, which only supports products."""
 
     has_entries = False
     fused = False
@@ -87,13 +87,13 @@ class OperatorStorage:
         if not np.isfinite(product).all():
             raise InvalidInputError(
                 "X is a LinearOperator whose product holds NaN or infinity, but every entry must "
-                "be finite; mend the operator."
+                "be finite; correct the operator."
             )
         return product
 
 
 def _no_entries(wanted: str) -> InvalidInputError:
     return InvalidInputError(
-        f"X is a LinearOperator, which answers products only, but {wanted} are needed; pass an "
+        f"X is a LinearOperator, which only supports products, but {wanted} are needed; pass an "
         "array or a sparse matrix, or leave out scaling, sampling and frequent_directions."
     )

@@ -1,4 +1,4 @@
-"""Rows chosen by users, and the same rows seen from each block."""
+"""Rows chosen by users, and their numbers within each block."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def split_choice(
 
 
 def row_numbers(key: Any, m: int) -> IntArray:
-    """Row numbers (r,) that a slice, a mask or numbers, negative ones too, stand for."""
+    """Row numbers (r,) of a slice, a mask or numbers, which may be negative."""
     if isinstance(key, slice):
         return np.arange(m)[key]
     rows = np.asarray(key)
@@ -41,14 +41,14 @@ def row_numbers(key: Any, m: int) -> IntArray:
         return np.flatnonzero(rows)
     if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
         raise InvalidInputError(
-            f"X[{key!r:.60}] was asked for, but a slice, a mask of length {m} or a list of row "
+            f"X[{key!r:.60}] was requested, but a slice, a mask of length {m} or a list of row "
             "numbers is accepted; pass one of them."
         )
     rows = rows.astype(np.intp)
     rows = np.where(rows < 0, rows + m, rows)
     if rows.size and (rows.min() < 0 or rows.max() >= m):
         raise InvalidInputError(
-            f"X[rows] was asked for with a row number beyond the {m} rows there are; pass "
+            f"X[rows] was requested with a row number beyond the {m} rows there are; pass "
             f"numbers from 0 to {m - 1}."
         )
     return rows

@@ -1,4 +1,4 @@
-"""Calls that start and stop workers of their own where X is a dask array."""
+"""Start and stop workers for calls where X is a dask array."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Result = TypeVar("Result")
 def spread(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Run a function of a dask array in a ``cluster()`` of its own, unless one is there.
 
-    A dask array among the arguments, or blocks made from one, is worked on by the Dask client
-    that persisted it, else by the one that is current, else by worker processes that last as long
-    as the call. Any other X changes nothing.
+    A dask array among the arguments, or blocks made from one, is processed by the Dask client
+    that persisted it, else by the current one, else by worker processes that stop at the end
+    of the call. Any other X changes nothing.
     """
 
     @wraps(function)

@@ -1,4 +1,4 @@
-"""What the data room asks of a stored matrix, however it is stored."""
+"""The interface of stored matrices."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from sketchlasso.types import FloatArray, RealArray
 
 __all__ = ["CHUNK", "Storage", "new_digest", "sum_of_squares", "two_products"]
 
-# Entries handled at a time by walks over a matrix: temporaries of a few MiB.
+# Entries processed at a time by passes over a matrix: temporaries of a few MiB.
 CHUNK = 1 << 18
 
 
 class Storage(Protocol):
-    """What the data room asks of a stored matrix X of shape (m, n)."""
+    """A stored matrix X of shape (m, n)."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -36,11 +36,11 @@ class Storage(Protocol):
 
     @property
     def fused(self) -> bool:
-        """Whether :meth:`gram_matmat` walks over X once, and not twice."""
+        """Whether :meth:`gram_matmat` takes one pass over X instead of two."""
 
     @property
     def surveyed(self) -> bool:
-        """Whether sums of columns, of squares and the digest are known without another walk."""
+        """Whether sums of columns, of squares and the digest are known without another pass."""
 
     def matmat(self, V: RealArray) -> RealArray:
         """Return X V."""
@@ -76,7 +76,7 @@ class Storage(Protocol):
 
 
 def new_digest(*header: object) -> hashlib._Hash:
-    """Return a SHA-256 that has taken in the header's words."""
+    """Return a SHA-256 of the header's words, to be continued."""
     return hashlib.sha256("|".join(str(part) for part in header).encode())
 
 

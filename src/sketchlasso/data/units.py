@@ -1,4 +1,4 @@
-"""Powers of two that bring data of any size to a size whose squares can be computed with.
+"""Powers of two that scale data of any size so that squares neither overflow nor vanish.
 
 Division by a power of two is exact, so a fit of data and a fit of the same data in other units
 differ in nothing but the units.
@@ -30,7 +30,7 @@ def unit_of(size: float) -> float:
 def matrix_unit(X: Any) -> float:
     """Return the unit (a power of two) of an array or sparse matrix X of shape (m, n).
 
-    1 where the largest entry is of a size that needs no care.
+    1 where the largest entry needs no scaling.
     """
     stored: Any = X
     values = stored.data if sparse.issparse(X) else stored

@@ -1,4 +1,4 @@
-"""Turn what a user calls X and y into stored numbers, or say in one sentence why not."""
+"""Convert a user's X and y to stored numbers, or refuse them in one sentence."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def as_factor(name: str, values: ArrayLike) -> RealArray:
 
 
 def as_responses(y: ArrayLike, n_samples: int) -> FloatArray:
-    """Return Y (m, t) in doubles: one response a column, every number finite."""
+    """Return Y (m, t) in doubles: one response per column, every number finite."""
     try:
         Y = np.asarray(y, dtype=np.float64)
     except (TypeError, ValueError) as problem:
@@ -101,7 +101,7 @@ def as_responses(y: ArrayLike, n_samples: int) -> FloatArray:
                 f"({n_samples}, t) are needed; pass those, and check the order of the arguments."
             ) from problem
         raise InvalidInputError(
-            "y holds something that is no number, but a response is needed in numbers; use a "
+            "y holds something that is not a number, but a response must be numeric; use a "
             "classifier for labels, or convert y."
         ) from problem
     Y = Y[:, None] if Y.ndim == 1 else Y
@@ -119,7 +119,7 @@ def as_responses(y: ArrayLike, n_samples: int) -> FloatArray:
 
 
 def _as_array(X: Any) -> NDArray[Any]:
-    """Return X as an array of any shape; what NumPy can only wrap, such as a Sketch, is refused."""
+    """Return X as an array of any shape; refuse objects that NumPy can only wrap."""
     try:
         values = X if isinstance(X, np.memmap) else np.asarray(X)
     except ValueError as ragged:

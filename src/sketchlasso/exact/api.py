@@ -51,7 +51,7 @@ def solve_exact(
     Parameters
     ----------
     X : array or sparse matrix of shape (m, n)
-        A sparse X is never made dense beyond the columns at work.
+        A sparse X is never made dense beyond the working columns.
     y : array-like of shape (m,) or (m, t)
     alphas : array-like of shape (a,) or (t, a)
         Penalties > 0 in any order; solved from the largest down.
@@ -67,7 +67,7 @@ def solve_exact(
     start : csr_array of shape (B, n), optional
         Coefficients to start from, such as the sketched solution; any are allowed.
     max_rounds : int
-        Rounds per problem: each solves it on the columns at work and looks at all of X.
+        Rounds per problem: each solves it on the working columns and checks all of X.
     n_threads : int, optional
         Chains of penalties that are solved side by side; by default one per core.
     callback : callable, optional
@@ -183,7 +183,7 @@ def _checked_alphas(alphas: ArrayLike, t: int) -> FloatArray:
     if bad.size:
         raise InvalidInputError(
             f"alphas contains {bad[0]:g}, but problems on X itself take finite penalties > 0; give "
-            "such, or a sketch, which takes 0 as well."
+            "those, or a sketch, which takes 0 as well."
         )
     return grid
 
@@ -211,7 +211,7 @@ def _starts(start: Any, shape: tuple[int, int, int]) -> Start:
 
 
 def _begin_the_rest(problems: Problems, ledger: ExactLedger) -> None:
-    """Give the problems that never had their turn w = 0 and its objective."""
+    """Give the problems that were not reached w = 0 and its objective."""
     for number, row_set in enumerate(problems.rows):
         for response in range(problems.Y.shape[1]):
             if not ledger.begun(number, response):

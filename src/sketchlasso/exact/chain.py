@@ -36,7 +36,7 @@ GRAM_ERROR = 1e-13
 # these many, or twice the support.
 NEAR = 0.7
 MOST_JOINING = 200
-# Looks at all columns per stretch; what is not proved then is left to the other solver.
+# Checks of all columns per stretch; the other solver gets what is not proved by then.
 MOST_LOOKS = 8
 # A penalty below this share of the last one is approached in strides of that share.
 STRIDE = 0.6
@@ -164,7 +164,7 @@ class Chain:
         self._walk.point = answer.point
         point, values = answer.point, answer.values
         self._alpha, self._square = alpha, point.square
-        # A look at a start that needs no step is one.
+        # Checking a start that needs no step counts as one.
         steps = max(answer.steps, 1)
         return Solved(point.support, point.values, values.primal, values.dual, answer.status, steps)
 
@@ -227,7 +227,7 @@ class Chain:
     def _proved(
         self, stretch: Stretch, penalties: FloatArray, squared: bool
     ) -> tuple[FloatArray, list[Solved], IntArray]:
-        """Alphas of a stretch, its leading solutions that are proved, and columns that lack."""
+        """Alphas of a stretch, its leading proved solutions, and missing columns."""
         none = np.empty(0, dtype=np.intp)
         if len(stretch) == 0:
             return np.empty(0), [], none
@@ -296,7 +296,7 @@ class Chain:
     def _faces(
         self, stretch: Stretch, first: int, penalties: FloatArray, squared: bool
     ) -> dict[int, Face]:
-        """Points of a stretch computed from the columns themselves, from `first` on."""
+        """Points of a stretch computed from the columns themselves, starting at `first`."""
         found: dict[int, Face] = {}
         entries = 0
         for number in range(first, len(stretch)):

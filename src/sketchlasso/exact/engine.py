@@ -62,7 +62,7 @@ def solve_on_columns(target: Target, columns: IntArray, alpha: float, tol: float
     )
     found = solve_or_raise(batch, settings=Settings(tol=tol, n_threads=1))
     if not found.solved.all():
-        # Slower, but with another idea of what is hard.
+        # Slower, but it may succeed where Newton's method does not.
         other = solve_or_raise(batch, "barrier", Settings(tol=tol, n_threads=1))
         found = other if other.relative_gap[0] < found.relative_gap[0] else found
     direction = found.dual_point[0]

@@ -2,8 +2,8 @@
 
 The entries of a row set are sums over its training rows. Where most rows train they are the
 total's less the held-out rows', so that a column costs a full pass once and a pass over the
-held-out rows per fold. A column that keeps next to nothing of its weight would keep rounding
-only: its entries are summed afresh.
+held-out rows per fold. A column that keeps next to nothing of its weight would keep only
+rounding: its entries are summed again.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class TrainingGram:
         return self._held.place
 
     def include(self, wanted: IntArray) -> int:
-        """Add the columns that are missing; returns how many."""
+        """Add the missing columns; returns how many."""
         new = self._held.missing(wanted)
         if len(new):
             everyone = np.concatenate([self._held.columns, new])

@@ -1,4 +1,4 @@
-"""Results of the problems as they come in, from any thread."""
+"""Results of the problems, recorded from any thread."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["ExactLedger"]
 class ExactLedger:
     """Problems of `shape` (row sets, responses, alphas) over n features, alpha fastest.
 
-    Problems that never come in hold w = 0 and are INTERRUPTED. Where fewer than all are likely
+    Problems that are never recorded hold w = 0 and are INTERRUPTED. Where fewer than all are likely
     to be solved, `expected` is the number that progress is measured by.
     """
 
@@ -55,7 +55,7 @@ class ExactLedger:
         self.cause: BaseException | None = None
 
     def begin(self, row_set: int, response: int, target: Target) -> None:
-        """Turn to the problems of a row set and a response; until solved they hold w = 0."""
+        """Open the problems of a row set and a response; until solved they hold w = 0."""
         first = self._place(row_set, response, 0)
         chain = slice(first, first + self._shape[2])
         self._primal[chain] = self._null[chain] = target.null
@@ -64,7 +64,7 @@ class ExactLedger:
         self._begun[row_set, response] = True
 
     def begun(self, row_set: int, response: int) -> bool:
-        """Whether the problems of a row set and a response have had their turn."""
+        """Whether the problems of a row set and a response were opened."""
         return bool(self._begun[row_set, response])
 
     def _place(self, row_set: int, response: int, number: int) -> int:
@@ -76,7 +76,7 @@ class ExactLedger:
         self._stopped = True
 
     def record(self, row_set: int, response: int, number: int, solved: Solved) -> None:
-        """Enter the answer to one penalty; raises StopSolve where the work is to end."""
+        """Record the solution of one penalty; raises StopSolve when the work is to stop."""
         row = self._place(row_set, response, number)
         with self._lock:
             if self._stopped:
@@ -89,7 +89,7 @@ class ExactLedger:
                 self._report(row)
 
     def _report(self, row: int) -> None:
-        """Call the callback after an answer; what it raises ends the work of all threads."""
+        """Call the callback after a solution; an exception in it stops all threads."""
         assert self._callback is not None
         here = slice(row, row + 1)
         gap = full_gap(self._primal[here], self._dual[here], self._null[here])
@@ -124,7 +124,7 @@ class ExactLedger:
         return coef, intercept
 
     def leave_out(self, response: int, first: int) -> None:
-        """Mark the problems of a response from a penalty on as not wanted."""
+        """Mark the problems of a response from a penalty on as not needed."""
         for row_set in range(self._shape[0]):
             start = self._place(row_set, response, 0)
             part = slice(start + first, start + self._shape[2])
@@ -132,7 +132,7 @@ class ExactLedger:
             self._status[part] = Status.LEFT_OUT
 
     def solution(self, watch: Stopwatch, count: int | None = None) -> ExactSolution:
-        """Everything, frozen; only the first `count` penalties of each chain where given."""
+        """Return the solution; only the first `count` penalties of each chain where given."""
         numbers = np.arange(len(self._status))
         if count is not None:
             numbers = numbers[numbers % self._shape[2] < count]

@@ -1,9 +1,9 @@
 """Many responses over one set of columns, each solved on the few columns that it needs.
 
 A response y_t with columns P (one row per column) is first solved on the columns that correlate
-most with it, along the knots of its path. One product then shows the residuals of all responses
-to all columns; those that a residual still sees too well join, and the walk is repeated. The
-certificate is that of all columns, so nothing is proved on the few.
+most with it, along the knots of its path. One product then correlates the residuals of all
+responses with all columns; columns that exceed their threshold join, and the walk is repeated.
+The certificate covers all columns, so nothing is proved on the few.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ NEAR = 0.7
 MOST_AT_FIRST = 150
 # Columns that may join at a time, or half of those at work.
 MOST_JOINING = 100
-# Looks at all columns before the rest is left to another solver.
+# Checks of all columns before another solver gets the rest.
 MOST_LOOKS = 10
-# Responses, each at one penalty, whose residuals are shown to all columns at a time.
+# Responses, each at one penalty, whose residuals are correlated with all columns at a time.
 LOOKS = 256
 NOBODY = np.empty(0, dtype=np.int64)
 Piece = tuple[IntArray, FloatArray]

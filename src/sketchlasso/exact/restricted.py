@@ -5,7 +5,7 @@ On a support A with signs s the objective is smooth, and its minimiser is known 
     w_A = w_ls - rho d,   d = G_AA^-1 (t s)_A,   rho^2 = rho_ls^2 / (1 - (t s)_A'd)
 
 with w_ls the least-squares fit, rho_ls its residual and t = alpha f. Coordinate descent finds
-the support, this Newton step then leaves nothing to do on it. One costs |A| p operations a sweep,
+the support, this Newton step then leaves nothing to do on it. One costs |A| p operations per sweep,
 the other |A|^3 / 3: neither is given more time than the other needs.
 
 That serves small supports. Larger ones are found by following the LASSO's path (see follow.py),

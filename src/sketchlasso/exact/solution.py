@@ -1,4 +1,4 @@
-"""What an exact solve returns."""
+"""The result of an exact solve."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["ExactSolution"]
 
 @dataclass(frozen=True, eq=False)
 class ExactSolution(Certified):
-    """Solutions of square-root LASSO problems on the full data, one row an instance.
+    """Solutions of square-root LASSO problems on the full data, one row per instance.
 
         minimise over w, b    || y - X w - b ||_W  +  alpha * sum_j f_j |w_j|
 
@@ -25,7 +25,7 @@ class ExactSolution(Certified):
     coef : csr_array of shape (B, n)
         On the scale of X.
     intercept : ndarray of shape (B,)
-        Zero where none was asked for.
+        Zero without fit_intercept.
     primal, dual : ndarray of shape (B,)
         Objective at the coefficients, and a proven lower bound on it, both on the full data.
     null : ndarray of shape (B,)

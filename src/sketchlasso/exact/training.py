@@ -27,7 +27,7 @@ class TrainingRows:
     means : ndarray of shape (n,)
         Weighted means of the columns; zero without an intercept.
     shifted_sums : ndarray of shape (n,)
-        Weighted sums of the shifted columns, which centring has to take off.
+        Weighted sums of the shifted columns, which centring subtracts.
     """
 
     def __init__(self, columns: Columns, row_set: RowSet, fit_intercept: bool) -> None:

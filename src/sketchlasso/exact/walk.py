@@ -24,7 +24,7 @@ NEAR = 0.9
 # Gap of the restricted problem, relative to the tolerance and to the full gap.
 INNER_SHARE = 0.3
 INNER_OF_GAP = 0.1
-# Below this share of ||y||^2 the residual is as good as gone: coordinate descent stalls there.
+# Below this share of ||y||^2 the residual is nearly zero, and coordinate descent stalls.
 INTERPOLATES = 1e-8
 # The same where too many columns are at work for the solver that takes over there.
 VANISHED = 1e-26
@@ -162,7 +162,7 @@ class Walk:
         return Found(point, values, status, steps)
 
     def _advance(self, point: Point, alpha: float, tol: float) -> tuple[Point, int]:
-        """Solve the problem of the columns held, look at the data."""
+        """Solve the problem of the working columns, then check all of X."""
         columns = self.gram.columns
         w = np.zeros(len(columns))
         w[self.gram.place[point.support]] = point.values
@@ -199,7 +199,7 @@ class Walk:
         return np.concatenate([point.support, near])
 
     def _last_resort(self, found: Found, alpha: float) -> Found:
-        """Hand the columns to the sketch's Newton solver, which survives a residual of zero."""
+        """Pass the columns to the sketch's Newton solver, which handles a residual of zero."""
         point, values, steps = found.point, found.values, found.steps
         columns = np.union1d(self._entering(point, alpha), self.gram.columns)
         for _ in range(self.max_rounds):

@@ -48,7 +48,7 @@ class _Stacked:
 
 
 def summed_choice(row_set: RowSet, n_samples: int) -> Choice:
-    """Return the rows whose sum tells the statistics of a row set with the least work."""
+    """Return the rows to sum over for the statistics of a row set with the least work."""
     if row_set.weights is None and 2 * len(row_set.removed) < n_samples:
         return Choice(row_set.removed, removed=True)
     return _training_choice(row_set, n_samples)

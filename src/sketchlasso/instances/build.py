@@ -134,7 +134,7 @@ def _checked_grids(alphas: ArrayLike, leading: tuple[int, int]) -> FloatArray:
 
 
 def _refuse_leakage(sketch: Sketch, rows: RowSets) -> None:
-    """A sketch that has seen y must not judge rows whose y it has seen."""
+    """Refuse held-out rows where the sketch was made from their responses."""
     if sketch.response_rank and any(len(rs.removed) or len(rs.test) for rs in rows):
         raise InvalidInputError(
             "this sketch was made with the response of every row, so rows held out of it would "
@@ -187,13 +187,13 @@ def _refuse_empty_grid(largest: FloatArray, levels: FloatArray) -> None:
     if not empty.any():
         return
     response, level = np.argwhere(empty)[0]
-    told = (
+    message = (
         f"radius {levels[level]:g} makes w = 0 optimal for response {response} at every penalty, "
         "so there is no grid to search; use a smaller radius or a larger rank"
     )
     if empty.all(axis=1).any():
-        raise InvalidInputError(told)
-    warnings.warn(told, EmptyGridWarning, stacklevel=3)
+        raise InvalidInputError(message)
+    warnings.warn(message, EmptyGridWarning, stacklevel=3)
 
 
 def _product(

@@ -25,7 +25,7 @@ def check_alphas(alphas: ArrayLike) -> FloatArray:
     if not np.isfinite(values).all() or (values < 0).any():
         raise InvalidInputError(
             "alphas contains NaN, infinity or a negative value, but finite numbers > 0 (or 0, on a "
-            "sketch) are accepted; give such."
+            "sketch) are accepted; give those."
         )
     return np.sort(values)[::-1]
 
@@ -41,7 +41,7 @@ def check_nonnegative(name: str, values: ArrayLike) -> FloatArray:
 
 
 def default_ratio(shape: tuple[int, int]) -> float:
-    """Smallest over largest automatic penalty for X of a shape (m, n), as glmnet has it."""
+    """Smallest over largest automatic penalty for X of a shape (m, n), as in glmnet."""
     m, n = shape
     return 1e-2 if m < n else 1e-3
 

@@ -1,4 +1,4 @@
-"""A set of problems in the user's terms, with the batch that states them to a solver."""
+"""A set of problems in the user's terms, with the batch that solvers take."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rows an instance trains on, which it is judged on."""
+"""Which rows an instance trains on, and which it is tested on."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class RowSet:
     removed : ndarray
         Rows that do not train, sorted.
     test : ndarray
-        Rows to be judged on; empty when there are none.
+        Rows to test on; empty when there are none.
     weights : ndarray of shape (m,) or None
         Weight of every row, zero on the removed ones; None means one on the others.
     """
@@ -71,7 +71,7 @@ class RowSets:
         return self.sets[index]
 
     def weighted(self, weights: FloatArray) -> RowSets:
-        """The same choices with every row's weight (m,) multiplied; those of weight 0 go."""
+        """The same choices with weights multiplied by `weights` (m,); rows of weight 0 go."""
         sets = []
         for row_set in self.sets:
             own = np.ones(self.n_samples) if row_set.weights is None else row_set.weights.copy()
@@ -209,7 +209,7 @@ def leave_p_out_rows(n_samples: int, p: int) -> RowSets:
 
 
 def bootstrap_rows(n_samples: int, n_sets: int, random_state: int | None = None) -> RowSets:
-    """Samples of m rows with replacement, judged on the rows not drawn.
+    """Samples of m rows with replacement, tested on the rows not drawn.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Additive statistics of rows: what an instance knows of its data.
+"""Additive statistics of rows, all that an instance needs of its data.
 
 They are sums over rows, so changing rows is adding or subtracting k x k numbers.
 """

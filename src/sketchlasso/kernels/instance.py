@@ -81,7 +81,7 @@ def combine(rows: Any, w: Any, out: Any) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def forbidden_part(rows: Any, work: Any, keep: Any) -> Any:
-    """What it will cost about to make u blind to unpenalised rows, as radius = 0 demands.
+    """Rough cost of making u orthogonal to the unpenalised rows, as radius = 0 requires.
 
     A violation v of such a constraint is worth v times its multiplier, the coefficient; while
     that is not known, the largest coefficient and the row's own fit of c stand in for it.

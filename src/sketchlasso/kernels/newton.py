@@ -235,7 +235,7 @@ def minimise_step(
 ) -> Any:
     """Newton on one proximal step; moves u. Returns the point, gap, steps, end and updates.
 
-    The end is 0 when the step is good, 1 when the whole instance is solved, 2 out of patience.
+    The end is 0 when the step is good, 1 when the whole instance is solved, 2 at the step limit.
     """
     for j in range(work.v.shape[0]):
         work.v[j] = w0[j] + sigma * work.seen[j]

@@ -11,7 +11,7 @@ so that one coefficient, at the present x = rho and v = ||w||, is best at
     w_j = soft(q_j + G_jj w_j, t_j rho) / (G_jj + radius rho / ||w||),    q = b - G w
 
 Such sweeps find the support. On it the objective is smooth, and Newton's method, of the size of
-the support and not of the sketch, leaves nothing to do. A few microseconds a penalty make it
+the support and not of the sketch, leaves nothing to do. A few microseconds per penalty make it
 possible to walk down the penalties until as many coefficients are non-zero as asked.
 """
 

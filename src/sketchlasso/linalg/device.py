@@ -1,4 +1,4 @@
-"""PyTorch as the array library of a GPU: which device, and how much memory it lends."""
+"""PyTorch as the array library of a GPU: which device, and how much of its memory to use."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["CPU", "Device", "check_device", "open_device"]
 
 CPU = "cpu"
 ACCEPTED = "'cpu', 'cuda' (or 'cuda:1', ...), 'auto', or 'torch' (PyTorch on the CPU)"
-# Share of the free memory of a GPU that is used unless told otherwise: the rest is for the
+# Default share of a GPU's free memory that is used: the rest is for the
 # workspaces of its libraries.
 SHARE = 0.7
-# What PyTorch on the CPU may use unless told otherwise.
+# Default number of bytes that PyTorch may use on the CPU.
 HOST_BUDGET = 2**30
 
 
@@ -28,12 +28,12 @@ class Device:
     Attributes
     ----------
     name : str
-        As PyTorch has it.
+        Name in PyTorch.
     budget : int
         Bytes.
     torch : module
     label : str
-        As the user has it.
+        Name that the user gave.
     """
 
     name: str
@@ -43,9 +43,9 @@ class Device:
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """Products in single precision as IEEE has them, whatever PyTorch was told to trade.
+        """Force full float32 precision regardless of PyTorch's settings.
 
-        Certificates count on their rounding. Memory that runs out is told in a sentence.
+        Certificates rely on float32 rounding. Running out of memory raises one sentence.
         """
         torch = self.torch
         before = torch.get_float32_matmul_precision()
@@ -55,21 +55,21 @@ class Device:
                 yield
         except torch.OutOfMemoryError as problem:
             raise InvalidInputError(
-                f"device {self.label!r} ran out of memory, although no more than "
-                f"{self.budget / 2**20:.0f} MiB were planned for; give a smaller device_memory."
+                f"device {self.label!r} ran out of memory, although only "
+                f"{self.budget / 2**20:.0f} MiB were planned; give a smaller device_memory."
             ) from problem
         finally:
             torch.set_float32_matmul_precision(before)
 
     def tensor(self, values: Any, dtype: Any = None) -> Any:
-        """Copy an array to the device; on the CPU it may be the array itself: only read it."""
+        """Copy an array to the device; on the CPU it may be the array itself, so only read it."""
         with warnings.catch_warnings():
             # PyTorch warns of arrays that must not be written to.
             warnings.simplefilter("ignore", UserWarning)
             return self.torch.as_tensor(values).to(self.name, dtype)
 
     def refuse_small(self, needed: int, what: str) -> None:
-        """Refuse work of which the least part does not fit."""
+        """Refuse work whose smallest part does not fit."""
         if needed > self.budget:
             raise InvalidInputError(
                 f"device {self.name!r} may use {self.budget / 2**20:.0f} MiB, but {what} needs "
@@ -78,7 +78,7 @@ class Device:
 
 
 def check_device(name: object) -> str:
-    """Return the name of a device, or say which are known."""
+    """Return the name of a device; refuse an unknown one."""
     known = isinstance(name, str) and (
         name in (CPU, "cuda", "auto", "torch")
         or (name.startswith("cuda:") and name[5:].isdecimal())
@@ -94,7 +94,7 @@ def open_device(name: str, budget: int | None = None) -> Device | None:
     Parameters
     ----------
     name : {"cpu", "cuda", "cuda:1", ..., "auto", "torch"}
-        Without a GPU, "cuda" and "auto" say so in a warning and fall back on the CPU.
+        Without a GPU, "cuda" and "auto" warn and fall back on the CPU.
     budget : int, optional
         Bytes that may be used; seven tenths of what is free on a GPU by default.
     """
@@ -118,7 +118,7 @@ def open_device(name: str, budget: int | None = None) -> Device | None:
 
 
 def _checked(device: Device) -> Device:
-    """Refuse a device whose products lose digits, as an environment variable can make them."""
+    """Refuse a device whose products lose digits, which an environment variable can cause."""
     torch = device.torch
     with device.at_work():
         A = torch.linspace(0.1, 1.0, 64 * 64, device=device.name).reshape(64, 64)

@@ -39,7 +39,7 @@ LARGEST_OVERESTIMATE = 1.1
 
 @dataclass(frozen=True)
 class NormBound:
-    """What is known of a spectral norm.
+    """Bounds on a spectral norm.
 
     Attributes
     ----------

@@ -28,7 +28,7 @@ def stack_rows(
 def read_only(array: Array) -> Array:
     """Return a view of an array, of any shape, that cannot be written to.
 
-    An array that already cannot is returned itself, so that it can be recognised.
+    An array that is already read-only is returned itself, so that it can be recognised.
     """
     if not array.flags.writeable:
         return array

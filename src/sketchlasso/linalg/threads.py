@@ -23,7 +23,7 @@ POOL = "sketchlasso-"
 
 @cache
 def _controller() -> threadpoolctl.ThreadpoolController:
-    """Looking the libraries up takes milliseconds: once is enough.
+    """Find the BLAS libraries once: the search takes milliseconds.
 
     OpenMP is left alone: its number of threads belongs to each thread, not to the process.
     """
@@ -32,7 +32,7 @@ def _controller() -> threadpoolctl.ThreadpoolController:
 
 @cache
 def _pool(n_threads: int, process: int) -> ThreadPoolExecutor:
-    """Threads that outlive a call; a forked process, where they would be dead, gets its own."""
+    """Return a pool that is kept between calls; a forked process gets its own."""
     return ThreadPoolExecutor(n_threads, thread_name_prefix=f"{POOL}{process}")
 
 
@@ -40,8 +40,8 @@ class _BlasLimit:
     """The limit of BLAS to one thread, which all threads of the process share.
 
     The first user sets it and the last one lifts it. Users that each saved and restored the
-    number of threads would restore the limits of one another. Every step may be interrupted by a
-    signal and is then made up for by the next call of :meth:`leave`.
+    number of threads would restore the limits of one another. A signal may interrupt any step; the
+    next call of :meth:`leave` then completes it.
     """
 
     def __init__(self) -> None:

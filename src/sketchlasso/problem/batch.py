@@ -1,4 +1,4 @@
-"""A batch of problems that share one factor P: what every solver takes."""
+"""A batch of problems that share one factor P: the input of every solver."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Batch:
     penalty_factor : ndarray of shape (n,) or (B, n)
         f; 0 leaves a feature unpenalised, inf excludes it.
     excluded : csr_array of shape (B, n) or None
-        Stored entries name features left out of single instances.
+        Stored entries mark features excluded from single instances.
     nonnegative : bool
         Whether coefficients must be >= 0.
     loss : {"sqrt", "squared"}

@@ -40,7 +40,7 @@ STRIP = 64
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """Proof of how good a batch of solutions is.
+    """Bounds that prove how good a batch of solutions is.
 
     Attributes
     ----------
@@ -157,7 +157,7 @@ def _refined(batch: Batch, u: FloatArray, correlation: RealArray) -> RealArray:
 def _scales(batch: Batch, u: FloatArray, correlation: RealArray, n_threads: int = 1) -> FloatArray:
     """Best feasible scaling (B,) of each u (B, k)."""
     squared = batch.loss == "squared"
-    # A candidate may be anything: one that overflows ends as a value that is not finite.
+    # A candidate that overflows gives a value that is not finite.
     with np.errstate(over="ignore", invalid="ignore"):
         inner = np.sum(batch.c * u, axis=1)
         length = np.linalg.norm(u, axis=1)

@@ -189,7 +189,7 @@ class UnpenalisedColumns:
     nonnegative: bool
 
     def clear(self, directions: FloatArray) -> FloatArray:
-        """Directions (m, p) less what these columns see of them.
+        """Directions (m, p) with their projection on these columns removed.
 
         Twice: the first pass leaves the rounding of the removed part behind, which scaling
         to the boundary would amplify. Where nothing else is left the direction becomes zero.

@@ -22,7 +22,7 @@ from sketchlasso.types import IntArray
 
 __all__ = ["solve_accelerated"]
 
-# Solves some instances on the CPU, from scratch: where a device got lost is no good start.
+# Solves some instances on the CPU, from scratch: a failed solve is a poor start.
 Finish = Callable[[IntArray], Solution]
 
 
@@ -34,23 +34,23 @@ def solve_accelerated(
     finish: Finish,
     endings: Endings,
 ) -> Solution | None:
-    """Solve on a device; None where the method on tensors is not made for the problems.
+    """Solve on a device; None where the device's method does not support the problems.
 
     Instances that the device leaves above the tolerance are finished on the CPU, and counted.
     The exceptions in `endings` end the solve with what it has found so far.
     """
     total = batch.n_instances
 
-    def tell(done: int) -> None:
+    def report(done: int) -> None:
         if settings.callback is not None:
             settings.callback(Progress(done, total, 0, np.nan))
 
     with Stopwatch() as watch:
-        run = solve_on_device(batch, device, settings.tol, warm, tell, endings)
+        run = solve_on_device(batch, device, settings.tol, warm, report, endings)
         if run is None:
             warnings.warn(
-                "squared losses and problems with unpenalised features are not for a device "
-                f"({device.label!r} was asked for), so the CPU solves them.",
+                "devices do not solve squared losses or problems with unpenalised features "
+                f"({device.label!r} was requested), so the CPU solves them.",
                 DeviceWarning,
                 stacklevel=4,
             )

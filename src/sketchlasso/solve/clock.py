@@ -1,4 +1,4 @@
-"""Wall time of a solve, with the time spent compiling kernels told apart."""
+"""Wall time of a solve, with the time spent compiling kernels counted separately."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ SHORTEST_WALK = 4
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    """What stays the same during one solve; `buffer` holds the correlations of a chunk."""
+    """Everything constant during one solve; `buffer` holds the correlations of a chunk."""
 
     batch: Batch
     algorithm: Algorithm
@@ -58,7 +58,7 @@ def solve(
     batch : Batch
         Problems over one shared factor P.
     solver : {"newton", "barrier", "first_order", "conic"}
-        Who proposes iterates; the certificate is computed here in any case.
+        The algorithm that proposes iterates; the driver computes the certificate in any case.
     settings : Settings, optional
     warm : Iterates, optional
         Starting points for all instances; any point is allowed.
@@ -83,7 +83,7 @@ def solve_or_raise(
     warm: Iterates | None = None,
     chain: IntArray | None = None,
 ) -> Solution:
-    """Solve as :func:`solve` does, but let Ctrl-C through for callers that use the result."""
+    """Solve as :func:`solve` does, but let Ctrl-C raise KeyboardInterrupt."""
     return _solve(batch, solver, settings, warm, chain, (StopSolve,))
 
 
@@ -109,7 +109,7 @@ def _solve(
         )
     if warm is not None and batch.nonnegative:
         warm = replace(warm, coef=warm.coef.maximum(0.0))
-    # A device is this process's own: workers of one machine would take it from each other.
+    # Only this process uses the device: workers of one machine would compete for it.
     parts = parts_for_workers(batch, chain) if settings.device == CPU else None
     if parts is not None:
         extra = (solver, endings)
@@ -219,7 +219,7 @@ def _whole_chains(run: _Run, instances: IntArray, chain: IntArray) -> list[IntAr
 
 
 def _try_otherwise(run: _Run, walked: BoolArray) -> None:
-    """Give instances that stalled another start, then another solver, before they count as such."""
+    """Retry stalled instances from another start, then with another solver."""
     batch, ledger = run.batch, run.ledger
     stuck = ledger.reopen_stalled()
     paths = stuck[(can_walk(batch) & ~walked)[stuck]]
@@ -231,7 +231,7 @@ def _try_otherwise(run: _Run, walked: BoolArray) -> None:
 def _solve_level(run: _Run, level: Level, warm: Iterates | None) -> None:
     """Solve the instances of a level."""
     start = _starting_points(run.batch, level, warm, run.ledger)
-    # A start between neighbours has the non-zeros of both: let the solver tidy it first.
+    # A start between neighbours has the non-zeros of both: let the solver clean it up first.
     _solve_some(run, level.instances, start, fewest_rounds=0 if level.left is None else 1)
 
 

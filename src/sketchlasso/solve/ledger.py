@@ -1,4 +1,4 @@
-"""Best points found so far for every instance, and how each ended."""
+"""Best points found so far for every instance, and their status."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Ledger:
         self.counts = np.zeros((3, size), dtype=np.intp)
 
     def record(self, numbers: IntArray, view: Round) -> BoolArray:
-        """Take over what improved, decide who is finished; returns the closed mask."""
+        """Keep what improved, decide which instances are finished; returns the closed mask."""
         found = view.certificate
         before = self._relative_gap(numbers)
         finite = np.isfinite(found.primal) & np.isfinite(found.dual)
@@ -129,7 +129,7 @@ class Ledger:
         return Iterates(coef, self.point[numbers], self.steps[numbers])
 
     def progress(self, number: int) -> Progress:
-        """What the callback is told."""
+        """The report for the callback."""
         worst = self._relative_gap(np.flatnonzero(self.open))
         return Progress(
             solved=int((~self.open).sum()),
@@ -139,14 +139,14 @@ class Ledger:
         )
 
     def interrupt(self) -> None:
-        """Mark what is open; instances never looked at keep w = 0 and the trivial bound 0."""
+        """Set the status of open instances; those never certified keep w = 0 and the bound 0."""
         self.status[self.open] = Status.INTERRUPTED
         untouched = np.flatnonzero(np.isinf(self.primal))
         self.primal[untouched] = self.null[untouched]
         self.dual[untouched] = 0.0
 
     def solution(self, solver: str, watch: Stopwatch) -> Solution:
-        """Everything, frozen."""
+        """Return the solution."""
         return Solution(
             coef=stack_rows(self.coef, self.batch.n_features),
             dual_point=self.point,

@@ -24,7 +24,7 @@ class StopSolve(Exception):
 
 @dataclass(frozen=True)
 class Progress:
-    """What the driver tells the callback after each round."""
+    """What the driver reports to the callback after each round."""
 
     solved: int
     total: int
@@ -34,7 +34,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Screening:
-    """Which safe rules are in force; all by default."""
+    """Which safe rules are used; all by default."""
 
     paper: bool = True
     static: bool = True
@@ -53,7 +53,7 @@ class Screening:
 
 @dataclass(frozen=True)
 class Settings:
-    """How hard to try.
+    """Settings of a solve.
 
     Attributes
     ----------
@@ -73,8 +73,8 @@ class Settings:
     device : {"cpu", "cuda", "cuda:1", ..., "auto", "torch"}
         Where to solve: the CPU's own compiled code, or PyTorch (extra ``gpu``) on a GPU; "torch"
         is the GPU's code on PyTorch's CPU device. A device works in single precision, certifies
-        in double, and leaves what it cannot certify to the CPU. Without a GPU a warning says so,
-        and the CPU does the work.
+        in double, and leaves what it cannot certify to the CPU. Without a GPU the CPU does the
+        work, with a warning.
     device_memory : int or None
         Bytes that may be used on the device; seven tenths of what is free there by default.
     """

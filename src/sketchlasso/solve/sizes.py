@@ -43,7 +43,7 @@ _search_instance = raise_signals(search_instance)
 
 @dataclass(frozen=True, eq=False)
 class Sized:
-    """Penalties found for a size, and what they lead to.
+    """Penalties found for a size, and their solutions.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ def _searched_here(batch: Batch, size: int, settings: Settings) -> tuple[FloatAr
 
 
 def _solved_at(batch: Batch, alpha: FloatArray, warm: Iterates, settings: Settings) -> Sized:
-    # Where nothing can enter any penalty will do: w = 0 is optimal.
+    # Where nothing can enter, w = 0 is optimal at any penalty.
     penalised = replace(batch, alpha=np.where(alpha > 0, alpha, 1.0))
     return Sized(alpha, solve_or_raise(penalised, "newton", settings, warm))
 

@@ -1,4 +1,4 @@
-"""What a solve returns."""
+"""The result of a solve."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Screened:
 
 
 class Certified(ABC):
-    """What solutions share whose objective is bounded from below, one row an instance."""
+    """Base of solutions with a certificate, one row per instance."""
 
     coef: sparse.csr_array[Any, tuple[int, int]]
     primal: FloatArray
@@ -46,7 +46,7 @@ class Certified(ABC):
     @property
     @abstractmethod
     def relative_gap(self) -> FloatArray:
-        """Gap over objective (B,); how, each kind of problem says itself."""
+        """Gap over objective (B,), defined by each kind of problem."""
 
     @property
     def n_nonzero(self) -> IntArray:
@@ -69,7 +69,7 @@ class Certified(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Solution(Certified):
-    """Solutions of a batch, one row an instance.
+    """Solutions of a batch, one row per instance.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class Solution(Certified):
     device : str
         Where it was solved.
     finished_on_cpu : int
-        Instances that the device could not certify, so that the CPU had to.
+        Instances that the device could not certify and the CPU finished.
     """
 
     coef: sparse.csr_array[Any, tuple[int, int]]

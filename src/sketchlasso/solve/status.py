@@ -37,7 +37,7 @@ _REMEDIES = {
         "loosen tol, or scale the columns to comparable size."
     ),
     Status.ITERATION_LIMIT: (
-        "The iteration limit came before the tolerance; raise max_rounds, loosen tol, "
+        "The iteration limit was reached before the tolerance; raise max_rounds, loosen tol, "
         "or solve along a path of decreasing alpha."
     ),
     Status.STALLED: (

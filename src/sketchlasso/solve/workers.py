@@ -32,8 +32,8 @@ Work = Callable[..., Any]
 def parts_for_workers(batch: Batch, chain: IntArray | None = None) -> list[IntArray] | None:
     """Return numbers of the instances of each part; None where all stay in this process.
 
-    They go out inside a ``cluster`` with workers, where there are more than two instances for
-    each. Instances of a chain start from each other, and stay together.
+    They are sent to workers inside a ``cluster`` with more than two instances per worker.
+    Instances of a chain start from each other, and stay together.
     """
     engine = active_engine()
     if engine is None or not engine.remote or batch.n_instances <= 2:
@@ -145,8 +145,8 @@ def _light(part: Batch, shared_factor: bool) -> Batch:
     """A part with its own roots only, and without what all parts share."""
     roots, root_of = part.roots, part.root_of
     if roots is not None:
-        # Few roots are screened more sharply than many: with as many as tell the difference,
-        # a part is solved as it would be within the whole.
+        # Few roots are screened more sharply than many: with this many, a part is solved as
+        # it would be within the whole batch.
         some = np.arange(min(len(roots), EXACT_ROOTS + 1))
         used = np.union1d(root_of, some)
         roots, root_of = roots[used], np.searchsorted(used, root_of)

@@ -1,4 +1,4 @@
-"""Files of our own: complete or not there, checked when read, without pickle."""
+"""The package's own files: written completely or not at all, checked when read, no pickle."""
 
 from sketchlasso.storage.atomic import replacing
 from sketchlasso.storage.cache import cache_folder

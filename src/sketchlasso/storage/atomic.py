@@ -1,4 +1,4 @@
-"""Writing files that are either complete or not there."""
+"""Write files completely or not at all."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ __all__ = ["replacing"]
 
 @contextmanager
 def replacing(path: Path, *, compress: bool = False) -> Iterator[BinaryIO]:
-    """Open a temporary file beside `path` that takes its name once all is written.
+    """Open a temporary file beside `path` that is renamed to it once all is written.
 
     Parameters
     ----------
     path : Path
-        Of a file. A symbolic link stays, and the file that it leads to is replaced.
+        The file to write. A symbolic link stays; the file that it points to is replaced.
     compress : bool
-        Whether an ending .gz, .bz2 or .xz asks for compression.
+        Whether to compress where the name ends in .gz, .bz2 or .xz.
 
     Yields
     ------
@@ -60,7 +60,7 @@ def _target(path: Path) -> Path:
     target = Path(os.path.realpath(path)) if path.is_symlink() else path
     if target.is_symlink() or (target.exists() and not (target.is_file() or target.is_dir())):
         raise StoredFileError(
-            f"{path} is a device, a pipe or a circle of links, but only a file can be written; "
+            f"{path} is a device, a pipe or a loop of links, but only a file can be written; "
             "choose the path of a file."
         )
     return target

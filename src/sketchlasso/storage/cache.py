@@ -1,4 +1,4 @@
-"""Where files lie that can be made again."""
+"""The folder for files that can be made again."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ __all__ = ["cache_folder"]
 
 
 def cache_folder() -> Path | None:
-    """Return the operating system's place for our caches, or None where there is no home.
+    """Return the user's cache folder for this package, or None where there is no home folder.
 
     Returns
     -------
     Path or None
-        It need not exist, nor be writable.
+        It may not exist or be writable.
     """
     try:
         home = Path.home()

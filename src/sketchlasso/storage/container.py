@@ -11,7 +11,7 @@ A container for named arrays and a JSON header, without pickle. All integers are
 
 The payload is an unsigned 8-byte length, a UTF-8 JSON header of that length, and one array
 after another in NumPy's own ``.npy`` format. The header's key ``arrays`` lists their names in
-order and ``content`` says what is stored; the other keys are described by those who store it:
+order and ``content`` says what is stored; the functions that write it describe the other keys:
 :meth:`sketchlasso.Sketch.save`, :func:`sketchlasso.save_model`,
 :meth:`sketchlasso.TopicImager.save` and :meth:`sketchlasso.WordImages.save`.
 """
@@ -75,7 +75,7 @@ ANYTHING = Content("file of sketchlasso", "sketchlasso", "sketchlasso")
 
 @dataclass(frozen=True)
 class StoredInfo:
-    """What a stored file says of itself, see :func:`stored_info`.
+    """The description stored in a file, see :func:`stored_info`.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class StoredInfo:
 
 
 class _HashingWriter:
-    """A file that digests and counts what is written to it."""
+    """A file that hashes and counts the bytes written to it."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -182,7 +182,7 @@ def read_container(
 
 @contextmanager
 def unpacking(path: str | os.PathLike[str], content: Content) -> Iterator[None]:
-    """Make one sentence of any error that parts of a container raise when they do not fit.
+    """Turn errors of parts that do not fit together into one sentence.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def _payload(file: BinaryIO, length: int) -> tuple[dict[str, Any], dict[str, NDA
 
 
 def _check_content(path: str | os.PathLike[str], content: Content, found: Any) -> None:
-    """Refuse a file that holds something else than what is needed."""
+    """Refuse a file with other content than `content`."""
     for other in KNOWN:
         if found == other.name != content.name:
             raise StoredFileError(

@@ -1,9 +1,9 @@
-"""The door that everything from a file passes before it is used.
+"""Checks that everything read from a file passes before it is used.
 
-Shapes, lengths, offsets and indices that a file declares are compared with the bytes that are
-there, and with the memory that is free, before memory is taken. All readers, of the library's
-own containers and of foreign formats, use these checks. A failed one is an :class:`UnfitError`,
-whose message is a clause for the sentence of the reader.
+Shapes, lengths, offsets and indices that a file declares are compared with the bytes in the file
+and with the free memory before memory is allocated. All readers, of the library's
+own containers and of foreign formats, use these checks. A failed check raises
+:class:`UnfitError`, whose message the reader makes part of its own.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ __all__ = [
     "read_array_header",
 ]
 
-# Bytes of working memory a row or a column costs at least.
+# Bytes of working memory per row or column, at least.
 VECTORS = 64
-# Bytes of text that an array's header takes at most; NumPy's own limit is the same.
+# Largest header of an array in bytes; NumPy has the same limit.
 HEADER = 10_000
 # Bytes read at a time.
 CHUNK = 1 << 22
-# What code raises when it meets content that does not fit it.
+# Errors that content of the wrong kind can raise.
 MISFITS = (
     ValueError,
     KeyError,
@@ -105,7 +105,7 @@ def read_array_header(file: IO[bytes], size: int) -> ArrayHeader:
     file : binary file
         At the first byte of the array.
     size : int
-        Bytes of the file from there on.
+        Bytes left in the file from there.
 
     Returns
     -------
@@ -153,7 +153,7 @@ def read_array(file: IO[bytes], size: int) -> NDArray[Any]:
     file : binary file
         At the first byte of the array.
     size : int
-        Bytes of the file from there on, decompressed.
+        Bytes left in the file from there, decompressed.
 
     Returns
     -------
@@ -174,7 +174,7 @@ def read_array(file: IO[bytes], size: int) -> NDArray[Any]:
 
 
 def check_memory(n_bytes: int, what: str) -> None:
-    """Refuse what is larger than the memory that is free."""
+    """Refuse what does not fit the free memory."""
     free = free_memory()
     if n_bytes > free:
         raise TooLargeError(
@@ -183,7 +183,7 @@ def check_memory(n_bytes: int, what: str) -> None:
 
 
 def check_shape(shape: Sequence[Any]) -> tuple[int, int]:
-    """Return the shape of a matrix as two integers that memory has room for."""
+    """Return the shape of a matrix as two integers; refuse it where it does not fit the memory."""
     lengths = tuple(shape)
     whole = all(isinstance(n, int | np.integer) and not isinstance(n, bool) for n in lengths)
     if len(lengths) != 2 or not whole or min(lengths) < 0:
@@ -205,7 +205,7 @@ def check_lengths(ends: NDArray[Any], total: int, what: str) -> None:
 
 
 def check_facts(header: Mapping[str, Any], kinds: Mapping[str, tuple[type, ...]]) -> None:
-    """Refuse a header that lacks a fact, or holds it as something else than one of its types."""
+    """Refuse a header that lacks a fact or holds it as another type."""
     if not isinstance(header, Mapping):
         raise UnfitError("facts are missing in its header")
     for name, accepted in kinds.items():

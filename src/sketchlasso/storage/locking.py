@@ -1,4 +1,4 @@
-"""One writer at a time: a lock that ends with the process that holds it."""
+"""One writer at a time: a lock that the operating system lifts when its process ends."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ TAKEN = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 
 @contextmanager
 def only_writer(folder: Path, output: Path) -> Iterator[None]:
-    """Make a folder and keep it from other processes that write the same output.
+    """Make a folder and lock it against other processes that write the same output.
 
-    The operating system lifts the lock when the process ends. On file systems
-    without locks nobody is kept away.
+    The operating system lifts the lock when the process ends. File systems
+    without locks protect nothing.
 
     Parameters
     ----------
     folder : Path
-        Of what is needed on the way; the lock is a file in it.
+        Folder for work in progress; the lock is a file in it.
     output : Path
-        What is written in the end, for the message.
+        The file to be written, for the message.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def _is_at(path: Path, descriptor: int) -> bool:
 
 
 def _lock(descriptor: int) -> bool:
-    """Lock a file until it is closed; False where somebody else has."""
+    """Lock a file until it is closed; False where another process holds the lock."""
     try:
         if sys.platform == "win32":
             import msvcrt

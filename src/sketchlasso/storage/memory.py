@@ -1,4 +1,4 @@
-"""How much memory there is, so that what a file declares can be compared with it."""
+"""Free memory, for comparison with what a file declares."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GROUP = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current"
 
 
 def free_memory() -> int:
-    """Return the bytes that this process can still take, or sys.maxsize where nothing is known.
+    """Return the bytes that this process can still allocate, or sys.maxsize where unknown.
 
     The smallest of what the machine has available, what the limit on the address space
     (``ulimit -v``) leaves, and what the control group leaves.

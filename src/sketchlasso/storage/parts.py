@@ -1,4 +1,4 @@
-"""Finished parts of a long computation, in a folder beside the file to come."""
+"""Resumable parts of a long computation, in a folder beside the output file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Parts"]
 
 @dataclass(frozen=True)
 class Parts:
-    """Parts by number; each is whole or not there, and outlives the process that wrote it."""
+    """Numbered parts; each is complete or missing, and survives an interruption."""
 
     folder: Path
     content: Content
@@ -32,16 +32,16 @@ class Parts:
     def beside(
         cls, path: Path, settings: Mapping[str, Any], content: Content, what: str
     ) -> Iterator[Parts]:
-        """Yield the parts of a file to come, for this process alone; others are refused.
+        """Yield the parts of an output file, for this process alone; others are refused.
 
-        Where the block ends without an exception the folder is removed.
+        The folder is removed if the block ends without an exception.
 
         Parameters
         ----------
         path : Path
-            The file to come.
+            The output file.
         settings : mapping
-            What decides the answer, as JSON can hold it.
+            Everything that decides the result, as JSON.
         content : Content
         what : str
             What the parts are of, such as "corpus", for the message about other settings.
@@ -64,7 +64,7 @@ class Parts:
                 )
             yield parts
             parts._remove()
-        if sys.platform == "win32":  # which removes no open file, and the lock was one
+        if sys.platform == "win32":  # Windows cannot remove an open file such as the lock
             parts._remove()
 
     def read(self, number: int) -> tuple[dict[str, Any], Mapping[str, NDArray[Any]]] | None:
@@ -89,7 +89,7 @@ class Parts:
 
 
 def _same_settings(folder: Path, settings: Mapping[str, Any]) -> bool:
-    """Whether the parts in a folder are of these settings; a new folder is marked with them."""
+    """Whether the parts in a folder belong to these settings; writes them into a new folder."""
     stamp, text = folder / "settings.json", json.dumps(settings, sort_keys=True)
     if not stamp.exists():
         stamp.write_text(text, encoding="utf-8")

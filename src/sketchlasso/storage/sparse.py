@@ -1,4 +1,4 @@
-"""Sparse matrices from stored arrays, none of whose indices is used before it is checked."""
+"""Sparse matrices from stored arrays, whose indices are checked before they are used."""
 
 from __future__ import annotations
 

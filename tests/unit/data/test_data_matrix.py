@@ -157,9 +157,9 @@ def test_wide_indices_are_neither_copied_nor_narrowed(rng):
 def test_an_operator_says_what_it_cannot_do(dense):
     A = DataMatrix.of(aslinearoperator(dense))
     for question in (A.squared_norm, A.row_lengths, A.column_lengths, A.row_gram):
-        with pytest.raises(InvalidInputError, match="LinearOperator, which answers products only"):
+        with pytest.raises(InvalidInputError, match="LinearOperator, which only supports products"):
             question()
     with pytest.raises(InvalidInputError, match="rows 0 to 5 are needed"):
         next(A.row_blocks(5))
-    with pytest.raises(InvalidInputError, match="LinearOperator, which answers products only"):
+    with pytest.raises(InvalidInputError, match="LinearOperator, which only supports products"):
         DataMatrix.of(aslinearoperator(dense), scale=True)

@@ -47,7 +47,7 @@ def test_not_finite(value, make):
 def test_operator_that_returns_nan():
     refused(
         "X is a LinearOperator whose product holds NaN or infinity, but every entry must be "
-        "finite; mend the operator.",
+        "finite; correct the operator.",
         aslinearoperator(spoiled(np.nan)),
     )
 
@@ -230,7 +230,7 @@ def test_operator_without_rows(method):
 
 def test_operator_without_entries():
     refused(
-        "X is a LinearOperator, which answers products only, but the squares of all entries are "
+        "X is a LinearOperator, which only supports products, but the squares of all entries are "
         "needed; pass an array or a sparse matrix, or leave out scaling, sampling and "
         "frequent_directions.",
         aslinearoperator(X),

@@ -27,7 +27,7 @@ __all__ = ["Barrier", "BarrierState"]
 
 FIRST_MU = 0.1
 MU_REDUCTION = 0.05
-# Below this fraction of the objective, rounding rules and mu is not reduced any further.
+# Below this fraction of the objective rounding dominates, and mu is not reduced further.
 LAST_MU = 1e-14
 NEWTON_STEPS_PER_CENTRING = 8
 # Coefficients and multipliers keep this share of their distance to a bound.
@@ -125,7 +125,7 @@ def _newton_step(state: BarrierState) -> tuple[float, float]:
     dw, y = hessian.solve(-gradient)
     slope = float(gradient @ dw)
     if not np.isfinite(slope) or slope >= 0.0:
-        # Rounding has the last word: fall back on the primal multipliers and stay here.
+        # Rounding dominates: fall back on the primal multipliers and do not move.
         state.multipliers = cones.central
         return 1.0, 0.0
     step = _step_length(problem, state.mu, w, r, dw, slope)
@@ -137,9 +137,9 @@ def _newton_step(state: BarrierState) -> tuple[float, float]:
 def _step_length(
     problem: ScaledInstance, mu: float, w: FloatArray, r: FloatArray, dw: FloatArray, slope: float
 ) -> float:
-    """Step in (0, 1] along dw after which the barrier function hardly rises; O(p) a trial.
+    """Step in (0, 1] along dw after which the barrier function hardly rises; O(p) per trial.
 
-    The function is convex, so its slope alone tells; function values would drown in rounding.
+    The function is convex, so its slope suffices; function values would be lost in rounding.
     """
     dr = -(problem.R.T @ dw)
     step = 1.0
@@ -178,7 +178,7 @@ def _next_multipliers(
         d = _into_ball(d + change, problem.radius)
     lam = problem.thresholds
     if problem.nonnegative:
-        # Here w >= 0 may have cut the step short, and the multipliers must not run ahead.
+        # Here w >= 0 may have shortened the step, and the multipliers must not move further.
         slack = lam - old.v - step * (v - old.v)
         slack = np.maximum(slack, KEPT_DISTANCE * (lam - old.v))
         centre = state.mu / state.w

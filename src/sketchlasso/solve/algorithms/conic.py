@@ -39,7 +39,7 @@ TOLERANCES = (1e-10, 1e-8, 1e-6)
 
 
 class ConicOutcome(Enum):
-    """What a foreign status means for us."""
+    """Meaning of a status of Clarabel."""
 
     SOLVED = "solved"
     INACCURATE = "a usable point that misses the tolerance"
@@ -66,7 +66,7 @@ STATUSES = {
 
 @dataclass(eq=False)
 class ConicState:
-    """Answer of the one solve.
+    """Result of the one solve.
 
     Attributes
     ----------

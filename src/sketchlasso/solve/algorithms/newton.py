@@ -51,7 +51,7 @@ class Newton:
     """
 
     def start(self, batch: Batch, settings: Settings) -> None:
-        """Prepare the state that outlives a round. Sets: _limit, _finest, _settings."""
+        """Prepare the state that is kept between rounds. Sets: _limit, _finest, _settings."""
         first = max(FIRST_ROWS_PER_RANK * batch.rank, FEWEST_ROWS)
         self._limit = np.full(batch.n_instances, first, dtype=np.intp)
         self._finest = np.full(batch.n_instances, 0.3 * settings.tol)
@@ -163,7 +163,7 @@ class Newton:
         return np.asarray(chosen)
 
     def _target(self, view: Round, row: int) -> float:
-        """Restricted gap to ask for: no finer than the full gap of the last round merits.
+        """Restricted gap to request: no finer than the full gap of the last round justifies.
 
         An instance that comes back although it met the finest target so far (its dual point
         loses accuracy on the way to feasibility) is asked for ten times more.

@@ -1,4 +1,4 @@
-"""What a solver is: something that proposes iterates. The driver does the rest."""
+"""The interface of solvers: they propose iterates, and the driver does the rest."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Iterates:
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """What the driver knows of the open instances when it asks for a proposal.
+    """State of the open instances when the driver asks for a proposal.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ class Instance:
     nonnegative : bool
     loss : {"sqrt", "squared"}
     tol : float
-        Relative gap to aim for; aiming a little lower is wise.
+        Relative gap to aim for; better aim a little lower.
     """
 
     R: FloatArray
@@ -157,7 +157,7 @@ class InstanceAlgorithm(Protocol):
 
 
 class PerInstance:
-    """Makes an algorithm for batches of one for single instances, by looping over them."""
+    """Wraps an algorithm for single instances as one for batches, by a loop over them."""
 
     def __init__(self, inner: InstanceAlgorithm) -> None:
         self.inner = inner

@@ -1,4 +1,4 @@
-"""What solvers of single instances share: an instance as a batch of one, and its best iterate."""
+"""Shared by solvers of single instances: an instance as a batch of one, and its best iterate."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ __all__ = ["Chunk", "ChunkRun", "gathered"]
 ROUNDS = 10
 # Newton steps of a round: fits without a residual take hundreds, in double precision only.
 SINGLE_STEPS, DOUBLE_STEPS = 60, 500
-# Single precision is given up where a round of it leaves a gap above this share of the last.
+# Switch to double precision where a round leaves a gap above this share of the last one.
 SLOW = 0.3
 # The finest restricted gap that single precision is asked for.
 SINGLE_TOL = 2e-5
@@ -30,7 +30,7 @@ CROWDED = 0.8
 
 @dataclass(frozen=True, eq=False)
 class ChunkRun:
-    """What came of a chunk.
+    """Result of a chunk.
 
     Attributes
     ----------
@@ -112,14 +112,14 @@ class Chunk:
         width = max(int(counts.max(initial=0)), 1)
         place = np.arange(width) < counts[:, None]
         index = np.zeros((len(counts), width), dtype=np.int64)
-        # Spare places repeat the first feature, with no coefficient of its own.
+        # Unused places repeat the first feature, with a coefficient of zero.
         index[place], values = warm.coef.indices, np.zeros((len(counts), width))
         index = np.where(place, index, index[:, :1])
         values[place] = warm.coef.data
         self.index, self.w = tensor(index), tensor(values)
 
     def _support(self, which: Tensor) -> Tensor:
-        """Features (b, q) with coefficients; spare places repeat the strongest."""
+        """Features (b, q) with coefficients; unused places repeat the strongest."""
         index, size = self.index[which], self.w[which].abs()
         strongest = index.gather(1, size.argmax(1, keepdim=True))
         return index.where(size > 0, strongest)
@@ -179,7 +179,7 @@ class Chunk:
             self.w[which, index.shape[1] :] = 0.0
 
     def _result(self, crowded: Tensor) -> ChunkRun:
-        """Everything as arrays; coefficients of the best primal of every instance."""
+        """All results as arrays; coefficients of the best primal of every instance."""
         n, size = self.batch.n_features, len(self.u)
         latest = self.torch.full((size,), -1, device=self.u.device, dtype=self.torch.int64)
         for number, (which, _, _) in enumerate(self.best):

@@ -29,7 +29,7 @@ MORE_ROWS = 4
 
 @dataclass(frozen=True, eq=False)
 class DeviceRun:
-    """What a device found.
+    """Result of a solve on a device.
 
     Attributes
     ----------
@@ -59,10 +59,10 @@ def solve_on_device(
     device: Device,
     tol: float,
     warm: Iterates | None = None,
-    tell: Callable[[int], None] | None = None,
+    report: Callable[[int], None] | None = None,
     endings: Endings = (KeyboardInterrupt,),
 ) -> DeviceRun | None:
-    """Solve a batch on a device; None where its problems are not for the method on tensors.
+    """Solve a batch on a device; None where its method does not support the problems.
 
     Instances without a penalty are left alone.
 
@@ -73,10 +73,10 @@ def solve_on_device(
     tol : float
         Relative gap.
     warm : Iterates, optional
-    tell : callable, optional
+    report : callable, optional
         Called with the number of instances that are solved.
     endings : tuple of exception types
-        They end the solve with what it has found so far.
+        Exceptions that end the solve with what it has found so far.
     """
     open_ = np.flatnonzero(batch.alpha > 0)
     if not suits(batch) or open_.size == 0:
@@ -89,7 +89,7 @@ def solve_on_device(
         with device.at_work():
             shared = SharedFactor.of(batch, device)
             while open_.size:
-                open_ = _level(batch, shared, tol, rows, open_, warm, found, tell)
+                open_ = _level(batch, shared, tol, rows, open_, warm, found, report)
                 warm, rows = found.iterates(), min(batch.n_features, MORE_ROWS * rows)
     except endings:
         interrupted = True
@@ -104,7 +104,7 @@ def _level(
     open_: IntArray,
     warm: Iterates | None,
     found: _Found,
-    tell: Callable[[int], None] | None,
+    report: Callable[[int], None] | None,
 ) -> IntArray:
     """Solve open instances on so many working rows each; returns those that need more."""
     # Rows in both precisions and a copy, vectors over them, and a few k x k matrices.
@@ -117,8 +117,8 @@ def _level(
         part = Chunk(batch.take(numbers), shared, tol, rows).run(first)
         found.take(numbers, part)
         crowded.append(numbers[part.crowded & ~part.solved])
-        if tell is not None:
-            tell(int(found.solved.sum()))
+        if report is not None:
+            report(int(found.solved.sum()))
     return np.concatenate(crowded)
 
 
@@ -143,7 +143,7 @@ def _shared_bytes(batch: Batch) -> int:
 
 
 class _Found:
-    """What is known of every instance of a batch so far."""
+    """Results of every instance of a batch so far."""
 
     def __init__(self, batch: Batch) -> None:
         size = batch.n_instances
@@ -178,11 +178,11 @@ class _Found:
         return joined
 
     def iterates(self) -> Iterates:
-        """Where to go on from."""
+        """Points to continue from."""
         return Iterates(self.coef(), self.dual_point.copy(), np.zeros_like(self.steps))
 
     def run(self, units: Units, interrupted: bool) -> DeviceRun:
-        """Everything in the original units, frozen."""
+        """All results in the original units."""
         return DeviceRun(
             coef=units.coef(self.coef()),
             dual_point=self.dual_point,

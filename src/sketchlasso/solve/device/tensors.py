@@ -199,5 +199,5 @@ def largest_penalties(rows: Rows, u: Tensor) -> Tensor:
 
 
 def suits(batch: Batch) -> bool:
-    """Whether the method on tensors is made for these problems; the CPU solves the others."""
+    """Whether the device's method supports these problems; the CPU solves the others."""
     return batch.loss == "sqrt" and bool((batch.penalty_factor > 0).all())

@@ -2,8 +2,8 @@
 
 With null = ||(c, s)|| and size the length of the longest row of R, w = (null / size) w' turns an
 instance into one with c / null, s / null, R / size, alpha / size and radius / size, whose optimum
-is that of the original over null; dual points stay as they are. Both are rounded to powers
-of two, so that nothing is lost on the way there and back.
+is that of the original over null; dual points do not change. Both are rounded to powers
+of two, so that the conversion is exact.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Units:
         """The units in which a batch is neither large nor small."""
         P = np.asarray(batch.P, dtype=np.float64)
         largest = float(np.abs(P).max())
-        # Squares of very small or large entries would not be numbers.
+        # Squares of very small or large entries would underflow or overflow.
         length = largest * np.sqrt(np.max(np.sum((P / (largest or 1.0)) ** 2, axis=1)))
         if batch.roots is not None:
             length *= float(np.linalg.norm(batch.roots, axis=(1, 2)).max())

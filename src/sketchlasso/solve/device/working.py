@@ -1,6 +1,6 @@
 """Which rows an instance works on: the strongest correlations, found by one product and a top-k.
 
-Correlations of all rows are in single precision. What they cannot tell is bounded: a row that is
+Correlations of all rows are in single precision. Their error is bounded: a row that is
 not among the strongest has |a'u| <= threshold + tail + rounding, so a dual point scaled by `cap`
 is feasible for it. Everything else of the certificate is computed on the chosen rows, in double
 precision.
@@ -110,9 +110,9 @@ class DeviceBatch:
         ----------
         u : tensor of shape (b, k)
         which : tensor of shape (b,)
-            The instances of this chunk that are meant.
+            The instances of this chunk to choose rows for.
         support : tensor of shape (b, q), optional
-            Features that must be chosen; repeated ones do no harm.
+            Features that must be chosen; they may repeat.
         count : int
         """
         lifted = self.lift(u, which)
@@ -174,7 +174,7 @@ class DeviceBatch:
         return alpha if self.factor is None or self.relative else 0.0 * alpha
 
     def _bar(self, excess: Tensor, which: Tensor) -> None:
-        """Excluded features never come in."""
+        """Excluded features never enter."""
         if self.excluded is None:
             return
         owner, feature = self.excluded
@@ -212,7 +212,7 @@ class DeviceBatch:
             t = alpha * factor
             # Roundings of the threshold itself, in single precision.
             reach = t + above + 4 * UNIT * t
-            # Not reach > 0: what is no number must prove nothing.
+            # Not reach > 0: NaN must prove nothing.
             cap = (t / reach).where(~(reach <= 0), nowhere).minimum(cap)
         return cap.where(tail != -float("inf"), nowhere)
 
