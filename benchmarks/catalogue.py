@@ -155,7 +155,7 @@ def table_of(name: str) -> Table:
     parts = [_array(part) for part in layout.matrix]
     X: Any = parts[0] if len(parts) == 1 else sparse.vstack(parts, format="csr")
     X = X if X.dtype == np.float32 else X.astype(np.float64)
-    y = None if layout.target is None else _array(layout.target)
+    y: Any = None if layout.target is None else _array(layout.target)
     names = None if layout.feature_names is None else _names(layout.feature_names)
     labels: Any = None if layout.target_names is None else _names(layout.target_names)
     if names is not None and len(names) == X.shape[1] + 1:

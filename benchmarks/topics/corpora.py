@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
@@ -18,7 +20,8 @@ def corpus(name: str, documents: int | None = None) -> Corpus:
     if name == "embedded":
         return embedded_corpus()
     table = table_of(TABLES.get(name, name))
-    counts = sparse.csr_array(table.X, dtype=np.float64)
+    held: Any = table.X
+    counts: Any = sparse.csr_array(held, dtype=np.float64)
     if documents is not None and documents < counts.shape[0]:
         rows = np.random.default_rng(SEED).choice(counts.shape[0], documents, replace=False)
         counts = counts[np.sort(rows)]
