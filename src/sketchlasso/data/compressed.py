@@ -11,7 +11,7 @@ from scipy import sparse
 
 from sketchlasso.data.storage import CHUNK, new_digest, sum_of_squares, two_products
 from sketchlasso.linalg.threads import blas_threads, map_slices
-from sketchlasso.types import FloatArray, RealArray
+from sketchlasso.types import FloatArray, RealArray, SparseRows
 
 __all__ = ["SparseStorage"]
 
@@ -19,7 +19,7 @@ __all__ = ["SparseStorage"]
 THREADED_WORK = 1_000_000
 COLUMNS_PER_THREAD = 4
 
-Compressed: TypeAlias = "sparse.csr_array[Any, tuple[int, int]] | sparse.csc_array[Any]"
+Compressed: TypeAlias = "SparseRows | sparse.csc_array[Any]"
 
 
 class SparseStorage:

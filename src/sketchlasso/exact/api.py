@@ -22,7 +22,7 @@ from sketchlasso.instances.rows import RowSets, all_rows
 from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.solve.clock import Stopwatch
 from sketchlasso.solve.settings import Progress, StopSolve
-from sketchlasso.types import FloatArray, IntArray
+from sketchlasso.types import FloatArray, IntArray, SparseRows
 
 __all__ = ["checked_problems", "exact_alpha_max", "solve_exact"]
 
@@ -37,7 +37,7 @@ def solve_exact(
     penalty_factor: ArrayLike | None = None,
     nonnegative: bool = False,
     tol: float = 1e-4,
-    start: sparse.csr_array[Any, tuple[int, int]] | None = None,
+    start: SparseRows | None = None,
     max_rounds: int = 100,
     n_threads: int | None = None,
     callback: Callable[[Progress], None] | None = None,

@@ -9,17 +9,15 @@ The certificate covers all columns, so nothing is proved on the few.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from sketchlasso.exact.knots import MOST_ACTIVE, spread_factors
 from sketchlasso.kernels.gram_path import GramFace, GramProblem, Solutions, walk_gram
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import map_rows, single_blas_thread
 from sketchlasso.problem.full_problem import full_dual, full_gap, full_primal
-from sketchlasso.types import BoolArray, FloatArray, IntArray
+from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 
 __all__ = ["ManyProposals", "solve_many"]
 
@@ -49,7 +47,7 @@ class ManyProposals:
         Whether the gap is within the tolerance; the others are for another solver.
     """
 
-    coef: sparse.csr_array[Any, tuple[int, int]]
+    coef: SparseRows
     relative_gap: FloatArray
     proved: BoolArray
 

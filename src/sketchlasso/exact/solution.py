@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
-
-from scipy import sparse
 
 from sketchlasso.problem.full_problem import full_gap
 from sketchlasso.solve.solution import Certified
-from sketchlasso.types import FloatArray, IntArray
+from sketchlasso.types import FloatArray, IntArray, SparseRows
 
 __all__ = ["ExactSolution"]
 
@@ -38,7 +35,7 @@ class ExactSolution(Certified):
         Wall time, compilation left out.
     """
 
-    coef: sparse.csr_array[Any, tuple[int, int]]
+    coef: SparseRows
     intercept: FloatArray
     primal: FloatArray
     dual: FloatArray

@@ -20,7 +20,7 @@ from sketchlasso.problem.penalty_max import alpha_max
 from sketchlasso.problem.reduction import unreachable_part
 from sketchlasso.sketch import Sketch
 from sketchlasso.sketch.matching import check_sketch
-from sketchlasso.types import FloatArray, IntArray, Loss
+from sketchlasso.types import FloatArray, IntArray, Loss, SparseRows
 
 __all__ = ["build_problems", "feature_problems", "penalty_grid"]
 
@@ -316,7 +316,7 @@ def feature_problems(
     )
 
 
-def _one_each(features: IntArray, n: int) -> sparse.csr_array[Any, tuple[int, int]]:
+def _one_each(features: IntArray, n: int) -> SparseRows:
     """Exclusions (f, n): one feature per instance."""
     size = len(features)
     return sparse.csr_array((np.ones(size), features, np.arange(size + 1)), shape=(size, n))

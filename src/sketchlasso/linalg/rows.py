@@ -7,16 +7,14 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy import sparse
 
-from sketchlasso.types import FloatArray, IntArray
+from sketchlasso.types import FloatArray, IntArray, SparseRows
 
 __all__ = ["read_only", "replace_rows", "stack_rows"]
 
 Array = TypeVar("Array", bound="np.ndarray[Any, Any]")
 
 
-def stack_rows(
-    pieces: list[tuple[IntArray, FloatArray]], n_features: int
-) -> sparse.csr_array[Any, tuple[int, int]]:
+def stack_rows(pieces: list[tuple[IntArray, FloatArray]], n_features: int) -> SparseRows:
     """Sparse rows (b, n) from (indices, values) pairs."""
     lengths = [len(indices) for indices, _ in pieces]
     indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
@@ -37,9 +35,7 @@ def read_only(array: Array) -> Array:
     return view
 
 
-def replace_rows(
-    matrix: Any, which: IntArray, others: Any
-) -> sparse.csr_array[Any, tuple[int, int]]:
+def replace_rows(matrix: Any, which: IntArray, others: Any) -> SparseRows:
     """Sparse matrix (B, n) with the rows `which` (b,) taken from `others` (b, n)."""
     order = np.arange(matrix.shape[0])
     order[which] = matrix.shape[0] + np.arange(len(which))

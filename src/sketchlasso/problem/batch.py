@@ -11,7 +11,7 @@ from scipy import sparse
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.rows import read_only
-from sketchlasso.types import FloatArray, IntArray, Loss, RealArray
+from sketchlasso.types import FloatArray, IntArray, Loss, RealArray, SparseRows
 
 __all__ = ["Batch"]
 
@@ -61,7 +61,7 @@ class Batch:
     radius: FloatArray
     alpha: FloatArray
     penalty_factor: FloatArray
-    excluded: sparse.csr_array[Any, tuple[int, int]] | None = None
+    excluded: SparseRows | None = None
     nonnegative: bool = False
     loss: Loss = "sqrt"
 
@@ -271,9 +271,7 @@ def _factors(penalty_factor: ArrayLike | None, size: int, n: int) -> FloatArray:
     return np.ascontiguousarray(factor)
 
 
-def _exclusions(
-    excluded: sparse.sparray | None, size: int, n: int
-) -> sparse.csr_array[Any, tuple[int, int]] | None:
+def _exclusions(excluded: sparse.sparray | None, size: int, n: int) -> SparseRows | None:
     if excluded is None:
         return None
     given: Any = excluded

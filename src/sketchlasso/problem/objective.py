@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy import sparse
 
@@ -11,7 +9,7 @@ from sketchlasso.kernels.instance import NEGLIGIBLE
 from sketchlasso.kernels.sparse_rows import rows_times_factor
 from sketchlasso.linalg.threads import map_slices
 from sketchlasso.problem.batch import Batch
-from sketchlasso.types import Coefficients, FloatArray, IntArray
+from sketchlasso.types import Coefficients, FloatArray, IntArray, SparseRows
 
 __all__ = [
     "loss_value",
@@ -64,9 +62,7 @@ def penalty_value(batch: Batch, coef: Coefficients) -> FloatArray:
     return values
 
 
-def _factors_at(
-    batch: Batch, rows: sparse.csr_array[Any, tuple[int, int]], owner: IntArray
-) -> FloatArray:
+def _factors_at(batch: Batch, rows: SparseRows, owner: IntArray) -> FloatArray:
     """Penalty factors at the non-zero coefficients; exactly 0 where a stored value is 0."""
     shared = batch.penalty_factor.ndim == 1
     factor = (

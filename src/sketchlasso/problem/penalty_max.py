@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy import optimize, sparse
+from scipy import optimize
 
 from sketchlasso.kernels.shrink import smallest_penalty
 from sketchlasso.linalg.rows import stack_rows
@@ -14,7 +13,7 @@ from sketchlasso.linalg.threads import map_slices
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.dual import correlate
 from sketchlasso.problem.objective import loss_value
-from sketchlasso.types import FloatArray, RealArray
+from sketchlasso.types import FloatArray, RealArray, SparseRows
 
 __all__ = ["NullModel", "alpha_max", "largest_penalties", "null_model"]
 
@@ -91,7 +90,7 @@ class NullModel:
         Share of radius^2 that the unpenalised features use up in the dual constraint.
     """
 
-    coef: sparse.csr_array[Any, tuple[int, int]]
+    coef: SparseRows
     dual: FloatArray
     spent: FloatArray
 

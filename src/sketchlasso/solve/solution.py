@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from sketchlasso.linalg.device import CPU
 from sketchlasso.problem.objective import relative_gap
 from sketchlasso.solve.status import Status, ending_message, warn_of_ending
-from sketchlasso.types import BoolArray, FloatArray, IntArray
+from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 
 __all__ = ["Certified", "Screened", "Solution"]
 
@@ -33,7 +31,7 @@ class Screened:
 class Certified(ABC):
     """Base of solutions with a certificate, one row per instance."""
 
-    coef: sparse.csr_array[Any, tuple[int, int]]
+    coef: SparseRows
     primal: FloatArray
     dual: FloatArray
     status: IntArray
@@ -96,7 +94,7 @@ class Solution(Certified):
         Instances that the device could not certify and the CPU finished.
     """
 
-    coef: sparse.csr_array[Any, tuple[int, int]]
+    coef: SparseRows
     dual_point: FloatArray
     primal: FloatArray
     dual: FloatArray

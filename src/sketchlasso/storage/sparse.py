@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from sketchlasso.storage.door import UnfitError, check_lengths, check_memory, check_shape
+from sketchlasso.types import SparseRows
 
 __all__ = ["checked_csr", "checked_sparse"]
 
 
 def checked_csr(
     data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: Sequence[Any]
-) -> sparse.csr_array[Any, tuple[int, int]]:
+) -> SparseRows:
     """Return a matrix by rows whose every offset and index has been checked.
 
     Parameters

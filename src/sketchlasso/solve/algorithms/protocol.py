@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from scipy import sparse
 
 from sketchlasso.kernels.sparse_rows import copy_rows
 from sketchlasso.linalg.rows import stack_rows
@@ -14,7 +13,7 @@ from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.dual import Certificate
 from sketchlasso.problem.screening import RowNorms, gap_safe_rule, norm_rule
 from sketchlasso.solve.settings import Settings
-from sketchlasso.types import BoolArray, FloatArray, IntArray, Loss, RealArray
+from sketchlasso.types import BoolArray, FloatArray, IntArray, Loss, RealArray, SparseRows
 
 __all__ = ["Algorithm", "Instance", "InstanceAlgorithm", "Iterates", "PerInstance", "Round"]
 
@@ -32,7 +31,7 @@ class Iterates:
         Inner iterations spent on this proposal.
     """
 
-    coef: sparse.csr_array[Any, tuple[int, int]]
+    coef: SparseRows
     dual: FloatArray
     steps: IntArray
 

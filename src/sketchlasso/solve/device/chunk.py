@@ -13,7 +13,7 @@ from sketchlasso.problem.objective import null_value
 from sketchlasso.solve.device.newton import solve_rows
 from sketchlasso.solve.device.tensors import Tensor, certificate, relative_gap
 from sketchlasso.solve.device.working import DeviceBatch, SharedFactor
-from sketchlasso.types import BoolArray, FloatArray, IntArray
+from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 
 __all__ = ["Chunk", "ChunkRun", "gathered"]
 
@@ -45,7 +45,7 @@ class ChunkRun:
         Whether more working rows are needed.
     """
 
-    coef: sparse.csr_array[Any, tuple[int, int]]
+    coef: SparseRows
     dual_point: FloatArray
     primal: FloatArray
     dual: FloatArray
@@ -213,9 +213,7 @@ def coefficients_on(index: Tensor, known: Tensor, values: Tensor) -> Tensor:
     return w.scatter_add_(1, place, values * (index.gather(1, place) == known))
 
 
-def gathered(
-    pieces: list[tuple[Tensor, Tensor, Tensor]], size: int, n: int
-) -> sparse.csr_array[Any, tuple[int, int]]:
+def gathered(pieces: list[tuple[Tensor, Tensor, Tensor]], size: int, n: int) -> SparseRows:
     """Coefficients (size, n) from pieces of instances (b,), features (b, p) and values (b, p).
 
     Zeros are left out; no instance has non-zeros in two pieces, and features are in order.

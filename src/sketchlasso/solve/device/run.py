@@ -18,7 +18,7 @@ from sketchlasso.solve.device.tensors import suits
 from sketchlasso.solve.device.units import Units
 from sketchlasso.solve.device.working import CORRELATION_BYTES, CORRELATION_SHARE, SharedFactor
 from sketchlasso.solve.settings import Endings
-from sketchlasso.types import BoolArray, FloatArray, IntArray
+from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 
 __all__ = ["DeviceRun", "chunk_room", "chunk_size", "solve_on_device"]
 
@@ -44,7 +44,7 @@ class DeviceRun:
     interrupted : bool
     """
 
-    coef: sparse.csr_array[Any, tuple[int, int]]
+    coef: SparseRows
     dual_point: FloatArray
     primal: FloatArray
     dual: FloatArray

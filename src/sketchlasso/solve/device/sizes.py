@@ -20,7 +20,7 @@ from sketchlasso.solve.device.tensors import Rows, Tensor, largest_penalties
 from sketchlasso.solve.device.units import Units
 from sketchlasso.solve.device.walk import Walked, walk_down
 from sketchlasso.solve.device.working import DeviceBatch, SharedFactor
-from sketchlasso.types import BoolArray, FloatArray
+from sketchlasso.types import BoolArray, FloatArray, SparseRows
 
 __all__ = ["DeviceSearch", "SearchRules", "search_on_device"]
 
@@ -69,7 +69,7 @@ class DeviceSearch:
     """
 
     alpha: FloatArray
-    coef: sparse.csr_array[Any, tuple[int, int]]
+    coef: SparseRows
     dual: FloatArray
     found: BoolArray
 

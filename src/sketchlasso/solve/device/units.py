@@ -17,7 +17,7 @@ from scipy import sparse
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.objective import null_value
 from sketchlasso.solve.algorithms.protocol import Iterates
-from sketchlasso.types import FloatArray
+from sketchlasso.types import FloatArray, SparseRows
 
 __all__ = ["Units"]
 
@@ -63,11 +63,11 @@ class Units:
         """Starting points in these units."""
         return replace(warm, coef=self._times(warm.coef, self.size / self.null))
 
-    def coef(self, coef: Any) -> sparse.csr_array[Any, tuple[int, int]]:
+    def coef(self, coef: Any) -> SparseRows:
         """Coefficients (B, n) of the original batch from those of the scaled one."""
         return self._times(coef, self.null / self.size)
 
-    def _times(self, coef: Any, factor: FloatArray) -> sparse.csr_array[Any, tuple[int, int]]:
+    def _times(self, coef: Any, factor: FloatArray) -> SparseRows:
         each = np.repeat(factor, np.diff(coef.indptr))
         return sparse.csr_array((coef.data * each, coef.indices, coef.indptr), shape=coef.shape)
 
