@@ -14,6 +14,9 @@ from numba import njit
 
 from sketchlasso.kernels.dense import FAST
 
+# Steps of a search for a feasible scale are no smaller than this share of the scale.
+LEAST_STEP = 2.0**-51
+
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def shrink(x: Any, threshold: Any, nonnegative: Any) -> Any:
@@ -69,7 +72,8 @@ def feasible_scale(
     """Largest a in [0, `largest`] with ||S(a * correlation)||_2 <= radius.
 
     ||S(a x)|| is convex and increasing in a, so Newton's method from the right descends
-    monotonically to the root. `buffer` is scratch of shape (2, n).
+    monotonically to the root. Rounding can hide its last steps; then a shrinks by a few units in
+    the last place, and by more until the norm is in order. `buffer` is scratch of shape (2, n).
     """
     count = 0
     size, threshold = buffer[0], buffer[1]
@@ -88,12 +92,19 @@ def feasible_scale(
             if threshold[i] > 0.0:
                 scale = min(scale, threshold[i] / size[i])
         return scale
+    for i in range(count):  # at the root no single term exceeds the radius
+        scale = min(scale, (threshold[i] + radius) / size[i])
+    least = LEAST_STEP
     for _ in range(100):
         norm, slope = excess_norm(scale, size, threshold, count)
         if norm <= radius * (1.0 + 1e-13):
             return scale
-        scale -= (norm - radius) / slope
-        if not scale > 0.0:  # NaN where the norm overflows
+        step = (norm - radius) / slope
+        if not step > least * scale:  # also where it is NaN because the norm overflows
+            step = least * scale
+            least *= 2.0
+        scale -= step
+        if scale <= 0.0:
             break
     # No scale was shown to be feasible: zero always is.
     return 0.0

@@ -68,6 +68,31 @@ def test_feasible_scale(seed, radius):
     assert found == pytest.approx(twin, rel=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(300))
+def test_a_feasible_scale_keeps_the_radius_however_small(seed):
+    rng = np.random.default_rng(seed)
+    n = rng.integers(1, 6)
+    size, factor = np.abs(rng.normal(size=n)) * 10 ** rng.uniform(-8, 8), rng.uniform(0.1, 2, n)
+    alpha, radius, largest = 10 ** rng.uniform([-10, -22, -3], [3, 3, 3])
+    found = feasible_scale(size, factor, alpha, radius, False, largest, np.empty((2, n)))
+    threshold = alpha * factor
+    # Rounding of the threshold, which may be far above the radius, is allowed for.
+    over = np.linalg.norm(np.maximum(found * size - threshold, 0.0))
+    assert over <= radius * (1 + 1e-12) + 4e-16 * np.linalg.norm(threshold)
+    low, high = (min(largest, np.min((threshold + r) / size)) for r in (0.0, radius))
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        fits = np.linalg.norm(np.maximum(middle * size - threshold, 0.0)) <= radius
+        low, high = (middle, high) if fits else (low, middle)
+    assert found == pytest.approx(low, rel=1e-12)
+
+
+@pytest.mark.parametrize(("size", "expected"), [(1e200, 2e-200), (np.inf, 0.0)])
+def test_a_feasible_scale_of_numbers_that_overflow(size, expected):
+    args = np.array([size, 1.0]), np.ones(2), 1.0, 1.0, False, 1.0, np.empty((2, 2))
+    assert feasible_scale(*args) == pytest.approx(expected, rel=1e-15, abs=0.0)
+
+
 @pytest.mark.parametrize("squared", [False, True])
 def test_best_on_ray_maximises_the_dual(squared):
     rng = np.random.default_rng(0)

@@ -94,13 +94,27 @@ def test_null_models_of_tiny_responses_agree(size):
     np.testing.assert_allclose(ours, null_model(batch).dual)
 
 
-def test_a_scale_whose_norm_overflows_proves_nothing_on_either_side():
-    correlation, factor = np.array([1e200, 1.0]), np.ones(2)
-    found = kernels.feasible_scale(correlation, factor, 1.0, 1.0, False, 1.0, np.empty((2, 2)))
-    assert found == 0.0
-    one = tensor([1.0])
-    found = tensors.feasible_scale(tensor([correlation]), tensor([factor]), one, one, 1e-13)
-    assert found.tolist() == [0.0]
+def scales(size, factor, alpha, radius, largest):
+    """The feasible scale of the kernel, and that on tensors."""
+    buffer = np.empty((2, len(size)))
+    kernel = kernels.feasible_scale(size, factor, alpha, radius, False, largest, buffer)
+    rows = tensor([size]), tensor([alpha * factor]), tensor([radius]), tensor([largest])
+    return kernel, float(tensors.feasible_scale(*rows, 1e-13)[0])
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_feasible_scales_agree_however_small_the_radius(seed):
+    rng = np.random.default_rng(seed)
+    size = np.abs(rng.normal(size=4)) * 10 ** rng.uniform(-8, 8)
+    alpha, radius, largest = 10 ** rng.uniform([-10, -22, -3], [3, 3, 3])
+    kernel, device = scales(size, rng.uniform(0.1, 2, 4), alpha, radius, largest)
+    assert kernel > 0 and device == pytest.approx(kernel, rel=1e-14)
+
+
+@pytest.mark.parametrize("size", [1e200, np.inf])
+def test_feasible_scales_agree_on_numbers_that_overflow(size):
+    kernel, device = scales(np.array([size, 1.0]), np.ones(2), 1.0, 1.0, 1.0)
+    assert device == kernel
 
 
 def test_a_gap_that_is_no_number_is_never_closed():

@@ -21,7 +21,7 @@ from sketchlasso.kernels.newton import (
     INEXACTNESS,
     SETBACK,
 )
-from sketchlasso.solve.device.tensors import Rows, Tensor, certificate, shrink
+from sketchlasso.solve.device.tensors import Rows, Tensor, certificate, eps, shrink
 
 __all__ = ["Solved", "solve_rows"]
 
@@ -165,11 +165,7 @@ def _targets(
 
 def _slack(like: Tensor) -> float:
     """Some units in the last place: single precision comes to rest within them."""
-    return 32.0 * _eps(like)
-
-
-def _eps(like: Tensor) -> float:
-    return 2.0**-52 if like.element_size() == 8 else 2.0**-23
+    return 32.0 * eps(like)
 
 
 def _advance_centres(
@@ -238,7 +234,7 @@ def _direction(rows: Rows, state: _State, at: _Point) -> Tensor:
         H += scaled.unsqueeze(2) * scaled.unsqueeze(1)
     diagonal = H.diagonal(dim1=1, dim2=2)
     diagonal += on_identity.unsqueeze(1)
-    diagonal += (100.0 * _eps(H) * diagonal.mean(1)).unsqueeze(1)
+    diagonal += (100.0 * eps(H) * diagonal.mean(1)).unsqueeze(1)
     return _solve(H, at.grad)
 
 
@@ -278,7 +274,7 @@ def _line_search(rows: Rows, state: _State, at: _Point, d: Tensor, along: Tensor
     scaled, fixed = sigma * rows.thresholds, (rows.c * d).sum(1)
     for _ in range(LINE_SEARCH_STEPS):
         slope = _slope_along(rows, state, at, d, v, step, scaled, t) - fixed
-        open_ = (slope.abs() > 0.3 * start.abs()) & ~(high - low <= 4 * _eps(t) * high)
+        open_ = (slope.abs() > 0.3 * start.abs()) & ~(high - low <= 4 * eps(t) * high)
         if not bool(open_.any()):
             break
         falls = slope < 0

@@ -17,6 +17,7 @@ __all__ = [
     "Tensor",
     "best_on_ray",
     "certificate",
+    "eps",
     "feasible_scale",
     "largest_penalties",
     "null_dual",
@@ -97,6 +98,11 @@ def null_dual(c: Tensor, s: Tensor) -> Tensor:
     return c / length.where(length > 0, length.new_ones(())).unsqueeze(1)
 
 
+def eps(like: Tensor) -> float:
+    """Distance of 1 from the next number in the tensor's precision."""
+    return 2.0**-52 if like.element_size() == 8 else 2.0**-23
+
+
 def shrink(x: Tensor, threshold: Tensor, nonnegative: bool) -> Tensor:
     """Soft threshold; one-sided where coefficients may not be negative."""
     if nonnegative:
@@ -119,14 +125,14 @@ def feasible_scale(
 
     Newton's method from the right descends monotonically, as in the kernel of the same name.
     """
-    scale = largest.clone()
     rigid = radius <= 0
-    if bool(rigid.any()):
-        reach = (thresholds / size).where(
-            size * largest.unsqueeze(1) > thresholds, scale.new_tensor(float("inf"))
-        )
-        scale = scale.minimum(reach.amin(1)).where(rigid, scale)
+    # At the root no single term exceeds the radius; without a radius this is the answer.
+    reach = ((thresholds + radius.clamp(min=0.0).unsqueeze(1)) / size).where(
+        size * largest.unsqueeze(1) > thresholds, size.new_full((), float("inf"))
+    )
+    scale = largest.minimum(reach.amin(1))
     limit = radius * (1.0 + slack)
+    least = scale.new_full((), 2.0 * eps(scale)).expand_as(scale)
     for _ in range(SCALE_STEPS):
         over = (scale.unsqueeze(1) * size - thresholds).clamp_(min=0.0)
         norm = over.norm(dim=1)
@@ -135,7 +141,11 @@ def feasible_scale(
         if not bool(beyond.any()):
             return scale
         slope = (over * size).sum(1) / norm
-        scale = (scale - (norm - radius) / slope).clamp_(min=0.0).where(beyond, scale)
+        step, shortest = (norm - radius) / slope, least * scale
+        hidden = ~(step > shortest)
+        step = shortest.where(hidden, step)
+        least = (2.0 * least).where(hidden, least)
+        scale = (scale - step).clamp_(min=0.0).where(beyond, scale)
     # A point that does not come to rest proves nothing; zero is feasible in any case.
     return scale.where(~beyond, scale.new_zeros(()))
 
