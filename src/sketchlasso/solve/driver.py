@@ -1,4 +1,4 @@
-"""The only loop: ask for iterates, certify them, close what is solved, report."""
+"""The loop of a solve: ask for iterates, certify them, close what is solved, report."""
 
 from __future__ import annotations
 
