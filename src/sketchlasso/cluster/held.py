@@ -18,12 +18,12 @@ def holder_of(collection: Any) -> Any:
     """
     distributed = sys.modules.get("distributed")
     if distributed is None:
-        return None  # then nothing was persisted either
+        return None  # without Dask nothing can be persisted
     futures = distributed.futures_of(collection)
     if not futures:
         return None
     client = futures[0].client
-    if client is None:  # it comes out of a pickle
+    if client is None:  # the value was unpickled
         try:
             client = distributed.get_client()
         except ValueError as nobody:
@@ -46,6 +46,6 @@ def value_of(source: Any) -> Any:
     client = holder_of(source)
     if client is None:
         return source.compute(scheduler="synchronous")
-    from sketchlasso.cluster.dask_engine import DaskEngine  # it is there: it held the value
+    from sketchlasso.cluster.dask_engine import DaskEngine  # installed, since Dask holds the value
 
     return DaskEngine(client).value(source)

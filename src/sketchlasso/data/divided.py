@@ -77,7 +77,7 @@ class _DividedBlock:
 def _divided(handle: BlockHandle, scales: FloatArray) -> BlockHandle:
     if not isinstance(handle, DaskBlock):
         return _DividedBlock(handle, scales)
-    from dask.delayed import delayed  # it is there: it made the block
+    from dask.delayed import delayed  # installed, since Dask made the block
 
     dtype = np.dtype(np.float32 if handle.dtype == np.float32 else np.float64)
     quotient = delayed(divide_columns, pure=True)(handle.delayed, scales)

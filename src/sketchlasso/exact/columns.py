@@ -25,7 +25,7 @@ from sketchlasso.types import FloatArray, IntArray
 __all__ = ["Columns", "as_columns"]
 
 NO_WEIGHTS = np.empty(0)
-# New columns are spread out so many at a time, which the cache still holds.
+# New columns made dense at a time, so that they fit the cache.
 BLOCK = 64
 # Rows of a Gram matrix of all columns that are summed at a time.
 ROWS = 8192
@@ -68,7 +68,7 @@ class Columns(Protocol):
 
 
 def as_columns(X: Any, centred: bool) -> Columns:
-    """X, checked, in the form that reaches its columns best.
+    """X, checked, in the form with the fastest access to its columns.
 
     It is copied only to change its type or format. `centred` says that means will be taken
     off, so that Gram entries may be shifted.
@@ -93,7 +93,7 @@ def as_columns(X: Any, centred: bool) -> Columns:
 
 
 def _plainly_fine(X: Any) -> bool:
-    """Whether X is an array of finite doubles; a finite sum says so faster than a search."""
+    """Whether X is an array of finite doubles; a finite sum proves it faster than a search."""
     if not (isinstance(X, np.ndarray) and X.dtype == np.float64 and X.ndim == 2 and X.size):
         return False
     with np.errstate(over="ignore", invalid="ignore"):
@@ -106,7 +106,7 @@ def _dense_columns(entries: FloatArray, centred: bool) -> DenseColumns:
 
 
 class DenseColumns:
-    """Columns of an array; those at work are copied side by side, the others stay in place."""
+    """Columns of an array; those in use are copied side by side, the others stay in place."""
 
     def __init__(self, entries: FloatArray, shift: FloatArray) -> None:
         self.entries = entries

@@ -24,7 +24,7 @@ __all__ = ["Descent", "Problems", "Start"]
 
 # Support and values to start from, of a row set, a response and a number in the ledger.
 Start: TypeAlias = Callable[[int, int, int], tuple[IntArray, FloatArray]]
-# Up to so many columns the Gram matrix of all of them is made at once; it serves all responses.
+# Up to this many columns one Gram matrix of all of them serves all responses.
 WHOLE_COLUMNS = 1500
 
 
@@ -75,7 +75,7 @@ class _RowSet:
         return gram
 
     def prepare(self) -> None:
-        """Make what is shared before several threads ask for it."""
+        """Make what is shared before several threads need it."""
         if self.whole:
             _ = self._whole_gram
 
@@ -117,7 +117,7 @@ class Descent:
         return self.problems.columns.shape[1] <= WHOLE_COLUMNS
 
     def chain(self, row_set: int, response: int) -> Chain:
-        """The chain of a row set and a response, made when first asked for."""
+        """The chain of a row set and a response, made on first use."""
         key = (row_set, response)
         if key not in self._chains:
             shared = self._rows[row_set]
@@ -132,7 +132,7 @@ class Descent:
         return self._chains[key]
 
     def forget(self, row_set: int, response: int) -> None:
-        """Free what a chain holds; it is not asked for again."""
+        """Free what a chain holds; it is not needed again."""
         self._chains.pop((row_set, response), None)
 
     def solve(

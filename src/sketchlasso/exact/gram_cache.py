@@ -23,7 +23,7 @@ SAFE_SHARE = 1e-4
 # A column whose spread is below this share of its sum of squares is constant up to rounding.
 CONSTANT = 1e-12
 FIRST_ROOM = 256
-# The Gram matrix of so many columns takes 2 GiB; more than these never enter.
+# The Gram matrix of this many columns takes 2 GiB; no more columns enter.
 MOST_COLUMNS = 16_000
 
 

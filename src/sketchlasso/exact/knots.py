@@ -13,7 +13,7 @@ from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["MOST_ACTIVE", "KnotWalk", "Stretch", "spread_factors"]
 
-# More active columns than these cost more per knot than other solvers per penalty.
+# With more active columns a knot costs more than a penalty of another solver.
 MOST_ACTIVE = 1000
 # Relative spread given to the penalty factors, so that no two columns reach them together: ties
 # leave the walk no unique way on. It costs this much of the gap.

@@ -1,4 +1,4 @@
-"""Coefficients with what the data say of them, and the full-data certificate of a direction."""
+"""Coefficients with their residual and correlations, and their full-data certificate."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def gram_sweeps(
     while gap > tol * primal and sweeps < max_sweeps and square > LOST_DIGITS * start:
         for j in range(p):
             norm = G[j, j]
-            if norm <= 0.0:  # an empty column: it can only cost
+            if norm <= 0.0:  # an empty column can only add to the penalty
                 w[j] = 0.0
                 continue
             rho = q[j] + norm * w[j]

@@ -134,7 +134,7 @@ def _in_pool() -> bool:
 
 
 def map_rows(work: Callable[[int], Result], count: int, n_threads: int) -> list[Result]:
-    """Results of `work` on every row below `count`, in order, whatever the number of threads."""
+    """Results of `work` on every row below `count`, in order."""
 
     def on_block(rows: slice) -> list[Result]:
         return [work(row) for row in range(rows.start, rows.stop)]

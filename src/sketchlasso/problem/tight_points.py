@@ -58,7 +58,7 @@ class TightParts:
     kept: IntArray
 
     def points(self, small: bool) -> list[FloatArray]:
-        """Points worth trying; more of them where the residual is small and says little."""
+        """Candidate points; more of them where the residual is small and less informative."""
         length = float(np.linalg.norm(self.p))
         nearest = self.p + self.left * self.q
         if length >= 1.0:

@@ -24,7 +24,7 @@ from sketchlasso.types import BoolArray, FloatArray, SparseRows
 
 __all__ = ["DeviceSearch", "SearchRules", "search_on_device"]
 
-# Non-zeros beyond the size that a walk has room for at first, and how much more it gets.
+# Spare slots of a walk beyond the size, and the factor by which they grow.
 SPARE_SLOTS = 14
 MORE_SLOTS = 4
 
