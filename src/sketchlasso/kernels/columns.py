@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
-
-from sketchlasso.kernels.dense import FAST
+from sketchlasso.kernels.compiling import kernel
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def add_columns(data: Any, indices: Any, indptr: Any, chosen: Any, values: Any, out: Any) -> None:
     """Add the sum of values_j x_j over the chosen columns to `out` (m,)."""
     for c in range(chosen.shape[0]):
@@ -19,7 +17,7 @@ def add_columns(data: Any, indices: Any, indptr: Any, chosen: Any, values: Any, 
                 out[indices[i]] += value * data[i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def add_dense_columns(X: Any, chosen: Any, values: Any, out: Any) -> None:
     """Add the sum of values_j x_j over the chosen columns of an array to `out` (m,)."""
     for c in range(chosen.shape[0]):
@@ -29,7 +27,7 @@ def add_dense_columns(X: Any, chosen: Any, values: Any, out: Any) -> None:
             out[i] += value * column[i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fast=True)
 def columns_dot_block(
     data: Any, indices: Any, indptr: Any, chosen: Any, block: Any, out: Any
 ) -> None:
@@ -45,7 +43,7 @@ def columns_dot_block(
                 line[e] += value * row[e]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def gram_rows(
     data: Any,
     indices: Any,

@@ -17,15 +17,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from sketchlasso.kernels.dense import FAST
+from sketchlasso.kernels.compiling import kernel
+from sketchlasso.kernels.dense import copy_to
 
 # Below this share of its value at the start ||r||^2 has lost its digits to cancellation.
 LOST_DIGITS = 1e-9
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def best_coefficient(rest: Any, rho: Any, norm: Any, threshold: Any, nonnegative: Any) -> Any:
     """Minimiser over w of  sqrt(rest - 2 rho w + norm w^2) + threshold |w|."""
     size = rho if nonnegative else abs(rho)
@@ -36,14 +36,14 @@ def best_coefficient(rest: Any, rho: Any, norm: Any, threshold: Any, nonnegative
     return max(kept, 0.0) if rho > 0.0 else min(-kept, 0.0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fast=True, inner=True)
 def subtract_multiple(q: Any, row: Any, factor: Any, count: Any) -> None:
     """Subtract factor * row from q, on the first `count` entries."""
     for i in range(count):
         q[i] -= factor * row[i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def gram_gap(G: Any, q: Any, w: Any, thresholds: Any, square: Any, nonnegative: Any) -> Any:
     """Objective and duality gap of the problem of these columns alone.
 
@@ -71,7 +71,7 @@ def gram_gap(G: Any, q: Any, w: Any, thresholds: Any, square: Any, nonnegative: 
     return primal, primal - max(dual, 0.0) + to_gain
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def gram_sweeps(
     G: Any,
     q: Any,
@@ -111,10 +111,10 @@ def gram_sweeps(
     return square, gap / primal if primal > 0.0 else 0.0, sweeps
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def gram_move(G: Any, q: Any, chosen: Any, moves: Any, out: Any) -> None:
     """Write q - G[:, chosen] moves into `out` (p,); G is (c, c) with c >= p."""
-    out[:] = q
+    copy_to(q, out)
     for c in range(chosen.shape[0]):
         if moves[c] != 0.0:
             subtract_multiple(out, G[chosen[c]], moves[c], out.shape[0])

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-# Reassociation lets the compiler vectorise sums; infinities and NaN keep their meaning.
-FAST = {"reassoc", "contract", "arcp", "nsz"}
+from sketchlasso.kernels.compiling import kernel
+
 # Two nearly always suffice; the third costs k^2.
 INVERSE_ITERATIONS = 3
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fast=True, inner=True)
 def dot(a: Any, b: Any) -> Any:
     """Inner product of two vectors of one length."""
     total = 0.0
@@ -22,7 +21,46 @@ def dot(a: Any, b: Any) -> Any:
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(inner=True)
+def copy_to(source: Any, out: Any) -> None:
+    """Write a vector into the front of `out`.
+
+    Kernels call this instead of assigning an array to a slice: Numba compiles three seconds of
+    code for the error message of such an assignment.
+    """
+    for i in range(source.shape[0]):
+        out[i] = source[i]
+
+
+@kernel()
+def kth_smallest(values: Any, k: Any) -> Any:
+    """Entry number k of the sorted values (n,); the values change places.
+
+    np.partition does the same and takes eight seconds to compile.
+    """
+    low, high = 0, values.shape[0] - 1
+    while low < high:
+        pivot = values[(low + high) // 2]
+        i, j = low, high
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if k <= j:
+            high = j
+        elif k >= i:
+            low = i
+        else:
+            break
+    return values[k]
+
+
+@kernel(fast=True)
 def cholesky_in_place(H: Any) -> Any:
     """Overwrite the lower triangle of H (k, k) by its Cholesky factor.
 
@@ -50,7 +88,7 @@ def cholesky_in_place(H: Any) -> Any:
     return lifted
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fast=True, inner=True)
 def back_substitute(L: Any, count: Any, x: Any) -> None:
     """Overwrite x by the solution of L'x = x, with the first `count` rows and columns of L."""
     for i in range(count - 1, -1, -1):
@@ -60,7 +98,7 @@ def back_substitute(L: Any, count: Any, x: Any) -> None:
             x[j] -= L[i, j] * value
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fast=True)
 def cholesky_solve(factor: Any, b: Any, x: Any) -> None:
     """Write into x (k,) the solution of factor factor' x = b."""
     k = factor.shape[0]
@@ -69,7 +107,7 @@ def cholesky_solve(factor: Any, b: Any, x: Any) -> None:
     back_substitute(factor, k, x)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def smallest_eigenvalue(factor: Any) -> Any:
     """Estimate the smallest eigenvalue of factor factor' from above, by inverse iteration.
 
@@ -81,7 +119,9 @@ def smallest_eigenvalue(factor: Any) -> Any:
     for i in range(k):
         # Neither smooth nor alternating, so that no usual null vector is orthogonal to it.
         x[i] = np.cos(1.0 + i * i)
-    x /= np.sqrt(dot(x, x))
+    length = np.sqrt(dot(x, x))
+    for i in range(k):
+        x[i] /= length
     value = np.inf
     for _ in range(INVERSE_ITERATIONS):
         cholesky_solve(factor, x, y)
@@ -89,11 +129,12 @@ def smallest_eigenvalue(factor: Any) -> Any:
         if not (np.isfinite(growth) and growth > 0.0):
             return 0.0
         value = min(value, 1.0 / growth)
-        x[:] = y / growth
+        for i in range(k):
+            x[i] = y[i] / growth
     return value
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def reduce_stack(K: Any, g: Any, c: Any, floor: Any) -> Any:
     """Overwrite a stack K (G, k, k) by Cholesky factors and solve L c = g.
 

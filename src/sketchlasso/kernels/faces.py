@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from sketchlasso.kernels.compiling import kernel
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def gather_lower(G: Any, chosen: Any, extra: Any, out: Any) -> None:
     """Write the lower triangle of G[chosen, chosen] + diag(extra[chosen]) into `out` (a, a)."""
     for i in range(chosen.shape[0]):
@@ -22,7 +23,7 @@ def gather_lower(G: Any, chosen: Any, extra: Any, out: Any) -> None:
         line[i] += extra[chosen[i]]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def gather_block(G: Any, rows: Any, columns: Any, out: Any) -> None:
     """Write G[rows, columns] into `out` (rows, columns)."""
     for i in range(rows.shape[0]):
@@ -31,7 +32,7 @@ def gather_block(G: Any, rows: Any, columns: Any, out: Any) -> None:
             line[j] = row[columns[j]]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def add_gram_rows(G: Any, chosen: Any, values: Any, out: Any) -> None:
     """Add G[:, chosen] values to `out` (p,); G is symmetric, (c, c) with c >= p."""
     p = out.shape[0]
@@ -42,7 +43,7 @@ def add_gram_rows(G: Any, chosen: Any, values: Any, out: Any) -> None:
                 out[j] += value * row[j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def proximal_point(
     centre: Any, c: Any, levels: Any, extra: Any, origin: Any, nonnegative: Any, out: Any
 ) -> Any:
@@ -67,7 +68,7 @@ def proximal_point(
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def knot_distances(
     w: Any,
     c: Any,

@@ -5,28 +5,33 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from sketchlasso.kernels.compiling import kernel
+from sketchlasso.kernels.dense import copy_to
 
 GRAM_UPDATES = 30
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def gather_rows(A: Any, chosen: Any, rows: Any) -> Any:
     """Copy the chosen rows of A to the front of `rows`; returns how many."""
     count = 0
     for j in range(A.shape[0]):
         if chosen[j]:
-            rows[count] = A[j]
+            copy_to(A[j], rows[count])
             count += 1
     return count
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def update_gram(A: Any, y: Any, member: Any, gram: Any, rows: Any, updates: Any) -> Any:
+@kernel()
+def update_gram(
+    A: Any, y: Any, member: Any, gram: Any, rows: Any, square: Any, updates: Any
+) -> Any:
     """Bring gram = sum of a_j a_j' over the rows with y_j != 0 up to date.
 
     Only rows that entered or left are touched while they are few; after GRAM_UPDATES
-    such updates the sum is rebuilt, so that rounding cannot drift. Returns the count.
+    such updates the sum is rebuilt, so that rounding cannot drift. `rows` (n, k) and `square`
+    (k, k) are scratch. Returns the count.
     """
     n = A.shape[0]
     entered = np.zeros(n, dtype=np.bool_)
@@ -51,5 +56,8 @@ def update_gram(A: Any, y: Any, member: Any, gram: Any, rows: Any, updates: Any)
     for sign, chosen in ((1.0, entered), (-1.0, left)):
         count = gather_rows(A, chosen, rows)
         if count > 0:
-            gram += sign * np.dot(rows[:count].T, rows[:count])
+            np.dot(rows[:count].T, rows[:count], square)
+            for i in range(square.shape[0]):
+                for j in range(square.shape[1]):
+                    gram[i, j] += sign * square[i, j]
     return updates + 1

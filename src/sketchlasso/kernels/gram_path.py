@@ -19,9 +19,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
-from sketchlasso.kernels.dense import FAST, back_substitute, cholesky_in_place, dot
+from sketchlasso.kernels.compiling import kernel
+from sketchlasso.kernels.dense import back_substitute, copy_to, dot
 from sketchlasso.kernels.homotopy import Segment, smallest_alpha
 
 # A column of which this share or less (of its squared length) lies outside the span of the
@@ -82,14 +82,14 @@ class Solutions(NamedTuple):
     facts: Any
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fast=True, inner=True)
 def forward_substitute(L: Any, count: Any, x: Any) -> None:
     """Overwrite x by the solution of L x = x, L (count, count) lower triangular."""
     for i in range(count):
         x[i] = (x[i] - dot(L[i, :i], x[:i])) / L[i, i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def append_column(L: Any, count: Any, G: Any, active: Any, j: Any) -> Any:
     """Extend the Cholesky factor by column j; False (and no change) if it depends on the others."""
     line = np.empty(count)
@@ -99,17 +99,17 @@ def append_column(L: Any, count: Any, G: Any, active: Any, j: Any) -> Any:
     left = G[j, j] - dot(line, line)
     if not left > DEPENDENT * G[j, j]:
         return False
-    L[count, :count] = line
+    copy_to(line, L[count])
     L[count, count] = np.sqrt(left)
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def remove_column(L: Any, count: Any, position: Any) -> None:
     """Take one column out of the Cholesky factor; the last row becomes free."""
     last = count - 1
     for i in range(position, last):
-        L[i, : i + 2] = L[i + 1, : i + 2]
+        copy_to(L[i + 1, : i + 2], L[i])
     for i in range(position, last):
         size = np.hypot(L[i, i], L[i, i + 1])
         cosine, sine = L[i, i] / size, L[i, i + 1] / size
@@ -118,12 +118,12 @@ def remove_column(L: Any, count: Any, position: Any) -> None:
             L[r, i], L[r, i + 1] = cosine * a + sine * b, cosine * b - sine * a
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fast=True, inner=True)
 def see_face(
     G: Any, p: Any, v: Any, active: Any, count: Any, b: Any, z: Any, at_zero: Any, per_lambda: Any
 ) -> None:
     """Write v - G_A b and G_A z (p,)."""
-    at_zero[:] = v
+    copy_to(v, at_zero)
     per_lambda[:] = 0.0
     for i in range(count):
         row, fit, move = G[active[i]], b[i], z[i]
@@ -132,7 +132,7 @@ def see_face(
             per_lambda[j] += move * row[j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def entering(
     at_zero: Any,
     per_lambda: Any,
@@ -160,7 +160,7 @@ def entering(
     return best, column, sign
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def leaving(b: Any, z: Any, slopes: Any, active: Any, count: Any, now: Any, entered: Any) -> Any:
     """Largest lambda below `now` at which an active coefficient reaches zero; its position.
 
@@ -179,7 +179,7 @@ def leaving(b: Any, z: Any, slopes: Any, active: Any, count: Any, now: Any, ente
     return best, position
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def lambda_of(segment: Any, alpha: Any, squared: Any) -> Any:
     """The lambda of a penalty whose solution lies on a segment."""
     lam = alpha
@@ -189,7 +189,7 @@ def lambda_of(segment: Any, alpha: Any, squared: Any) -> Any:
     return min(max(lam, segment.low), segment.high)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fast=True, inner=True)
 def worst_correlation(
     at_zero: Any, per_lambda: Any, factor: Any, lam: Any, nonnegative: Any
 ) -> Any:
@@ -204,24 +204,19 @@ def worst_correlation(
     return worst
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def begin_face(problem: Any, face: Any, support: Any, signs: Any) -> Any:
     """Factor the face of a support with its signs; how many columns, -1 where they depend."""
     count, G, L = support.shape[0], problem.G, face.L
     for i in range(count):
         face.active[i] = support[i]
         face.slopes[i] = signs[i] * problem.factor[support[i]]
-        for j in range(i + 1):
-            L[i, j] = G[support[i], support[j]]
-    if cholesky_in_place(L[:count, :count]) > 0:
-        return -1
-    for i in range(count):
-        if not L[i, i] * L[i, i] > DEPENDENT * G[support[i], support[i]]:
+        if not append_column(L, i, G, face.active, support[i]):
             return -1
     return count
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def bar_columns(problem: Any, face: Any, count: Any) -> None:
     """Bar the active columns and those of length zero from entering."""
     for j in range(problem.factor.shape[0]):
@@ -232,7 +227,7 @@ def bar_columns(problem: Any, face: Any, count: Any) -> None:
         face.barred[face.active[i]] = True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def solve_face(problem: Any, face: Any, count: Any) -> Any:
     """Write b, z and the correlations of a face; returns C and E."""
     L, b, z = face.L, face.b, face.z
@@ -248,7 +243,7 @@ def solve_face(problem: Any, face: Any, count: Any) -> Any:
     return C, E
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def write_solution(
     problem: Any, face: Any, count: Any, segment: Any, alpha: Any, number: Any, out: Any
 ) -> None:
@@ -271,7 +266,7 @@ def write_solution(
     facts[4] = l1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def drop_column(face: Any, count: Any, position: Any) -> None:
     """Let the active column at a position leave."""
     face.barred[face.active[position]] = False
@@ -280,7 +275,7 @@ def drop_column(face: Any, count: Any, position: Any) -> None:
         face.active[i], face.slopes[i] = face.active[i + 1], face.slopes[i + 1]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def walk_gram(
     problem: Any, face: Any, begun: Any, support: Any, signs: Any, level: Any, alphas: Any, out: Any
 ) -> Any:
@@ -295,8 +290,9 @@ def walk_gram(
         return 0, 0, -1
     bar_columns(problem, face, count)
     factor, nonnegative = problem.factor, problem.nonnegative
-    done, knots, high = 0, 0, level
-    left, left_sign, entered = -1, 0.0, -1
+    # As plain constants, these would have every callee compiled for the constants as well.
+    done, left, entered = np.int64(0), np.int64(-1), np.int64(-1)
+    knots, high, left_sign = 0, level, 0.0
     while True:
         C, E = solve_face(problem, face, count)
         if knots == 0 and level < np.inf:
@@ -327,7 +323,7 @@ def walk_gram(
         full = enter >= low and count == face.L.shape[0]
         if done == len(alphas) or low == 0.0 or full:
             return done, knots, count
-        high, left, entered = low, -1, -1
+        high, left, entered = low, np.int64(-1), np.int64(-1)
         if enter >= low:
             face.barred[column] = True
             if append_column(face.L, count, problem.G, face.active, column):

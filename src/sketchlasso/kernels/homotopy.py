@@ -23,9 +23,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
-from sketchlasso.kernels.dense import FAST, back_substitute, dot
+from sketchlasso.kernels.compiling import kernel
+from sketchlasso.kernels.dense import back_substitute, copy_to, dot
 
 # A row of which this share or less (of its length) lies outside the span of the active rows
 # cannot enter: its coefficient would be rounding.
@@ -58,7 +58,7 @@ class Face(NamedTuple):
     place: Any  # position among the active rows (n,), -1 if inactive
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def empty_face(n: Any, k: Any, c: Any) -> Any:
     """The face without active rows."""
     return Face(
@@ -77,7 +77,7 @@ def empty_face(n: Any, k: Any, c: Any) -> Any:
     )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def see_direction(P: Any, root: Any, q: Any, out: Any) -> None:
     """Write R q = P (root q) into out (n,)."""
     if root.shape[0] > 0:
@@ -86,7 +86,7 @@ def see_direction(P: Any, root: Any, q: Any, out: Any) -> None:
         np.dot(P, q, out)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def row_of(P: Any, root: Any, j: Any) -> Any:
     """Row j of R = P root, a copy (k,)."""
     if root.shape[0] > 0:
@@ -94,7 +94,14 @@ def row_of(P: Any, root: Any, j: Any) -> Any:
     return P[j].copy()
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(inner=True)
+def subtract_from(x: Any, y: Any) -> None:
+    """Subtract a vector y from x, in place."""
+    for i in range(x.shape[0]):
+        x[i] -= y[i]
+
+
+@kernel(fast=True, inner=True)
 def shift_along(face: Any, row: Any, sign: Any) -> None:
     """Account for basis row `row` having joined (sign 1) or being about to leave (-1)."""
     q, by_g, by_z = face.Q[row], sign * face.g[row], sign * face.z[row]
@@ -106,7 +113,7 @@ def shift_along(face: Any, row: Any, sign: Any) -> None:
         face.per_lambda[j] += by_z * face.seen[j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def append_row(face: Any, count: Any, P: Any, root: Any, c: Any, j: Any, slope: Any) -> Any:
     """Let row j become active; False (and no change) if it depends on the active rows."""
     if count == face.Q.shape[0]:
@@ -117,14 +124,16 @@ def append_row(face: Any, count: Any, P: Any, root: Any, c: Any, j: Any, slope: 
     if count > 0:
         for _ in range(2):  # the second pass removes what rounding left of the first
             part = np.dot(face.Q[:count], row)
-            row -= np.dot(part, face.Q[:count])
-            line += part
+            subtract_from(row, np.dot(part, face.Q[:count]))
+            for i in range(count):
+                line[i] += part[i]
     left = np.sqrt(dot(row, row))
     if not left > DEPENDENT * length:
         return False
-    face.L[count, :count] = line
+    copy_to(line, face.L[count])
     face.L[count, count] = left
-    face.Q[count] = row / left
+    for i in range(row.shape[0]):
+        face.Q[count, i] = row[i] / left
     face.g[count] = dot(face.Q[count], c)
     face.z[count] = (slope - dot(line, face.z[:count])) / left
     face.slopes[count] = slope
@@ -135,13 +144,13 @@ def append_row(face: Any, count: Any, P: Any, root: Any, c: Any, j: Any, slope: 
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def remove_row(face: Any, count: Any, P: Any, root: Any, position: Any) -> None:
     """Let the active row at a position leave: rotate its direction to the end of Q."""
     L, Q, g, z, last = face.L, face.Q, face.g, face.z, count - 1
     face.place[face.active[position]] = -1
     for i in range(position, last):
-        L[i, : i + 2] = L[i + 1, : i + 2]
+        copy_to(L[i + 1, : i + 2], L[i])
         face.slopes[i] = face.slopes[i + 1]
         face.active[i] = face.active[i + 1]
         face.place[face.active[i]] = i
@@ -161,23 +170,26 @@ def remove_row(face: Any, count: Any, P: Any, root: Any, position: Any) -> None:
     shift_along(face, last, -1.0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def refresh(face: Any, count: Any, P: Any, root: Any, c: Any) -> None:
     """Compute from scratch what a knot only updates, so that rounding cannot add up."""
     for i in range(count):
         face.g[i] = dot(face.Q[i], c)
         face.z[i] = (face.slopes[i] - dot(face.L[i, :i], face.z[:i])) / face.L[i, i]
-    face.c_perp[:] = c
+    copy_to(c, face.c_perp)
     face.e[:] = 0.0
     if count > 0:
-        face.c_perp[:] = c - np.dot(face.g[:count], face.Q[:count])
-        face.c_perp[:] -= np.dot(np.dot(face.Q[:count], face.c_perp), face.Q[:count])
-        face.e[:] = np.dot(face.z[:count], face.Q[:count])
+        basis = face.Q[:count]
+        np.dot(face.g[:count], basis, face.e)
+        subtract_from(face.c_perp, face.e)
+        np.dot(np.dot(basis, face.c_perp), basis, face.e)
+        subtract_from(face.c_perp, face.e)
+        np.dot(face.z[:count], basis, face.e)
     see_direction(P, root, face.c_perp, face.at_zero)
     see_direction(P, root, face.e, face.per_lambda)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def next_to_enter(
     face: Any, factor: Any, lengths: Any, nonnegative: Any, size: Any, left: Any, left_sign: Any
 ) -> Any:
@@ -203,7 +215,7 @@ def next_to_enter(
     return best, row, sign
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def next_to_leave(face: Any, count: Any, free: Any, now: Any, entered: Any) -> Any:
     """Largest lambda below `now` at which an active coefficient reaches zero; its position.
 
@@ -236,7 +248,7 @@ class Segment(NamedTuple):
     E: float
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def smallest_alpha(segment: Any, squared: Any) -> Any:
     """The penalty whose solution lies at the lower end of a segment."""
     if squared:
@@ -247,7 +259,7 @@ def smallest_alpha(segment: Any, squared: Any) -> Any:
     return segment.low / rho if rho > 0.0 else np.inf
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def write_point(
     face: Any, count: Any, segment: Any, alpha: Any, squared: Any, indices: Any, values: Any, u: Any
 ) -> None:
@@ -265,15 +277,15 @@ def write_point(
         # Rounding at a knot may leave a coefficient on the wrong side of zero.
         if values[i] * face.slopes[i] < 0.0:
             values[i] = 0.0
-    if squared:
-        u[:] = face.c_perp + lam * face.e
-    elif C > 0.0:
-        u[:] = (face.c_perp + lam * face.e) / np.sqrt(C + lam * lam * E)
-    else:
-        u[:] = alpha * face.e
+    rho = 1.0 if squared else np.sqrt(C + lam * lam * E)
+    for i in range(u.shape[0]):
+        if squared or C > 0.0:
+            u[i] = (face.c_perp[i] + lam * face.e[i]) / rho
+        else:
+            u[i] = alpha * face.e[i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def write_points(
     face: Any,
     count: Any,
@@ -296,7 +308,7 @@ def write_points(
     return done
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def first_face(P: Any, root: Any, c: Any, factor: Any) -> Any:
     """The face where the path starts, its active rows those without a penalty; and their number."""
     face = empty_face(P.shape[0], P.shape[1], c)
@@ -308,7 +320,7 @@ def first_face(P: Any, root: Any, c: Any, factor: Any) -> Any:
     return face, count
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def row_lengths(P: Any, root: Any) -> Any:
     """Lengths (n,) of the rows of R."""
     lengths = np.empty(P.shape[0])
@@ -318,7 +330,7 @@ def row_lengths(P: Any, root: Any) -> Any:
     return lengths
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def walk_path(
     P: Any,
     root: Any,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
-from sketchlasso.kernels.dense import FAST, dot
+from sketchlasso.kernels.compiling import kernel
+from sketchlasso.kernels.dense import dot
 from sketchlasso.kernels.shrink import best_on_ray, feasible_scale, shrink
 
 # An objective below this share of its value at w = 0 is zero up to rounding.
@@ -31,7 +31,11 @@ class Rows(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Scratch of one solve; vectors are (n,) or (k,), `rows` (n, k), `gram` and `H` (k, k)."""
+    """Scratch of one solve; vectors are (n,) or (k,), `rows` (n, k), `gram` and `H` (k, k).
+
+    Kernels write all their products into it: a product without a place to go to takes twice as
+    long to compile.
+    """
 
     v: Any  # w0 + sigma A u
     step: Any  # sigma A d
@@ -49,6 +53,8 @@ class Work(NamedTuple):
     x0: Any  # residual of the centre w0
     xhat: Any  # x0 + tau u
     fit: Any  # A'y
+    turned: Any  # products with the root (k,)
+    square: Any  # products with the root (k, k)
 
 
 class Point(NamedTuple):
@@ -61,25 +67,27 @@ class Point(NamedTuple):
     moved_x: float  # ||x - x0||^2
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def see(rows: Any, u: Any, out: Any) -> None:
-    """Write R u = A (root u) into out (n,)."""
+@kernel(inner=True)
+def see(rows: Any, u: Any, turned: Any, out: Any) -> None:
+    """Write R u = A (root u) into out (n,); `turned` is scratch (k,)."""
     if rows.root.shape[0] > 0:
-        np.dot(rows.A, np.dot(rows.root, u), out)
+        np.dot(rows.root, u, turned)
+        np.dot(rows.A, turned, out)
     else:
         np.dot(rows.A, u, out)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def combine(rows: Any, w: Any, out: Any) -> None:
-    """Write R'w = root'(A'w) into out (k,)."""
+@kernel(inner=True)
+def combine(rows: Any, w: Any, turned: Any, out: Any) -> None:
+    """Write R'w = root'(A'w) into out (k,); `turned` is scratch (k,)."""
     if rows.root.shape[0] > 0:
-        np.dot(np.dot(w, rows.A), rows.root, out)
+        np.dot(w, rows.A, turned)
+        np.dot(turned, rows.root, out)
     else:
         np.dot(w, rows.A, out)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fast=True, inner=True)
 def forbidden_part(rows: Any, work: Any, keep: Any) -> Any:
     """Rough cost of making u orthogonal to the unpenalised rows, as radius = 0 requires.
 
@@ -94,13 +102,14 @@ def forbidden_part(rows: Any, work: Any, keep: Any) -> Any:
         if rows.thresholds[j] == 0.0:
             row = rows.A[j]
             if rows.root.shape[0] > 0:
-                row = np.dot(row, rows.root)
+                np.dot(rows.A[j], rows.root, work.turned)
+                row = work.turned
             alone = abs(dot(rows.c, row)) / max(dot(row, row), 1e-300)
             cost += abs(shrink(work.seen[j], 0.0, rows.nonnegative)) * (largest + alone)
     return cost
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fast=True, inner=True)
 def restricted_gap(rows: Any, work: Any, at: Any, u: Any) -> Any:
     """Primal value and gap, on the working rows alone, of w = keep y and u."""
     radius, thresholds = rows.radius, rows.thresholds
@@ -133,7 +142,7 @@ def restricted_gap(rows: Any, work: Any, at: Any, u: Any) -> Any:
     return primal, primal - dual
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def null_objective(rows: Any) -> Any:
     """Objective at w = 0."""
     square = dot(rows.c, rows.c) + rows.s * rows.s

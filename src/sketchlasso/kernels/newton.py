@@ -20,13 +20,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from sketchlasso.kernels.dense import FAST, cholesky_in_place, cholesky_solve, dot
+from sketchlasso.kernels.compiling import kernel
+from sketchlasso.kernels.dense import cholesky_in_place, cholesky_solve, dot
 from sketchlasso.kernels.gram import GRAM_UPDATES, update_gram
 from sketchlasso.kernels.instance import (
     NEGLIGIBLE,
     Point,
+    Rows,
     Work,
     combine,
     null_objective,
@@ -50,15 +51,14 @@ DAMPING = 1e-3
 RIDGE = 1e-14
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def allocate(rows: Any, u: Any, w: Any, space: Any) -> Any:
-    """Scratch for one instance, with A u and the residual of w filled in.
+def scratch_for(rows: Rows, space: Any) -> Work:
+    """Scratch for one instance.
 
     `space` (n or more, k) serves for copies of rows: fresh memory of that size would cost as
     much in page faults as the arithmetic on it.
     """
     n, k = rows.A.shape
-    work = Work(
+    return Work(
         v=np.empty(n),
         step=np.empty(n),
         y=np.zeros(n),
@@ -75,15 +75,21 @@ def allocate(rows: Any, u: Any, w: Any, space: Any) -> Any:
         x0=np.empty(k),
         xhat=np.empty(k),
         fit=np.empty(k),
+        turned=np.empty(k),
+        square=np.empty((k, k)),
     )
-    see(rows, u, work.seen)
-    combine(rows, w, work.fit)
-    for i in range(k):
+
+
+@kernel(inner=True)
+def begin(rows: Any, work: Any, u: Any, w: Any) -> None:
+    """Fill in A u and the residual of w. Sets: seen, fit, x0."""
+    see(rows, u, work.turned, work.seen)
+    combine(rows, w, work.turned, work.fit)
+    for i in range(u.shape[0]):
         work.x0[i] = rows.c[i] - work.fit[i]
-    return work
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fast=True, inner=True)
 def evaluate(rows: Any, work: Any, sigma: Any, tau: Any, u: Any, w0: Any) -> Any:
     """Value part of a Newton step at u. Sets: y, fit, xhat, x, grad."""
     y, fit, x = work.y, work.fit, work.x
@@ -93,7 +99,7 @@ def evaluate(rows: Any, work: Any, sigma: Any, tau: Any, u: Any, w0: Any) -> Any
         square += y[j] * y[j]
     norm = np.sqrt(square)
     keep = group_shrinkage(norm, sigma, rows.radius, rows.squared)
-    combine(rows, y, fit)
+    combine(rows, y, work.turned, fit)
     size = 0.0
     for i in range(u.shape[0]):
         work.xhat[i] = work.x0[i] + tau * u[i]
@@ -110,7 +116,7 @@ def evaluate(rows: Any, work: Any, sigma: Any, tau: Any, u: Any, w0: Any) -> Any
     return Point(norm, keep, rho, moved_w, moved_x)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fast=True, inner=True)
 def newton_direction(rows: Any, work: Any, at: Any, sigma: Any, tau: Any) -> None:
     """Solve H d = grad. Sets: H (its Cholesky factor), d, step.
 
@@ -128,7 +134,10 @@ def newton_direction(rows: Any, work: Any, at: Any, sigma: Any, tau: Any) -> Non
     on_identity = tau * rho / (rho + tau) + DAMPING * np.sqrt(dot(work.grad, work.grad))
     gram = work.gram
     if rows.root.shape[0] > 0:
-        gram = np.dot(rows.root.T, np.dot(work.gram, rows.root))
+        # Symmetric, so its transpose will do: one kind of product is compiled for all.
+        np.dot(gram.T, rows.root, work.square)
+        np.dot(rows.root.T, work.square, H)
+        gram = H
     trace = 0.0
     for i in range(H.shape[0]):
         for j in range(i + 1):
@@ -139,12 +148,12 @@ def newton_direction(rows: Any, work: Any, at: Any, sigma: Any, tau: Any) -> Non
         H[i, i] += RIDGE * trace / H.shape[0]
     cholesky_in_place(H)
     cholesky_solve(H, work.grad, work.d)
-    see(rows, work.d, work.step)
+    see(rows, work.d, work.turned, work.step)
     for j in range(work.step.shape[0]):
         work.step[j] *= sigma
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fast=True, inner=True)
 def slope_along(rows: Any, work: Any, sigma: Any, tau: Any, t: Any) -> Any:
     """Slope in t of the convex step function at u + t d."""
     square = 0.0
@@ -164,7 +173,7 @@ def slope_along(rows: Any, work: Any, sigma: Any, tau: Any, t: Any) -> Any:
     return keep * cross / sigma + rho / (rho + tau) * along - dot(rows.c, work.d)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def line_search(rows: Any, work: Any, sigma: Any, tau: Any) -> Any:
     """Step length that brings the slope of the step function to 0.3 of its start."""
     start = -dot(work.grad, work.d)
@@ -187,15 +196,17 @@ def line_search(rows: Any, work: Any, sigma: Any, tau: Any) -> Any:
     return t
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def first_step_length(rows: Any, u: Any) -> Any:
-    """Sigma of the first outer step: a multiple of the length of an exact gradient step."""
+@kernel(inner=True)
+def first_step_length(rows: Any, work: Any) -> Any:
+    """Sigma of the first outer step: a multiple of the length of an exact gradient step.
+
+    Sets: v, grad, as scratch.
+    """
     n, k = rows.A.shape
-    over, back = np.empty(n), np.empty(k)
-    see(rows, u, over)
+    over, back = work.v, work.grad
     for j in range(n):
-        over[j] = shrink(over[j], rows.thresholds[j], rows.nonnegative)
-    combine(rows, over, back)
+        over[j] = shrink(work.seen[j], rows.thresholds[j], rows.nonnegative)
+    combine(rows, over, work.turned, back)
     size = 1.0 if rows.squared else np.sqrt(dot(rows.c, rows.c) + rows.s * rows.s)
     curvature = dot(back, back)
     if curvature > 0.0:
@@ -205,11 +216,14 @@ def first_step_length(rows: Any, u: Any) -> Any:
     for j in range(n):
         total += dot(rows.A[j], rows.A[j])
     if rows.root.shape[0] > 0:
-        total *= np.sum(rows.root * rows.root) / k
+        square = 0.0
+        for i in range(k):
+            square += dot(rows.root[i], rows.root[i])
+        total *= square / k
     return FIRST_SIGMA * size * n / max(total, 1e-300)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fast=True, inner=True)
 def step_is_good(at: Any, work: Any, sigma: Any, tau: Any, floor: Any) -> Any:
     """Whether the error of an unfinished step is no larger than the progress it made."""
     miss = dot(work.grad, work.grad)
@@ -221,7 +235,7 @@ def step_is_good(at: Any, work: Any, sigma: Any, tau: Any, floor: Any) -> Any:
     return error <= INEXACTNESS * progress or error <= floor
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def minimise_step(
     rows: Any,
     work: Any,
@@ -252,7 +266,9 @@ def minimise_step(
             return at, gap, steps, 0, updates
         if steps >= patience:
             return at, gap, steps, 2, updates
-        updates = update_gram(rows.A, work.y, work.member, work.gram, work.rows, updates)
+        updates = update_gram(
+            rows.A, work.y, work.member, work.gram, work.rows, work.square, updates
+        )
         newton_direction(rows, work, at, sigma, tau)
         t = line_search(rows, work, sigma, tau)
         for i in range(u.shape[0]):
@@ -263,15 +279,15 @@ def minimise_step(
         steps += 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def solve_instance(rows: Any, tol: Any, max_steps: Any, u: Any, w: Any, space: Any) -> Any:
+@kernel()
+def solve_instance(rows: Any, work: Any, tol: Any, max_steps: Any, u: Any, w: Any) -> Any:
     """Solve one instance on its working rows; u (k,) and w (n,) change in place.
 
     Stops at a restricted relative gap of `tol`, or after about `max_steps` Newton steps.
-    `space` is scratch of shape (n or more, k). Returns the gap and the steps spent.
+    `work` comes from :func:`scratch_for`. Returns the gap and the steps spent.
     """
-    work = allocate(rows, u, w, space)
-    sigma = first_step_length(rows, u)
+    begin(rows, work, u, w)
+    sigma = first_step_length(rows, work)
     tau = FIRST_TAU * (1.0 if rows.squared else np.sqrt(dot(rows.c, rows.c) + rows.s * rows.s))
     # As plain constants, these would have the whole step compiled a second time for them.
     updates, patience = np.int64(GRAM_UPDATES + 1), np.int64(HARD_STEPS)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
+from sketchlasso.kernels.compiling import kernel
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def loss_prox_length(size: Any, s: Any, tau: Any, squared: Any) -> Any:
     """Rho with prox_{tau h}(x) = x rho / (rho + tau) for ||x|| = size.
 
@@ -29,7 +29,7 @@ def loss_prox_length(size: Any, s: Any, tau: Any, squared: Any) -> Any:
     return rho
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def group_shrinkage(norm: Any, sigma: Any, radius: Any, squared: Any) -> Any:
     """Factor by which the prox of the l2 term shrinks a vector of length `norm`."""
     if squared:

@@ -10,15 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from sketchlasso.kernels.dense import FAST
+from sketchlasso.kernels.compiling import kernel
 
 # Steps of a search for a feasible scale are no smaller than this share of the scale.
 LEAST_STEP = 2.0**-51
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@kernel()
 def shrink(x: Any, threshold: Any, nonnegative: Any) -> Any:
     """Soft threshold of one number; one-sided where coefficients may not be negative."""
     if x > threshold:
@@ -28,7 +27,7 @@ def shrink(x: Any, threshold: Any, nonnegative: Any) -> Any:
     return 0.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def best_on_ray(inner: Any, length: Any, s: Any, squared: Any) -> Any:
     """Scaling a of u that maximises the dual objective when its constraint is ignored.
 
@@ -44,7 +43,7 @@ def best_on_ray(inner: Any, length: Any, s: Any, squared: Any) -> Any:
     return along / np.sqrt(along * along + s * s) / length
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fast=True, inner=True)
 def excess_norm(scale: Any, size: Any, threshold: Any, count: Any) -> Any:
     """Norm of (scale * size - threshold)_+ over the first `count` entries, and its slope."""
     square = 0.0
@@ -59,7 +58,7 @@ def excess_norm(scale: Any, size: Any, threshold: Any, count: Any) -> Any:
     return norm, slope
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fast=True)
 def feasible_scale(
     correlation: Any,
     factor: Any,
@@ -75,7 +74,7 @@ def feasible_scale(
     monotonically to the root. Rounding can hide its last steps; then a shrinks by a few units in
     the last place, and by more until the norm is in order. `buffer` is scratch of shape (2, n).
     """
-    count = 0
+    count = np.int64(0)  # a plain constant would have the callee compiled for it as well
     size, threshold = buffer[0], buffer[1]
     for j in range(correlation.shape[0]):
         x = float(correlation[j])
@@ -110,7 +109,7 @@ def feasible_scale(
     return 0.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fast=True)
 def smallest_penalty(
     correlation: Any, factor: Any, nonnegative: Any, radius: Any, buffer: Any
 ) -> Any:

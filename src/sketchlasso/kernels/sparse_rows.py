@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from sketchlasso.kernels.dense import FAST
+from sketchlasso.kernels.compiling import kernel
+from sketchlasso.kernels.dense import copy_to
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fast=True)
 def rows_times_factor(
     indptr: Any, indices: Any, data: Any, P: Any, start: Any, stop: Any, out: Any
 ) -> None:
@@ -26,7 +26,7 @@ def rows_times_factor(
                 total[a] += value * factor_row[a]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def mix_rows(
     left_ptr: Any,
     left_idx: Any,
@@ -62,9 +62,9 @@ def mix_rows(
     return indptr, indices[:count], values[:count]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def copy_rows(array: Any, keep: Any) -> None:
     """Move the rows `keep` (increasing) of an array to its front, in place."""
     for place in range(keep.shape[0]):
         if keep[place] != place:
-            array[place] = array[keep[place]]
+            copy_to(array[keep[place]], array[place])

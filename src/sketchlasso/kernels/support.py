@@ -20,10 +20,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from sketchlasso.kernels.compiling import kernel
 from sketchlasso.kernels.coordinate import best_coefficient, subtract_multiple
-from sketchlasso.kernels.dense import FAST, cholesky_in_place, cholesky_solve, dot
+from sketchlasso.kernels.dense import (
+    cholesky_in_place,
+    cholesky_solve,
+    copy_to,
+    dot,
+    kth_smallest,
+)
 from sketchlasso.kernels.shrink import shrink
 from sketchlasso.kernels.working_set import gather
 
@@ -45,7 +51,7 @@ ALL_AT_ONCE = 0.98
 SMALLEST_SHARE = 1e-4
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@kernel(fast=True, inner=True)
 def objective(square: Any, w: Any, thresholds: Any, radius: Any) -> Any:
     """Rho + radius ||w|| + sum_j t_j |w_j|."""
     l1 = 0.0
@@ -55,7 +61,7 @@ def objective(square: Any, w: Any, thresholds: Any, radius: Any) -> Any:
     return np.sqrt(square) + radius * np.sqrt(dot(w, w)) + l1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def leave_zero(G: Any, b: Any, total: Any, thresholds: Any, radius: Any, sign: Any, w: Any) -> Any:
     """Best w along the direction in which the objective falls from w = 0, and its rho^2.
 
@@ -83,7 +89,7 @@ def leave_zero(G: Any, b: Any, total: Any, thresholds: Any, radius: Any, sign: A
     return max(total - 2.0 * step * inner + step * step * norm, 0.0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def sweep(G: Any, q: Any, w: Any, thresholds: Any, radius: Any, nonneg: Any, square: Any) -> Any:
     """Improve every coefficient once; q and w change in place. Returns rho^2."""
     p = w.shape[0]
@@ -104,7 +110,7 @@ def sweep(G: Any, q: Any, w: Any, thresholds: Any, radius: Any, nonneg: Any, squ
     return square
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def newton_step(
     G: Any, q: Any, w: Any, thresholds: Any, radius: Any, square: Any, active: Any, work: Any
 ) -> Any:
@@ -132,7 +138,7 @@ def newton_step(
     return dot(slope, d)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def newton_move(
     G: Any, q: Any, w: Any, thresholds: Any, radius: Any, square: Any, active: Any, work: Any
 ) -> Any:
@@ -143,8 +149,8 @@ def newton_move(
     before = objective(square, w, thresholds, radius)
     step, trial, seen, t = work[2], work[3], work[4], 1.0
     for _ in range(HALVINGS):
-        trial[: w.shape[0]] = w
-        seen[: w.shape[0]] = q
+        copy_to(w, trial)
+        copy_to(q, seen)
         whole, after = True, square
         for i in range(active.shape[0]):
             j = active[i]
@@ -157,14 +163,14 @@ def newton_move(
             trial[j] = new
         after = max(after, 0.0)
         if objective(after, trial[: w.shape[0]], thresholds, radius) < before:
-            w[:] = trial[: w.shape[0]]
-            q[:] = seen[: w.shape[0]]
+            copy_to(trial[: w.shape[0]], w)
+            copy_to(seen[: w.shape[0]], q)
             return after, True, whole
         t *= 0.5
     return square, False, False
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def violation(q: Any, w: Any, thresholds: Any, radius: Any, nonneg: Any, square: Any) -> Any:
     """Largest break of the optimality conditions, relative to the threshold it breaks."""
     rho, v = np.sqrt(square), np.sqrt(dot(w, w))
@@ -180,7 +186,7 @@ def violation(q: Any, w: Any, thresholds: Any, radius: Any, nonneg: Any, square:
     return worst
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def solve_on_gram(
     G: Any,
     b: Any,
@@ -204,7 +210,7 @@ def solve_on_gram(
     active = np.empty(p, dtype=np.intp)
     if not (w != 0.0).any():
         square = leave_zero(G, b, total, thresholds, radius, nonneg, w)
-        q[:] = b
+        copy_to(b, q)
         for j in range(p):
             if w[j] != 0.0:
                 subtract_multiple(q, G[j], w[j], p)
@@ -234,7 +240,7 @@ def solve_on_gram(
     return square
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def count_nonzero(w: Any) -> Any:
     """Coefficients that are not zero."""
     count = 0
@@ -243,7 +249,7 @@ def count_nonzero(w: Any) -> Any:
     return count
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def search_size(
     A: Any,
     c: Any,
@@ -285,10 +291,14 @@ def search_size(
         vanished = not np.isfinite(square)
         if vanished or count > size:
             low, beyond, exact = alpha, count, vanished
-            here[:], q[:], square = w, best_q, best_square
+            square = best_square
+            copy_to(w, here)
+            copy_to(best_q, q)
         else:
             high, found = alpha, count
-            w[:], best_q[:], best_square = here, q, square
+            best_square = square
+            copy_to(here, w)
+            copy_to(q, best_q)
         if found == size and low > CLOSE * high:
             return high, found
         if exact and (low > CLOSE * high or (found == 0 and low > ALL_AT_ONCE * largest)):
@@ -300,7 +310,7 @@ def search_size(
             return STEP_DOWN * largest, beyond
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def strongest_rows(
     correlation: Any, factor: Any, nonneg: Any, floor: Any, known: Any, count: Any
 ) -> Any:
@@ -321,7 +331,7 @@ def strongest_rows(
         candidates -= strength[j] >= 0.0
         strength[j] = -1.0
     if candidates > count:
-        cut = np.partition(strength, n - count)[n - count]
+        cut = kth_smallest(strength.copy(), n - count)
         for j in range(n):
             if strength[j] < cut:
                 strength[j] = -1.0
@@ -330,7 +340,7 @@ def strongest_rows(
     return np.flatnonzero(strength >= 0.0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def search_instance(
     P: Any,
     root: Any,
@@ -361,5 +371,7 @@ def search_instance(
         # The direction of such a residual is rounding: the solver starts better from nothing.
         w[:] = 0.0
         rest = c
-    u[:] = rest / np.sqrt(dot(rest, rest) + s * s)
+    rho = np.sqrt(dot(rest, rest) + s * s)
+    for i in range(u.shape[0]):
+        u[i] = rest[i] / rho
     return alpha, count, w

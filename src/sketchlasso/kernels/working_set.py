@@ -1,17 +1,16 @@
-"""Which rows an instance works on, and the solve on them, in one call without the GIL."""
+"""Which rows an instance works on."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from sketchlasso.kernels.instance import Rows
-from sketchlasso.kernels.newton import solve_instance
+from sketchlasso.kernels.compiling import kernel
+from sketchlasso.kernels.dense import kth_smallest
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(inner=True)
 def removable(
     correlation: Any, threshold: Any, norm: Any, reach: Any, margin: Any, scale: Any, distance: Any
 ) -> Any:
@@ -20,7 +19,7 @@ def removable(
     return by_norm or abs(correlation) * scale + norm * distance < threshold
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def count_removed(
     correlation: Any,
     factor: Any,
@@ -46,7 +45,7 @@ def count_removed(
     return paper, static, gap_safe
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def choose_rows(
     correlation: Any,
     factor: Any,
@@ -92,7 +91,7 @@ def choose_rows(
     if trusted:
         limit = max(limit, int(spare * entering))
     if candidates > limit:
-        cut = np.partition(excess, n - limit)[n - limit]
+        cut = kth_smallest(excess.copy(), n - limit)
     count = 0
     chosen = np.empty(candidates, dtype=np.int64)
     for j in range(n):
@@ -102,48 +101,9 @@ def choose_rows(
     return chosen[:count]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel()
 def gather(P: Any, chosen: Any, A: Any) -> None:
     """Write the rows P[chosen] into A, in double precision."""
     for i in range(chosen.shape[0]):
         for a in range(P.shape[1]):
             A[i, a] = P[chosen[i], a]
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def improve_instance(
-    P: Any,
-    root: Any,
-    chosen: Any,
-    factor: Any,
-    alpha: Any,
-    c: Any,
-    s: Any,
-    radius: Any,
-    nonnegative: Any,
-    squared: Any,
-    support: Any,
-    values: Any,
-    tol: Any,
-    max_steps: Any,
-    u: Any,
-    space: Any,
-) -> Any:
-    """Solve one instance on its working rows, from coefficients `values` on `support`.
-
-    `space` is scratch of shape (2, rows or more, k). Returns the coefficients on the rows and
-    the Newton steps; u changes in place.
-    """
-    w = np.zeros(chosen.shape[0])
-    where = np.searchsorted(chosen, support)
-    for i in range(support.shape[0]):
-        if where[i] < chosen.shape[0] and chosen[where[i]] == support[i]:
-            w[where[i]] = values[i]
-    thresholds = np.empty(chosen.shape[0])
-    for i in range(chosen.shape[0]):
-        thresholds[i] = alpha * factor[chosen[i]]
-    A = space[0, : chosen.shape[0]]
-    gather(P, chosen, A)
-    rows = Rows(A, root, c, s, thresholds, radius, nonnegative, squared)
-    _, steps = solve_instance(rows, tol, max_steps, u, w, space[1])
-    return w, steps

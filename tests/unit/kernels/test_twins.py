@@ -7,13 +7,15 @@ from hypothesis import strategies as st
 from tests import twins
 from tests.problems import Recipe
 
-from sketchlasso.kernels.dense import cholesky_in_place, cholesky_solve
+from sketchlasso.kernels.compiling import kernel
+from sketchlasso.kernels.dense import cholesky_in_place, cholesky_solve, kth_smallest
 from sketchlasso.kernels.gram import GRAM_UPDATES, update_gram
 from sketchlasso.kernels.instance import Rows
 from sketchlasso.kernels.newton import (
-    allocate,
+    begin,
     evaluate,
     newton_direction,
+    scratch_for,
     solve_instance,
 )
 from sketchlasso.kernels.prox import group_shrinkage, loss_prox_length
@@ -36,6 +38,12 @@ NO_ROOT = np.empty((0, 0))
 def test_shrink(x, threshold, nonnegative):
     twin = twins.soft(np.array([x]), np.array([threshold]), nonnegative)[0]
     assert shrink(x, threshold, nonnegative) == pytest.approx(twin, abs=1e-15)
+
+
+@given(st.lists(st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 2.0, np.inf]), min_size=1), st.data())
+def test_kth_smallest(values, data):
+    k = data.draw(st.integers(0, len(values) - 1))
+    assert kth_smallest(np.array(values), k) == sorted(values)[k]
 
 
 @pytest.mark.parametrize("k", [1, 2, 7, 40])
@@ -133,9 +141,21 @@ def test_gram_updates_equal_a_rebuild():
         if step % 7 == 0:
             y = rng.normal(size=60) * (rng.random(60) < 0.5)
         y[rng.integers(0, 60)] = step % 2
-        updates = update_gram(A, y, member, gram, rows, updates)
+        updates = update_gram(A, y, member, gram, rows, np.empty((8, 8)), updates)
         active = A[y != 0]
         np.testing.assert_allclose(gram, active.T @ active, atol=1e-10)
+
+
+@kernel()
+def gradient_and_step(rows, work, sigma, tau, u, w0):
+    begin(rows, work, u, w0)
+    for j in range(w0.shape[0]):
+        work.v[j] = w0[j] + sigma * work.seen[j]
+        work.scaled[j] = sigma * rows.thresholds[j]
+    at = evaluate(rows, work, sigma, tau, u, w0)
+    updates = np.int64(GRAM_UPDATES + 1)
+    update_gram(rows.A, work.y, work.member, work.gram, work.rows, work.square, updates)
+    newton_direction(rows, work, at, sigma, tau)
 
 
 @pytest.mark.parametrize("rooted", [False, True])
@@ -151,21 +171,15 @@ def test_newton_direction_is_the_jacobian_solve(squared, rooted):
     u, w0 = 0.3 * rng.normal(size=k), np.zeros(n)
 
     def gradient(point):
-        work = allocate(rows, point, w0, np.empty((n, k)))
-        work.v[:] = w0 + sigma * work.seen
-        work.scaled[:] = sigma * rows.thresholds
-        evaluate(rows, work, sigma, tau, point, w0)
-        return work.grad.copy()
+        work = scratch_for(rows, np.empty((n, k)))
+        gradient_and_step(rows, work, sigma, tau, point, w0)
+        return work.grad
 
     jacobian = np.column_stack(
         [(gradient(u - 1e-6 * e) - gradient(u + 1e-6 * e)) / 2e-6 for e in np.eye(k)]
     )
-    work = allocate(rows, u, w0, np.empty((n, k)))
-    work.v[:] = w0 + sigma * work.seen
-    work.scaled[:] = sigma * rows.thresholds
-    at = evaluate(rows, work, sigma, tau, u, w0)
-    update_gram(rows.A, work.y, work.member, work.gram, work.rows, GRAM_UPDATES + 1)
-    newton_direction(rows, work, at, sigma, tau)
+    work = scratch_for(rows, np.empty((n, k)))
+    gradient_and_step(rows, work, sigma, tau, u, w0)
     damped = jacobian + 1e-3 * np.linalg.norm(work.grad) * np.eye(k)
     np.testing.assert_allclose(damped @ work.d, work.grad, rtol=1e-5, atol=1e-8)
 
@@ -175,7 +189,8 @@ def test_solve_instance_reports_the_gap_it_reached():
     A, c = rng.normal(size=(80, 10)), rng.normal(size=10)
     rows = Rows(A, NO_ROOT, c, 0.5, np.full(80, 0.4), 0.1, False, False)
     u, w = c / np.sqrt(c @ c + 0.25), np.zeros(80)
-    gap, steps = solve_instance(rows, 1e-9, 1000, u, w, np.empty((80, 10)))
+    work = scratch_for(rows, np.empty((80, 10)))
+    gap, steps = solve_instance(rows, work, 1e-9, 1000, u, w)
     primal = (
         np.sqrt(np.sum((c - A.T @ w) ** 2) + 0.25) + 0.1 * np.linalg.norm(w) + 0.4 * np.abs(w).sum()
     )

@@ -78,7 +78,7 @@ class Screen:
             transient=True,
         ) as bar:
             words = _literal(visible(words))
-            waiting = f"{words} (a first run compiles for half a minute)"
+            waiting = f"{words} (a first run compiles for about ten seconds)"
             yield Watch(bar, bar.add_task(waiting, told="solved"), words)
 
     @contextmanager
@@ -107,7 +107,7 @@ class Screen:
                 console=Console(stderr=True),
                 transient=True,
             ) as bar:
-                task = bar.add_task(f"{words} (a first run compiles for half a minute)")
+                task = bar.add_task(f"{words} (a first run compiles for about ten seconds)")
 
                 def count(done: int, total: int) -> None:
                     bar.update(task, description=words, completed=done, total=total)

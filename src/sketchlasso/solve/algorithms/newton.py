@@ -6,8 +6,9 @@ import threading
 
 import numpy as np
 
-from sketchlasso.kernels.signals import raise_signals
-from sketchlasso.kernels.working_set import choose_rows, improve_instance
+from sketchlasso.kernels.instance import Rows
+from sketchlasso.kernels.newton import scratch_for, solve_instance
+from sketchlasso.kernels.working_set import choose_rows, gather
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import map_rows
 from sketchlasso.problem.batch import Batch
@@ -26,7 +27,6 @@ MAX_STEPS_PER_ROUND = 2000
 CLOSE = 1e-5
 NO_NORMS = np.empty(0)
 NO_ROOT = np.empty((0, 0))
-_improve_instance = raise_signals(improve_instance)
 
 
 # Scratch of each thread, kept between instances.
@@ -118,25 +118,22 @@ class Newton:
             square = float(c @ c + batch.s[row] ** 2)
             u[:] = c if batch.loss == "squared" or square == 0 else c / np.sqrt(square)
             return np.empty(0), 0
-        support, values = _support(view, row)
-        w, steps = _improve_instance(
-            batch.P,
+        space = _space(len(chosen), batch.rank)
+        A = space[0, : len(chosen)]
+        gather(batch.P, chosen, A)
+        rows = Rows(
+            A,
             NO_ROOT if root is None else root,
-            chosen,
-            batch.factor_row(row),
-            batch.alpha[row],
             c,
             batch.s[row],
+            batch.alpha[row] * batch.factor_row(row)[chosen],
             batch.radius[row],
             batch.nonnegative,
             batch.loss == "squared",
-            support,
-            values,
-            self._target(view, row),
-            MAX_STEPS_PER_ROUND,
-            u,
-            _space(len(chosen), batch.rank),
         )
+        w = _start(chosen, *_support(view, row))
+        work = scratch_for(rows, space[1])
+        _, steps = solve_instance(rows, work, self._target(view, row), MAX_STEPS_PER_ROUND, u, w)
         return w, steps
 
     def _choose(self, view: Round, row: int, support: IntArray, factor: FloatArray) -> IntArray:
@@ -176,6 +173,15 @@ class Newton:
         if target == self._finest[number]:
             self._finest[number] *= 0.1
         return target
+
+
+def _start(chosen: IntArray, support: IntArray, values: FloatArray) -> FloatArray:
+    """Coefficients (a,) on the chosen rows, which are sorted, from those on a support."""
+    w = np.zeros(len(chosen))
+    place = np.minimum(np.searchsorted(chosen, support), len(chosen) - 1)
+    kept = chosen[place] == support
+    w[place[kept]] = values[kept]
+    return w
 
 
 def _support(view: Round, row: int) -> tuple[IntArray, FloatArray]:

@@ -21,7 +21,7 @@ from sketchlasso.interfaces.commands.topics.sheets import (
 
 __all__ = ["ask", "image"]
 
-COMPILING = "asking (a first run compiles for half a minute)"
+COMPILING = "asking (a first run compiles for about ten seconds)"
 
 
 def image(

@@ -1,0 +1,59 @@
+"""How kernels are compiled, and what a user hears of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from numba import njit
+from numba.core import event
+
+__all__ = ["FAST", "kernel"]
+
+# Reassociation lets the compiler vectorise sums; infinities and NaN keep their meaning.
+FAST = {"reassoc", "contract", "arcp", "nsz"}
+MESSAGE = "Compiling numerical kernels (once)"
+
+
+def kernel(fast: bool = False, inner: bool = False) -> Callable[..., Any]:
+    """Return the decorator that compiles a kernel at its first call and keeps it on disk.
+
+    Parameters
+    ----------
+    fast : bool
+        Let sums be reordered.
+    inner : bool
+        Only other kernels call this one, never Python: it needs no entry from Python, which takes
+        as long to compile as a short kernel itself.
+    """
+    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    options |= {"fastmath": FAST if fast else False, "no_cpython_wrapper": inner}
+
+    def compiled(function: Callable[..., Any]) -> Any:
+        try:
+            return njit(cache=True, **options)(function)
+        except RuntimeError:
+            # Neither the installation nor a cache of the user's can be written.
+            return njit(**options)(function)
+
+    return compiled
+
+
+class _Announcement(event.Listener):  # type: ignore[misc]
+    """Says on a terminal, once, why the first call takes seconds."""
+
+    said = False
+
+    def on_start(self, event: Any) -> None:
+        """A function is about to be compiled."""
+        ours = event.data["dispatcher"].py_func.__module__.startswith("sketchlasso.")
+        if ours and not self.said and sys.stderr is not None and sys.stderr.isatty():
+            self.said = True
+            print(MESSAGE, file=sys.stderr, flush=True)
+
+    def on_end(self, event: Any) -> None:
+        """It is compiled."""
+
+
+event.register("numba:compile", _Announcement())

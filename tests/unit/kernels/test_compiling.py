@@ -1,0 +1,78 @@
+"""What a first call costs, what it says, and where its result is kept."""
+
+import ast
+import os
+import pty
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sketchlasso
+from sketchlasso.kernels.compiling import MESSAGE
+
+PACKAGE = Path(sketchlasso.__file__).parent
+MODULES = sorted((PACKAGE / "kernels").glob("*.py"))
+CALL = """
+from sketchlasso.kernels.prox import group_shrinkage
+assert group_shrinkage(2.0, 0.5, 1.0, False) == 0.75
+assert group_shrinkage(4.0, 0.5, 1.0, True) == 1 / 1.5
+"""
+
+
+def called(stderr, **variables):
+    """Call a kernel in a fresh interpreter."""
+    return subprocess.run(
+        [sys.executable, "-c", CALL], env={**os.environ, **variables}, stderr=stderr, check=False
+    )
+
+
+def test_a_terminal_is_told_once_why_it_waits(tmp_path):
+    ours, theirs = pty.openpty()
+    for lines in (1, 0):  # the second time the kernel is there
+        done = called(theirs, NUMBA_CACHE_DIR=str(tmp_path))
+        os.write(theirs, b"end\n")
+        said = b""
+        while not said.endswith(b"end\r\n"):
+            said += os.read(ours, 10_000)
+        assert done.returncode == 0, said
+        assert said.decode().splitlines() == [MESSAGE] * lines + ["end"]
+    os.close(theirs)
+    os.close(ours)
+
+
+def test_a_pipe_is_told_nothing(tmp_path):
+    done = called(subprocess.PIPE, NUMBA_CACHE_DIR=str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_nothing_can_be_written_and_kernels_still_run(tmp_path):
+    """An installation and a home that are read-only, for the superuser as well."""
+    copy = tmp_path / "sketchlasso"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    (copy / "kernels" / "__pycache__").touch()  # no folder can be made here
+    variables = {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    variables |= {"XDG_CACHE_HOME": "/dev/null", "HOME": "/dev/null", "NUMBA_CACHE_DIR": ""}
+    done = called(subprocess.PIPE, **variables)
+    assert done.returncode == 0, done.stderr.decode()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+def test_kernels_avoid_what_takes_seconds_to_compile(path):
+    slow = {"partition", "searchsorted", "sort", "argsort", "unique", "concatenate"}
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            found += [f"line {node.lineno}: {node.func.attr}"] * (node.func.attr in slow)
+        if isinstance(node, ast.Assign | ast.AugAssign) and not isinstance(
+            node.value, ast.Constant
+        ):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for target in targets:
+                sliced = isinstance(target, ast.Subscript) and any(
+                    isinstance(part, ast.Slice) for part in ast.walk(target.slice)
+                )
+                found += [f"line {node.lineno}: an array is assigned to a slice"] * sliced
+    assert found == []
