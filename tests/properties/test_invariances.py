@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.problems import Recipe, recipes
 
 from sketchlasso.problem import Batch, alpha_max
@@ -72,7 +73,7 @@ def test_the_robust_optimum_is_never_below_the_non_robust_one():
     assert (solve(robust).primal >= solve(batch).dual).all()
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(recipes(max_n=150, max_k=20), st.integers(0, 2**31))
 def test_any_warm_start_leads_to_the_same_value(recipe: Recipe, seed):
     batch = recipe.batch()
@@ -87,7 +88,7 @@ def test_any_warm_start_leads_to_the_same_value(recipe: Recipe, seed):
     assert (np.abs(warm.primal - cold.primal) <= slack).all()
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(recipes(max_n=150, max_k=20))
 def test_batched_equals_one_by_one(recipe: Recipe):
     """Within the gaps; the bits also depend on how memory happens to be aligned."""

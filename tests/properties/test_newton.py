@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from tests import twins
+from tests.examples import examples
 from tests.problems import Recipe, recipes
 
 from sketchlasso.problem import optimality_residual
@@ -25,7 +26,7 @@ def assert_certified(batch, solution, tol, feasible):
         assert not batch.nonnegative or (w >= 0).all()
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(recipes())
 def test_every_regime_reaches_its_gap(recipe: Recipe):
     batch = recipe.batch()
@@ -35,7 +36,7 @@ def test_every_regime_reaches_its_gap(recipe: Recipe):
     assert_certified(batch, solution, tol, FEASIBLE[recipe.dtype])
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(recipes(max_n=120, max_k=20, offsets=(0.1, 3.0), dtypes=("float64",)))
 def test_tight_solutions_satisfy_the_optimality_conditions(recipe: Recipe):
     """Not for s = 0, where an exact fit has no gradient, nor in single precision."""

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests.examples import examples
 
 from sketchlasso import Corpus, InvalidInputError, word_graph
 from sketchlasso.topics.packing import pack_strings, unpack_strings
@@ -66,7 +67,7 @@ def test_a_symmetric_set_of_images_is_its_own_graph(given_images):
         assert np.array_equal(back + back.T, S)
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(images())
 def test_the_map_is_finite_and_in_the_disc(given_images):
     W, words = given_images
@@ -76,7 +77,7 @@ def test_the_map_is_finite_and_in_the_disc(given_images):
     assert np.linalg.norm(places, axis=1).max() <= 1 + 1e-9
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(images())
 def test_files_come_back_through_networkx(given_images):
     networkx = pytest.importorskip("networkx", reason="the extra 'graph' is not installed")

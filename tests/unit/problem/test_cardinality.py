@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
+from tests.examples import examples
 from tests.regimes import drive, make_instance
 
 from sketchlasso.errors import InvalidInputError
@@ -29,7 +30,7 @@ def assert_theorem(P, w, factor, sparse, rank=None):
     assert (sparse * w >= 0).all() and not sparse[w == 0].any()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 2**31), st.integers(1, 80), st.integers(1, 25), st.booleans())
 def test_equal_fit_no_larger_penalty_few_features(seed, n, k, weighted):
     P, w, factor = random_case(seed, n, k)

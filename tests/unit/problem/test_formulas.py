@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from scipy import sparse
 from tests import twins
+from tests.examples import examples
 from tests.problems import Recipe, recipes
 
 from sketchlasso.errors import InvalidInputError
@@ -24,7 +25,7 @@ from sketchlasso.problem.unpenalised import project_out
 from sketchlasso.solve import Settings, solve
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(recipes(max_n=60, max_k=12))
 def test_primal_and_dual_agree_with_their_twins(recipe: Recipe):
     batch = recipe.batch()
@@ -55,7 +56,7 @@ def test_an_excluded_feature_that_is_used_costs_infinity():
     assert np.isfinite(primal_value(batch, np.array([[1.0, 0.0, 0.0]]))[0])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(recipes(max_n=100, max_k=15, dtypes=("float64",)))
 def test_alpha_max_is_where_the_penalised_coefficients_appear(recipe: Recipe):
     """Zero is optimal above it and not just below it, for every radius."""
