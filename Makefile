@@ -10,8 +10,9 @@ export SKETCHLASSO_DATA ?= $(abspath ../shared/data)
 # The tests start many processes; without kept bytecode each would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Parallel workers of the tests. BLAS has one thread in each, or they would wait for each other.
-WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
+# Parallel workers of the tests: one more than cores, for some tests wait for other processes. BLAS
+# has one thread in each, or they would wait for each other.
+WORKERS ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))
 PARALLEL = -n $(WORKERS) --dist worksteal --packages $(if $(wildcard $(VENV)/.no-torch),--may-miss torch)
 PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest $(PARALLEL)
 # Here BLAS keeps its threads: they sum in another order, too.
@@ -20,7 +21,7 @@ KERNELS = $(BIN)/python -m tests.kernels $(PARALLEL)
 # Kernels that `make test` repeats the sensitive tests with.
 OLDEST = Prescott+generic
 
-.PHONY: run test suite pytest sensitive kernels lint compiled compiled-oldest format docs bench paper clean
+.PHONY: run test suite pytest sensitive kernels oldest newest lint compiled compiled-oldest format docs bench paper clean
 
 run: $(DEMO)
 	$(BIN)/sketchlasso demo
@@ -45,6 +46,10 @@ sensitive: $(READY)
 # The whole suite with the kernels of every CPU: about half an hour on two cores.
 kernels: compiled
 	$(KERNELS)
+
+# The core tests with the lowest releases that pyproject.toml allows, and with the newest.
+oldest newest:
+	$(PYTHON) -m tests.oldest $(VENV)-$@ $(if $(filter newest,$@),--newest)
 
 compiled: $(READY)
 	$(BIN)/python -m tests.compiled
@@ -98,4 +103,4 @@ $(VENV)/.bench: $(READY)
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist site paper-report .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-newest build dist site paper-report .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
