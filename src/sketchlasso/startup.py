@@ -12,7 +12,7 @@ import sys
 from itertools import pairwise
 from types import FrameType
 
-__all__ = ["INTERRUPTED", "end_at_once"]
+__all__ = ["INTERRUPTED", "end_at_once", "is_command"]
 
 INTERRUPTED = 130
 
@@ -23,15 +23,18 @@ def end_at_once(number: int, frame: FrameType | None) -> None:
     os._exit(INTERRUPTED)
 
 
-def _is_command() -> bool:
+def is_command() -> bool:
     """Whether this process is the command, and not a program that imports the package."""
     if sys.argv[:1] == ["-m"]:  # Python looks for the module to run
         return ("-m", __package__) in pairwise(sys.orig_argv)
     # A worker process has the arguments of its parent, but not its script as the main module.
-    script = getattr(sys.modules.get("__main__"), "__file__", None)
+    main = sys.modules.get("__main__")
+    if getattr(getattr(main, "__spec__", None), "name", None) == f"{__package__}.__main__":
+        return True
+    script = getattr(main, "__file__", None)
     name = os.path.basename(sys.argv[0]) if sys.argv else ""
     return script is not None and os.path.splitext(name)[0] == __package__
 
 
-if _is_command():
+if is_command():
     _signal.signal(_signal.SIGINT, end_at_once)

@@ -9,6 +9,8 @@ from typing import Any
 from numba import njit
 from numba.core import event
 
+from sketchlasso.startup import is_command
+
 __all__ = ["FAST", "kernel"]
 
 # Reassociation lets the compiler vectorise sums; infinities and NaN keep their meaning.
@@ -56,4 +58,5 @@ class _Announcement(event.Listener):  # type: ignore[misc]
         """It is compiled."""
 
 
-event.register("numba:compile", _Announcement())
+if not is_command():  # its progress bars say it themselves
+    event.register("numba:compile", _Announcement())
