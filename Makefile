@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Bytecode is made when a module is first imported; all of it at once takes a minute and 100 MB.
+INSTALL = $(BIN)/python -m pip install --quiet --no-compile
 # What the demo needs, and what the tests need beyond it.
 DEMO := $(VENV)/.demo
 READY := $(VENV)/.ready
@@ -83,23 +85,23 @@ paper: $(VENV)/.bench
 $(DEMO): pyproject.toml
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "sketchlasso needs Python >= 3.11"'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[cli,plot]'
+	$(INSTALL) --editable '.[cli,plot]'
 	touch $@
 
 $(READY): $(DEMO)
-	$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev
+	$(INSTALL) --upgrade pip
+	$(INSTALL) --editable '.[all]' --group dev
 	rm -f $(VENV)/.no-torch
-	$(BIN)/python -m pip install --quiet --group torch || { $(if $(REQUIRE_TORCH),false,touch $(VENV)/.no-torch; \
+	$(INSTALL) --group torch || { $(if $(REQUIRE_TORCH),false,touch $(VENV)/.no-torch; \
 	  echo "no PyTorch: the tests of the GPU's code will skip"); }
 	touch $@
 
 $(VENV)/.docs: $(READY)
-	$(BIN)/python -m pip install --quiet --group docs
+	$(INSTALL) --group docs
 	touch $@
 
 $(VENV)/.bench: $(READY)
-	$(BIN)/python -m pip install --quiet --group bench
+	$(INSTALL) --group bench
 	touch $@
 
 clean:

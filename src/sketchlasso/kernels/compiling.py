@@ -29,7 +29,7 @@ def kernel(fast: bool = False, inner: bool = False) -> Callable[..., Any]:
         Only other kernels call this one, never Python: it needs no entry from Python, which takes
         as long to compile as a short kernel itself.
     """
-    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     options |= {"fastmath": FAST if fast else False, "no_cpython_wrapper": inner}
 
     def compiled(function: Callable[..., Any]) -> Any:
