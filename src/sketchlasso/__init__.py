@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         save_model,
     )
     from sketchlasso.files import Shards, Table, fetch_dataset, read_shards, read_table, write_table
-    from sketchlasso.graphs import Graph
+    from sketchlasso.graphs import Graph, read_graph
     from sketchlasso.inference import (
         Desparsified,
         ErrorControl,
@@ -233,6 +233,7 @@ __all__ = [
     "plots",
     "primal_value",
     "read_corpus",
+    "read_graph",
     "read_shards",
     "read_table",
     "save_model",

@@ -1,8 +1,9 @@
-"""Files of a graph: JSON, GraphML and a list of edges, each whole or not there."""
+"""Files of a graph: JSON, GraphML, GEXF and a list of edges, each whole or not there."""
 
 from __future__ import annotations
 
 import csv
+import importlib
 import io
 import json
 import re
@@ -19,7 +20,7 @@ from sketchlasso.storage import replacing
 if TYPE_CHECKING:
     from sketchlasso.graphs.graph import Graph
 
-__all__ = ["links", "nodes", "write_csv", "write_graphml", "write_json"]
+__all__ = ["links", "nodes", "write_csv", "write_gexf", "write_graphml", "write_json"]
 
 Attributes = Mapping[str, Sequence[Any]]
 NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
@@ -100,16 +101,35 @@ def write_graphml(path: Path, graph: Graph, attributes: Attributes | None = None
             file.write(f"{line}\n".encode())
 
 
+def write_gexf(path: Path, graph: Graph, attributes: Attributes | None = None) -> None:
+    """Write GEXF with the names as identifiers and as labels; needs networkx.
+
+    Parameters
+    ----------
+    path : Path
+    graph : Graph
+    attributes : mapping of str to sequence, or None
+        One value per node: numbers or text.
+    """
+    made = graph.to_networkx(attributes)
+    for name, more in made.nodes(data=True):
+        for text in (name, *more, *more.values()):
+            _writable(str(text))
+    with replacing(path) as file:
+        importlib.import_module("networkx").write_gexf(made, file)
+
+
 def _graphml(graph: Graph, attributes: Attributes | None) -> Iterator[str]:
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield f'<graphml xmlns="{NAMESPACE}">'
+    yield '<key id="rule" for="graph" attr.name="rule" attr.type="string"/>'
     yield '<key id="label" for="node" attr.name="label" attr.type="string"/>'
     own = _columns(len(graph.names), attributes, graph.node_word, ("id", "label"))
     yield from _keys("node", "a", own)
     yield '<key id="weight" for="edge" attr.name="weight" attr.type="double"/>'
     yield '<key id="sign" for="edge" attr.name="sign" attr.type="long"/>'
     yield from _keys("edge", "e", _edge_columns(graph))
-    yield '<graph edgedefault="undirected">'
+    yield f'<graph edgedefault="undirected"><data key="rule">{graph.rule}</data>'
     for name, more in _nodes_of(graph, attributes):
         label = f'<data key="label">{_escaped(name)}</data>'
         yield f"<node id={_quoted(name)}>{label}{_data('a', more.values())}</node>"
@@ -182,7 +202,7 @@ def _quoted(text: str) -> str:
 def _writable(text: str) -> str:
     if UNWRITABLE.search(text):
         raise InvalidInputError(
-            f"the name {text!r} holds a character that GraphML cannot; rename it, or write JSON "
+            f"the name {text!r} holds a character that XML cannot; rename it, or write JSON "
             "or CSV."
         )
     return text

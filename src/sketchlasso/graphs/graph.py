@@ -19,7 +19,7 @@ from sketchlasso.graphs.layout import force_layout, ring
 from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["Graph", "Rule", "join_directions"]
+__all__ = ["Graph", "Rule", "import_networkx", "join_directions"]
 
 Rule: TypeAlias = Literal["or", "and"]
 Attributes: TypeAlias = Mapping[str, Sequence[Any]]
@@ -79,20 +79,41 @@ class Graph:
         InvalidInputError
             The graph has no such node; the sentence names the nearest.
         """
+        place = self._place(name)
+        chosen = self.links_of(name)
+        others = self.edges[chosen].sum(axis=1) - place
+        return [
+            (self.names[other], float(weight))
+            for other, weight in zip(others, self.weights[chosen], strict=True)
+        ]
+
+    def links_of(self, name: str) -> IntArray:
+        """Return the links of one node, as positions in `edges`, the strongest first.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        ndarray of shape (n_links,)
+
+        Raises
+        ------
+        InvalidInputError
+            The graph has no such node; the sentence names the nearest.
+        """
+        chosen = np.flatnonzero((self.edges == self._place(name)).any(axis=1))
+        return chosen[np.argsort(-np.abs(self.weights[chosen]), kind="stable")]
+
+    def _place(self, name: str) -> int:
         if name not in self.names:
             raise InvalidInputError(
                 f"{name!r} is not a {self.node_word} of the graph"
                 f"{nearest(str(name), self.names)}; give one of its {len(self.names)} "
                 f"{self.node_word}s."
             )
-        place = self.names.index(name)
-        chosen = np.flatnonzero((self.edges == place).any(axis=1))
-        chosen = chosen[np.argsort(-np.abs(self.weights[chosen]), kind="stable")]
-        others = self.edges[chosen].sum(axis=1) - place
-        return [
-            (self.names[other], float(weight))
-            for other, weight in zip(others, self.weights[chosen], strict=True)
-        ]
+        return self.names.index(name)
 
     def without_isolated(self) -> Self:
         """Return the graph of those nodes alone that have links.
@@ -123,7 +144,7 @@ class Graph:
         ndarray of shape (n_nodes,)
             0 for nodes of the largest group, 1 for the next; -1 for nodes without links.
         """
-        networkx = _networkx("finding communities")
+        networkx = import_networkx("finding communities")
         linked = self.without_isolated()
         graph = linked.to_networkx()
         found = networkx.community.louvain_communities(
@@ -176,7 +197,7 @@ class Graph:
             Edges have a `weight`, the absolute one, as networkx's functions need
             it, a `sign`, 1 or -1, and what else is known of them.
         """
-        graph = _networkx("making a networkx graph").Graph(rule=self.rule)
+        graph = import_networkx("making a networkx graph").Graph(rule=self.rule)
         graph.add_nodes_from(files.nodes(self.names, attributes, self.node_word))
         graph.add_edges_from(
             (link.pop("source"), link.pop("target"), link) for link in files.links(self)
@@ -206,6 +227,17 @@ class Graph:
             As for :meth:`to_networkx`: whole numbers, real numbers or text.
         """
         files.write_graphml(Path(path), self, attributes)
+
+    def to_gexf(self, path: str | os.PathLike[str], attributes: Attributes | None = None) -> None:
+        """Write GEXF, for Gephi; needs networkx (extra `graph`).
+
+        Parameters
+        ----------
+        path : path-like
+        attributes : mapping of str to sequence, optional
+            As for :meth:`to_networkx`: whole numbers, real numbers or text.
+        """
+        files.write_gexf(Path(path), self, attributes)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write a list of edges: source, target, weight, sign and what else is known of them.
@@ -274,7 +306,8 @@ def _joined(forward: FloatArray, backward: FloatArray, rule: Rule) -> FloatArray
     return np.where(low > 0, low, np.where(high < 0, high, 0.0))
 
 
-def _networkx(feature: str) -> Any:
+def import_networkx(feature: str) -> Any:
+    """Import networkx, or say which extra is missing for `feature`."""
     try:
         return importlib.import_module("networkx")
     except ImportError as missing:

@@ -13,7 +13,7 @@ from sketchlasso.interfaces.commands.report import Sheet
 
 __all__ = ["GraphFile", "communities_sheet", "graph_ending", "members_of", "write_graph"]
 
-ENDINGS = (".graphml", ".json", ".csv", ".csv.gz")
+ENDINGS = (".graphml", ".gexf", ".json", ".csv", ".csv.gz")
 COMMUNITIES_SHOWN, MEMBERS_SHOWN = 12, 8
 
 GraphFile = Annotated[
@@ -22,7 +22,7 @@ GraphFile = Annotated[
         "--output",
         "-o",
         show_default=False,
-        help="The graph to write: .graphml, .json (nodes and links) or .csv (links only).",
+        help="The graph to write: .graphml, .gexf, .json (nodes and links) or .csv (links only).",
     ),
 ]
 
@@ -33,12 +33,12 @@ def graph_ending(output: Path, communities: bool) -> str:
     if ending is None:
         raise sl.InvalidInputError(
             f"--output {output} was given, but the ending says what to write; end it in .graphml, "
-            ".json or .csv."
+            ".gexf, .json or .csv."
         )
     if communities and ending.startswith(".csv"):
         raise sl.InvalidInputError(
             f"--communities was given, but {output} is a list of links without a place for them; "
-            "write .graphml or .json."
+            "write .graphml, .gexf or .json."
         )
     return ending
 
@@ -48,6 +48,8 @@ def write_graph(graph: sl.Graph, groups: Any, output: Path, ending: str) -> None
     attributes = None if groups is None else {"community": groups}
     if ending == ".graphml":
         graph.to_graphml(output, attributes)
+    elif ending == ".gexf":
+        graph.to_gexf(output, attributes)
     elif ending == ".json":
         graph.to_json(output, attributes)
     else:
