@@ -2,6 +2,11 @@
 
 import csv
 import json
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
 from itertools import pairwise
 
 import numpy as np
@@ -112,4 +117,42 @@ def test_mistakes_end_in_one_line(ask, options, says):
     result = ask(f"network {{genes}}/genes.csv {options}", int(Exit.BAD_INPUT))
     assert result.stdout == ""
     assert says in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", ["--targets nosuch.txt", "--predictors lists/tf"])
+def test_a_list_of_columns_that_is_not_there(ask, option):
+    said = ask(f"network {{genes}}/genes.csv {option} -o g.csv", int(Exit.BAD_FILE)).stderr
+    assert f"{option} was given, but there is neither such a file nor such a column" in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
+def test_a_network_is_explored_until_ctrl_c(ask):
+    pytest.importorskip("fastapi", reason="needs the extra web")
+    pytest.importorskip("networkx")
+    said = ask("network {genes}/genes.csv -o genes.gexf --half-samples 2").stdout
+    assert "explore genes.gexf --open" in said
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sketchlasso", "explore", "genes.gexf", "--port", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        address = re.search(r"http://127\.0\.0\.1:\d+/", process.stdout.readline())[0]
+        with urllib.request.urlopen(f"{address}api/neighbours?name=geneb", timeout=20) as answer:
+            told = json.load(answer)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    assert {one["name"] for one in told["neighbours"]} >= {"genea", "genec"}
+    assert all(set(one["attributes"]) == {"stability"} for one in told["neighbours"])
+    assert (process.returncode, out, err) == (0, "the explorer ended\n", "")
+
+
+def test_exploring_what_is_no_graph_is_one_line(ask, genes):
+    result = ask("explore {genes}/genes.csv", int(Exit.BAD_FILE))
+    assert "holds no graph" in result.stderr
     assert result.stderr.count("\n") == 1

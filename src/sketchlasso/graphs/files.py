@@ -202,7 +202,6 @@ def _quoted(text: str) -> str:
 def _writable(text: str) -> str:
     if UNWRITABLE.search(text):
         raise InvalidInputError(
-            f"the name {text!r} holds a character that XML cannot; rename it, or write JSON "
-            "or CSV."
+            f"the name {text!r} holds a character that XML cannot; rename it, or write JSON or CSV."
         )
     return text

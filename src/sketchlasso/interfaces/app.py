@@ -84,6 +84,14 @@ COMMANDS = {
             "network genes.csv --alpha ebic --rule or --communities -o genes.json",
         ),
     ),
+    "explore": Entry(
+        "commands.exploring:explore",
+        "Explore a network in the browser.",
+        (
+            "explore genes.graphml --open",
+            "explore genes.json --port 0",
+        ),
+    ),
     "infer": Entry(
         "commands.inferring:infer",
         "Estimate every coefficient, with its error and p-value.",

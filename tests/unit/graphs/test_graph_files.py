@@ -27,7 +27,7 @@ def written(path):
 
 @pytest.mark.parametrize("name", ["g.graphml", "g.gexf", "g.json", "g.csv", "g.csv.gz"])
 def test_what_is_written_is_read(tmp_path, name):
-    if name.endswith("ml") or name.endswith("gexf"):
+    if name.endswith(("ml", "gexf")):
         pytest.importorskip("networkx")
     read = read_graph(written(tmp_path / name))
     whole = not name.startswith("g.csv")

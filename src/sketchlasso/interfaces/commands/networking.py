@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -22,6 +23,7 @@ from sketchlasso.interfaces.commands.graph_files import (
 from sketchlasso.interfaces.commands.options import BlockOptions, DataOptions, Files, Seed
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
+from sketchlasso.interfaces.commands.wording import program
 from sketchlasso.interfaces.exits import Interrupted
 
 __all__ = ["network"]
@@ -160,8 +162,8 @@ def network(
         with counting as count, at_work(given, blocks, None):
             found = sl.neighbourhoods(
                 given.X,
-                _listed(asked.targets),
-                _listed(asked.predictors),
+                _listed("--targets", asked.targets, given.names),
+                _listed("--predictors", asked.predictors, given.names),
                 names=given.names,
                 alpha=asked.penalty(given, seed),
                 n_half_samples=asked.half_samples,
@@ -186,7 +188,7 @@ def network(
     return _report(given, found, graph, groups, output, seconds, top)
 
 
-def _listed(text: str | None) -> list[str] | None:
+def _listed(option: str, text: str | None, columns: Sequence[str] | None) -> list[str] | None:
     """Names from a file that exists, one per line, or separated by commas."""
     if text is None:
         return None
@@ -194,6 +196,11 @@ def _listed(text: str | None) -> list[str] | None:
     if path.is_file():
         lines = path.read_text(encoding="utf-8").splitlines()
         return [line.strip() for line in lines if line.strip()]
+    if (path.suffix or path.name != text) and "," not in text and text not in (columns or ()):
+        raise sl.StoredFileError(
+            f"{option} {text} was given, but there is neither such a file nor such a column; give "
+            "the path of a file with one name per line, or names separated by commas."
+        )
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
@@ -242,6 +249,7 @@ def _report(
             ("wrote", str(output)),
         ),
         sheets=sheets,
+        closing=f"walk through it in the browser: {program()} explore {output} --open",
     )
 
 

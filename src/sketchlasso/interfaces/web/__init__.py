@@ -1,4 +1,4 @@
-"""The explorer: a page and a JSON API over a fitted TopicImager; needs the extra `web`.
+"""The explorers: a page and a JSON API over a fitted TopicImager or a network; extra `web`.
 
 Importing this does not need the extra; using it does. Requests walk one way::
 
@@ -8,6 +8,7 @@ Importing this does not need the extra; using it does. Requests walk one way::
 """
 
 from sketchlasso.interfaces.web.limits import Limits
+from sketchlasso.interfaces.web.network import create_network_app, serve_network
 from sketchlasso.interfaces.web.server import create_app, serve
 
-__all__ = ["Limits", "create_app", "serve"]
+__all__ = ["Limits", "create_app", "create_network_app", "serve", "serve_network"]

@@ -1,10 +1,10 @@
-"""The map of the whole vocabulary: laid out once, in the background; needs the extra `web`."""
+"""The map of a whole graph: laid out once, in the background; needs the extra `web`."""
 
 from __future__ import annotations
 
 import asyncio
 import gzip
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
@@ -16,7 +16,7 @@ import sketchlasso as sl
 from sketchlasso.interfaces.web import payloads
 from sketchlasso.interfaces.web.limits import Limits
 
-__all__ = ["EncodedMap", "MapDesk", "NoMapError", "NotYetError", "whole_map"]
+__all__ = ["EncodedMap", "MapDesk", "NoMapError", "NotYetError", "graph_map", "whole_map"]
 
 # Seconds that a request waits for the map before it is asked to come again.
 PATIENCE = 2.0
@@ -42,12 +42,8 @@ class EncodedMap:
 class MapDesk:
     """Lays the map out in a thread of its own, the first time somebody wants it."""
 
-    def __init__(
-        self, images: sl.WordImages | None, frequency: Mapping[str, int], limits: Limits
-    ) -> None:
-        self._images = images
-        self._frequency = frequency
-        self._limits = limits
+    def __init__(self, draw: Callable[[], payloads.Map] | None) -> None:
+        self._draw = draw
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="sketchlasso-map")
         self._lock = Lock()
         self._future: Future[EncodedMap] | None = None
@@ -55,8 +51,8 @@ class MapDesk:
     def start(self) -> None:
         """Begin, if there is something to do and nobody has."""
         with self._lock:
-            if self._images is not None and self._future is None:
-                self._future = self._pool.submit(self._encoded, self._images)
+            if self._draw is not None and self._future is None:
+                self._future = self._pool.submit(_encoded, self._draw)
 
     async def map(self) -> EncodedMap:
         """Return the map, or raise NoMapError or NotYetError."""
@@ -75,34 +71,39 @@ class MapDesk:
         """Let nothing more begin."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _encoded(self, images: sl.WordImages) -> EncodedMap:
-        plain = whole_map(images, self._frequency, self._limits).model_dump_json().encode()
-        tag = sha256(plain).hexdigest()[:16]
-        return EncodedMap(plain, gzip.compress(plain, 6, mtime=0), f'"{tag}"')
+
+def _encoded(draw: Callable[[], payloads.Map]) -> EncodedMap:
+    plain = draw().model_dump_json().encode()
+    tag = sha256(plain).hexdigest()[:16]
+    return EncodedMap(plain, gzip.compress(plain, 6, mtime=0), f'"{tag}"')
 
 
 def whole_map(images: sl.WordImages, frequency: Mapping[str, int], limits: Limits) -> payloads.Map:
-    """Return the graph of the images with places and communities, within the limits.
+    """Return the map of the graph of all images; dots are as large as words are frequent."""
+    return graph_map(sl.word_graph(images.weights, images.words), frequency, limits)
+
+
+def graph_map(graph: sl.Graph, sizes: Mapping[str, int], limits: Limits) -> payloads.Map:
+    """Return a graph with places and communities, within the limits.
 
     Parameters
     ----------
-    images : WordImages
-    frequency : mapping of str to int
-        In how many documents the words stand.
+    graph : Graph
+    sizes : mapping of str to int
+        How large the dots of the nodes are, at least one.
     limits : Limits
 
     Returns
     -------
     Map
-        Words without links are left out: there is nowhere to put them.
+        Nodes without links are left out: there is nowhere to put them.
     """
-    graph = sl.word_graph(images.weights, images.words)
     places, communities = graph.layout(), graph.communities()
     degrees = graph.degrees
     # Ties by position, so that the same graph gives the same map.
     shown = np.sort(np.argsort(-degrees, kind="stable")[: limits.map_words])
     shown = shown[degrees[shown] > 0]
-    number = np.full(len(graph.words), -1)
+    number = np.full(len(graph.names), -1)
     number[shown] = np.arange(len(shown))
     edges, weights = number[graph.edges], graph.weights
     inside = np.flatnonzero((edges >= 0).all(axis=1))
@@ -111,11 +112,11 @@ def whole_map(images: sl.WordImages, frequency: Mapping[str, int], limits: Limit
     return payloads.Map(
         nodes=[
             payloads.MapWord(
-                word=graph.words[place],
+                word=graph.names[place],
                 x=round(float(places[place, 0]), 4),
                 y=round(float(places[place, 1]), 4),
                 community=int(communities[place]),
-                size=frequency[graph.words[place]],
+                size=sizes[graph.names[place]],
             )
             for place in shown
         ],
@@ -123,6 +124,6 @@ def whole_map(images: sl.WordImages, frequency: Mapping[str, int], limits: Limit
             (int(source), int(target), float(f"{weight:.3g}"))
             for (source, target), weight in zip(edges[kept], weights[kept], strict=True)
         ],
-        n_words=len(graph.words),
+        n_words=len(graph.names),
         n_edges=len(graph.edges),
     )

@@ -15,7 +15,9 @@ KINDS = {
     ".svg": "image/svg+xml",
 }
 # Addresses that are not those of files; all others lie under /static/.
-ADDRESSES = {"index.html": "/", "docs.html": "/docs", "favicon.svg": "/favicon.ico"}
+ADDRESSES = {"docs.html": "/docs", "favicon.svg": "/favicon.ico"}
+# First pages, of which a server has one.
+HOMES = ("index.html", "network.html")
 
 
 @dataclass(frozen=True)
@@ -27,14 +29,15 @@ class Page:
     tag: str
 
 
-def read_pages() -> dict[str, Page]:
-    """Return what lies at each address."""
+def read_pages(home: str = "index.html") -> dict[str, Page]:
+    """Return what lies at each address; `home` is one of HOMES."""
+    addresses = {**ADDRESSES, home: "/"}
     pages = {}
     for file in files("sketchlasso.interfaces.web").joinpath("static").iterdir():
         name = file.name
         kind = KINDS.get(name[name.rfind(".") :])
-        if kind is not None:
+        if kind is not None and (name == home or name not in HOMES):
             content = file.read_bytes()
             tag = f'"{sha256(content).hexdigest()[:16]}"'
-            pages[ADDRESSES.get(name, f"/static/{name}")] = Page(content, kind, tag)
+            pages[addresses.get(name, f"/static/{name}")] = Page(content, kind, tag)
     return pages

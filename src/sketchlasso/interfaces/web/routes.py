@@ -16,7 +16,7 @@ from sketchlasso.interfaces.web.mapping import MapDesk
 from sketchlasso.interfaces.web.pages import Page, read_pages
 from sketchlasso.interfaces.web.queries import ImageQuery, read_amount, read_word, read_words
 
-__all__ = ["SOLVED", "api_routes", "page_routes"]
+__all__ = ["REFUSED", "SOLVED", "add_common", "api_routes", "page_routes"]
 
 # Addresses whose answers are solved for, and so need a worker.
 SOLVED = ("/api/image", "/api/images", "/api/documents", "/api/compare")
@@ -53,16 +53,22 @@ def _add_facts(router: APIRouter, answers: Answers, desk: MapDesk, gate: Gate) -
     async def about() -> payloads.About:
         return about_model
 
+    add_common(router, desk, gate, "The graph of the whole vocabulary, with places and communities")
+
+
+def add_common(router: APIRouter, desk: MapDesk, gate: Gate, summary: str) -> None:
+    """Add what explorers of topics and of networks share: /health and /map."""
+
     @router.get("/health", summary="Whether the server answers")
     async def health() -> payloads.Health:
         return payloads.Health(status="ok", inside=gate.inside)
 
     @router.get(
         "/map",
-        summary="The graph of the whole vocabulary, with places and communities",
+        summary=summary,
         response_model=payloads.Map,
         responses={
-            404: {"model": payloads.Problem, "description": "image_all was not run."},
+            404: {"model": payloads.Problem, "description": "There is no graph to show."},
             **BUSY,
         },
     )
@@ -159,10 +165,10 @@ def _image_options(limits: Limits) -> Callable[..., Awaitable[ImageQuery]]:
     return options
 
 
-def page_routes() -> APIRouter:
-    """Return the page and its files."""
+def page_routes(home: str = "index.html") -> APIRouter:
+    """Return the page and its files; `home` is the file of the first page."""
     router = APIRouter(include_in_schema=False)
-    for address, page in read_pages().items():
+    for address, page in read_pages(home).items():
         router.add_api_route(address, _sender(page), methods=["GET"])
     return router
 

@@ -11,6 +11,7 @@ import webbrowser
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from threadpoolctl import threadpool_limits
@@ -20,15 +21,18 @@ from sketchlasso.interfaces.web.limits import Limits
 from sketchlasso.interfaces.web.protection import LOOPBACK, Protection, read_host
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI
+    from fastapi import APIRouter, FastAPI
 
-__all__ = ["create_app", "serve"]
+    from sketchlasso.interfaces.web.gate import Gate
+
+__all__ = ["allowed", "assembled", "create_app", "missing_web", "run_server", "serve"]
 
 TITLE = "sketchlasso topic explorer"
 SUMMARY = (
     "Ask a corpus about a word: the word is regressed on all the others, and the sparse answer is "
     "its image. Everything is read with GET; every refusal is a status and one sentence."
 )
+READABLE = "query the model and read its documents"
 # Connections that wait in the system's queue to be accepted.
 QUEUE = 2048
 # Seconds that a connection stays open after an answer.
@@ -67,21 +71,18 @@ def create_app(
         The images are of another vocabulary.
     """
     try:
-        from fastapi import FastAPI
-
         from sketchlasso.interfaces.web.answers import Answers
-        from sketchlasso.interfaces.web.door import Door
         from sketchlasso.interfaces.web.gate import Gate
-        from sketchlasso.interfaces.web.mapping import MapDesk
-        from sketchlasso.interfaces.web.problems import add_problems
+        from sketchlasso.interfaces.web.mapping import MapDesk, whole_map
         from sketchlasso.interfaces.web.routes import SOLVED, api_routes, page_routes
     except ModuleNotFoundError as missing:
-        raise _missing(missing) from missing
+        raise missing_web(missing) from missing
     limits = Limits() if limits is None else limits
     answers = Answers(imager, images, limits)
     # Completions are quick, and must not wait for solves: they have a worker of their own.
     gate, quick = Gate(limits), Gate(replace(limits, workers=1))
-    desk = MapDesk(images, answers.frequency, limits)
+    draw = None if images is None else partial(whole_map, images, answers.frequency, limits)
+    desk = MapDesk(draw)
 
     @asynccontextmanager
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:
@@ -92,19 +93,55 @@ def create_app(
         for part in (gate, quick, desk):
             part.close()
 
+    routers = (api_routes(answers, desk, gate, quick, limits), page_routes())
+    return assembled(TITLE, SUMMARY, routers, lifespan, (gate, SOLVED), hosts)
+
+
+def assembled(
+    title: str,
+    summary: str,
+    routers: Sequence[APIRouter],
+    lifespan: Any,
+    door: tuple[Gate, Sequence[str]],
+    hosts: Sequence[str],
+) -> FastAPI:
+    """Make an application of its routes, with refusals and protection around them.
+
+    Parameters
+    ----------
+    title, summary : str
+        For /docs.
+    routers : sequence of APIRouter
+    lifespan : callable
+        What to do before the first request and after the last.
+    door : Gate and sequence of str
+        The addresses that are refused while the gate is full.
+    hosts : sequence of str
+        See :func:`create_app`.
+
+    Returns
+    -------
+    FastAPI
+    """
+    from fastapi import FastAPI
+
+    from sketchlasso.interfaces.web.door import Door
+    from sketchlasso.interfaces.web.problems import add_problems
+
     application = FastAPI(
-        title=TITLE,
-        description=SUMMARY,
+        title=title,
+        description=summary,
         version=sl.__version__,
         # Their pages come from a CDN; ours is at /docs.
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
     )
-    application.include_router(api_routes(answers, desk, gate, quick, limits))
-    application.include_router(page_routes())
+    for router in routers:
+        application.include_router(router)
     add_problems(application)
-    application.add_middleware(Door, gate=gate, paths=SOLVED)
+    gate, paths = door
+    application.add_middleware(Door, gate=gate, paths=paths)
     application.add_middleware(Protection, hosts=hosts)
     return application
 
@@ -145,21 +182,49 @@ def serve(
     InvalidInputError
         The port is taken, the address is not one of this machine, or an allowed host is no name.
     """
+    limits = Limits() if limits is None else limits
+    hosts = allowed(host, allowed_hosts)
+    application = create_app(imager, images, limits=limits, hosts=hosts)
+    run_server(application, host, port, open_browser, limits, READABLE)
+
+
+def allowed(host: str, more: Sequence[str]) -> tuple[str, ...]:
+    """Return the names by which a server that listens on `host` may be called."""
+    return (*LOOPBACK, host, *map(read_host, more))
+
+
+def run_server(
+    application: FastAPI,
+    host: str,
+    port: int,
+    open_browser: bool,
+    limits: Limits,
+    readable: str,
+) -> None:
+    """Serve an application until Ctrl-C; see :func:`serve`.
+
+    Parameters
+    ----------
+    application : FastAPI
+    host : str
+    port : int
+    open_browser : bool
+    limits : Limits
+    readable : str
+        What everyone can do who reaches the server, for the warning.
+    """
     try:
         import uvicorn
 
         from sketchlasso.interfaces.web.connections import ACCEPTED_AT_ONCE, connection_class
     except ModuleNotFoundError as missing:
-        raise _missing(missing) from missing
-    limits = Limits() if limits is None else limits
-    hosts = (*LOOPBACK, host, *map(read_host, allowed_hosts))
-    application = create_app(imager, images, limits=limits, hosts=hosts)
+        raise missing_web(missing) from missing
     with _listening(host, port) as listener, _ending_quietly(), threadpool_limits(1):
         address = _address(host, listener.getsockname()[1])
         if host not in LOOPBACK:
             print(
                 f"warning: the explorer listens on {host}, so everyone who can reach this machine "
-                "can query the model and read its documents; leave the host out to keep it here.",
+                f"can {readable}; leave the host out to keep it here.",
                 file=sys.stderr,
             )
         config = uvicorn.Config(
@@ -249,5 +314,6 @@ def _address(host: str, port: int) -> str:
     return f"http://{f'[{named}]' if ':' in named else named}:{port}/"
 
 
-def _missing(error: ModuleNotFoundError) -> sl.MissingExtraError:
+def missing_web(error: ModuleNotFoundError) -> sl.MissingExtraError:
+    """Return the error for a package of the extra `web` that is not installed."""
     return sl.MissingExtraError("the explorer", str(error.name), "web")

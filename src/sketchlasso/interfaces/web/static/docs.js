@@ -2,11 +2,13 @@
 
 import { byId, element } from "./dom.js";
 
-/** Something to try at each address, with words that this model knows. */
-async function examples() {
-  const { words } = await (await fetch("/api/words?count=2")).json();
-  const [one, other] = words.map(({ word }) => encodeURIComponent(word));
+/** Something to try at each address, with words of this model or nodes of this network. */
+async function examples(paths) {
+  const { words, nodes } = await (await fetch(`/api/${"/api/nodes" in paths ? "nodes" : "words"}?count=2`)).json();
+  const [one, other] = (words ?? nodes).map(({ word, name }) => encodeURIComponent(word ?? name));
   return {
+    "/api/nodes": "?prefix=a&count=5",
+    "/api/neighbours": `?name=${one}&count=5`,
     "/api/about": "",
     "/api/health": "",
     "/api/map": "",
@@ -85,11 +87,12 @@ function schemaCard(name, schema, schemas) {
   );
 }
 
-const tried = await examples();
 const description = await (await fetch("/openapi.json")).json();
+const tried = await examples(description.paths);
 const schemas = Object.fromEntries(
   Object.entries(description.components.schemas).filter(([name]) => !name.includes("Validation")),
 );
+byId("brand").textContent = description.info.title.replace("sketchlasso ", "").replace(/^./, (letter) => letter.toUpperCase());
 byId("summary").textContent = description.info.description;
 byId("paths").replaceChildren(
   ...Object.entries(description.paths).map(([path, { get }]) => operationCard(path, get, schemas, tried)),

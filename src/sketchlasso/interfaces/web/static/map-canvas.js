@@ -7,6 +7,7 @@ const LIMITS = [0.7, 60];
 const LABELS = 260;
 const STRETCH = 2; // at most, to fill a frame that is not a square
 const LINKS = 6000; // of all, the strongest, are enough to see the whole map
+const FEW = 2000; // fewer links than this are drawn darker
 const NEAR = 14; // pixels within which a pointer means a dot
 
 // Colours that colour-blind readers can tell apart, after Okabe and Ito; the rest are grey.
@@ -82,6 +83,10 @@ export class MapCanvas {
   /** Middle and zoom: what a link has to know. */
   get place() {
     return [...this.#middle, this.#scale];
+  }
+
+  node(word) {
+    return this.#byWord.get(word) ?? null;
   }
 
   neighbours(node) {
@@ -216,7 +221,8 @@ export class MapCanvas {
     pen.strokeStyle = colours.getPropertyValue("--map-link");
     // Many lines on top of each other are a dark mass: fewer and fainter ones far away.
     const shown = this.#edges.slice(0, Math.round(LINKS * this.#scale ** 1.5));
-    pen.globalAlpha = (lit ? 0.3 : 1) * Math.min(0.12, 0.05 + 0.01 * this.#scale);
+    const few = Math.max(1, Math.sqrt(FEW / (shown.length || 1)));
+    pen.globalAlpha = (lit ? 0.3 : 1) * Math.min(0.5, few * Math.min(0.12, 0.05 + 0.01 * this.#scale));
     pen.beginPath();
     for (const [a, b] of shown) {
       const [from, to] = [put(this.#nodes[a]), put(this.#nodes[b])];

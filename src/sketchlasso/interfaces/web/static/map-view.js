@@ -3,6 +3,7 @@
 import { Refusal, ask } from "./api.js";
 import { byId, countText, element, percentText, sentence, walk } from "./dom.js";
 import { MapCanvas, colourOf } from "./map-canvas.js";
+import { mapBox } from "./map-box.js";
 
 const GROUPS = 12;
 const GROUP_WORDS = 8;
@@ -69,20 +70,7 @@ export class MapView {
       role: "img",
       "aria-label": "Map of the words. Arrow keys move it, plus and minus zoom, Enter selects the word in the middle.",
     });
-    const button = (text, label, act) =>
-      element("button", { type: "button", class: "icon", "aria-label": label, title: label, on: { click: act } }, text);
-    const box = element(
-      "div",
-      { class: "map" },
-      canvas,
-      element(
-        "div",
-        { class: "zoom" },
-        button("+", "Zoom in", () => this.#canvas.zoom(1.6)),
-        button("\u2212", "Zoom out", () => this.#canvas.zoom(1 / 1.6)),
-        button("\u25a1", "The whole map", () => this.#canvas.reset()),
-      ),
-    );
+    const box = mapBox(canvas, () => this.#canvas);
     const groups = element("section", { class: "card", id: "groups", "aria-label": "Groups" });
     byId("panels").replaceChildren(element("section", { class: "card flush", "aria-label": "Map" }, box, this.#info), groups);
     this.#canvas = new MapCanvas(canvas, this.#data, {

@@ -3,8 +3,14 @@
 import { Last, isAbort } from "./api.js";
 import { countText, element, later } from "./dom.js";
 
-const OFFERED = 8;
+export const OFFERED = 8;
 const PATIENCE = 60;
+
+/** Words of the vocabulary that begin with a prefix, each with a note. */
+async function findWords(last, prefix) {
+  const { words } = await last.ask("words", [["prefix", prefix], ["count", OFFERED]]);
+  return words.map(({ word, documents }) => ({ word, note: countText(documents, "document") }));
+}
 
 export class Combobox {
   #input;
@@ -14,10 +20,15 @@ export class Combobox {
   #active = -1;
   #phrases = false;
   #typed = false;
+  #find;
+  #single;
 
-  constructor(input, list, onChoose) {
+  /** find(last, prefix): what to offer. single: the whole field is one name, commas included. */
+  constructor(input, list, onChoose, { find = findWords, single = false } = {}) {
     this.#input = input;
     this.#list = list;
+    this.#find = find;
+    this.#single = single;
     this.onChoose = onChoose;
     this.offer = later(() => this.#offer(), PATIENCE);
     input.addEventListener("input", () => {
@@ -62,7 +73,7 @@ export class Combobox {
   }
 
   #pieces() {
-    return this.#input.value.split(this.#phrases ? "," : /[,\s]+/);
+    return this.#single ? [this.#input.value] : this.#input.value.split(this.#phrases ? "," : /[,\s]+/);
   }
 
   async #offer() {
@@ -72,7 +83,7 @@ export class Combobox {
       return;
     }
     try {
-      const { words } = await this.#last.ask("words", [["prefix", prefix], ["count", OFFERED]]);
+      const words = await this.#find(this.#last, prefix);
       if (document.activeElement === this.#input) this.#show(words, prefix);
     } catch (error) {
       if (!isAbort(error)) this.close();
@@ -82,13 +93,13 @@ export class Combobox {
   #show(words, prefix) {
     this.#options = words.map(({ word }) => word);
     this.#list.replaceChildren(
-      ...words.map(({ word, documents }, number) => {
+      ...words.map(({ word, note }, number) => {
         const same = word.toLowerCase().startsWith(prefix.toLowerCase()) ? prefix.length : 0;
         return element(
           "li",
           { role: "option", id: `${this.#list.id}-${number}`, "data-number": number, "aria-selected": "false" },
           element("span", {}, element("b", {}, word.slice(0, same)), word.slice(same)),
-          element("small", {}, countText(documents, "document")),
+          element("small", {}, note),
         );
       }),
     );

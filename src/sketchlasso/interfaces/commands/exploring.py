@@ -1,0 +1,51 @@
+"""`sketchlasso explore`: a network in the browser."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import nullcontext, redirect_stdout
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import sketchlasso as sl
+from sketchlasso.interfaces.commands.report import Report
+from sketchlasso.interfaces.commands.screen import Screen
+from sketchlasso.interfaces.commands.topics.options import ViewOptions
+from sketchlasso.interfaces.web import serve_network
+
+__all__ = ["explore"]
+
+
+def explore(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="GRAPH",
+            show_default=False,
+            help="A file written by network or topics graph: .graphml, .gexf, .json or .csv.",
+        ),
+    ],
+    view: ViewOptions,
+    screen: Screen,
+) -> Report:
+    """Explore a network in the browser.
+
+    Serves a page and a JSON API, to this machine only unless told otherwise, until Ctrl-C.
+    """
+    graph = sl.read_graph(file)
+    # The server says on stdout where it is; a document for machines has to be alone there.
+    with redirect_stdout(sys.stderr) if screen.json else nullcontext():
+        serve_network(
+            graph,
+            file.name,
+            view.host,
+            view.port,
+            view.open,
+            allowed_hosts=view.allowed_host or (),
+        )
+    return Report(
+        {"command": "explore", "n_nodes": len(graph.names), "n_links": len(graph.edges)},
+        text="the explorer ended",
+    )

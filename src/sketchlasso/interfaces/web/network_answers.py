@@ -1,0 +1,151 @@
+"""What is asked about a network: its nodes and their links; needs the extra `web`."""
+
+from __future__ import annotations
+
+import numpy as np
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+import sketchlasso as sl
+from sketchlasso.interfaces.web.gate import Gate
+from sketchlasso.interfaces.web.limits import Limits
+from sketchlasso.interfaces.web.mapping import MapDesk
+from sketchlasso.interfaces.web.routes import REFUSED, add_common
+
+__all__ = ["ASKED", "NetworkAnswers", "network_routes"]
+
+# Addresses whose answers need a worker.
+ASKED = ("/api/nodes", "/api/neighbours")
+MOST_NEIGHBOURS = 500
+
+
+class NetworkAbout(BaseModel):
+    """The network behind this server."""
+
+    version: str
+    source: str
+    n_nodes: int
+    n_links: int
+    attributes: list[str] = Field(description="What is known of every link beside its weight.")
+
+
+class Node(BaseModel):
+    """A node and how many links it has."""
+
+    name: str
+    links: int
+
+
+class Nodes(BaseModel):
+    """Nodes whose names begin with a text or hold it, those with most links first."""
+
+    prefix: str
+    nodes: list[Node]
+
+
+class Neighbour(BaseModel):
+    """A linked node."""
+
+    name: str
+    weight: float = Field(description="Negative where one speaks against the other.")
+    attributes: dict[str, float] = Field(description="Such as stability and p_value.")
+
+
+class Neighbours(BaseModel):
+    """The nodes linked to one, the strongest first."""
+
+    name: str
+    n_links: int = Field(description="All links of the node, listed or not.")
+    neighbours: list[Neighbour]
+
+
+class NetworkAnswers:
+    """Answers about one graph; safe to ask from several threads.
+
+    Parameters
+    ----------
+    graph : Graph
+    source : str
+        Where it came from, for people.
+    """
+
+    def __init__(self, graph: sl.Graph, source: str) -> None:
+        self._graph = graph
+        self._source = source
+        degrees = graph.degrees
+        self.links = dict(zip(graph.names, degrees.tolist(), strict=True))
+        order = np.argsort(-degrees, kind="stable")
+        # Both as written and as compared, the most linked first.
+        self._searched = [(graph.names[i], graph.names[i].casefold()) for i in order]
+
+    def about(self) -> NetworkAbout:
+        """Describe the network."""
+        return NetworkAbout(
+            version=sl.__version__,
+            source=self._source,
+            n_nodes=len(self._graph.names),
+            n_links=len(self._graph.edges),
+            attributes=list(self._graph.edge_attributes),
+        )
+
+    def nodes(self, text: str, count: int) -> Nodes:
+        """Find nodes by name: those that begin with the text before those that hold it."""
+        wanted = text.strip().casefold()
+        first = [name for name, folded in self._searched if folded.startswith(wanted)][:count]
+        if len(first) < count:
+            inside = (
+                name
+                for name, folded in self._searched
+                if wanted in folded and not folded.startswith(wanted)
+            )
+            first += [name for _, name in zip(range(count - len(first)), inside, strict=False)]
+        nodes = [Node(name=name, links=self.links[name]) for name in first]
+        return Nodes(prefix=text, nodes=nodes)
+
+    def neighbours(self, name: str, count: int) -> Neighbours:
+        """List the strongest links of a node."""
+        graph = self._graph
+        places = graph.links_of(name)
+        found = zip(graph.neighbours(name), places, strict=True)
+        return Neighbours(
+            name=name,
+            n_links=len(places),
+            neighbours=[
+                Neighbour(
+                    name=other,
+                    weight=weight,
+                    attributes={
+                        key: float(values[place]) for key, values in graph.edge_attributes.items()
+                    },
+                )
+                for (other, weight), place in list(found)[:count]
+            ],
+        )
+
+
+def network_routes(answers: NetworkAnswers, desk: MapDesk, gate: Gate, limits: Limits) -> APIRouter:
+    """Return everything under /api."""
+    router = APIRouter(prefix="/api")
+    about_network = answers.about()
+
+    @router.get("/about", summary="The network")
+    async def about() -> NetworkAbout:
+        return about_network
+
+    add_common(router, desk, gate, "The whole network, with places and communities")
+
+    @router.get("/nodes", summary="Nodes by name", responses=REFUSED)
+    async def nodes(
+        prefix: str = Query("", description="Empty for the nodes with most links."),
+        count: int = Query(10, ge=1, le=limits.completions),
+    ) -> Nodes:
+        return await gate.run(lambda: answers.nodes(prefix, count))
+
+    @router.get("/neighbours", summary="The links of a node", responses=REFUSED)
+    async def neighbours(
+        name: str = Query(description="As the network writes it."),
+        count: int = Query(50, ge=1, le=MOST_NEIGHBOURS),
+    ) -> Neighbours:
+        return await gate.run(lambda: answers.neighbours(name, count))
+
+    return router

@@ -1,0 +1,21 @@
+// The frame of a map: its canvas, and buttons for those who cannot scroll or pinch.
+
+import { element } from "./dom.js";
+
+/** current(): the MapCanvas that draws on the canvas. */
+export function mapBox(canvas, current) {
+  const button = (text, label, act) =>
+    element("button", { type: "button", class: "icon", "aria-label": label, title: label, on: { click: act } }, text);
+  return element(
+    "div",
+    { class: "map" },
+    canvas,
+    element(
+      "div",
+      { class: "zoom" },
+      button("+", "Zoom in", () => current().zoom(1.6)),
+      button("\u2212", "Zoom out", () => current().zoom(1 / 1.6)),
+      button("\u25a1", "The whole map", () => current().reset()),
+    ),
+  );
+}

@@ -1,0 +1,226 @@
+// The page of a network: its map, and the links of one node.
+
+import { Last, Refusal, ask, isAbort } from "./api.js";
+import { byId, countText, element, labelOf, later, percentText, sentence, walk, weightText } from "./dom.js";
+import { drawGraph } from "./graph.js";
+import { mapBox } from "./map-box.js";
+import { MapCanvas, colourOf } from "./map-canvas.js";
+import { Combobox, OFFERED } from "./search.js";
+import { closeShare, startShare } from "./share.js";
+import { START, hrefOf, readState } from "./state.js";
+
+const LISTED = 200;
+const GROUPS = 12;
+const GROUP_NODES = 8;
+const NAMES = { stability: "Stability", p_value: "p-value" };
+
+let state = read();
+let map = null; // the MapCanvas
+let data = null; // what it shows
+let shown = null; // the links of the chosen node
+const last = new Last();
+
+function read() {
+  return { ...readState(location.search), view: "map" };
+}
+
+const nodeHref = (name) => hrefOf({ ...START, view: "map", words: [name] });
+
+function go(changes) {
+  state = { ...state, ...changes };
+  history.pushState(null, "", hrefOf(state));
+  show();
+}
+
+async function findNodes(asked, prefix) {
+  const { nodes } = await asked.ask("nodes", [["prefix", prefix], ["count", OFFERED]]);
+  return nodes.map(({ name, links }) => ({ word: name, note: countText(links, "link") }));
+}
+
+const field = new Combobox(byId("name"), byId("name-list"), () => submit(), { find: findNodes, single: true });
+
+function submit() {
+  const name = field.words[0] ?? null;
+  field.close();
+  go({ words: name ? [name] : [], at: null });
+}
+
+/** The chosen node: its place on the map, its links, its neighbourhood. */
+async function show() {
+  const name = state.words[0] ?? null;
+  closeShare();
+  field.words = state.words;
+  byId("problem").hidden = true;
+  select();
+  document.title = name ? `${name} \u00b7 Network explorer` : "Network explorer";
+  byId("title").textContent = name ?? "Network";
+  byId("facts").replaceChildren(...mapFacts());
+  try {
+    shown = name === null ? null : await last.ask("neighbours", [["name", name], ["count", LISTED]]);
+    showNode();
+  } catch (error) {
+    if (isAbort(error)) return;
+    shown = null;
+    showNode();
+    fail(error);
+  }
+}
+
+/** Mark the chosen node; go to it where the network is too large to see its links at once. */
+function select() {
+  const name = state.words[0] ?? null;
+  const zoom = Math.min(6, Math.sqrt((data?.nodes.length ?? 0) / 60));
+  const node = map?.node(name);
+  const place = node && (zoom > 1 ? [node.x, node.y, zoom] : [0, 0, 1]);
+  map?.select(name, state.at ?? place);
+}
+
+function showNode() {
+  byId("node").hidden = shown === null;
+  if (shown === null) return;
+  byId("facts").replaceChildren(
+    element("span", { class: "fact" }, countText(shown.n_links, "link")),
+    ...(shown.neighbours.length < shown.n_links
+      ? [element("span", { class: "fact" }, `the strongest ${shown.neighbours.length} are listed`)]
+      : []),
+  );
+  byId("links").replaceChildren(
+    shown.neighbours.length
+      ? linkTable(shown.neighbours)
+      : element("p", { class: "empty" }, "It has no links, so it is not on the map."),
+  );
+  draw();
+}
+
+function linkTable(neighbours) {
+  const extra = Object.keys(neighbours[0].attributes);
+  const heads = ["Node", "Weight", ...extra.map((name) => NAMES[name] ?? name)];
+  return element(
+    "div",
+    { class: "scroll" },
+    element(
+      "table",
+      { class: "links" },
+      element("thead", {}, element("tr", {}, ...heads.map((text) => element("th", { scope: "col" }, text)))),
+      element("tbody", {}, ...neighbours.map(({ name, weight, attributes }) =>
+        element(
+          "tr",
+          { "data-word": name },
+          element("td", {}, walk(nodeHref(name), {}, labelOf(name))),
+          ...[weightText(weight), ...extra.map((key) => valueText(key, attributes[key]))].map((text) => element("td", {}, text)),
+        ))),
+    ),
+  );
+}
+
+function valueText(key, value) {
+  if (key === "stability") return percentText(value);
+  return key === "p_value" && value < 0.001 ? value.toExponential(1).replace("-", "\u2212") : weightText(value);
+}
+
+/** The node in the middle, its neighbours around it, and those of the map that are theirs. */
+function draw() {
+  if (!shown?.neighbours.length) {
+    byId("picture").replaceChildren();
+    return;
+  }
+  const words = shown.neighbours.map(({ name, weight }) => ({ word: name, weight, askable: true }));
+  const outer = words.map(({ word }) => ({
+    query: [word],
+    words: map?.neighbours(map.node(word)).map((node) => ({ word: node.word, askable: true })) ?? [],
+  }));
+  drawGraph(byId("picture"), { query: [shown.name], words }, outer, nodeHref);
+}
+
+function mapFacts() {
+  if (!data) return ["Laying out the map\u2026"];
+  const { nodes, edges, n_words: all, n_edges: links } = data;
+  const alone = all - nodes.length;
+  const fact = (text) => element("span", { class: "fact" }, text);
+  return [
+    fact(countText(nodes.length, "node")),
+    fact(countText(links, "link")),
+    ...(edges.length < links ? [fact(`the strongest ${percentText(edges.length / links)} are drawn`)] : []),
+    ...(alone ? [fact(`${countText(alone, "node")} not on the map`)] : []),
+  ];
+}
+
+function showMap() {
+  const canvas = element("canvas", {
+    tabindex: 0,
+    role: "img",
+    "aria-label": "Map of the network. Arrow keys move it, plus and minus zoom, Enter selects the node in the middle.",
+  });
+  byId("map").replaceChildren(mapBox(canvas, () => map));
+  map = new MapCanvas(canvas, data, {
+    onSelect: (word) => go({ words: word ? [word] : [], at: map.place }),
+    onMove: (place) => {
+      state = { ...state, at: place };
+      history.replaceState(null, "", hrefOf(state));
+    },
+  });
+  showGroups();
+}
+
+function showGroups() {
+  const members = new Map();
+  for (const node of data.nodes) {
+    if (!members.has(node.community)) members.set(node.community, []);
+    members.get(node.community).push(node);
+  }
+  const largest = [...members].sort((a, b) => b[1].length - a[1].length).slice(0, GROUPS);
+  byId("groups").replaceChildren(
+    element("h2", {}, "Groups, and their nodes with most links"),
+    element("ul", { class: "groups" }, ...largest.map(([community, nodes]) => {
+      const swatch = element("span", { class: "swatch", "aria-hidden": "true" });
+      swatch.style.background = colourOf(community);
+      const most = [...nodes].sort((a, b) => b.size - a.size).slice(0, GROUP_NODES);
+      const chips = most.map(({ word }) => element("li", {}, walk(nodeHref(word), { class: "chip" }, labelOf(word, 40))));
+      return element("li", {}, element("p", {}, swatch, countText(nodes.length, "node")), element("ul", { class: "chips small" }, ...chips));
+    })),
+  );
+}
+
+function fail(error) {
+  if (!(error instanceof Refusal)) console.error(error);
+  byId("problem").hidden = false;
+  byId("problem").replaceChildren(element("p", {}, sentence(error.message)));
+}
+
+async function start() {
+  const about = await ask("about");
+  byId("source").textContent =
+    `${about.source} \u00b7 ${countText(about.n_nodes, "node")} \u00b7 ${countText(about.n_links, "link")}`;
+  await Promise.all([show(), ask("map").then((found) => {
+    data = found;
+    if (data.nodes.length) showMap();
+    else byId("map").hidden = byId("groups").hidden = true;
+  })]);
+  select();
+  if (shown) draw();
+  else byId("facts").replaceChildren(...mapFacts());
+}
+
+byId("ask").addEventListener("submit", (event) => {
+  event.preventDefault();
+  submit();
+});
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("a[data-walk]");
+  if (!link || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  history.pushState(null, "", link.getAttribute("href"));
+  state = read();
+  show();
+});
+addEventListener("popstate", () => {
+  state = read();
+  show();
+});
+addEventListener("themechange", () => {
+  if (map) showGroups();
+  map?.draw();
+});
+new ResizeObserver(later(draw, 100)).observe(byId("panels"));
+startShare();
+start().catch(fail);

@@ -1,0 +1,95 @@
+"""The explorer of a network: what its API answers."""
+
+import numpy as np
+import pytest
+
+import sketchlasso as sl
+from sketchlasso.interfaces.web import create_network_app
+from sketchlasso.interfaces.web.pages import read_pages
+
+GRAPH = sl.Graph(
+    ("Hub", "ab", "abc", "cab", "lone"),
+    np.array([[0, 1], [0, 2], [0, 3], [1, 2]]),
+    np.array([0.5, -2.0, 1.0, 0.25]),
+    "and",
+    {"stability": np.array([0.5, 1.0, 0.75, 0.25]), "p_value": np.array([0.5, 1e-9, 0.1, 1.0])},
+)
+
+
+@pytest.fixture(scope="module")
+def get(asking):
+    pytest.importorskip("networkx")
+    with asking(create_network_app(GRAPH, "genes.graphml")) as client:
+
+        def answer(path, status=200, **parameters):
+            response = client.get(path, params=parameters)
+            assert response.status_code == status, response.text
+            return response.json()
+
+        yield answer
+
+
+def test_about_and_health(get):
+    told = get("/api/about")
+    assert (told["source"], told["n_nodes"], told["n_links"]) == ("genes.graphml", 5, 4)
+    assert told["attributes"] == ["stability", "p_value"]
+    assert get("/api/health")["status"] == "ok"
+
+
+def test_neighbours_come_with_all_that_is_known_of_the_links(get):
+    told = get("/api/neighbours", name="Hub")
+    assert told["n_links"] == 3
+    assert told["neighbours"] == [
+        {"name": "abc", "weight": -2.0, "attributes": {"stability": 1.0, "p_value": 1e-9}},
+        {"name": "cab", "weight": 1.0, "attributes": {"stability": 0.75, "p_value": 0.1}},
+        {"name": "ab", "weight": 0.5, "attributes": {"stability": 0.5, "p_value": 0.5}},
+    ]
+    few = get("/api/neighbours", name="Hub", count=1)
+    assert (few["n_links"], [one["name"] for one in few["neighbours"]]) == (3, ["abc"])
+    assert get("/api/neighbours", name="lone")["neighbours"] == []
+
+
+def test_nodes_are_found_by_the_beginning_of_their_names_and_then_by_the_rest(get):
+    found = get("/api/nodes", prefix="AB")["nodes"]
+    assert [(one["name"], one["links"]) for one in found] == [("ab", 2), ("abc", 2), ("cab", 1)]
+    assert get("/api/nodes", count=1)["nodes"] == [{"name": "Hub", "links": 3}]
+    assert get("/api/nodes", prefix="nothing")["nodes"] == []
+
+
+def test_the_map_has_every_linked_node(get):
+    told = get("/api/map")
+    assert [node["word"] for node in told["nodes"]] == ["Hub", "ab", "abc", "cab"]
+    assert [node["size"] for node in told["nodes"]] == [3, 2, 2, 1]
+    assert told["edges"] == [[0, 1, 0.5], [0, 2, -2.0], [0, 3, 1.0], [1, 2, 0.25]]
+    assert (told["n_words"], told["n_edges"]) == (5, 4)
+
+
+@pytest.mark.parametrize(
+    ("path", "parameters", "says"),
+    [
+        ("/api/neighbours", {"name": "hub"}, "'hub' is not a node of the graph (nearest: 'Hub')"),
+        ("/api/neighbours", {}, "name is missing"),
+        ("/api/nodes", {"count": 0}, "count='0' was given"),
+    ],
+)
+def test_refusals_are_one_sentence(get, path, parameters, says):
+    assert says in get(path, 422, **parameters)["message"]
+
+
+def test_a_network_without_links_has_an_empty_map(asking):
+    pytest.importorskip("networkx")
+    lonely = sl.Graph(("a", "b"), np.zeros((0, 2), dtype=np.intp), np.zeros(0), "or")
+    with asking(create_network_app(lonely)) as client:
+        told = client.get("/api/map").json()
+    assert (told["nodes"], told["edges"], told["n_words"]) == ([], [], 2)
+
+
+def test_each_explorer_has_its_own_first_page():
+    for home, own, other in (
+        ("network.html", b"/static/network.js", "/static/index.html"),
+        ("index.html", b"/static/app.js", "/static/network.html"),
+    ):
+        pages = read_pages(home)
+        assert own in pages["/"].content
+        assert other not in pages
+        assert "/docs" in pages
