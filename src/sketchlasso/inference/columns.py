@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from sketchlasso.data import DataMatrix, MatrixLike
 from sketchlasso.linalg.operator import as_dense
 from sketchlasso.types import BoolArray, FloatArray
 
-__all__ = ["ColumnRows", "column_rows"]
+__all__ = ["ColumnRows", "column_rows", "with_responses"]
 
 # Rows of X beyond the columns that join the triangle at a time.
 ROWS_AT_A_TIME = 1024
@@ -76,6 +76,44 @@ def column_rows(X: MatrixLike, standardize: bool) -> ColumnRows:
         P *= scales[:, None]
         scales = np.ones(n)
     return ColumnRows(P, means * unit, scales, constant, unit, m, standardize)
+
+
+def with_responses(columns: ColumnRows, X: Any, Y: FloatArray) -> ColumnRows:
+    """Append responses as further columns, after those of X.
+
+    Where m > n the basis has one more direction, outside of the columns of X. All responses
+    share it, so they must not be regressed on each other.
+
+    Parameters
+    ----------
+    columns : ColumnRows
+        Of X, standardised.
+    X : ndarray, csr_array or BlockMatrix of shape (m, n)
+    Y : ndarray of shape (m, t)
+        Each varies.
+    """
+    m, n = X.shape
+    means = Y.mean(axis=0)
+    centred = Y - means
+    spreads = np.linalg.norm(centred, axis=0) / np.sqrt(m)
+    units = centred / spreads
+    P = columns.P
+    if m <= n:
+        rows = units.T
+    else:
+        products = np.asarray(X.T @ units) / (columns.scales * columns.unit)[:, None]
+        products[columns.constant] = 0.0
+        inside = np.linalg.lstsq(P, products, rcond=None)[0]
+        outside = np.sqrt(np.maximum(m - np.sum(inside**2, axis=0), 0.0))
+        rows = np.vstack([inside, outside]).T
+        P = np.hstack([P, np.zeros((n, 1))])
+    return replace(
+        columns,
+        P=np.ascontiguousarray(np.vstack([P, rows])),
+        means=np.concatenate([columns.means, means]),
+        scales=np.concatenate([columns.scales, spreads / columns.unit]),
+        constant=np.concatenate([columns.constant, np.zeros(Y.shape[1], dtype=bool)]),
+    )
 
 
 def _centred(A: Any) -> FloatArray:

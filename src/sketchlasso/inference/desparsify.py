@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sketchlasso.data import BlockMatrix, MatrixLike, as_responses, as_rows
+from sketchlasso.data import BlockMatrix, MatrixLike, as_responses, as_rows, spread
 from sketchlasso.data.validate import as_storage
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators import SqrtLasso
@@ -19,8 +19,10 @@ from sketchlasso.inference.checks import (
     check_enough_rows,
     check_own_columns,
 )
+from sketchlasso.inference.column_problems import ColumnProblems
+from sketchlasso.inference.columns import column_rows, with_responses
 from sketchlasso.inference.desparsified import Desparsified
-from sketchlasso.inference.nodewise import checked_columns
+from sketchlasso.inference.nodewise import checked_columns, solve_columns
 from sketchlasso.inference.precision import column_names
 from sketchlasso.inference.scores import (
     Columns,
@@ -30,6 +32,7 @@ from sketchlasso.inference.scores import (
     ready_scores,
 )
 from sketchlasso.linalg.device import CPU
+from sketchlasso.solve import Settings
 from sketchlasso.types import FloatArray
 
 __all__ = ["desparsified"]
@@ -37,6 +40,7 @@ __all__ = ["desparsified"]
 Errors: TypeAlias = Literal["equal", "robust"]
 
 
+@spread
 def desparsified(
     X: MatrixLike,
     y: ArrayLike,
@@ -73,15 +77,16 @@ def desparsified(
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (m, n)
-        Data frames give their names.
+    X : array-like, sparse matrix, BlockMatrix or dask array of shape (m, n)
+        Data frames give their names. Of blocks only the scores, of shape (m, c), and an array of
+        shape (n, min(m, n)) are in memory; each takes some passes.
     y : array-like of shape (m,) or (m, t)
         Several responses share the scores, so they cost little more than one.
     features : array-like of shape (c,), optional
         Columns to ask about, as indices or a mask; all by default.
     alpha : float or str
         Penalty of the initial estimate on columns of standard deviation one, as in
-        :class:`SqrtLasso`.
+        :class:`SqrtLasso`; a number or ``"pivotal"`` where X is in blocks.
     score_alpha : float or "auto"
         Penalty of the regressions that make the scores, on columns of standard deviation one.
         ``"auto"`` is half of Phi^-1(1 - 0.05 / (2 n - 2)), more for columns that others explain
@@ -139,7 +144,7 @@ def desparsified(
         Z = made_scores(columns, chosen, options, progress)
     else:
         Z = ready_scores(columns, chosen, scores)
-    inner = np.sum(Z * columns.centred(chosen), axis=0)
+    inner = columns.own_products(chosen, Z)
     _check_left(Z, inner, columns, chosen, names)
     estimate = b[:, chosen].T + (Z.T @ residual) / inner[:, None]
     if errors == "robust":
@@ -165,11 +170,6 @@ def desparsified(
 def _columns(X: Any, given: Sequence[str] | None) -> tuple[Columns, tuple[str, ...]]:
     """The checked columns of X, and their names."""
     entries = as_rows(X)
-    if isinstance(entries, BlockMatrix):
-        raise InvalidInputError(
-            "X is in blocks, but scores need its columns in memory; pass an array or a sparse "
-            "matrix."
-        )
     as_storage(X)
     m = entries.shape[0]
     check_enough_rows(m)
@@ -200,6 +200,8 @@ def _initial(
 ) -> FloatArray:
     """Coefficients (t, n) in the units of X and Y."""
     t, n = Y.shape[1], columns.entries.shape[1]
+    if initial is None and isinstance(columns.entries, BlockMatrix):
+        return _initial_of_blocks(columns.entries, Y, alpha, tol, n_threads)
     if initial is None:
         model: Any = SqrtLasso(alpha, standardize=True, sketch=None, tol=tol, n_jobs=n_threads)
         return np.asarray(model.fit(columns.entries, Y).coef_, dtype=np.float64).reshape(t, n)
@@ -211,6 +213,19 @@ def _initial(
             "the units of X are needed; pass those."
         )
     return b
+
+
+def _initial_of_blocks(
+    X: BlockMatrix, Y: FloatArray, alpha: Any, tol: float, n_threads: int | None
+) -> FloatArray:
+    """The same, by regressions of the responses as of any other column."""
+    n, t = X.shape[1], Y.shape[1]
+    rows = with_responses(column_rows(X, True), X, Y)
+    problems = ColumnProblems(rows, np.arange(n, n + t), np.arange(n), alpha)
+    settings = Settings(tol=tol, n_threads=n_threads or os.cpu_count() or 1)
+    found = solve_columns(problems, settings)
+    found.warn_if_unsolved()
+    return np.asarray(found.coef[:, :n].toarray())
 
 
 def _fitted(columns: Columns, b: FloatArray) -> FloatArray:

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from sketchlasso.data import BlockMatrix
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.penalty import FAILURE, noise_quantile
 from sketchlasso.inference.checkpoints import part_solver
 from sketchlasso.inference.checks import dense_matrix
-from sketchlasso.inference.column_problems import ColumnProblems
+from sketchlasso.inference.column_problems import ColumnProblems, slices
 from sketchlasso.inference.columns import column_rows
 from sketchlasso.inference.nodewise import Nodewise, nodewise
 from sketchlasso.solve import Settings
@@ -38,7 +39,7 @@ class Columns:
 
     Attributes
     ----------
-    entries : ndarray or csr_array of shape (m, n)
+    entries : ndarray, csr_array or BlockMatrix of shape (m, n)
     means, lengths : ndarray of shape (n,)
         Lengths are those of the centred columns.
     """
@@ -51,7 +52,8 @@ class Columns:
     def of(cls, entries: Any, scales: FloatArray) -> Columns:
         """Columns with standard deviations `scales` (n,), divisor m."""
         m = entries.shape[0]
-        means = np.asarray(entries.sum(axis=0, dtype=np.float64)).ravel() / m
+        kind = {} if isinstance(entries, BlockMatrix) else {"dtype": np.float64}
+        means = np.asarray(entries.sum(axis=0, **kind)).ravel() / m
         return cls(entries, means, np.sqrt(m) * scales)
 
     def centred(self, which: IntArray) -> FloatArray:
@@ -61,6 +63,13 @@ class Columns:
     def products(self, Z: FloatArray) -> FloatArray:
         """Z'X (c, n) of centred Z (m, c)."""
         return np.asarray((self.entries.T @ Z).T)
+
+    def own_products(self, which: IntArray, Z: FloatArray) -> FloatArray:
+        """z_j'x_j (c,) of some columns with a score (m, c) each."""
+        found = np.empty(len(which))
+        for part in slices(len(which), COLUMNS_AT_A_TIME):
+            found[part] = np.sum(Z[:, part] * self.centred(which[part]), axis=0)
+        return found
 
 
 @dataclass(frozen=True)
@@ -138,16 +147,11 @@ def _first_scores(
 
 def _inflation(columns: Columns, features: IntArray, Z: FloatArray) -> FloatArray:
     """||z_j|| ||x_j|| / |z_j'x_j| (c,), at least 1; infinite where nothing is left of x_j."""
-    found = np.empty(len(features))
-    for start in range(0, len(features), COLUMNS_AT_A_TIME):
-        part = slice(start, start + COLUMNS_AT_A_TIME)
-        own, z = features[part], Z[:, part]
-        lengths = np.linalg.norm(z, axis=0)
-        lengths = np.where(lengths > ROUNDING * columns.lengths[own], lengths, np.inf)
-        inner = np.abs(np.sum(z * columns.centred(own), axis=0))
-        with np.errstate(divide="ignore"):
-            found[part] = lengths * columns.lengths[own] / inner
-    return found
+    own = columns.lengths[features]
+    lengths = np.linalg.norm(Z, axis=0)
+    lengths = np.where(lengths > ROUNDING * own, lengths, np.inf)
+    with np.errstate(divide="ignore"):
+        return np.asarray(lengths * own / np.abs(columns.own_products(features, Z)))
 
 
 def ready_scores(columns: Columns, features: IntArray, scores: Any) -> FloatArray:
@@ -190,8 +194,7 @@ def bias_bounds(columns: Columns, features: IntArray, Z: FloatArray) -> FloatArr
     m, n = columns.entries.shape
     scales = columns.lengths / np.sqrt(m)
     found = np.empty(len(features))
-    for start in range(0, len(features), COLUMNS_AT_A_TIME):
-        part = slice(start, start + COLUMNS_AT_A_TIME)
+    for part in slices(len(features), COLUMNS_AT_A_TIME):
         z, own = Z[:, part], features[part]
         inner = np.abs(columns.products(z)) / scales
         inner[np.arange(len(own)), own] = 0.0

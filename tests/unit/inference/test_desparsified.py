@@ -296,7 +296,8 @@ def test_bad_input_is_refused_in_one_sentence(wide, found):
     assert "initial has shape (89,)" in told(X, y, initial=np.zeros(89))
     assert "noise=-1.0" in told(X, y, noise=-1.0)
     assert "scores has shape (60, 3)" in told(X, y, scores=np.ones((60, 3)))
-    assert "in blocks" in told(sl.BlockMatrix.from_arrays([X[:30], X[30:]]), y)
+    blocks = sl.BlockMatrix.from_arrays([X[:30], X[30:]])
+    assert "'pivotal' or numbers > 0 are accepted" in told(blocks, y, alpha="rigorous")
     assert "shape (3, 90)" in told(X, y, features=[1, 2, 3], scores=sparse.csr_array((90, 90)))
     for level in (0.0, 1.0, 95, -0.5):
         assert "strictly between 0 and 1" in refusal(sl.InvalidInputError, found.interval, level)
@@ -305,3 +306,40 @@ def test_bad_input_is_refused_in_one_sentence(wide, found):
     assert "n_draws=5" in refusal(sl.InvalidInputError, found.group_test, [0], n_draws=5)
     assert "group" in refusal(sl.InvalidInputError, found.group_test, [90])
     assert "group" in refusal(sl.InvalidInputError, found.group_test, [])
+
+
+@pytest.mark.parametrize("shape", [(200, 12), (40, 50)])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_blocks_give_the_same_as_the_whole(shape, kind):
+    """Two responses, on tall and on wide data with large means and unequal columns."""
+    rng = np.random.default_rng(5)
+    m, n = shape
+    X = 50.0 + rng.standard_normal(shape) * np.geomspace(0.1, 10, n)
+    Y = (X[:, :2] / X[:, :2].std(axis=0)) @ [[2.0, 0.0], [-2.0, 1.0]]
+    Y = 5.0 + Y + rng.standard_normal((m, 2))
+    blocks = sl.BlockMatrix.from_arrays([kind(X[:15]), kind(X[15:])])
+    here, there = (sl.desparsified(data, Y, tol=1e-10) for data in (X, blocks))
+    np.testing.assert_allclose(there.initial, here.initial, atol=1e-7 * np.abs(here.initial).max())
+    np.testing.assert_allclose(there.noise, here.noise, rtol=1e-6)
+    np.testing.assert_allclose(
+        there.estimate / here.standard_error, here.estimate / here.standard_error, atol=1e-5
+    )
+    np.testing.assert_allclose(there.standard_error, here.standard_error, rtol=1e-5)
+    np.testing.assert_allclose(there.bias_bound, here.bias_bound, rtol=1e-4)
+
+
+def test_blocks_that_hold_copies_of_a_column_are_refused(wide):
+    X, y = wide
+    copied = np.column_stack([X[:, :5], 7.0 - 2.0 * X[:, 3]])
+    blocks = sl.BlockMatrix.from_arrays([copied[:30], copied[30:]])
+    assert "columns x3 and x5" in refusal(sl.InvalidInputError, sl.desparsified, blocks, y)
+
+
+def test_a_dask_array_gives_the_same_as_the_whole(wide):
+    dask = pytest.importorskip("dask.array")
+    pytest.importorskip("distributed")
+    X, y = wide
+    here = sl.desparsified(X, y, features=[0, 4], tol=1e-10)
+    with sl.cluster("sequential"):
+        there = sl.desparsified(dask.from_array(X, chunks=(25, 90)), y, features=[0, 4], tol=1e-10)
+    np.testing.assert_allclose(there.estimate, here.estimate, rtol=1e-5)
