@@ -9,6 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from sketchlasso.exact.training import TrainingRows
+from sketchlasso.problem.faces import face_level
 from sketchlasso.problem.full_problem import (
     MOST_SIGN_ENTRIES,
     RANK_SHARE,
@@ -128,9 +129,8 @@ class Target:
         pull = linalg.solve_triangular(R, self.factor[support] * np.sign(values), trans="T")
         level = penalty
         if not squared:
-            share = 1.0 - penalty**2 * float(pull @ pull)
-            # Where no share is left the fit is exact.
-            level = penalty * float(np.linalg.norm(outside)) / np.sqrt(share) if share > 0 else 0.0
+            # Where the penalty leaves no room the fit is exact.
+            level = np.nan_to_num(face_level(penalty, outside @ outside, pull @ pull))
         better = linalg.solve_triangular(R, inner - level * pull)
         if not np.all(np.sign(better) == np.sign(values)):
             return None

@@ -9,8 +9,8 @@ changes Z'Z by -c z_i z_i', so that Sherman and Morrison give
     q_i = H e + c H z_i (z_i'H e) / (1 - c h_i)        h_i = z_i'H z_i
     w_i = b_i - lambda_i q_i,   lambda_i = alpha sqrt(C_i / (1 - alpha^2 e'q_i))
 
-with C_i the least-squares error (maths/paths.md). What comes out is a proposal: each is accepted
-by its duality gap over all columns, and the others are solved as problems of their own.
+with C_i the least-squares error (:func:`face_level`). What comes out is a proposal: each is
+accepted by its duality gap over all columns, and the others are solved as problems of their own.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from scipy import linalg, sparse
 from sketchlasso.exact import solve_exact
 from sketchlasso.instances import leave_one_out_rows
 from sketchlasso.linalg.rows import stack_rows
+from sketchlasso.problem.faces import face_level
 from sketchlasso.problem.full_problem import full_dual, full_gap, full_primal
 from sketchlasso.results.models import LinearModels
 from sketchlasso.solve import Progress
@@ -269,9 +270,9 @@ class _Face:
             b = self.b - Hz * (c * self.rest[rows] / kept)[:, None]
             q = base + Hz * (c * np.einsum("ij,ij->i", z, base) / kept)[:, None]
             error = self.rest @ self.rest - c * self.rest[rows] ** 2 / kept
-            room = 1.0 - alpha**2 * np.einsum("ij,ij->i", slopes, q)
-            w = b - (alpha * np.sqrt(error / room))[:, None] * q
-        fits: BoolArray = (kept > 0) & (room > 0) & np.isfinite(w).all(axis=1)
+            level = face_level(alpha, error, np.einsum("ij,ij->i", slopes, q))
+            w = b - level[:, None] * q
+        fits: BoolArray = (kept > 0) & np.isfinite(w).all(axis=1)
         w[~fits] = 0.0
         # Coefficients that change their sign leave the face: zero, and the gap decides.
         w[w * self.signs < 0] = 0.0
