@@ -15,6 +15,7 @@
     |-- EmptyModelWarning                     a radius that keeps every feature out of a fit
     |-- DeviceWarning                         no GPU where one was requested
     |-- DuplicateColumnWarning                two columns that are equal up to sign and scale
+    |-- FewTreatedWarning                     a treatment that hardly any row has
     +-- GridEdgeWarning                       the best penalty lies at an end of the grid
 
 Non-convergence is a status of the solution, never an exception.
@@ -28,6 +29,7 @@ __all__ = [
     "DuplicateColumnWarning",
     "EmptyGridWarning",
     "EmptyModelWarning",
+    "FewTreatedWarning",
     "GridEdgeWarning",
     "InaccurateWarning",
     "InvalidInputError",
@@ -105,3 +107,7 @@ class DeviceWarning(UserWarning):
 
 class DuplicateColumnWarning(UserWarning):
     """Two columns are equal up to sign and scale, so that either may replace the other."""
+
+
+class FewTreatedWarning(UserWarning):
+    """A treatment varies in so few rows that the error of its effect cannot be trusted."""

@@ -98,3 +98,19 @@ def test_files_that_cannot_be_written_are_refused_before_the_work(call, tmp_path
     ).stderr
     assert "there is no folder nowhere" in said
     assert not (tmp_path / "table.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("infer {data}/houses.csv --target price -o a.foo", "end it in .csv, .tsv, .parquet or"),
+        ("infer {data}/houses.csv --target price -o a.npy", "a.npy was given for a table"),
+        ("infer {data}/houses.csv --target price --forest a.csv", "end it in .png, .svg or .pdf"),
+        ("stability {data}/houses.csv --target price -o a.csv.zip", "a.csv.zip was given"),
+        ("stability {data}/houses.csv --target price --plot a", "a was given for a picture"),
+    ],
+)
+def test_endings_are_refused_before_the_work_without_options_that_do_not_exist(call, line, says):
+    said = call(line, code=2).stderr
+    assert says in said and said.count("\n") == 1
+    assert "--format" not in said

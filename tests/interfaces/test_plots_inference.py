@@ -96,3 +96,25 @@ def test_a_network_whose_links_have_one_sign_is_drawn():
     Z[:, 1] += Z[:, 0]
     display = plots.NetworkDisplay.from_graph(sl.SparsePrecision().fit(Z).graph()).plot()
     assert [text.get_text() for text in display.legend_.get_texts()] == ["positive (1 links)"]
+
+
+@pytest.mark.parametrize("size", [(9, 6), (3, 2.5)])
+def test_labels_of_a_volcano_never_overlap(size):
+    """Wide letters, and points that lie on each other: what finds no place is left out."""
+    count = 14
+    near = 1 + 1e-3 * np.arange(count)
+    display = plots.VolcanoDisplay(
+        estimate=near,
+        p_value=1e-6 * near,
+        adjusted=np.full(count, 1e-3),
+        names=[f"WMWMWM_{j}" for j in range(count)],
+        cutoff=0.05,
+        adjustment="holm",
+    ).plot(plt.figure(figsize=size).subplots(), top=count)
+    display.figure_.draw_without_rendering()
+    boxes = [matplotlib.text.Text.get_window_extent(label) for label in display.labels_]
+    assert display.labels_[0].get_text() == "WMWMWM_0"
+    assert len(boxes) >= 4
+    for number, box in enumerate(boxes):
+        for other in boxes[:number]:
+            assert not box.overlaps(other)

@@ -187,8 +187,9 @@ def penalty_table(
     values = values[None] if values.ndim == 0 else values
     fits = values.ndim == 1 or (values.ndim == 2 and len(values) == len(targets))
     if not fits or values.size == 0 or not (np.isfinite(values) & (values > 0)).all():
+        what = f"alpha={alpha!r}" if np.ndim(alpha) == 0 else f"alpha of shape {np.shape(alpha)}"
         raise InvalidInputError(
-            f"alpha of shape {np.shape(alpha)} was given, but 'pivotal', a finite number > 0, or "
+            f"{what} was given, but 'pivotal', a finite number > 0, or "
             f"such numbers of shape (a,) or ({len(targets)}, a) are accepted; pass one of them."
         )
     return np.broadcast_to(values, (len(targets), values.shape[-1]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from sketchlasso.data import as_responses
 from sketchlasso.data.validate import as_storage
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import FewTreatedWarning, InvalidInputError
+from sketchlasso.estimators.warn import warn_user
 from sketchlasso.inference.checks import (
     check_choice,
     check_enough_rows,
@@ -29,6 +30,9 @@ EffectMethod: TypeAlias = Literal["double-selection", "partialling-out"]
 Errors: TypeAlias = Literal["auto", "robust", "equal"]
 # What is left of a treatment after its controls, as a share of its length, that is rounding.
 ROUNDING = 1e-10
+# Rows in which a treatment has to differ from its most common value; with fewer, each of them
+# is fitted almost exactly, and the error comes out too small.
+FEWEST_TREATED = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +145,8 @@ def treatment_effect(
     Returns
     -------
     TreatmentEffects
+        A treatment that differs from its most common value in fewer than 5 rows draws a
+        :class:`FewTreatedWarning`.
 
     Examples
     --------
@@ -166,6 +172,7 @@ def treatment_effect(
     check_enough_rows(m)
     response = _one_response(y, m)
     treatments, own = _treatments(d, m), treatment_names(d)
+    _warn_of_few(treatments, own)
     k = treatments.shape[1]
     robust = errors == "robust" or (errors == "auto" and method == "double-selection")
     everything = np.hstack([controls, treatments])
@@ -220,6 +227,21 @@ def _treatments(d: Any, m: int) -> FloatArray:
             "varies; leave it out."
         )
     return values
+
+
+def _warn_of_few(treatments: FloatArray, names: Sequence[str]) -> None:
+    """Warn of treatments (m, k) that differ from their most common value in a few rows only."""
+    for column, name in zip(treatments.T, names, strict=True):
+        values, counts = np.unique(column, return_counts=True)
+        usual = int(np.argmax(counts))
+        different = len(column) - int(counts[usual])
+        if different < FEWEST_TREATED:
+            warn_user(
+                f"treatment {name} differs from {values[usual]:g} in {different} of {len(column)} "
+                f"rows, but the error of its effect needs at least {FEWEST_TREATED} such rows; "
+                "collect more, or do not rely on its interval.",
+                FewTreatedWarning,
+            )
 
 
 def _check_room(controls: int, m: int) -> None:

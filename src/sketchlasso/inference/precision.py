@@ -228,12 +228,16 @@ class SparsePrecision(EmpiricalCovariance):
 
     def _check_parameters(self) -> None:
         _check(
-            not isinstance(self.alpha, str) or self.alpha in ("pivotal", *CHOICES),
-            f"alpha={self.alpha!r} was given, but 'pivotal', 'stars', 'ebic', 'cv' or a number > 0 "
-            "is accepted",
+            np.ndim(self.alpha) == 0,
+            f"alpha of shape {np.shape(self.alpha)} was given, but one is accepted",
         )
-        single = isinstance(self.alpha, str) or np.ndim(self.alpha) == 0
-        _check(single, f"alpha of shape {np.shape(self.alpha)} was given, but one is accepted")
+        known = isinstance(self.alpha, str) and self.alpha in ("pivotal", *CHOICES)
+        number = isinstance(self.alpha, int | float | np.number) and 0 < self.alpha < np.inf
+        _check(
+            bool(known or number),
+            f"alpha={self.alpha!r} was given, but 'pivotal', 'stars', 'ebic', 'cv' or a finite "
+            "number > 0 is accepted",
+        )
         _check(
             self.rule in ("and", "or"),
             f"rule={self.rule!r} was given, but only 'or' and 'and' are known",

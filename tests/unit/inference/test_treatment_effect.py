@@ -1,5 +1,7 @@
 """Effects of treatments: against R's hdm, and on data whose effects are known."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -141,6 +143,21 @@ def test_progress_counts_treatments(confounded):
     seen = []
     sl.treatment_effect(X[:, :20], y, D, progress=lambda done, total: seen.append((done, total)))
     assert seen == [(1, 2), (2, 2)]
+
+
+@pytest.mark.parametrize(("treated", "warned"), [(4, True), (5, False), (146, True)])
+def test_a_treatment_of_few_rows_draws_a_warning(confounded, treated, warned):
+    X, y, _ = confounded
+    d = (np.arange(150) < treated).astype(float)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        sl.treatment_effect(X[:, :5], y, d)
+    few = [one for one in caught if one.category is sl.FewTreatedWarning]
+    assert len(few) == warned
+    if warned:
+        usual = int(treated > 75)
+        assert f"treatment d0 differs from {usual} in 4 of 150 rows" in str(few[0].message)
+        assert few[0].filename == __file__
 
 
 def test_bad_input_is_refused_in_one_sentence(confounded):

@@ -14,6 +14,7 @@ import sketchlasso as sl
 from sketchlasso.interfaces.commands.data import Given, read_given
 from sketchlasso.interfaces.commands.fitting import target_words
 from sketchlasso.interfaces.commands.options import DataOptions, File, penalty_of
+from sketchlasso.interfaces.commands.outputs import check_outputs
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
 
@@ -71,7 +72,7 @@ def infer(
     The desparsified square-root LASSO: one regression per feature, on the full data.
     """
     _check(level, adjust)
-    _check_folders(output, forest, volcano)
+    check_outputs(output, forest, volcano)
     given = read_given(file, data)
     y = _numbers(given)
     start = perf_counter()
@@ -144,16 +145,6 @@ def _check(level: float, adjust: str) -> None:
             f"--adjust {adjust} was given, but {', '.join(ADJUSTMENTS)} are accepted; give one of "
             "them."
         )
-
-
-def _check_folders(*paths: Path | None) -> None:
-    """Refuse files that cannot be written before hours are spent on what they would hold."""
-    for path in paths:
-        if path is not None and not path.absolute().parent.is_dir():
-            raise sl.StoredFileError(
-                f"{path} cannot be written, for there is no folder {path.parent}; choose a path in "
-                "a folder that exists."
-            )
 
 
 def _numbers(given: Given) -> Any:

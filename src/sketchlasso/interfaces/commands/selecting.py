@@ -14,6 +14,7 @@ import sketchlasso as sl
 from sketchlasso.interfaces.commands.data import Given, read_given
 from sketchlasso.interfaces.commands.fitting import target_words
 from sketchlasso.interfaces.commands.options import DataOptions, File, Seed
+from sketchlasso.interfaces.commands.outputs import check_outputs
 from sketchlasso.interfaces.commands.report import Bar, Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen, Watcher
 
@@ -114,6 +115,7 @@ def stability(
     The rows are split in half again and again; features that are chosen on most halves are
     selected.
     """
+    check_outputs(output, plot)
     given = read_given([file], data)
     y, classes = given.signs(None)
     start = perf_counter()

@@ -24,7 +24,9 @@ LETTER_WIDTH = 0.62
 # Points between the end of a line and its label.
 LEADER = 16.0
 # How far a label may stand from its point, in font sizes: near, or at the end of a leader.
-DISTANCES = (0.35, 1.8, 3.4)
+DISTANCES = (0.35, 1.8, 3.4, 5.5, 8.0)
+# What it costs a label to lie over another one; more than everything else together.
+CROSSED = 1e6
 DIRECTIONS = ((1, 0), (-1, 0), (1, 1), (-1, 1), (0, 1), (1, -1), (-1, -1), (0, -1))
 
 
@@ -118,12 +120,14 @@ def label_points(
 ) -> list[Any]:
     """Name points, each label on the side where it covers least.
 
+    A label that finds no place beside those before it is left out.
+
     Parameters
     ----------
     ax : matplotlib Axes
         With its final limits.
     points : ndarray of shape (l, 2)
-        In data coordinates.
+        In data coordinates, the most important first.
     texts : sequence of str of length l
     others : ndarray of shape (p, 2)
         All points that are drawn.
@@ -143,7 +147,7 @@ def label_points(
     taken: list[FloatArray] = []
     written = []
     for place, text, point in zip(places, texts, points, strict=True):
-        extent = np.array([LETTER_WIDTH * size * len(text), LINE_HEIGHT * size])
+        extent = _extent(ax, text, size) * scale
         boxes = [
             _box(place, np.array(direction, dtype=float), extent, far * size)
             for far in DISTANCES
@@ -155,6 +159,8 @@ def label_points(
             for number, box in enumerate(boxes)
         ]
         best = int(np.argmin(costs))
+        if costs[best] >= CROSSED:
+            continue
         taken.append(boxes[best])
         offset = (boxes[best][:2] + boxes[best][2:]) / 2 - place
         leader = {"arrowstyle": "-", "color": ink(ax), "linewidth": 0.6, "shrinkA": 0.0}
@@ -174,6 +180,15 @@ def label_points(
     return written
 
 
+def _extent(ax: Axes, text: str, size: float) -> FloatArray:
+    """Width and height (2,) of a text as it is drawn, in pixels, with a little air."""
+    # Without a transform: 0 has no place on a logarithmic axis.
+    probe = ax.text(0.0, 0.0, text, fontsize=size, transform=None)
+    box = probe.get_window_extent()
+    probe.remove()
+    return np.array([box.width + 0.3 * box.height, box.height])
+
+
 def _box(place: FloatArray, direction: FloatArray, extent: FloatArray, far: float) -> FloatArray:
     """Left, bottom, right and top of a label that lies in a direction from its point."""
     centre = place + direction * (extent / 2 + far)
@@ -187,4 +202,4 @@ def _cost(box: FloatArray, points: FloatArray, taken: list[FloatArray], frame: F
         bool((box[:2] < other[2:]).all() and (other[:2] < box[2:]).all()) for other in taken
     )
     outside = bool((box[:2] < frame[:2]).any() or (box[2:] > frame[2:]).any())
-    return float(covered + 1000 * crossed + 300 * outside)
+    return float(covered + CROSSED * crossed + 300 * outside)

@@ -1,0 +1,49 @@
+"""Files that a command is to write, checked before the work that they would hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import sketchlasso as sl
+
+__all__ = ["check_outputs"]
+
+# Tables with names in a column, and pictures.
+TABLES = (".csv", ".tsv", ".tab", ".parquet", ".pq", ".feather", ".arrow", ".ipc")
+COMPRESSED = (".gz", ".bz2", ".xz")
+PICTURES = (".png", ".svg", ".pdf")
+
+
+def check_outputs(table: Path | None, *pictures: Path | None) -> None:
+    """Refuse folders that do not exist and endings that name no format.
+
+    Parameters
+    ----------
+    table : Path or None
+        To be written with a column of text.
+    *pictures : Path or None
+    """
+    for path in (table, *pictures):
+        if path is not None and not path.absolute().parent.is_dir():
+            raise sl.StoredFileError(
+                f"{path} cannot be written, for there is no folder {path.parent}; choose a path in "
+                "a folder that exists."
+            )
+    if table is not None and not _plain(table).endswith(TABLES):
+        _refuse(table, "a table", ".csv, .tsv, .parquet or .feather")
+    for picture in pictures:
+        if picture is not None and picture.suffix.lower() not in PICTURES:
+            _refuse(picture, "a picture", ".png, .svg or .pdf")
+
+
+def _plain(path: Path) -> str:
+    """The name without what says that text is compressed."""
+    name = path.name.lower()
+    inner = name.removesuffix(path.suffix) if path.suffix.lower() in COMPRESSED else name
+    return inner if inner.endswith((".csv", ".tsv", ".tab")) else name
+
+
+def _refuse(path: Path, what: str, endings: str) -> None:
+    raise sl.InvalidInputError(
+        f"{path} was given for {what}, but its ending says what to write; end it in {endings}."
+    )
