@@ -45,7 +45,7 @@ def test_infer_draws(call, tmp_path):
     assert (tmp_path / "f.png").stat().st_size > 1000
     assert b"<svg" in (tmp_path / "v.svg").read_bytes()
     said = call("infer {data}/houses.csv --target price --forest f.nothing", code=2).stderr
-    assert "f.nothing could not be written" in said
+    assert "f.nothing was given for a picture" in said
 
 
 def test_infer_on_rigorous_penalties_and_fit_with_them(call):

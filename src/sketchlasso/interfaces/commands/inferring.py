@@ -14,7 +14,7 @@ import sketchlasso as sl
 from sketchlasso.interfaces.commands.data import Given, read_given
 from sketchlasso.interfaces.commands.fitting import target_words
 from sketchlasso.interfaces.commands.options import DataOptions, File, penalty_of
-from sketchlasso.interfaces.commands.outputs import check_outputs
+from sketchlasso.interfaces.commands.outputs import check_outputs, save_picture
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
 
@@ -185,20 +185,10 @@ def _write(
         names = np.array(found.names)
         sl.write_table(output, sl.Table(values, names, tuple(columns), target_name="feature"))
     if forest is not None:
-        _save(sl.plots.plot_forest(found, level=level), forest)
+        save_picture(sl.plots.plot_forest(found, level=level), forest)
     if volcano is not None:
-        _save(sl.plots.plot_volcano(found, cutoff=1 - level), volcano)
+        save_picture(sl.plots.plot_volcano(found, cutoff=1 - level), volcano)
     return tuple(("wrote", str(path)) for path in (output, forest, volcano) if path is not None)
-
-
-def _save(ax: Any, path: Path) -> None:
-    try:
-        ax.figure.savefig(path, dpi=150)
-    except (OSError, ValueError) as problem:
-        raise sl.InvalidInputError(
-            f"{path} could not be written ({problem}); give a name that ends in .png, .svg or .pdf "
-            "in a folder that exists."
-        ) from problem
 
 
 def _sheet(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import sketchlasso as sl
 
-__all__ = ["check_outputs"]
+__all__ = ["check_outputs", "save_picture"]
 
 # Tables with names in a column, and pictures.
 TABLES = (".csv", ".tsv", ".tab", ".parquet", ".pq", ".feather", ".arrow", ".ipc")
@@ -34,6 +35,17 @@ def check_outputs(table: Path | None, *pictures: Path | None) -> None:
     for picture in pictures:
         if picture is not None and picture.suffix.lower() not in PICTURES:
             _refuse(picture, "a picture", ".png, .svg or .pdf")
+
+
+def save_picture(axes: Any, path: Path) -> None:
+    """Write the figure of axes to a file whose ending has passed :func:`check_outputs`."""
+    try:
+        axes.figure.savefig(path, dpi=150)
+    except OSError as problem:
+        raise sl.StoredFileError(
+            f"{path} could not be written ({problem.strerror or problem}); choose a path in a "
+            "folder that can be written to."
+        ) from problem
 
 
 def _plain(path: Path) -> str:

@@ -14,7 +14,7 @@ import sketchlasso as sl
 from sketchlasso.interfaces.commands.data import Given, read_given
 from sketchlasso.interfaces.commands.fitting import target_words
 from sketchlasso.interfaces.commands.options import DataOptions, File, Seed
-from sketchlasso.interfaces.commands.outputs import check_outputs
+from sketchlasso.interfaces.commands.outputs import check_outputs, save_picture
 from sketchlasso.interfaces.commands.report import Bar, Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen, Watcher
 
@@ -177,14 +177,7 @@ def _write(
         sl.write_table(output, table)
         wrote.append(("wrote", str(output)))
     if plot is not None:
-        figure: Any = sl.plots.plot_stability(selector, feature_names=given.names).figure
-        try:
-            figure.savefig(plot)
-        except ValueError:
-            raise sl.InvalidInputError(
-                f"--plot {plot} was given, but a picture is a .png, .svg or .pdf file; give a name "
-                "with such an ending."
-            ) from None
+        save_picture(sl.plots.plot_stability(selector, feature_names=given.names), plot)
         wrote.append(("wrote", str(plot)))
     return tuple(wrote)
 
