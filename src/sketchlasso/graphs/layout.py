@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import fft, sparse
+from scipy import fft, sparse, spatial
 from scipy.sparse import linalg
 
 from sketchlasso.types import FloatArray, IntArray
@@ -30,6 +30,8 @@ STAGES = ((150, 12.0, 0.5), (150, 4.0, 0.8), (200, 1.5, 0.8))
 # Width of a cell, where distances are measured in the width of the kernel, and most cells a side.
 CELL = 0.5
 MOST_CELLS = 512
+# Nodes up to which those that lie on each other are pushed apart, and rounds of it.
+FEW, ROUNDS_APART = 2000, 60
 
 
 def force_layout(
@@ -68,7 +70,39 @@ def force_layout(
             move = momentum * move - pace * gain * slope
             places = places + move
             places -= places.mean(axis=0)
+    places = _in_disc(places)
+    return _in_disc(_apart(places)) if nodes <= FEW else places
+
+
+def _in_disc(places: FloatArray) -> FloatArray:
     return places / max(float(np.linalg.norm(places, axis=1).max()), np.finfo(float).tiny)
+
+
+def _apart(places: FloatArray) -> FloatArray:
+    """Places (nodes, 2) of which no two lie on each other: leaves of one hub would, for example.
+
+    Pairs that are too near push each other away, round by round.
+    """
+    count = len(places)
+    least = min(0.08, 0.3 / np.sqrt(count))
+    # Where two coincide there is no direction to push in; golden angles give each its own.
+    angles = np.pi * (3 - np.sqrt(5)) * np.arange(count)
+    places = places + 1e-3 * least * np.column_stack([np.cos(angles), np.sin(angles)])
+    for _ in range(ROUNDS_APART):
+        i, j = spatial.cKDTree(places).query_pairs(least, output_type="ndarray").T
+        if len(i) == 0:
+            break
+        along = places[i] - places[j]
+        far = np.linalg.norm(along, axis=1, keepdims=True)
+        push = (least - far) * along / np.maximum(far, np.finfo(float).tiny)
+        total = np.column_stack(
+            [np.bincount(i, part, count) - np.bincount(j, part, count) for part in push.T]
+        )
+        # The mean of all pushes: their sum would throw crowds apart.
+        places = (
+            places + total / np.maximum(1, np.bincount(np.append(i, j), minlength=count))[:, None]
+        )
+    return places
 
 
 def ring(count: int, inner: float) -> FloatArray:
