@@ -58,11 +58,15 @@ def compute(chosen: Results, report: Report) -> Results:
     X, truth = images[rows], digit[rows]
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
     # Digits in columns: each is a feature that the others explain.
-    whole = sl.sketch(unit.T, method="exact", radius=0)
     sketched = sl.sketch(unit.T, rank=chosen["rank"], random_state=chosen["seed"])
     methods: dict[str, Any] = {
         "ours": lambda: _clustered(_written(sketched, sketched.radius, chosen), chosen),
-        "non_robust": lambda: _clustered(_written(whole, 0.0, chosen), chosen),
+        "non_robust": lambda: sl.SparseSubspaceClustering(
+            chosen["clusters"],
+            penalty=chosen["penalty"],
+            n_neighbors=chosen["kept"],
+            random_state=chosen["seed"],
+        ).fit_predict(X),
         "lasso": lambda: _clustered(_one_by_one(unit, chosen["penalty"]), chosen),
         "k_means": lambda: KMeans(
             chosen["clusters"], n_init=10, random_state=chosen["seed"]
