@@ -30,6 +30,10 @@ SENSITIVE = [
     "tests/unit/estimators/test_estimator_checks.py",
     "tests/unit/estimators/test_estimators_device.py",
     "tests/unit/exact",
+    "tests/unit/inference/test_desparsified.py",
+    "tests/unit/inference/test_neighbourhoods.py",
+    "tests/unit/inference/test_nodewise.py",
+    "tests/unit/inference/test_treatment_effect.py",
     "tests/unit/kernels",
     "tests/unit/solve/test_device.py",
 ]
