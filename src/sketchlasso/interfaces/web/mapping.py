@@ -1,10 +1,10 @@
-"""The map of a whole graph: laid out once, in the background; needs the extra `web`."""
+"""The map of the whole vocabulary: laid out once, in the background; needs the extra `web`."""
 
 from __future__ import annotations
 
 import asyncio
 import gzip
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
@@ -15,6 +15,7 @@ import numpy as np
 import sketchlasso as sl
 from sketchlasso.interfaces.web import payloads
 from sketchlasso.interfaces.web.limits import Limits
+from sketchlasso.types import IntArray
 
 __all__ = ["EncodedMap", "MapDesk", "NoMapError", "NotYetError", "graph_map", "whole_map"]
 
@@ -38,12 +39,23 @@ class EncodedMap:
     zipped: bytes
     tag: str
 
+    @classmethod
+    def of(cls, found: payloads.Map) -> EncodedMap:
+        """Encode a map."""
+        plain = found.model_dump_json().encode()
+        tag = sha256(plain).hexdigest()[:16]
+        return cls(plain, gzip.compress(plain, 6, mtime=0), f'"{tag}"')
+
 
 class MapDesk:
     """Lays the map out in a thread of its own, the first time somebody wants it."""
 
-    def __init__(self, draw: Callable[[], payloads.Map] | None) -> None:
-        self._draw = draw
+    def __init__(
+        self, images: sl.WordImages | None, frequency: Mapping[str, int], limits: Limits
+    ) -> None:
+        self._images = images
+        self._frequency = frequency
+        self._limits = limits
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="sketchlasso-map")
         self._lock = Lock()
         self._future: Future[EncodedMap] | None = None
@@ -51,8 +63,8 @@ class MapDesk:
     def start(self) -> None:
         """Begin, if there is something to do and nobody has."""
         with self._lock:
-            if self._draw is not None and self._future is None:
-                self._future = self._pool.submit(_encoded, self._draw)
+            if self._images is not None and self._future is None:
+                self._future = self._pool.submit(self._encoded, self._images)
 
     async def map(self) -> EncodedMap:
         """Return the map, or raise NoMapError or NotYetError."""
@@ -71,24 +83,38 @@ class MapDesk:
         """Let nothing more begin."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-
-def _encoded(draw: Callable[[], payloads.Map]) -> EncodedMap:
-    plain = draw().model_dump_json().encode()
-    tag = sha256(plain).hexdigest()[:16]
-    return EncodedMap(plain, gzip.compress(plain, 6, mtime=0), f'"{tag}"')
+    def _encoded(self, images: sl.WordImages) -> EncodedMap:
+        return EncodedMap.of(whole_map(images, self._frequency, self._limits))
 
 
 def whole_map(images: sl.WordImages, frequency: Mapping[str, int], limits: Limits) -> payloads.Map:
-    """Return the map of the graph of all images; dots are as large as words are frequent."""
-    return graph_map(sl.word_graph(images.weights, images.words), frequency, limits)
+    """Return the graph of the images with places and communities, within the limits.
+
+    Parameters
+    ----------
+    images : WordImages
+    frequency : mapping of str to int
+        In how many documents the words stand.
+    limits : Limits
+
+    Returns
+    -------
+    Map
+        Words without links are left out: there is nowhere to put them.
+    """
+    graph = sl.word_graph(images.weights, images.words)
+    return graph_map(graph, graph.communities(), frequency, limits)
 
 
-def graph_map(graph: sl.Graph, sizes: Mapping[str, int], limits: Limits) -> payloads.Map:
+def graph_map(
+    graph: sl.Graph, communities: IntArray, sizes: Mapping[str, int], limits: Limits
+) -> payloads.Map:
     """Return a graph with places and communities, within the limits.
 
     Parameters
     ----------
     graph : Graph
+    communities : ndarray of shape (n_nodes,)
     sizes : mapping of str to int
         How large the dots of the nodes are, at least one.
     limits : Limits
@@ -98,7 +124,7 @@ def graph_map(graph: sl.Graph, sizes: Mapping[str, int], limits: Limits) -> payl
     Map
         Nodes without links are left out: there is nowhere to put them.
     """
-    places, communities = graph.layout(), graph.communities()
+    places = graph.layout()
     degrees = graph.degrees
     # Ties by position, so that the same graph gives the same map.
     shown = np.sort(np.argsort(-degrees, kind="stable")[: limits.map_words])

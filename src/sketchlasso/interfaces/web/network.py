@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import TYPE_CHECKING
 
 import sketchlasso as sl
@@ -56,7 +56,6 @@ def create_network_app(
     """
     try:
         from sketchlasso.interfaces.web.gate import Gate
-        from sketchlasso.interfaces.web.mapping import MapDesk, graph_map
         from sketchlasso.interfaces.web.network_answers import (
             ASKED,
             NetworkAnswers,
@@ -66,17 +65,15 @@ def create_network_app(
     except ModuleNotFoundError as missing:
         raise missing_web(missing) from missing
     limits = Limits() if limits is None else limits
-    answers, gate = NetworkAnswers(graph, source), Gate(limits)
-    desk = MapDesk(partial(graph_map, graph, answers.links, limits))
+    answers, gate = NetworkAnswers(graph, source, limits), Gate(limits)
 
     @asynccontextmanager
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:
-        desk.start()
+        await asyncio.to_thread(answers.draw)
         yield
-        for part in (gate, desk):
-            part.close()
+        gate.close()
 
-    routers = (network_routes(answers, desk, gate, limits), page_routes("network.html"))
+    routers = (network_routes(answers, gate, limits), page_routes("network.html"))
     return assembled(TITLE, SUMMARY, routers, lifespan, (gate, ASKED), hosts)
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, Field
 
 import sketchlasso as sl
+from sketchlasso.interfaces.web import payloads
 from sketchlasso.interfaces.web.gate import Gate
 from sketchlasso.interfaces.web.limits import Limits
-from sketchlasso.interfaces.web.mapping import MapDesk
-from sketchlasso.interfaces.web.routes import REFUSED, add_common
+from sketchlasso.interfaces.web.mapping import EncodedMap, graph_map
+from sketchlasso.interfaces.web.routes import REFUSED, map_response
 
 __all__ = ["ASKED", "NetworkAnswers", "network_routes"]
 
@@ -67,16 +68,26 @@ class NetworkAnswers:
     graph : Graph
     source : str
         Where it came from, for people.
+    limits : Limits
     """
 
-    def __init__(self, graph: sl.Graph, source: str) -> None:
+    def __init__(self, graph: sl.Graph, source: str, limits: Limits) -> None:
         self._graph = graph
         self._source = source
+        self._limits = limits
+        self._map: EncodedMap | None = None
         degrees = graph.degrees
         self.links = dict(zip(graph.names, degrees.tolist(), strict=True))
         order = np.argsort(-degrees, kind="stable")
         # Both as written and as compared, the most linked first.
         self._searched = [(graph.names[i], graph.names[i].casefold()) for i in order]
+
+    def draw(self) -> EncodedMap:
+        """Return the map; the first call lays it out, which takes some seconds for 10,000 nodes."""
+        if self._map is None:
+            groups = self._graph.communities()
+            self._map = EncodedMap.of(graph_map(self._graph, groups, self.links, self._limits))
+        return self._map
 
     def about(self) -> NetworkAbout:
         """Describe the network."""
@@ -123,7 +134,7 @@ class NetworkAnswers:
         )
 
 
-def network_routes(answers: NetworkAnswers, desk: MapDesk, gate: Gate, limits: Limits) -> APIRouter:
+def network_routes(answers: NetworkAnswers, gate: Gate, limits: Limits) -> APIRouter:
     """Return everything under /api."""
     router = APIRouter(prefix="/api")
     about_network = answers.about()
@@ -132,7 +143,17 @@ def network_routes(answers: NetworkAnswers, desk: MapDesk, gate: Gate, limits: L
     async def about() -> NetworkAbout:
         return about_network
 
-    add_common(router, desk, gate, "The whole network, with places and communities")
+    @router.get("/health", summary="Whether the server answers")
+    async def health() -> payloads.Health:
+        return payloads.Health(status="ok", inside=gate.inside)
+
+    @router.get(
+        "/map",
+        summary="The whole network, with places and communities",
+        response_model=payloads.Map,
+    )
+    async def whole_map(request: Request) -> Response:
+        return map_response(answers.draw(), request)
 
     @router.get("/nodes", summary="Nodes by name", responses=REFUSED)
     async def nodes(

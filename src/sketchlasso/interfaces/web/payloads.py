@@ -95,25 +95,23 @@ class ComparedImages(BaseModel):
 
 
 class MapWord(BaseModel):
-    """The place on the map of a word, or of a node of another network."""
+    """A word's place on the map."""
 
     word: str
     x: float
     y: float
     community: int
-    size: int = Field(
-        description="In how many documents the word stands, or how many links the node has."
-    )
+    size: int = Field(description="In how many documents the word stands.")
 
 
 class Map(BaseModel):
-    """The graph of the whole vocabulary, or another network."""
+    """The graph of the whole vocabulary."""
 
     nodes: list[MapWord]
     edges: list[tuple[int, int, float]] = Field(
         description="Places of two words in `nodes` and the weight of their link."
     )
-    n_words: int = Field(description="Words or nodes of the whole graph, shown or not.")
+    n_words: int = Field(description="Words of the vocabulary, shown or not.")
     n_edges: int = Field(description="Links of the whole graph, shown or not.")
 
 

@@ -12,11 +12,11 @@ from sketchlasso.interfaces.web import payloads
 from sketchlasso.interfaces.web.answers import Answers
 from sketchlasso.interfaces.web.gate import Gate
 from sketchlasso.interfaces.web.limits import Limits
-from sketchlasso.interfaces.web.mapping import MapDesk
+from sketchlasso.interfaces.web.mapping import EncodedMap, MapDesk
 from sketchlasso.interfaces.web.pages import Page, read_pages
 from sketchlasso.interfaces.web.queries import ImageQuery, read_amount, read_word, read_words
 
-__all__ = ["REFUSED", "SOLVED", "add_common", "api_routes", "page_routes"]
+__all__ = ["REFUSED", "SOLVED", "api_routes", "map_response", "page_routes"]
 
 # Addresses whose answers are solved for, and so need a worker.
 SOLVED = ("/api/image", "/api/images", "/api/documents", "/api/compare")
@@ -53,35 +53,33 @@ def _add_facts(router: APIRouter, answers: Answers, desk: MapDesk, gate: Gate) -
     async def about() -> payloads.About:
         return about_model
 
-    add_common(router, desk, gate, "The graph of the whole vocabulary, with places and communities")
-
-
-def add_common(router: APIRouter, desk: MapDesk, gate: Gate, summary: str) -> None:
-    """Add what explorers of topics and of networks share: /health and /map."""
-
     @router.get("/health", summary="Whether the server answers")
     async def health() -> payloads.Health:
         return payloads.Health(status="ok", inside=gate.inside)
 
     @router.get(
         "/map",
-        summary=summary,
+        summary="The graph of the whole vocabulary, with places and communities",
         response_model=payloads.Map,
         responses={
-            404: {"model": payloads.Problem, "description": "There is no graph to show."},
+            404: {"model": payloads.Problem, "description": "image_all was not run."},
             **BUSY,
         },
     )
     async def whole_map(request: Request) -> Response:
-        found = await desk.map()
-        zipped = "gzip" in request.headers.get("accept-encoding", "")
-        headers = {"etag": found.tag, "cache-control": "no-cache", "vary": "accept-encoding"}
-        if found.tag in request.headers.get("if-none-match", ""):
-            return Response(status_code=304, headers=headers)
-        if zipped:
-            headers["content-encoding"] = "gzip"
-        content = found.zipped if zipped else found.plain
-        return Response(content, media_type="application/json", headers=headers)
+        return map_response(await desk.map(), request)
+
+
+def map_response(found: EncodedMap, request: Request) -> Response:
+    """Return a map as the request takes it, or nothing where it has it already."""
+    zipped = "gzip" in request.headers.get("accept-encoding", "")
+    headers = {"etag": found.tag, "cache-control": "no-cache", "vary": "accept-encoding"}
+    if found.tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    if zipped:
+        headers["content-encoding"] = "gzip"
+    content = found.zipped if zipped else found.plain
+    return Response(content, media_type="application/json", headers=headers)
 
 
 def _add_words(router: APIRouter, answers: Answers, gate: Gate, limits: Limits) -> None:

@@ -11,7 +11,6 @@ import webbrowser
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from threadpoolctl import threadpool_limits
@@ -73,7 +72,7 @@ def create_app(
     try:
         from sketchlasso.interfaces.web.answers import Answers
         from sketchlasso.interfaces.web.gate import Gate
-        from sketchlasso.interfaces.web.mapping import MapDesk, whole_map
+        from sketchlasso.interfaces.web.mapping import MapDesk
         from sketchlasso.interfaces.web.routes import SOLVED, api_routes, page_routes
     except ModuleNotFoundError as missing:
         raise missing_web(missing) from missing
@@ -81,8 +80,7 @@ def create_app(
     answers = Answers(imager, images, limits)
     # Completions are quick, and must not wait for solves: they have a worker of their own.
     gate, quick = Gate(limits), Gate(replace(limits, workers=1))
-    draw = None if images is None else partial(whole_map, images, answers.frequency, limits)
-    desk = MapDesk(draw)
+    desk = MapDesk(images, answers.frequency, limits)
 
     @asynccontextmanager
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:

@@ -1,9 +1,9 @@
 // The map of the whole vocabulary, with a list of its groups for those who do not see it.
 
+import { mapBox } from "./map-box.js";
 import { Refusal, ask } from "./api.js";
 import { byId, countText, element, percentText, sentence, walk } from "./dom.js";
 import { MapCanvas, colourOf } from "./map-canvas.js";
-import { mapBox } from "./map-box.js";
 
 const GROUPS = 12;
 const GROUP_WORDS = 8;
