@@ -42,7 +42,7 @@ def kernel(fast: bool = False, inner: bool = False) -> Callable[..., Any]:
     return compiled
 
 
-class _Announcement(event.Listener):  # type: ignore[misc]
+class _Announcement(event.Listener):
     """Says on a terminal, once, why the first call takes seconds."""
 
     said = False
@@ -59,4 +59,4 @@ class _Announcement(event.Listener):  # type: ignore[misc]
 
 
 if not is_command():  # its progress bars say it themselves
-    event.register("numba:compile", _Announcement())
+    event.register("numba:compile", _Announcement())  # type: ignore[no-untyped-call]
