@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Bytecode is made when a module is first imported; all of it at once takes a minute and 100 MB.
+# Bytecode is made when a module is first imported, not for all modules at once.
 INSTALL = $(BIN)/python -m pip install --quiet --no-compile
 # What the demo needs, and what the tests need beyond it.
 DEMO := $(VENV)/.demo
