@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 
-from sketchlasso.kernels.instance import Rows
+from sketchlasso.kernels.instance import Rows, Work
 from sketchlasso.kernels.newton import scratch_for, solve_instance
 from sketchlasso.kernels.working_set import choose_rows, gather
 from sketchlasso.linalg.rows import stack_rows
@@ -39,6 +39,15 @@ def _space(rows: int, rank: int) -> FloatArray:
     if kept is None or kept.shape[1] < rows or kept.shape[2] != rank:
         kept = np.empty((2, rows + rows // 2, rank))
         _scratch.space = kept
+    return kept
+
+
+def _work(rows: Rows, space: FloatArray) -> Work:
+    """Scratch of this thread for an instance; instances of one shape share it."""
+    kept: Work | None = getattr(_scratch, "work", None)
+    if kept is None or kept.rows.base is not space or kept.rows.shape != rows.A.shape:
+        kept = scratch_for(rows, space[1])
+        _scratch.work = kept
     return kept
 
 
@@ -132,7 +141,7 @@ class Newton:
             batch.loss == "squared",
         )
         w = _start(chosen, *_support(view, row))
-        work = scratch_for(rows, space[1])
+        work = _work(rows, space)
         _, steps = solve_instance(rows, work, self._target(view, row), MAX_STEPS_PER_ROUND, u, w)
         return w, steps
 
