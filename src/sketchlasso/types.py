@@ -12,8 +12,9 @@ FloatArray: TypeAlias = NDArray[np.float64]
 RealArray: TypeAlias = NDArray[np.floating[Any]]  # float32 or float64
 IntArray: TypeAlias = NDArray[np.intp]
 BoolArray: TypeAlias = NDArray[np.bool_]
-SparseRows: TypeAlias = sparse.csr_array[Any, tuple[int, int]]
+# In quotes, for SciPy 1.13 has no parameters of its arrays.
+SparseRows: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
 # Coefficients of a batch, one row per instance: dense or compressed sparse rows.
-Coefficients: TypeAlias = FloatArray | SparseRows
+Coefficients: TypeAlias = "FloatArray | SparseRows"
 
 Loss: TypeAlias = Literal["sqrt", "squared"]

@@ -26,14 +26,13 @@ from sketchlasso.inference.precision import FEWEST_ROWS, column_names
 from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.solve import Settings
-from sketchlasso.types import BoolArray, FloatArray, IntArray
+from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 
 __all__ = ["Neighbourhoods", "neighbourhoods"]
 
 # Smallest p-value: zero would stand for "not tested".
 SMALLEST = 1e-300
 PAIRS_AT_A_TIME = 4096
-Csr = sparse.csr_array[Any, tuple[int, int]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,10 +60,10 @@ class Neighbourhoods:
     names: tuple[str, ...]
     targets: IntArray
     predictors: IntArray
-    weights: Csr
+    weights: SparseRows
     regressions: Nodewise
-    half_samples: Csr | None = None
-    p_values: Csr | None = None
+    half_samples: SparseRows | None = None
+    p_values: SparseRows | None = None
 
     def __repr__(self) -> str:
         return (
@@ -78,7 +77,7 @@ class Neighbourhoods:
         return 0 if self.half_samples is None else self.half_samples.shape[0] // len(self.targets)
 
     @cached_property
-    def stability(self) -> Csr | None:
+    def stability(self) -> SparseRows | None:
         """Share of half-samples in which a target chose a predictor (t, n); None without any."""
         if self.half_samples is None:
             return None
@@ -346,12 +345,12 @@ def _half_samples(m: int, count: int, seed: int) -> Iterator[IntArray]:
         yield np.sort(order[m // 2 : 2 * (m // 2)])
 
 
-def _signs(coef: Csr) -> Csr:
+def _signs(coef: SparseRows) -> SparseRows:
     signs = np.sign(coef.data).astype(np.int8)
     return sparse.csr_array((signs, coef.indices, coef.indptr), shape=coef.shape)
 
 
-def _standardised(found: Nodewise, scales: FloatArray) -> Csr:
+def _standardised(found: Nodewise, scales: FloatArray) -> SparseRows:
     """Coefficients (t, n) of columns with standard deviation one."""
     coef = found.coef
     row = np.repeat(found.targets, np.diff(coef.indptr))
@@ -359,7 +358,7 @@ def _standardised(found: Nodewise, scales: FloatArray) -> Csr:
     return sparse.csr_array((values, coef.indices, coef.indptr), shape=coef.shape)
 
 
-def _pair_tests(result: Neighbourhoods, entries: Any) -> Csr:
+def _pair_tests(result: Neighbourhoods, entries: Any) -> SparseRows:
     """P-values (n, n) of the pairs that either regression chose, where both were made.
 
     With r_j = ||z_j||^2 / m the statistic
