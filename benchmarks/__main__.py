@@ -37,6 +37,7 @@ BENCHMARKS = {
     "certificate": "certificate",
     "leakage": "leakage",
     "stability": "stability",
+    "tables": "tables",
     "intervals": "intervals",
     "import_time": "import_time",
     "estimator_checks": "estimator_checks",
