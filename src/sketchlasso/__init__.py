@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         InaccurateWarning,
         InvalidInputError,
         MissingExtraError,
+        ScaleWarning,
         SketchlassoError,
         StoredFileError,
         UnknownWordError,
@@ -38,7 +39,15 @@ if TYPE_CHECKING:
         pivotal_alpha,
         save_model,
     )
-    from sketchlasso.files import Shards, Table, fetch_dataset, read_shards, read_table, write_table
+    from sketchlasso.files import (
+        Encoding,
+        Shards,
+        Table,
+        fetch_dataset,
+        read_shards,
+        read_table,
+        write_table,
+    )
     from sketchlasso.graphs import Graph, read_graph
     from sketchlasso.inference import (
         Desparsified,
@@ -157,6 +166,7 @@ __all__ = [
     "DuplicateColumnWarning",
     "EmptyGridWarning",
     "EmptyModelWarning",
+    "Encoding",
     "ErrorControl",
     "FewTreatedWarning",
     "FullCertificate",
@@ -175,6 +185,7 @@ __all__ = [
     "Progress",
     "RadiusPolicy",
     "RowSets",
+    "ScaleWarning",
     "Screening",
     "Settings",
     "Shards",

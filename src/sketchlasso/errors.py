@@ -16,6 +16,7 @@
     |-- DeviceWarning                         no GPU where one was requested
     |-- DuplicateColumnWarning                two columns that are equal up to sign and scale
     |-- FewTreatedWarning                     a treatment that hardly any row has
+    |-- ScaleWarning                          one penalty for columns of very different scales
     +-- GridEdgeWarning                       the best penalty lies at an end of the grid
 
 Non-convergence is a status of the solution, never an exception.
@@ -34,6 +35,7 @@ __all__ = [
     "InaccurateWarning",
     "InvalidInputError",
     "MissingExtraError",
+    "ScaleWarning",
     "SketchlassoError",
     "StoredFileError",
     "UnknownWordError",
@@ -111,3 +113,7 @@ class DuplicateColumnWarning(UserWarning):
 
 class FewTreatedWarning(UserWarning):
     """A treatment varies in so few rows that the error of its effect cannot be trusted."""
+
+
+class ScaleWarning(UserWarning):
+    """One penalty is used for columns of very different scales, so that small ones are lost."""

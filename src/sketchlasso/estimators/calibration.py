@@ -10,10 +10,10 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import KFold
 
 from sketchlasso.data import BlockMatrix, as_rows
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.estimators.folds import shuffled_folds
 from sketchlasso.estimators.left_out_penalties import left_out_problems
 from sketchlasso.estimators.progress import progress_callback
 from sketchlasso.estimators.task import Prepared, prepare, solves_without_sketch
@@ -125,9 +125,7 @@ def _folds(cv: Any, Y: FloatArray, estimator: Any) -> RowSets:
                 f"cv={cv!r} was given, but from 2 to {len(Y)} folds of these rows are possible; "
                 "pass such a number."
             )
-        # Shuffled: rows that lie together in a file are seldom exchangeable.
-        seed = estimator.random_state
-        cv = KFold(count, shuffle=True, random_state=0 if seed is None else seed)
+        cv = shuffled_folds(count, None, False, estimator.random_state)
     rows = splitter_rows(cv, len(Y), Y[:, 0])
     judged = np.concatenate([row_set.test for row_set in rows])
     if not np.array_equal(np.sort(judged), np.arange(len(Y))):

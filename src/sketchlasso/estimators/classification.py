@@ -101,6 +101,7 @@ class _SignClassifier(CallbackSupport, ClassifierMixin, LinearModel):
         count = len(self.classes_)
         ours = np.arange(1, 2) if count == 2 else np.arange(count)
         data = prepare(self, X, np.where(codes[:, None] == ours, 1.0, -1.0), sample_weight)
+        self.standardized_ = data.scales is not None
         used = data.Y if data.weights is None else data.Y[data.weights > 0]
         if count < 2 or np.all(used == used[0]):
             label = self.classes_[codes[data.rows[:1]]].tolist()[0]
@@ -137,7 +138,7 @@ class SqrtLassoClassifier(_SignClassifier, SinglePenalty):
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
     intercept_ : ndarray of shape (1,) or (n_classes,)
     alpha_, radius_, dual_gap_, full_gap_ : ndarray of shape (1,) or (n_classes,)
-    sketch_, n_iter_, sparse_coef_, n_features_in_, feature_names_in_
+    standardized_, sketch_, n_iter_, sparse_coef_, n_features_in_, feature_names_in_
         See :class:`SqrtLasso`.
 
     Examples
@@ -174,7 +175,8 @@ class SqrtLassoClassifier(_SignClassifier, SinglePenalty):
 class SqrtLassoClassifierCV(_SignClassifier, PenaltySearch):
     """Square-root LASSO classifier with penalty and radius chosen by cross-validation.
 
-    Every class has its own penalty; folds are stratified by class unless `cv` says otherwise.
+    Every class has its own penalty; folds are shuffled and stratified by class unless `cv` is a
+    splitter.
 
     Parameters
     ----------
@@ -185,7 +187,7 @@ class SqrtLassoClassifierCV(_SignClassifier, PenaltySearch):
     fit_intercept, standardize, penalty_factor, positive, rank, sketch, radius, refine, relaxed
         See :class:`SqrtLassoCV`.
     solver, tol, n_jobs, random_state, verbose, device
-        See :class:`SqrtLasso`.
+        See :class:`SqrtLassoCV`.
 
     Attributes
     ----------
@@ -194,9 +196,11 @@ class SqrtLassoClassifierCV(_SignClassifier, PenaltySearch):
     alpha_, alpha_min_, alpha_1se_ : ndarray of shape (1,) or (n_classes,)
     alphas_ : ndarray of shape (1 or n_classes, n_alphas)
     mse_path_, score_path_, n_nonzero_path_ : ndarray of shape (1 or n_classes, n_alphas, n_folds)
+    fold_share_ : ndarray of shape (1 or n_classes, n_features)
+        Share of the folds in which a feature has a coefficient, at the penalty used.
     oof_decision_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
         Out-of-fold decision values.
-    sketch_, n_iter_, sparse_coef_, n_features_in_, feature_names_in_
+    standardized_, sketch_, n_iter_, sparse_coef_, n_features_in_, feature_names_in_
         See :class:`SqrtLasso`.
 
     Examples
@@ -204,7 +208,7 @@ class SqrtLassoClassifierCV(_SignClassifier, PenaltySearch):
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sketchlasso import SqrtLassoClassifierCV
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = SqrtLassoClassifierCV(standardize=True, alphas=30).fit(X, y)
+    >>> model = SqrtLassoClassifierCV(alphas=30).fit(X, y)
     >>> bool(model.score(X, y) > 0.95)
     True
     """
@@ -219,7 +223,7 @@ class SqrtLassoClassifierCV(_SignClassifier, PenaltySearch):
         scoring: str = "accuracy",
         selection: Literal["min", "1se"] = "min",
         fit_intercept: bool = True,
-        standardize: bool = False,
+        standardize: bool | Literal["auto"] = "auto",
         penalty_factor: ArrayLike | None = None,
         positive: bool = False,
         rank: int = 50,

@@ -48,7 +48,7 @@ def left_out_problems(estimator: Any, data: Prepared, target: int) -> LeftOut:
         return np.where(own > 0, own, 1.0 / data.scales)
 
     def factor(rows: IntArray) -> FloatArray:
-        if not estimator.standardize:
+        if data.scales is None:
             return np.broadcast_to(plain, (len(rows), n))
         with np.errstate(invalid="ignore"):
             return np.asarray(plain * divisors(rows))
@@ -58,13 +58,15 @@ def left_out_problems(estimator: Any, data: Prepared, target: int) -> LeftOut:
         step = max(1, AT_A_TIME // n)
         for first in range(0, m, step):
             rows = np.arange(first, min(first + step, m))
-            alpha[rows] = _pivotal(estimator, sizes, rows, divisors)
+            alpha[rows] = _pivotal(
+                estimator, sizes, rows, divisors if data.scales is not None else None
+            )
     return LeftOut(
         X,
         data.Y[:, target],
         alpha,
         factor,
-        same=not (pivotal or estimator.standardize),
+        same=not pivotal and data.scales is None,
         fit_intercept=bool(estimator.fit_intercept),
         nonnegative=bool(estimator.positive),
     )
@@ -74,11 +76,11 @@ def _pivotal(
     estimator: Any,
     sizes: _SizesWithout,
     rows: IntArray,
-    divisors: Callable[[IntArray], FloatArray],
+    divisors: Callable[[IntArray], FloatArray] | None,
 ) -> FloatArray:
     """The pivotal penalty (r,) of the fits without each row."""
     own = sizes(rows, centred=bool(estimator.fit_intercept))
-    if estimator.standardize:
+    if divisors is not None:
         own = own / divisors(rows)
     levels = [SLACK * outweighing(line, estimator.penalty_factor, FAILURE) for line in own]
     return np.array([level or 1.0 for level in levels])

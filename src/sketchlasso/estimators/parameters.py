@@ -25,7 +25,7 @@ class SinglePenalty(LinearModel):
         alpha: float | ArrayLike | Literal["pivotal", "rigorous", "rigorous-robust"] = "pivotal",
         *,
         fit_intercept: bool = True,
-        standardize: bool = False,
+        standardize: bool | Literal["auto"] = "auto",
         penalty_factor: ArrayLike | None = None,
         positive: bool = False,
         rank: int = 50,
@@ -70,7 +70,7 @@ class PenaltySearch(LinearModel):
         scoring: str = "mse",
         selection: Literal["min", "1se"] = "min",
         fit_intercept: bool = True,
-        standardize: bool = False,
+        standardize: bool | Literal["auto"] = "auto",
         penalty_factor: ArrayLike | None = None,
         positive: bool = False,
         rank: int = 50,
@@ -118,7 +118,10 @@ def _is_integer(value: Any) -> bool:
 SOLVERS = get_args(Solver)
 _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "fit_intercept": (_is_bool, "True or False"),
-    "standardize": (_is_bool, "True or False"),
+    "standardize": (
+        lambda value: _is_bool(value) or (isinstance(value, str) and value == "auto"),
+        "True, False or 'auto'",
+    ),
     "positive": (_is_bool, "True or False"),
     "relaxed": (_is_bool, "True or False"),
     "rank": (lambda value: _is_integer(value) and value >= 1, "an integer >= 1"),

@@ -6,12 +6,14 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 from scipy.special import ndtri
 
 from sketchlasso.data import as_rows
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import InvalidInputError, ScaleWarning
 from sketchlasso.estimators.scales import column_scales
 from sketchlasso.estimators.task import Prepared
+from sketchlasso.estimators.warn import warn_user
 from sketchlasso.instances import check_weights
 from sketchlasso.sketch import Sketch
 from sketchlasso.types import BoolArray, FloatArray
@@ -38,6 +40,8 @@ RIGOROUS_FAILURE = 0.1
 # Penalties with a loading for each feature, see rigorous.py.
 RIGOROUS = ("rigorous", "rigorous-robust")
 NAMED = ("pivotal", *RIGOROUS)
+# Columns whose scales differ by more are not in the same unit.
+WIDEST = 10.0
 
 
 def pivotal_alpha(
@@ -151,6 +155,8 @@ def penalties(estimator: Any, data: Prepared) -> FloatArray:
         scales = column_scales(data.X, weights, estimator.fit_intercept)
         if isinstance(estimator.sketch, Sketch) and estimator.sketch.column_scales is not None:
             scales = scales / estimator.sketch.column_scales
+        if data.scales is None and not sparse.issparse(data.X):
+            _warn_of_scales(scales[_penalised(estimator.penalty_factor, len(scales))], estimator)
         level = SLACK * outweighing(scales, estimator.penalty_factor, FAILURE)
         # Where nothing varies or nothing is penalised, every penalty gives the same model.
         return np.full(t, level or 1.0)
@@ -165,6 +171,21 @@ def penalties(estimator: Any, data: Prepared) -> FloatArray:
             "accepted; pass one of them."
         )
     return np.broadcast_to(values / data.x_unit, (t,))
+
+
+def _warn_of_scales(scales: FloatArray, estimator: Any) -> None:
+    """Warn where one penalty is to suit columns of very different scales."""
+    used = scales[scales > 0]
+    if len(used) == 0 or used.max() <= WIDEST * used.min():
+        return
+    ready = isinstance(estimator.sketch, Sketch)
+    remedy = "make the sketch with scale=True" if ready else "use standardize=True"
+    warn_user(
+        f"the columns have standard deviations from {used.min():.3g} to {used.max():.3g}, and the "
+        "pivotal penalty is that of the largest, so that the model hardly uses the small ones; "
+        f"{remedy}, or choose the penalty by cross-validation.",
+        ScaleWarning,
+    )
 
 
 def convert_alpha(

@@ -96,9 +96,10 @@ class SqrtLasso(_Regressor, SinglePenalty):
         ``"rigorous-robust"`` the loadings also allow for noise whose variance depends on the
         features; they are found by iteration, on X in memory.
     fit_intercept : bool
-    standardize : bool
+    standardize : bool or "auto"
         Whether to divide columns by their standard deviations for the fit; coefficients are
-        always on the original scale.
+        always on the original scale. ``"auto"`` standardises dense columns, and leaves sparse
+        data and ready sketches as they are; `standardized_` reports what was done.
     penalty_factor : array-like of shape (n_features,), optional
         f; 0 leaves a feature unpenalised, inf excludes it.
     positive : bool
@@ -147,6 +148,8 @@ class SqrtLasso(_Regressor, SinglePenalty):
         Factors of the penalty that rigorous penalties found, in the units of X.
     penalised_coef_, penalised_intercept_
         Shaped as `coef_` and `intercept_`: the penalised fit, where `relaxed` refitted it.
+    standardized_ : bool
+        Whether columns were divided by their standard deviations.
     sketch_ : Sketch or None
         Of the first target.
     sketch_method_ : str or None
@@ -187,6 +190,7 @@ class SqrtLasso(_Regressor, SinglePenalty):
         """
         X, y = self._validated(X, y)
         data = prepare(self, X, y, sample_weight)
+        self.standardized_ = data.scales is not None
         self._weighted = sample_weight is not None
         fits, self.sketch_ = fit_responses(self, data)
         keep_fits(self, fits, single=np.ndim(y) == 1, dtype=X.dtype)
@@ -207,7 +211,8 @@ class SqrtLassoCV(_Regressor, PenaltySearch):
     alpha_min_ratio : float, optional
         Smallest over largest automatic penalty; see :func:`cross_validate`.
     cv : int, splitter, iterable of (train, test), or None
-        None means 5 folds.
+        None means 5. Folds given by number are shuffled by `random_state`; for rows in order of
+        time pass ``TimeSeriesSplit``, for folds of consecutive rows ``KFold``.
     scoring : {"mse", "mae", "r2"}
         What decides.
     selection : {"min", "1se"}
@@ -216,7 +221,9 @@ class SqrtLassoCV(_Regressor, PenaltySearch):
         See :class:`SqrtLasso`.
     radius : float, str, RadiusPolicy, a list of them, or None
         A list is searched together with the penalties.
-    n_jobs, random_state, verbose, device
+    random_state : int, RandomState or None
+        Of the folds and the sketch; None always gives the same folds.
+    n_jobs, verbose, device
         See :class:`SqrtLasso`.
 
     Attributes
@@ -234,9 +241,11 @@ class SqrtLassoCV(_Regressor, PenaltySearch):
         The score that decided.
     n_nonzero_path_ : ndarray like mse_path_
         Coefficients that are not zero.
+    fold_share_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        Share of the folds in which a feature has a coefficient, at the penalty used.
     oof_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
         Out-of-fold predictions at the penalty used; NaN for rows never held out.
-    coef_, intercept_, sparse_coef_, radius_, dual_gap_, full_gap_, sketch_, n_iter_
+    coef_, intercept_, sparse_coef_, radius_, dual_gap_, full_gap_, standardized_, sketch_, n_iter_
         See :class:`SqrtLasso`.
 
     Examples
@@ -271,6 +280,7 @@ class SqrtLassoCV(_Regressor, PenaltySearch):
         """
         X, y = self._validated(X, y)
         data = prepare(self, X, y, sample_weight)
+        self.standardized_ = data.scales is not None
         self._weighted = sample_weight is not None
         fits, choices = choose(self, data, y if np.ndim(y) == 1 else None, groups, METRICS)
         single = np.ndim(y) == 1

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.model_selection import check_cv
 
 from sketchlasso.errors import GridEdgeWarning, InvalidInputError
 from sketchlasso.estimators.base import ResponseFit, fit_response
 from sketchlasso.estimators.blocks import in_memory
+from sketchlasso.estimators.folds import shuffled_folds
 from sketchlasso.estimators.task import Prepared, settings_of, sketches
 from sketchlasso.estimators.warn import warn_user
 from sketchlasso.instances import RowSet, RowSets, splitter_rows
@@ -39,6 +39,8 @@ class Chosen:
         NaN and 0 for penalties that the search left out.
     predictions : ndarray of shape (m,)
         Out of fold, at the penalty used; NaN for rows never held out.
+    fold_share : ndarray of shape (n,)
+        Share of the folds in which a feature has a part, at the penalty used.
     sketch : Sketch or None
     column : int
         Which response.
@@ -52,6 +54,7 @@ class Chosen:
     scores: FloatArray
     n_nonzero: IntArray
     predictions: FloatArray
+    fold_share: FloatArray
     sketch: Sketch | None
     column: int
 
@@ -77,7 +80,7 @@ def choose(
             f"scoring={scoring!r} was given, but one of {', '.join(map(repr, metrics))} is "
             "accepted; pass one of them."
         )
-    rows = _folds(estimator.cv, data, target, in_memory(groups), is_classifier(estimator))
+    rows = _folds(estimator, data, target, in_memory(groups))
     fits, choices = [], []
     for columns, sketch in sketches(estimator, data):
         found = cross_validate(
@@ -121,12 +124,12 @@ def _alphas(alphas: Any, data: Prepared) -> Any:
     return check_alphas(alphas) / data.x_unit
 
 
-def _folds(cv: Any, data: Prepared, target: Any, groups: Any, stratified: bool) -> RowSets:
+def _folds(estimator: Any, data: Prepared, target: Any, groups: Any) -> RowSets:
     """Folds of all rows of the user's, less those that have no weight and were dropped."""
-    m = data.n_given
+    m, cv = data.n_given, estimator.cv
     if cv is None or isinstance(cv, int | np.integer):
-        # As scikit-learn does it: folds of a classifier keep the shares of the classes.
-        cv = check_cv(FOLDS if cv is None else cv, target, classifier=stratified)
+        count = FOLDS if cv is None else int(cv)
+        cv = shuffled_folds(count, target, is_classifier(estimator), estimator.random_state)
     rows = splitter_rows(cv, m, target, groups)
     if len(data.rows) == m:
         return rows
@@ -189,6 +192,7 @@ def _chosen(
         scores=found.scores[scoring][:, *at].T * units.get(scoring, 1.0),
         n_nonzero=found.n_nonzero[:, *at].T,
         predictions=predictions,
+        fold_share=found.support_share(response, used),
         sketch=estimator.sketch
         if sketch is not None and isinstance(estimator.sketch, Sketch)
         else data.original_sketch(sketch),
@@ -266,5 +270,6 @@ def keep_choices(estimator: Any, choices: list[Chosen], single: bool) -> FloatAr
     estimator.mse_path_ = each([chosen.mse for chosen in choices])
     estimator.score_path_ = each([chosen.scores for chosen in choices])
     estimator.n_nonzero_path_ = each([chosen.n_nonzero for chosen in choices])
+    estimator.fold_share_ = each([chosen.fold_share for chosen in choices])
     predictions = np.column_stack([chosen.predictions for chosen in choices])
     return predictions[:, 0] if single else predictions

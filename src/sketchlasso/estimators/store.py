@@ -17,6 +17,7 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.classification import SqrtLassoClassifier, SqrtLassoClassifierCV
 from sketchlasso.estimators.regression import SqrtLasso, SqrtLassoCV
 from sketchlasso.estimators.stored_calibration import packed_calibration, unpacked_calibration
+from sketchlasso.files import Encoding
 from sketchlasso.results import LinearModels, RadiusPolicy
 from sketchlasso.sketch import Sketch
 from sketchlasso.storage.container import MODEL, read_container, unpacking, write_container
@@ -46,6 +47,7 @@ NUMBERS = (
     "mse_path_",
     "score_path_",
     "n_nonzero_path_",
+    "fold_share_",
     "oof_prediction_",
     "oof_decision_",
 )
@@ -69,9 +71,10 @@ ESTIMATOR_FACTS: dict[str, tuple[type, ...]] = {
     "named": (bool,),
     "sketch": (dict, type(None)),
 }
-SWITCHES: dict[str, tuple[type, ...]] = dict.fromkeys(
-    ("fit_intercept", "positive", "relaxed", "standardize"), (bool, int)
-)
+SWITCHES: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("fit_intercept", "positive", "relaxed"), (bool, int)),
+    "standardize": (bool, int, str),
+}
 SKETCH_FACTS: dict[str, tuple[type, ...]] = {
     "method": (str,),
     "rank": (int,),
@@ -87,18 +90,20 @@ def save_model(
     X: Any = None,
     feature_names: Sequence[str] | None = None,
     target_name: str | None = None,
+    encoding: Encoding | None = None,
 ) -> None:
     """Write a fitted model to a file; :func:`load_model` reads it back.
 
     The container is described in :mod:`sketchlasso.storage.container`. Its header holds
     ``content`` ("model"), ``estimator`` (the class), ``library`` (the version that wrote it),
     ``settings`` (the parameters), ``n_features``, ``dtype``, ``single`` (one target without an
-    axis of its own), ``n_iter``, ``feature_names``, ``named`` (whether the fit saw them),
-    ``target_name``, ``labels_are_objects``, ``sketch`` (how it was made) and ``fingerprint`` of
-    X. Its arrays are the coefficients as sparse rows (``coef.data``, ``coef.indices``,
-    ``coef.indptr``), the other fitted attributes under their own names, and parameters that are
-    arrays as ``settings.NAME``. A calibrated model has ``calibration`` (the method) in its header
-    and its residuals and models as ``calibration.NUMBER.PART``.
+    axis of its own), ``n_iter``, ``standardized``, ``feature_names``, ``named`` (whether the fit
+    saw them), ``target_name``, ``labels_are_objects``, ``sketch`` (how it was made),
+    ``fingerprint`` of X and ``encoding`` of the columns. Its arrays are the coefficients as sparse
+    rows (``coef.data``, ``coef.indices``, ``coef.indptr``), the other fitted attributes under
+    their own names, and parameters that are arrays as ``settings.NAME``. A calibrated model has
+    ``calibration`` (the method) in its header and its residuals and models as
+    ``calibration.NUMBER.PART``.
 
     The sketch itself is not kept; :meth:`Sketch.save` does that. Nor are parameters that are
     objects of other libraries (a splitter, a RandomState): they come back as their defaults.
@@ -114,6 +119,8 @@ def save_model(
     feature_names : sequence of str of length n_features, optional
         Where the fit did not see names.
     target_name : str, optional
+    encoding : Encoding, optional
+        How the columns of a file became the features, for other files to be read alike.
 
     Raises
     ------
@@ -152,6 +159,7 @@ def save_model(
         "feature_names": names,
         "target_name": target_name,
         "fingerprint": None if X is None else fingerprint(X),
+        "encoding": None if encoding is None else encoding.to_json(),
     }
     arrays |= {f"coef.{part}": getattr(coef, part) for part in SPARSE}
     write_container(path, MODEL, header, arrays)
@@ -180,6 +188,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     with unpacking(path, MODEL):
         check_facts(header, FACTS)
         _check_names(header)
+        _check_encoding(header)
         coef = _coefficients(arrays, header["n_features"])
         if header["estimator"] == MODELS:
             intercept = _of_shape(arrays, "intercept_", coef.shape[:1])
@@ -208,6 +217,7 @@ def _described(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         "dtype": str(model.coef_.dtype),
         "single": model.coef_.ndim == 1,
         "n_iter": int(model.n_iter_),
+        "standardized": bool(model.standardized_),
         "named": hasattr(model, "feature_names_in_"),
         "sketch": _sketch_words(getattr(model, "sketch_", None)),
     }
@@ -315,6 +325,18 @@ def _check_names(header: dict[str, Any]) -> None:
         raise UnfitError(f"it has {len(names)} names for {count} features")
 
 
+def _check_encoding(header: dict[str, Any]) -> None:
+    """Refuse an encoding that does not fit the names; older files have none."""
+    if header.get("encoding") is None:
+        return
+    try:
+        names = Encoding.from_json(header["encoding"]).feature_names
+    except InvalidInputError as problem:
+        raise UnfitError("its encoding is not one") from problem
+    if list(names) != header["feature_names"]:
+        raise UnfitError("its encoding has other features than its coefficients")
+
+
 def _coefficients(arrays: dict[str, NDArray[Any]], n_features: int) -> Any:
     data, indices, indptr = (arrays[f"coef.{part}"] for part in SPARSE)
     check_numbers(data, "coef.data")
@@ -356,6 +378,8 @@ def _refill(model: Any, coef: Any, header: dict[str, Any], arrays: dict[str, NDA
             setattr(model, name, value if value.ndim else value[()])
     model.n_iter_ = header["n_iter"]
     model.n_features_in_ = header["n_features"]
+    # Files of version 0.1.0 have the parameter alone, which was True or False.
+    model.standardized_ = bool(header.get("standardized", header["settings"]["standardize"]))
     if header["named"]:
         model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
     if header.get("calibration") is not None:

@@ -125,7 +125,7 @@ class Prepared:
 
 
 def prepare(estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Prepared:
-    """Drop rows without weight, and divide columns by their standard deviations if asked.
+    """Drop rows without weight, and divide columns by their standard deviations as asked.
 
     Weighted sums are used throughout, so that a row of weight 2 is a row given twice. With a
     ready sketch, which is of all rows, all rows stay.
@@ -159,13 +159,26 @@ def prepare(estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | Non
         entries, Y = entries[rows], Y[rows]
     unit = 1.0 if isinstance(entries, BlockMatrix) or _scaled(estimator) else matrix_unit(entries)
     entries, y_units, scales = in_units(entries, unit), column_units(Y), None
-    if estimator.standardize:
+    if _standardizes(estimator, entries):
         scales = column_scales(entries, np.ones(len(rows)) if weights is None else weights)
         scales = np.where(scales > 0, scales, 1.0)
         entries = divided_columns(entries, scales)
         # Standardised columns have no unit, nor have penalties on their coefficients.
         scales, unit = scales * unit, 1.0
     return Prepared(entries, Y / y_units, weights, rows, scales, given, unit, y_units)
+
+
+def _standardizes(estimator: Any, X: Any) -> bool:
+    """Whether columns are divided by their standard deviations.
+
+    Columns of a dense table are in units of all kinds. The entries of sparse data, such as word
+    counts, are in the same unit, and a ready sketch has its own scales.
+    """
+    if estimator.standardize != "auto":
+        return bool(estimator.standardize)
+    if isinstance(estimator.sketch, Sketch):
+        return False
+    return not (X.sparse if isinstance(X, BlockMatrix) else sparse.issparse(X))
 
 
 def _scaled(estimator: Any) -> bool:
@@ -336,5 +349,5 @@ def _check_ready(sketch: Sketch, data: Prepared) -> None:
     if data.scales is not None:
         raise InvalidInputError(
             "standardize=True was given with a ready sketch, which has scales of its own or none; "
-            "make the sketch with scale=True and leave standardize off."
+            "make the sketch with scale=True and leave out standardize=True."
         )

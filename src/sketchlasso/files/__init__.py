@@ -1,9 +1,18 @@
 """Data in and out: files of many formats, shards of one matrix, and data sets by name."""
 
+from sketchlasso.files.encoding import Encoding
 from sketchlasso.files.fetch import fetch_dataset
 from sketchlasso.files.read import read_table
 from sketchlasso.files.shards import Shards, read_shards
 from sketchlasso.files.table import Table
 from sketchlasso.files.write import write_table
 
-__all__ = ["Shards", "Table", "fetch_dataset", "read_shards", "read_table", "write_table"]
+__all__ = [
+    "Encoding",
+    "Shards",
+    "Table",
+    "fetch_dataset",
+    "read_shards",
+    "read_table",
+    "write_table",
+]

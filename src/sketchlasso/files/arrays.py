@@ -101,6 +101,8 @@ def write_npz(path: Path, table: Table) -> None:
         arrays.update(format=np.array(b"csr"), shape=np.array(X.shape))
     if table.y is not None:
         arrays["y"] = table.y
+    if table.ids is not None:
+        arrays["ids"] = table.ids
     if table.feature_names is not None:
         arrays["feature_names"] = np.array(table.feature_names, dtype=np.str_)
     if table.target_name is not None:

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.files.columns import Columns, choose_columns
-from sketchlasso.files.growing import GrowingArray
+from sketchlasso.files.gathered import Gathered
 from sketchlasso.files.options import ReadOptions
+from sketchlasso.files.sniff import MISSING
 from sketchlasso.files.source import NoRowsError, Source, require
 from sketchlasso.files.table import Table, dense_blocks, finite_or_refuse, names_to_write
 from sketchlasso.storage import replacing
@@ -81,7 +82,15 @@ def read_arrow(source: Source, options: ReadOptions, groups: Sequence[int] | Non
     Table
     """
     with open_batches(source, groups) as (names, batches):
-        columns = choose_columns(source, names, len(names), options.target, options.drop)
+        columns = choose_columns(
+            source,
+            names,
+            len(names),
+            options.target,
+            options.drop,
+            only=options.column_names,
+            id=options.id,
+        )
         return _table(source, columns, batches([names[i] for i in _used(columns)]), options)
 
 
@@ -182,6 +191,8 @@ def _batches(path: Path, table: Table) -> Iterator[Any]:
     names = names_to_write(path, table)
     for chosen, block in dense_blocks(table):
         columns = [pyarrow.array(column) for column in np.ascontiguousarray(block.T)]
+        if table.ids is not None:
+            columns.insert(0, pyarrow.array(table.ids[chosen].tolist()))
         if table.y is not None:
             columns.append(pyarrow.array(table.y[chosen].tolist()))
         yield pyarrow.record_batch(columns, names=names)
@@ -198,34 +209,55 @@ def _guarded(source: Source) -> Iterator[None]:
 
 
 def _used(columns: Columns) -> tuple[int, ...]:
-    chosen = columns.features if columns.target is None else (*columns.features, columns.target)
-    return tuple(sorted(chosen))
+    others = {place for place in (columns.target, columns.id) if place is not None}
+    return tuple(sorted(others.union(columns.features)))
 
 
 def _table(source: Source, columns: Columns, batches: Any, options: ReadOptions) -> Table:
     assert columns.names is not None
-    body: GrowingArray | None = None
-    labels: list[NDArray[Any]] = []
+    body: Gathered | None = None
     for batch in batches:
-        done = 0 if body is None else len(body)
         places = {name: i for i, name in enumerate(batch.schema.names)}
         if body is None:
             dtype = options.real_type() or _common_type(columns, batch, places)
-            body = GrowingArray(dtype, len(columns.features))
+            body = Gathered(source, columns, dtype)
+        done = len(body)
         block = np.empty((batch.num_rows, len(columns.features)))
         for j, position in enumerate(columns.features):
-            name = columns.names[position]
-            block[:, j] = _numbers(source, columns, position, batch.column(places[name]), done)
-        body.append(block)
+            column = batch.column(places[columns.names[position]])
+            if options.mixed:
+                column = _numbers_alone(body, j, column)
+            block[:, j] = _numbers(source, columns, position, column, done, options.mixed)
         if columns.target is not None:
             column = batch.column(places[columns.names[columns.target]])
-            labels.append(_labels(source, columns, columns.target, column, done))
+            labels = _labels(source, columns, columns.target, column, done, options.mixed)
+            body.add_labels(labels, column.is_null().to_numpy(zero_copy_only=False))
+        if columns.id is not None:
+            cells = batch.column(places[columns.names[columns.id]]).to_pylist()
+            body.add_ids(["" if cell is None else str(cell) for cell in cells])
+        body.append(block)
     if body is None or not len(body):
         raise NoRowsError(f"{source} holds no rows; give a file with data.")
-    y = np.concatenate(labels) if labels else None
-    X = body.take()
-    finite_or_refuse(str(source), X, y, columns.feature_names)
-    return Table(X, y, columns.feature_names, columns.target_name, str(source))
+    table = body.table(options)
+    finite_or_refuse(str(source), table.X, table.y, table.feature_names)
+    return table
+
+
+def _numbers_alone(body: Gathered, place: int, column: Any) -> Any:
+    """Return a column whose texts and dates are kept elsewhere, as numbers that are missing."""
+    pyarrow = require("pyarrow", "reading these files")
+    types = pyarrow.types
+    if types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if types.is_string(column.type) or types.is_large_string(column.type):
+        for row, cell in enumerate(column.to_pylist()):
+            if cell is not None and cell.strip().lower() not in MISSING:
+                body.add_text(place, len(body) + row, cell.strip())
+    elif types.is_temporal(column.type):
+        body.add_dates(place)
+    else:
+        return column
+    return pyarrow.nulls(len(column), pyarrow.float64())
 
 
 def _common_type(columns: Columns, batch: Any, places: dict[str, int]) -> np.dtype[Any]:
@@ -235,23 +267,29 @@ def _common_type(columns: Columns, batch: Any, places: dict[str, int]) -> np.dty
 
 
 def _labels(
-    source: Source, columns: Columns, position: int, column: Any, done: int
+    source: Source, columns: Columns, position: int, column: Any, done: int, gaps: bool = False
 ) -> NDArray[Any]:
+    """Return targets (b,) as numbers or text; empty where they are missing and may be (`gaps`)."""
     types = require("pyarrow", "reading these files").types
     if types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if types.is_string(column.type) or types.is_large_string(column.type):
-        _no_nulls(source, columns, position, column, done)
-        return np.array(column.to_pylist(), dtype=np.str_)
-    return _numbers(source, columns, position, column, done)
+        if not gaps:
+            _no_nulls(source, columns, position, column, done)
+        return np.array(["" if cell is None else cell for cell in column.to_pylist()], np.str_)
+    return _numbers(source, columns, position, column, done, gaps)
 
 
 def _numbers(
-    source: Source, columns: Columns, position: int, column: Any, done: int
+    source: Source, columns: Columns, position: int, column: Any, done: int, gaps: bool = False
 ) -> NDArray[Any]:
+    """Return numbers (b,); NaN where they are missing and may be (`gaps`)."""
     types = require("pyarrow", "reading these files").types
-    _no_nulls(source, columns, position, column, done)
+    if not gaps:
+        _no_nulls(source, columns, position, column, done)
     kind = column.type
+    if gaps and column.null_count and types.is_boolean(kind):
+        column = column.cast("uint8")
     if types.is_decimal(kind):
         column = column.cast("float64")
     elif not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):

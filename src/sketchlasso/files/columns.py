@@ -25,11 +25,14 @@ class Columns:
     target : int or None
     names : tuple of str, or None
         Names of all columns of the file.
+    id : int or None
+        The column that identifies rows.
     """
 
     features: tuple[int, ...]
     target: int | None
     names: tuple[str, ...] | None
+    id: int | None = None
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
@@ -56,6 +59,9 @@ def choose_columns(
     width: int,
     target: Column | None,
     drop: Sequence[Column],
+    *,
+    only: Sequence[str] | None = None,
+    id: Column | None = None,
 ) -> Columns:
     """Find the target and the features among a file's columns.
 
@@ -71,6 +77,11 @@ def choose_columns(
         Name or position (from 0; negative from the end) of the target.
     drop : sequence of str or int
         Names or positions of columns to leave out.
+    only : sequence of str, optional
+        Names of the features, in order; all other columns are ignored. Columns without names
+        are called by their numbers from 1.
+    id : str, int or None
+        Name or position of the column that identifies rows; it is no feature.
 
     Returns
     -------
@@ -83,7 +94,11 @@ def choose_columns(
         )
     dropped = {find_column(title, known, width, column, "drop") for column in drop}
     chosen = None if target is None else find_column(title, known, width, target, "target")
-    features = tuple(i for i in range(width) if i not in dropped and i != chosen)
+    key = None if id is None else find_column(title, known, width, id, "id")
+    if only is None:
+        features = tuple(i for i in range(width) if i not in dropped and i not in (chosen, key))
+    else:
+        features = _found(title, known, width, only)
     if not features:
         raise InvalidInputError(
             f"{title} has no feature left: of its {width} columns all are the target or dropped; "
@@ -92,7 +107,21 @@ def choose_columns(
     if known is not None:
         used = features if chosen is None else (*features, chosen)
         _check_names(title, known, tuple(sorted(used)))
-    return Columns(features, chosen, known)
+    return Columns(features, chosen, known, key)
+
+
+def _found(
+    title: object, names: tuple[str, ...] | None, width: int, wanted: Sequence[str]
+) -> tuple[int, ...]:
+    """Return the positions of the columns that a model uses; refuse a file that lacks some."""
+    known = names or tuple(str(position + 1) for position in range(width))
+    absent = [name for name in wanted if name not in known]
+    if absent:
+        raise InvalidInputError(
+            f"{title} lacks {len(absent)} of the {len(wanted)} columns that the model uses: "
+            f"{_some(absent)}{nearest(absent[0], known)}; give data with the columns of the fit."
+        )
+    return tuple(known.index(name) for name in wanted)
 
 
 def nearest(word: str, known: Sequence[str]) -> str:

@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.files.columns import Columns, choose_columns
-from sketchlasso.files.growing import GrowingArray
+from sketchlasso.files.gathered import Gathered
 from sketchlasso.files.options import ReadOptions
-from sketchlasso.files.sniff import MISSING, find_separator, has_header, is_number
+from sketchlasso.files.sniff import MISSING, find_separator, has_header, is_number, with_point
 from sketchlasso.files.source import NoRowsError, Source
 from sketchlasso.files.table import Table, dense_blocks, names_to_write
 from sketchlasso.storage import replacing
+from sketchlasso.types import FloatArray
 
 __all__ = ["DelimitedReader", "read_delimited", "write_delimited"]
 
@@ -53,15 +54,23 @@ def read_delimited(source: Source, options: ReadOptions) -> Table:
         given = options.separator or ("\t" if source.format == "tsv" else None)
         reader = DelimitedReader(source, chain(sample, file), given or find_separator(sample))
         names = reader.names(options.header)
-        columns = choose_columns(source, names, reader.width, options.target, options.drop)
-        body = _Body(source, columns, options.real_type() or np.dtype(np.float64))
+        columns = choose_columns(
+            source,
+            names,
+            reader.width,
+            options.target,
+            options.drop,
+            only=options.column_names,
+            id=options.id,
+        )
+        body = _Body(source, columns, options, reader.separator)
         for lines, records in reader.blocks():
             body.append(lines, records)
     return body.table()
 
 
 def write_delimited(path: Path, table: Table, separator: str = ",") -> None:
-    """Write names, features and last the target, with every number in full."""
+    """Write names, ids, features and last the target, with every number in full."""
     names, y = names_to_write(path, table), table.y
     if y is not None:
         _check_labels(path, y)
@@ -76,6 +85,9 @@ def write_delimited(path: Path, table: Table, separator: str = ",") -> None:
         writer.writerow(names)
         for chosen, block in dense_blocks(table):
             records = block.tolist()
+            if table.ids is not None:
+                for record, key in zip(records, table.ids[chosen].tolist(), strict=True):
+                    record.insert(0, key)
             if y is not None:
                 for record, label in zip(records, y[chosen].tolist(), strict=True):
                     record.append(label)
@@ -109,7 +121,7 @@ class DelimitedReader:
     def __init__(self, source: Source, lines: Iterator[str] | TextIO, separator: str) -> None:
         self._source = source
         self._csv = csv.reader(lines, delimiter=separator, strict=True)
-        self._separator = separator
+        self.separator = separator
         self._waiting = list(islice(self._records(), 2))
         if not self._waiting:
             raise NoRowsError(f"{source} holds no rows; give a file with data.")
@@ -135,7 +147,7 @@ class DelimitedReader:
                 if len(record) != self.width:
                     raise InvalidInputError(
                         f"{self._source} has {len(record)} cells in line {line} but "
-                        f"{self.width} in its first, separated by {self._separator!r}; make them "
+                        f"{self.width} in its first, separated by {self.separator!r}; make them "
                         "equal or pass separator=."
                     )
             yield [line for line, _ in block], [record for _, record in block]
@@ -155,11 +167,12 @@ class DelimitedReader:
 class _Body:
     """The numbers of a text table as they come in, block by block."""
 
-    def __init__(self, source: Source, columns: Columns, dtype: np.dtype[Any]) -> None:
-        self._source = source
-        self._columns = columns
-        self._features = GrowingArray(dtype, len(columns.features))
-        self._labels: list[NDArray[Any]] = []
+    def __init__(
+        self, source: Source, columns: Columns, options: ReadOptions, separator: str
+    ) -> None:
+        self._source, self._columns, self._options = source, columns, options
+        self._rows = Gathered(source, columns, options.real_type() or np.dtype(np.float64))
+        self._decimal_comma = options.mixed and separator != ","
         self._first_kind: tuple[str, int, str] | None = None
 
     def append(self, lines: list[int], records: Records) -> None:
@@ -167,7 +180,9 @@ class _Body:
         features = self._columns.features
         if self._columns.target is not None:
             cells = [record[self._columns.target] for record in records]
-            self._labels.append(self._response(lines, cells))
+            self._rows.add_labels(*self._response(lines, cells))
+        if self._columns.id is not None:
+            self._rows.add_ids([record[self._columns.id].strip() for record in records])
         if len(features) < len(records[0]):
             pick = itemgetter(*features)
             many = len(features) > 1
@@ -175,24 +190,47 @@ class _Body:
         try:
             values = np.array(records, dtype=np.float64)
         except ValueError:
+            if not self._options.mixed:
+                self._refuse(lines, records)
+            values = self._taken_apart(records)
+        if not (self._options.mixed or np.isfinite(values).all()):
             self._refuse(lines, records)
-        if not np.isfinite(values).all():
-            self._refuse(lines, records)
-        self._features.append(values)
+        self._rows.append(values, lines)
 
     def table(self) -> Table:
         """Return what was read."""
-        columns = self._columns
-        y = np.concatenate(self._labels) if self._labels else None
-        X = self._features.take()
-        return Table(X, y, columns.feature_names, columns.target_name, str(self._source))
+        return self._rows.table(self._options, decimal_comma=self._decimal_comma)
 
-    def _response(self, lines: list[int], cells: list[str]) -> NDArray[Any]:
+    def _taken_apart(self, records: Records) -> FloatArray:
+        """Return numbers (b, features); text is kept beside them, and leaves NaN as gaps do."""
+        values = np.empty((len(records), len(self._columns.features)))
+        done = len(self._rows)
+        for j, cells in enumerate(zip(*records, strict=True)):
+            try:
+                values[:, j] = np.array(cells, dtype=np.float64)
+            except ValueError:
+                for i, cell in enumerate(cells):
+                    number = is_number(cell)
+                    values[i, j] = float(cell) if number else np.nan
+                    if not number and cell.strip().lower() not in MISSING:
+                        self._rows.add_text(j, done + i, cell.strip())
+        return values
+
+    def _response(
+        self, lines: list[int], cells: list[str]
+    ) -> tuple[NDArray[Any] | None, NDArray[np.bool_]]:
+        """Return the targets of a block, None where all are missing, and which are missing."""
         assert self._columns.target is not None
-        for line, cell in zip(lines, cells, strict=True):
+        if self._decimal_comma:
+            cells = [with_point(cell) for cell in cells]
+        lost = np.zeros(len(cells), dtype=bool)
+        for place, (line, cell) in enumerate(zip(lines, cells, strict=True)):
             kind = "a number" if is_number(cell) else "text"
             if cell.strip().lower() in MISSING:
-                self._refuse_cell(line, self._columns.target, cell)
+                if not self._options.mixed:
+                    self._refuse_cell(line, self._columns.target, cell)
+                lost[place] = True
+                continue
             if self._first_kind is None:
                 self._first_kind = (kind, line, cell)
             elif kind != self._first_kind[0]:
@@ -202,13 +240,17 @@ class _Body:
                     f"{self._first_kind[1]} but {cell!r} in line {line}; make them all numbers or "
                     "all text."
                 )
-        if self._first_kind is not None and self._first_kind[0] == "text":
-            return np.array([cell.strip() for cell in cells], dtype=np.str_)
-        values = np.array(cells, dtype=np.float64)
-        if not np.isfinite(values).all():
-            place = int(np.argmax(~np.isfinite(values)))
+        if self._first_kind is None:
+            return None, lost
+        if self._first_kind[0] == "text":
+            return np.array([cell.strip() for cell in cells], dtype=np.str_), lost
+        values = np.array(["nan" if gone else cell for cell, gone in zip(cells, lost, strict=True)])
+        numbers = values.astype(np.float64)
+        infinite = ~np.isfinite(numbers) & ~lost
+        if infinite.any():
+            place = int(np.argmax(infinite))
             self._refuse_cell(lines[place], self._columns.target, cells[place])
-        return values
+        return numbers, lost
 
     def _refuse(self, lines: list[int], records: Records) -> NoReturn:
         for line, record in zip(lines, records, strict=True):

@@ -12,6 +12,7 @@ from sketchlasso.files.arrays import read_npy, read_npz
 from sketchlasso.files.arrow import read_arrow
 from sketchlasso.files.bag_of_words import read_bag_of_words
 from sketchlasso.files.delimited import read_delimited
+from sketchlasso.files.encoding import Encoding
 from sketchlasso.files.matrix_market import read_matrix_market
 from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.source import Source
@@ -58,6 +59,9 @@ def read_table(
     multilabel: bool = False,
     vocabulary: str | os.PathLike[str] | None = None,
     dtype: DTypeLike | None = None,
+    impute: Literal["mean", "median", "drop"] | None = None,
+    encoding: Encoding | None = None,
+    id: str | int | None = None,
 ) -> Table:
     """Read a data matrix, its responses and their names from a file.
 
@@ -67,9 +71,14 @@ def read_table(
     ``.npz``, ``.npy`` (memory-mapped), ``.parquet``, ``.feather`` and ``.arrow`` (these three
     need the extra `files`).
 
+    Columns of text in CSV, TSV, Parquet and Arrow files are categories: each level becomes a
+    feature of zeros and ones, named ``city=Oslo`` (of two levels the second alone). Decimal
+    commas are read where the separator is not a comma.
+
     Parameters
     ----------
     path : path-like
+        ``-`` reads standard input, as CSV unless `format` says otherwise.
     target : str, int or None
         The response: a column's name or position (from 0, negative from the end); of an npz
         file, the name of an array (y if it is there) or a column of X. svmlight files have their
@@ -94,6 +103,15 @@ def read_table(
         The words of a bag-of-words file, one a line.
     dtype : {float32, float64}, optional
         By default float32 where the file holds it, else float64.
+    impute : {'mean', 'median', 'drop'}, optional
+        What is done about missing values, which are refused by default: fill in the mean or
+        median of the column (of a category the most frequent level), or leave out the row. Rows
+        without a target are left out in any case. CSV, TSV, Parquet and Arrow files only.
+    encoding : Encoding, optional
+        `encoding` of an earlier table: its columns are read by name and become features by its
+        rules, and all others are ignored.
+    id : str, int or None
+        The column that identifies rows: it is no feature, and is returned as `ids`.
 
     Returns
     -------
@@ -106,8 +124,8 @@ def read_table(
     StoredFileError
         The file is missing, truncated, damaged, or not of its format.
     InvalidInputError
-        What it holds cannot be used: text or nothing where numbers belong, rows of different
-        lengths, names twice, no such target.
+        What it holds cannot be used: missing values, dates, text among numbers, rows of
+        different lengths, names twice, no such target.
     MissingExtraError
         Parquet or Arrow, and pyarrow is not installed.
 
@@ -128,6 +146,10 @@ def read_table(
         multilabel=multilabel,
         vocabulary=vocabulary,
         dtype=dtype,
+        impute=impute,
+        encoding=encoding,
+        id=id,
+        mixed=True,
     )
     options.check(source, source.format)
     return read_source(source, options)

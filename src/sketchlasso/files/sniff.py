@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["MISSING", "find_separator", "has_header", "is_number"]
+__all__ = ["MISSING", "find_separator", "has_header", "is_number", "with_point"]
 
 # In this order: a decimal comma must not win over the separator beside it.
 SEPARATORS = ("\t", ";", "|", ",")
+DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
 QUOTED = re.compile(r'"[^"]*"')
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-", ".", "missing"})
 
@@ -59,3 +60,8 @@ def is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def with_point(cell: str) -> str:
+    """Return a cell with a point for a decimal comma; one that is no such number as it is."""
+    return cell.replace(",", ".") if DECIMAL_COMMA.fullmatch(cell.strip()) else cell

@@ -18,6 +18,7 @@ from typing import Any, BinaryIO, TextIO
 
 from sketchlasso.errors import InvalidInputError, MissingExtraError, StoredFileError
 from sketchlasso.files.inflated import Inflated, most_inflated
+from sketchlasso.files.standard_input import STANDARD_INPUT, TITLE, standard_input
 from sketchlasso.storage.door import PickledError, TooLargeError, UnfitError
 
 __all__ = ["FORMATS", "NoRowsError", "Source", "format_of", "require"]
@@ -70,14 +71,17 @@ class Source:
         A key of FORMATS.
     compression : str or None
         gzip, bzip2, xz or None.
+    title : str
+        What it is called in a sentence, where its path means nothing to the user.
     """
 
     path: Path
     format: str
     compression: str | None
+    title: str = ""
 
     def __str__(self) -> str:
-        return str(self.path)
+        return self.title or str(self.path)
 
     @classmethod
     def of(
@@ -87,6 +91,9 @@ class Source:
 
         Text without a byte is refused too, unless the file is a shard among others.
         """
+        if os.fspath(path) == STANDARD_INPUT:
+            copy = standard_input()
+            return cls._checked(copy, format or _kind_of(copy) or "csv", None, shard, TITLE)
         place = Path(path)
         if not place.exists():
             raise StoredFileError(
@@ -95,8 +102,15 @@ class Source:
             )
         if not place.is_file():
             raise StoredFileError(f"{place} is not a file; give the path of one file with data.")
-        chosen = format_of(place, format)
-        source = cls(place, chosen, COMPRESSIONS.get(place.suffix.lower()))
+        compression = COMPRESSIONS.get(place.suffix.lower())
+        return cls._checked(place, format_of(place, format), compression, shard)
+
+    @classmethod
+    def _checked(
+        cls, place: Path, chosen: str, compression: str | None, shard: bool, title: str = ""
+    ) -> Source:
+        """Return the source of a file whose first bytes are of its format."""
+        source = cls(place, chosen, compression, title)
         with source.guarded(), open(place, "rb") as file:
             first = file.read(16)
         if first or not (shard and chosen in BARE and source.compression is None):
@@ -212,6 +226,14 @@ class Source:
             held = f"holds {kind} data" if kind else f"is not a file of the format {self.format}"
             cure = f"pass format={kind!r}" if kind in FORMATS else "check its name or pass format="
             raise StoredFileError(f"{self} {held} but is to be read as {self.format}; {cure}.")
+
+
+def _kind_of(path: Path) -> str | None:
+    """Return the format that the first bytes of a file cannot be mistaken for, or None."""
+    with open(path, "rb") as file:
+        first = file.read(16)
+    kind = next((kind for mark, kind in BEGINNINGS.items() if first.startswith(mark)), None)
+    return kind if kind in FORMATS else None
 
 
 def format_of(path: Path, format: str | None = None) -> str:

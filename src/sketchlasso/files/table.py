@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.types import RealArray
+from sketchlasso.files.encoding import Encoding
+from sketchlasso.types import IntArray, RealArray
 
 __all__ = [
     "Table",
@@ -50,6 +51,17 @@ class Table:
         The name of y, or one name a column of y.
     source : str
         Where the table came from.
+    encoding : Encoding or None
+        How columns became features, where some are not plain numbers.
+    rows : ndarray of shape (n_samples,), or None
+        Numbers of the rows in the file, from 0, where some were left out.
+    notes : tuple of str
+        What was filled in, left out or not known, for the user to read.
+    ids : ndarray of shape (n_samples,), or None
+        What identifies the rows, as text or whole numbers; CSV, TSV, Parquet and Arrow files
+        have it as their first column, npz files as the array ids.
+    id_name : str
+        The name of that column.
 
     Raises
     ------
@@ -62,6 +74,11 @@ class Table:
     feature_names: tuple[str, ...] | None = None
     target_name: str | tuple[str, ...] | None = None
     source: str = ""
+    encoding: Encoding | None = None
+    rows: IntArray | None = None
+    notes: tuple[str, ...] = ()
+    ids: NDArray[Any] | None = None
+    id_name: str = "id"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "X", _matrix(self.X))
@@ -93,6 +110,10 @@ class Table:
             raise InvalidInputError(
                 f"{self._title} has {rows} rows but y has {len(self.y)}; give one response a row."
             )
+        if self.ids is not None and len(self.ids) != rows:
+            raise InvalidInputError(
+                f"{self._title} has {rows} rows but {len(self.ids)} ids; give one id a row."
+            )
         names = self.feature_names
         if names is not None and len(names) != columns:
             raise InvalidInputError(
@@ -112,9 +133,16 @@ class Table:
 
 
 def names_to_write(path: object, table: Table) -> list[str]:
-    """Names of the columns of a file that keeps the target beside the features, as the last."""
+    """Names of the columns of a file that has ids first, then features, and the target last."""
     y = table.y
     names = list(table.feature_names or (f"x{i}" for i in range(1, table.shape[1] + 1)))
+    if table.ids is not None:
+        if table.id_name in names:
+            raise InvalidInputError(
+                f"{path} cannot be written: its ids and a feature are both called "
+                f"{table.id_name!r}; give another id_name."
+            )
+        names.insert(0, table.id_name)
     if y is None:
         return names
     if y.ndim != 1:

@@ -51,7 +51,7 @@ def rigorous_selection(
     if loss == "squared":
         return _by_lasso(X, y, loadings, tol)
     alpha = "rigorous-robust" if loadings == "robust" else "rigorous"
-    model: Any = SqrtLasso(alpha, sketch=None, relaxed=True, tol=tol).fit(X, y)
+    model: Any = SqrtLasso(alpha, standardize=False, sketch=None, relaxed=True, tol=tol).fit(X, y)
     return model.penalised_coef_ != 0, y - model.predict(X)
 
 
@@ -64,7 +64,7 @@ def _by_lasso(
     of the most correlated features, the first penalty is halved, and the later residuals are
     those of the refit.
     """
-    data = prepare(SqrtLasso(sketch=None), X, y, None)
+    data = prepare(SqrtLasso(standardize=False, sketch=None), X, y, None)
     target, rows = data.Y[:, 0], len(y)
     whole = sketch(data.X, method="exact", rank=min(data.X.shape))
     residual = first_guess(data, target, fit_intercept=True)

@@ -154,6 +154,15 @@ class CrossValidation:
         row = response * self.alphas.shape[2] + choice.alpha_index
         return self.on_all_rows.coef[[row]]
 
+    def support_share(self, response: int, choice: Choice) -> FloatArray:
+        """Share (n,) of the folds in which a feature has a part, at a grid point."""
+        shape = self.relative_gap.shape
+        at = (response, choice.radius_index, choice.alpha_index)
+        rows = [np.ravel_multi_index((fold, *at), shape) for fold in range(shape[0])]
+        coef = self.models.coef[rows]
+        used = coef.indices[coef.data != 0]
+        return np.bincount(used, minlength=coef.shape[1]) / shape[0]
+
     def _of(self, metric: Metric | None) -> FloatArray:
         return self.scores[metric or self.first_metric]
 

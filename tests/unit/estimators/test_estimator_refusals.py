@@ -21,7 +21,8 @@ X, y = rng.standard_normal((30, 6)), rng.standard_normal(30)
 
 EVERYWHERE = [
     ({"fit_intercept": "yes"}, "True or False"),
-    ({"standardize": 1}, "True or False"),
+    ({"standardize": 1}, "True, False or 'auto'"),
+    ({"standardize": "yes"}, "True, False or 'auto'"),
     ({"positive": None}, "True or False"),
     ({"relaxed": "ols"}, "True or False"),
     ({"rank": 0}, "an integer >= 1"),
@@ -121,7 +122,7 @@ def test_functions_and_the_transformer():
             SketchTransformer(rank=rank).fit(X)
 
 
-@pytest.mark.parametrize("estimator", [SqrtLasso(alpha=1.0), SqrtLassoCV(cv=2)])
+@pytest.mark.parametrize("estimator", [SqrtLasso(alpha=1.0), SqrtLassoCV(alphas=[1.0, 0.5], cv=2)])
 def test_missing_values_are_refused_in_one_sentence(estimator):
     missing = X.copy()
     missing[3, 2] = np.nan

@@ -40,15 +40,19 @@ def test_one_standard_error_is_never_a_smaller_penalty(seed, method):
 
 def test_what_is_kept_of_the_search():
     X, y = make()
-    model = SqrtLassoCV(alphas=12, cv=4, scoring="mae").fit(X, y)
+    folds = KFold(4, shuffle=True, random_state=0)
+    model = SqrtLassoCV(alphas=12, cv=4, scoring="mae", standardize=False).fit(X, y)
     assert model.alphas_.shape == (12,) and (np.diff(model.alphas_) < 0).all()
     assert model.mse_path_.shape == model.score_path_.shape == (12, 4)
     assert model.oof_prediction_.shape == (M,)
     assert np.isscalar(model.alpha_) or model.alpha_.ndim == 0
     assert model.n_iter_ >= 1 and model.full_gap_ <= 1e-7 and model.dual_gap_ >= 0
     chosen = int(np.flatnonzero(model.alphas_ == model.alpha_)[0])
-    for fold, (train, test) in enumerate(KFold(4).split(X)):
-        alone = SqrtLasso(alpha=model.alpha_, sketch=None).fit(X[train], y[train])
+    shares = np.zeros(X.shape[1])
+    for fold, (train, test) in enumerate(folds.split(X)):
+        alone = SqrtLasso(alpha=model.alpha_, sketch=None, standardize=False)
+        alone.fit(X[train], y[train])
+        shares += alone.coef_ != 0
         predicted = alone.predict(X[test])
         np.testing.assert_allclose(model.oof_prediction_[test], predicted, atol=1e-4)
         assert model.mse_path_[chosen, fold] == pytest.approx(
@@ -57,7 +61,8 @@ def test_what_is_kept_of_the_search():
         assert model.score_path_[chosen, fold] == pytest.approx(
             np.mean(np.abs(y[test] - predicted)), rel=1e-3
         )
-    final = SqrtLasso(alpha=model.alpha_, sketch=None).fit(X, y)
+    np.testing.assert_allclose(model.fold_share_, shares / 4)
+    final = SqrtLasso(alpha=model.alpha_, sketch=None, standardize=False).fit(X, y)
     np.testing.assert_allclose(model.coef_, final.coef_, atol=1e-5)
 
 
@@ -139,7 +144,7 @@ def test_classifiers_choose_by_their_own_scores(scoring):
 
 def test_progress_is_written_when_asked(capsys):
     X, y = make()
-    SqrtLasso(sketch="randomized", rank=5, verbose=2, random_state=0).fit(X, y)
+    SqrtLasso(1.0, sketch="randomized", rank=5, verbose=2, random_state=0).fit(X, y)
     assert "solved, worst gap" in capsys.readouterr().err
-    SqrtLasso(sketch="randomized", rank=5, random_state=0).fit(X, y)
+    SqrtLasso(1.0, sketch="randomized", rank=5, random_state=0).fit(X, y)
     assert capsys.readouterr().err == ""

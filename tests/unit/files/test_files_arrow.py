@@ -1,4 +1,5 @@
 import decimal
+from datetime import date
 
 import numpy as np
 import pytest
@@ -72,11 +73,16 @@ def test_batches_do_not_matter(stored, monkeypatch):
 @pytest.mark.parametrize(
     ("columns", "options", "fault"),
     [
-        ({"a": [1.0, None], "b": [1, 2]}, {}, "has no value in row 2, column 'a'"),
-        ({"a": [1.0, np.nan], "b": [1, 2]}, {}, "holds nan in row 2, column 1 ('a')"),
-        ({"a": ["x", "y"], "b": [1, 2]}, {}, "holds string values such as 'x' in column 'a'"),
-        ({"a": ["x", "y"], "b": [1, 2]}, {}, "drop=['a']"),
-        ({"a": [1, 2], "y": ["x", None]}, {"target": "y"}, "has no value in row 2, column 'y'"),
+        ({"a": [1.0, None], "b": [1, 2]}, {}, "'a' (1 missing value, in row 2)"),
+        ({"a": [1.0, np.nan], "b": [1, 2]}, {}, "'a' (1 missing value, in row 2)"),
+        ({"a": [date(2020, 1, 1)] * 2, "b": [1, 2]}, {}, "'a' (dates)"),
+        ({"a": [b"x", b"y"], "b": [1, 2]}, {}, "holds binary values such as b'x' in column 'a'"),
+        ({"a": [b"x", b"y"], "b": [1, 2]}, {}, "drop=['a']"),
+        (
+            {"a": [1, 2], "y": ["x", None]},
+            {"target": "y"},
+            "'y' (the target: 1 missing value, in row 2)",
+        ),
         ({"a": [1, 2], "price": [1, 2]}, {"target": "prise"}, "(nearest: 'price')"),
         ({"a": [1, 2], "y": [[1], [2]]}, {"target": "y"}, "holds list<"),
         ({"a": pa.array([], pa.float64())}, {}, "holds no rows"),

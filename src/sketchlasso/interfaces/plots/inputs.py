@@ -116,7 +116,7 @@ def line_of_estimator(estimator: Any, X: Any, y: Any, response: int) -> Line:
             "only, and each has its own; pass a Path from sqrt_lasso_path."
         )
     rows: Any = X if hasattr(X, "tocsr") else np.asarray(X)
-    scaler = StandardScaler(with_mean=False).fit(rows) if estimator.standardize else None
+    scaler = StandardScaler(with_mean=False).fit(rows) if estimator.standardized_ else None
     grid = getattr(estimator, "alphas_", None)
     found = sl.sqrt_lasso_path(
         rows if scaler is None else scaler.transform(rows),

@@ -1,0 +1,129 @@
+"""How the columns of a table become features: numbers as they are, categories by their levels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.types import FloatArray
+
+__all__ = ["ColumnRule", "Encoding"]
+
+
+@dataclass(frozen=True)
+class ColumnRule:
+    """How one column becomes features.
+
+    Attributes
+    ----------
+    name : str
+    levels : tuple of str, or None
+        Of a category; None for a column of numbers.
+    fill : float, str or None
+        The number or the level that stands for a missing value; None where there is none.
+    """
+
+    name: str
+    levels: tuple[str, ...] | None = None
+    fill: float | str | None = None
+
+    @property
+    def coded(self) -> tuple[str, ...]:
+        """Levels that have a feature; of two levels the second says all."""
+        levels = self.levels or ()
+        return levels[1:] if len(levels) == 2 else levels
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features: the column's own, or ``city=Oslo`` for a level."""
+        if self.levels is None:
+            return (self.name,)
+        return tuple(f"{self.name}={level}" for level in self.coded)
+
+    def indicators(self, cells: Sequence[str | None]) -> FloatArray:
+        """Return the features (m, f) of a category: 1 where a row has the level, else 0."""
+        place = {level: j for j, level in enumerate(self.coded)}
+        found = np.zeros((len(cells), len(place)))
+        for row, cell in enumerate(cells):
+            column = place.get(cell) if cell is not None else None
+            if column is not None:
+                found[row, column] = 1.0
+        return found
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How the columns of a table became features, so that other rows can be read alike.
+
+    Attributes
+    ----------
+    columns : tuple of ColumnRule
+        In the order of the features.
+    """
+
+    columns: tuple[ColumnRule, ...]
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of all features."""
+        return tuple(name for rule in self.columns for name in rule.feature_names)
+
+    @property
+    def plain(self) -> bool:
+        """Whether every column is one of numbers without a missing value."""
+        return all(rule.levels is None and rule.fill is None for rule in self.columns)
+
+    @classmethod
+    def of_numbers(cls, names: Sequence[str]) -> Encoding:
+        """Return the encoding of columns of numbers, by their names."""
+        return cls(tuple(ColumnRule(name) for name in names))
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Return the rules as JSON, for the header of a model file."""
+        return [
+            {
+                "name": rule.name,
+                "levels": None if rule.levels is None else list(rule.levels),
+                "fill": rule.fill,
+            }
+            for rule in self.columns
+        ]
+
+    @classmethod
+    def from_json(cls, stored: Any) -> Encoding:
+        """Return the rules that :meth:`to_json` wrote.
+
+        Parameters
+        ----------
+        stored : list of dict
+
+        Raises
+        ------
+        InvalidInputError
+            They are not such rules.
+        """
+        try:
+            encoding = cls(tuple(_rule(**entry) for entry in stored))
+        except TypeError:
+            encoding = None
+        if encoding is None or len(set(encoding.feature_names)) < len(encoding.feature_names):
+            raise InvalidInputError(
+                "the encoding is not one that Encoding.to_json wrote; pass a list of its entries."
+            )
+        return encoding
+
+
+def _rule(name: Any, levels: Any, fill: Any) -> ColumnRule:
+    """Return a rule of values that must have the right types."""
+    texts = [] if levels is None else levels
+    right = isinstance(name, str) and isinstance(texts, list)
+    right = right and all(isinstance(level, str) for level in texts)
+    kind: Any = (float, int) if levels is None else str
+    if not right or not (fill is None or (isinstance(fill, kind) and not isinstance(fill, bool))):
+        raise TypeError("not a rule")
+    number = None if fill is None else fill if levels is not None else float(fill)
+    return ColumnRule(name, None if levels is None else tuple(texts), number)

@@ -1,0 +1,98 @@
+"""What estimators do unless told otherwise: standardise dense columns, shuffle the folds."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.model_selection import KFold, StratifiedKFold
+
+import sketchlasso as sl
+
+M, N = 60, 6
+KINDS = [
+    sl.SqrtLasso(),
+    sl.SqrtLassoCV(alphas=[3.0, 1.0], cv=3),
+    sl.SqrtLassoClassifier(alpha=1.0),
+    sl.SqrtLassoClassifierCV(alphas=[3.0, 1.0], cv=3),
+]
+
+
+def make():
+    """Columns of very different units; the smallest decides."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((M, N)) * 10.0 ** np.arange(N)
+    return X, 3 * X[:, 0] + 0.3 * rng.standard_normal(M)
+
+
+def target(model, y):
+    return y > np.median(y) if hasattr(model, "decision_function") else y
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=repr)
+def test_dense_columns_are_standardised_and_sparse_ones_are_not(kind):
+    X, y = make()
+    y = target(kind, y)
+    whole = kind.fit(X, y)
+    coef = whole.coef_
+    assert whole.standardized_ is True
+    same = type(kind)(**{**kind.get_params(), "standardize": True}).fit(X, y)
+    np.testing.assert_array_equal(coef, same.coef_)
+    assert kind.fit(sl.BlockMatrix.from_arrays([X[:30], X[30:]]), y).standardized_ is True
+    assert kind.fit(sparse.csr_array(X), y).standardized_ is False
+    ready = sl.sketch(X, method="exact", center=True)
+    if "CV" not in type(kind).__name__:
+        given = type(kind)(alpha=1.0, sketch=ready).fit(X, y)
+        assert given.standardized_ is False
+
+
+def test_a_pivotal_fit_finds_a_feature_in_a_small_unit():
+    X, y = make()
+    assert sl.SqrtLasso().fit(X, y).score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("sketch", [None, "exact"])
+def test_columns_of_different_scales_warn(sketch):
+    X, y = make()
+    with pytest.warns(sl.ScaleWarning, match="from 1.0. to 1.*e.05.*standardize=True"):
+        poor = sl.SqrtLasso(standardize=False, sketch=sketch).fit(X, y)
+    assert poor.score(X, y) < 0.5
+    ready = sl.sketch(X, method="exact", center=True)
+    with pytest.warns(sl.ScaleWarning, match="make the sketch with scale=True"):
+        sl.SqrtLasso(sketch=ready).fit(X, y)
+
+
+def test_columns_of_like_scales_do_not_warn(recwarn):
+    X, y = make()
+    sl.SqrtLasso(standardize=False).fit(X[:, :1], y)
+    sl.SqrtLasso(standardize=False).fit(np.c_[X[:, 0], 5 * X[:, 0], np.ones(M)], y)
+    sl.SqrtLasso(1.0, standardize=False).fit(X, y)
+    sl.SqrtLasso(penalty_factor=np.r_[1.0, np.zeros(N - 1)], standardize=False).fit(X, y)
+    sl.SqrtLasso().fit(sparse.csr_array(X), y)
+    assert not [note for note in recwarn if issubclass(note.category, sl.ScaleWarning)]
+
+
+def test_folds_are_shuffled_and_stratified():
+    """Rows sorted by y are judged by models of rows like them."""
+    X, y = make()
+    order = np.argsort(y)
+    X, y = X[order], y[order]
+    options = {"alphas": [1.0, 0.5], "standardize": True}
+    given = sl.SqrtLassoCV(cv=KFold(3, shuffle=True, random_state=7), **options).fit(X, y)
+    seeded = sl.SqrtLassoCV(cv=3, random_state=7, **options).fit(X, y)
+    np.testing.assert_array_equal(seeded.mse_path_, given.mse_path_)
+    default, again = (sl.SqrtLassoCV(cv=3, **options).fit(X, y) for _ in range(2))
+    np.testing.assert_array_equal(default.mse_path_, again.mse_path_)
+    labels = np.where(y > np.quantile(y, 0.7), "high", "low")
+    folds = StratifiedKFold(3, shuffle=True, random_state=7)
+    given = sl.SqrtLassoClassifierCV(cv=folds, **options).fit(X, labels)
+    seeded = sl.SqrtLassoClassifierCV(cv=3, random_state=7, **options).fit(X, labels)
+    np.testing.assert_array_equal(seeded.mse_path_, given.mse_path_)
+
+
+def test_rows_in_order_stay_so_with_a_splitter_that_does_not_shuffle():
+    X, y = make()
+    ordered = sl.SqrtLassoCV(cv=KFold(3), alphas=[1.0, 0.5]).fit(X, y)
+    shuffled = sl.SqrtLassoCV(cv=3, alphas=[1.0, 0.5]).fit(X, y)
+    assert not np.allclose(ordered.oof_prediction_, shuffled.oof_prediction_)
+    pairs = list(KFold(3).split(X))
+    by_hand = sl.SqrtLassoCV(cv=pairs, alphas=[1.0, 0.5]).fit(X, y)
+    np.testing.assert_array_equal(by_hand.oof_prediction_, ordered.oof_prediction_)
