@@ -14,7 +14,7 @@ import typer
 
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.report import Report
-from sketchlasso.interfaces.commands.screen import Screen, remarks_kept
+from sketchlasso.interfaces.commands.screen import Note, Screen, remarks_kept
 from sketchlasso.interfaces.commands.wording import sentence, spoken
 from sketchlasso.interfaces.exits import Exit, exit_of
 from sketchlasso.interfaces.visible import visible
@@ -77,9 +77,13 @@ def _run(work: Callable[..., Report], values: dict[str, Any], screen: Screen) ->
         return code
     # Deprecations of other libraries are not the user's business.
     told = [note for note in caught if issubclass(note.category, UserWarning)]
-    remarks = list(dict.fromkeys(spoken(str(note.message)) for note in told))
+    kinds = {spoken(str(note.message)): issubclass(note.category, Note) for note in told}
     try:
-        screen.show(report, remarks)
+        screen.show(
+            report,
+            [remark for remark, is_note in kinds.items() if not is_note],
+            [remark for remark, is_note in kinds.items() if is_note],
+        )
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader has seen enough; nothing may be written at the end of the process either.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -20,7 +21,7 @@ from sketchlasso.interfaces.commands.options import (
     on_scheduler,
     refuse_timeout_alone,
 )
-from sketchlasso.interfaces.commands.screen import Watch
+from sketchlasso.interfaces.commands.screen import Note, Watch
 
 __all__ = ["Given", "at_work", "read_given"]
 
@@ -40,6 +41,12 @@ class Given:
         Of the features.
     target_name : str or None
     source : str
+    encoding : Encoding or None
+        How columns became features, where some are not plain numbers.
+    rows : ndarray of shape (m,)
+        Numbers of the rows in the file, from 0.
+    ids : ndarray of shape (m,), or None
+        What identifies the rows.
     """
 
     X: Any
@@ -47,14 +54,17 @@ class Given:
     names: tuple[str, ...] | None
     target_name: str | None
     source: str
+    encoding: sl.Encoding | None = None
+    rows: Any = None
+    ids: Any = None
 
     @property
     def response(self) -> Any:
         """The response, which must be there."""
         if self.y is None:
             raise sl.InvalidInputError(
-                f"{self.source} was read without a target, but the command needs one; name it "
-                "with --target, --target-file or --target-word."
+                f"{self.source} was read without a target, but the command needs one; name the "
+                f"column with --target{self._columns()}, or give --target-file."
             )
         return self.y
 
@@ -110,6 +120,11 @@ class Given:
                 f"its {len(self.names)} names."
             )
         self._refuse_blocks(f"--target-word {feature} was given")
+        if self.encoding is not None and "=" in feature:
+            raise sl.InvalidInputError(
+                f"--target-word {feature} is one level of a category of {self.source}; give the "
+                "column itself with --target."
+            )
         place = self.names.index(feature)
         column: Any = self.X[:, [place]]
         column = np.asarray(column if isinstance(column, np.ndarray) else column.toarray())
@@ -120,6 +135,7 @@ class Given:
             y=column.ravel().astype(np.float64),
             names=tuple(self.names[j] for j in others),
             target_name=feature,
+            encoding=_without_column(self.encoding, feature),
         )
 
     def with_columns(self, wanted: Sequence[str]) -> Given:
@@ -135,6 +151,16 @@ class Given:
             )
         self._refuse_blocks("the model has the columns in another order")
         return replace(self, X=self.X[:, [place[name] for name in wanted]], names=tuple(wanted))
+
+    def _columns(self) -> str:
+        """List the columns that can be the target."""
+        if self.names is None:
+            return ""
+        known = self.names
+        if self.encoding is not None:
+            known = tuple(rule.name for rule in self.encoding.columns)
+        shown = ", ".join(map(repr, known[:8]))
+        return f" (one of {shown}{', ...' if len(known) > 8 else ''})"
 
     def _refuse_blocks(self, reason: str) -> None:
         if isinstance(self.X, sl.BlockMatrix):
@@ -156,7 +182,12 @@ def at_work(given: Given, blocks: BlockOptions, watch: Watch | None) -> Iterator
 
 
 def read_given(
-    files: Path | Sequence[Path], options: DataOptions, blocks: BlockOptions | None = None
+    files: Path | Sequence[Path],
+    options: DataOptions,
+    blocks: BlockOptions | None = None,
+    *,
+    encoding: sl.Encoding | None = None,
+    id: str | None = None,
 ) -> Given:
     """Read the data of a command, or look at them where they are to be read in blocks.
 
@@ -166,6 +197,10 @@ def read_given(
         Several are the rows of one matrix.
     options : DataOptions
     blocks : BlockOptions, optional
+    encoding : Encoding, optional
+        How the data of a model became features; other columns are ignored then.
+    id : str, optional
+        The column that identifies rows.
     """
     if blocks is not None:
         refuse_timeout_alone(blocks.scheduler, blocks.worker_timeout)
@@ -181,18 +216,39 @@ def read_given(
             f"{' and '.join(named)} were given, but there is one target; give one of them."
         )
     in_blocks = len(paths) > 1 or _is_many(path) or (blocks is not None and blocks.asked)
-    table = _look_at(paths, options, blocks) if in_blocks else _read(path, options)
+    if in_blocks:
+        table: Any = _look_at(paths, options, blocks)
+    else:
+        table = _read(path, options, encoding, id)
+        for note in table.notes:
+            warnings.warn(note, Note, stacklevel=2)
     y: Any = table.y
     if y is not None and y.ndim > 1:
         y = y[:, 0] if y.shape[1] == 1 else y
     name = table.target_name if isinstance(table.target_name, str) else None
     title = str(path) if len(paths) == 1 else f"{path} and {len(paths) - 1} more"
-    given = Given(table.X, y, table.feature_names, name, title)
+    title = "standard input" if title == "-" else title
+    given = Given(table.X, y, table.feature_names, name, title, *_origin(table))
     if options.target_word is not None:
         return given.without(options.target_word)
     if options.target_file is not None:
-        return replace(given, y=_read_target(options.target_file, table.shape[0], title))
+        count = len(given.rows) if in_blocks or table.rows is None else None
+        return replace(given, y=_read_target(options.target_file, count, title, given.rows))
     return given
+
+
+def _origin(table: Any) -> tuple[Any, Any, Any]:
+    """The encoding of a table, the numbers of its rows in the file, and their ids."""
+    every = np.arange(table.shape[0])
+    if not isinstance(table, sl.Table):
+        return None, every, None
+    return table.encoding, every if table.rows is None else table.rows, table.ids
+
+
+def _without_column(encoding: sl.Encoding | None, name: str) -> sl.Encoding | None:
+    if encoding is None:
+        return None
+    return sl.Encoding(tuple(rule for rule in encoding.columns if rule.name != name))
 
 
 def _is_many(path: Path) -> bool:
@@ -200,18 +256,22 @@ def _is_many(path: Path) -> bool:
     return path.is_dir() or (has_magic(str(path)) and not path.exists())
 
 
-def _read(path: Path, options: DataOptions) -> sl.Table:
+def _read(
+    path: Path, options: DataOptions, encoding: sl.Encoding | None, id: str | None
+) -> sl.Table:
     rest: dict[str, Any] = {
+        "impute": options.impute,
+        "encoding": encoding,
         "format": options.format,
         "separator": options.separator,
         "n_features": options.n_features,
         "vocabulary": options.vocabulary,
     }
-    return _by_columns(lambda **columns: sl.read_table(path, **columns, **rest), options)
+    return _by_columns(lambda **columns: sl.read_table(path, **columns, **rest), options, id)
 
 
 def _look_at(paths: list[Path], options: DataOptions, blocks: BlockOptions | None) -> sl.Shards:
-    for name in ("separator", "vocabulary"):
+    for name in ("separator", "vocabulary", "impute"):
         if getattr(options, name) is not None:
             raise sl.InvalidInputError(
                 f"--{name} means nothing for data in blocks; leave it out, or read one file whole."
@@ -224,18 +284,21 @@ def _look_at(paths: list[Path], options: DataOptions, blocks: BlockOptions | Non
     return _by_columns(lambda **columns: sl.read_shards(paths, **columns, **rest), options)
 
 
-def _by_columns(read: Callable[..., Any], options: DataOptions) -> Any:
+def _by_columns(read: Callable[..., Any], options: DataOptions, id: str | None = None) -> Any:
     """Columns are looked for by name first, then numbers mean positions."""
     target: Any = options.target
     drop: list[Any] = list(options.drop or ())
+    key: dict[str, Any] = {} if id is None else {"id": id}
     try:
-        return read(target=target, drop=drop)
+        return read(target=target, drop=drop, **key)
     except sl.InvalidInputError:
-        numbered = [_position(column) for column in (target, *drop)]
-        if numbered == [target, *drop]:
+        numbered = [_position(column) for column in (target, id, *drop)]
+        if numbered == [target, id, *drop]:
             raise
+        if key:
+            key["id"] = numbered[1]
         try:
-            return read(target=numbered[0], drop=numbered[1:])
+            return read(target=numbered[0], drop=numbered[2:], **key)
         except sl.InvalidInputError:
             pass
         raise
@@ -246,8 +309,8 @@ def _position(column: Any) -> Any:
     return int(column) if whole else column
 
 
-def _read_target(path: Path, count: int, data: str) -> Any:
-    """One number or label a line."""
+def _read_target(path: Path, count: int | None, data: str, rows: Any) -> Any:
+    """One number or label a line; of the rows that were kept, where some were left out."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as problem:
@@ -256,6 +319,9 @@ def _read_target(path: Path, count: int, data: str) -> Any:
             f"{path} {why}; give the path of a text file with one number or label a line."
         ) from problem
     values = [line.strip() for line in lines]
+    if count is None:
+        values = [values[row] for row in rows if row < len(values)]
+        count = len(rows)
     if len(values) != count:
         raise sl.InvalidInputError(
             f"{path} has {len(values)} lines but {data} has {count} rows; give one number or "

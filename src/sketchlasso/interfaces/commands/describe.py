@@ -11,7 +11,17 @@ import sketchlasso as sl
 from sketchlasso.interfaces.commands.data import Given
 from sketchlasso.interfaces.commands.report import Sheet, short
 
-__all__ = ["class_words", "coefficient_sheet", "label", "model_data", "model_facts", "score_of"]
+__all__ = [
+    "class_words",
+    "coefficient_sheet",
+    "feature_name",
+    "label",
+    "model_data",
+    "model_facts",
+    "model_words",
+    "score_of",
+    "solver_facts",
+]
 
 # Features listed in the JSON document and selected by a model of the usual size.
 MOST_LISTED = 10_000
@@ -34,7 +44,7 @@ def model_data(model: Any, names: Sequence[str] | None) -> dict[str, Any]:
         data["classes"] = [label(value) for value in model.classes_]
     data["coefficients"] = [
         {
-            "feature": _name(names, int(j)),
+            "feature": feature_name(names, int(j)),
             "value": rows[0, j] if len(rows) == 1 else rows[:, j],
         }
         for j in _largest(rows)[:MOST_LISTED]
@@ -50,15 +60,29 @@ def model_facts(model: Any) -> tuple[tuple[str, str], ...]:
         facts.append(("classes", class_words(model.classes_)))
     facts += [
         ("alpha", _each(model.alpha_)),
-        ("radius", _each(model.radius_)),
         ("features", f"{used} of {model.n_features_in_} used"),
-        ("gap", f"{_worst(model.dual_gap_)} in the problem that was solved"),
-        (
-            "full gap",
-            f"at most {_worst(model.full_gap_)} relative, in the full problem",
-        ),
     ]
-    return tuple(facts)
+    return (*facts, *solver_facts(model))
+
+
+def solver_facts(model: Any) -> tuple[tuple[str, str], ...]:
+    """Report how a fitted estimator was solved, and how exactly."""
+    return (
+        ("radius", _each(model.radius_)),
+        ("gap", f"{_worst(model.dual_gap_)} in the problem that was solved"),
+        ("full gap", f"at most {_worst(model.full_gap_)} relative, in the full problem"),
+    )
+
+
+def model_words(model: Any) -> str:
+    """Describe a fitted estimator in one line."""
+    used = np.count_nonzero(np.atleast_2d(model.coef_).any(axis=0))
+    several = "penalties" if np.size(model.alpha_) > 1 else "penalty"
+    columns = ", columns standardised" if model.standardized_ else ""
+    return (
+        f"square-root LASSO, {used} of {model.n_features_in_} features used, {several} "
+        f"{_each(model.alpha_)}{columns}"
+    )
 
 
 def coefficient_sheet(model: Any, names: Sequence[str] | None, top: int) -> tuple[Sheet, ...]:
@@ -70,7 +94,7 @@ def coefficient_sheet(model: Any, names: Sequence[str] | None, top: int) -> tupl
     heads: tuple[str, ...] = ("coefficient",)
     if len(rows) > 1:
         heads = tuple(map(label, getattr(model, "classes_", range(1, len(rows) + 1))))
-    shown = tuple((_name(names, int(j)), *map(float, rows[:, j])) for j in order[:top])
+    shown = tuple((feature_name(names, int(j)), *map(float, rows[:, j])) for j in order[:top])
     title = f"largest {len(shown)} of {len(order)} coefficients"
     return (Sheet(title, ("feature", *heads), shown),)
 
@@ -114,5 +138,6 @@ def _largest(rows: Any) -> Any:
     return used[np.argsort(-size[used], kind="stable")]
 
 
-def _name(names: Sequence[str] | None, j: int) -> str:
+def feature_name(names: Sequence[str] | None, j: int) -> str:
+    """Name a feature; by its position from 0 where it has no name."""
     return f"feature {j}" if names is None else names[j]

@@ -15,11 +15,13 @@ from sketchlasso.interfaces.commands.calibrating import Calibrate, calibrate, ch
 from sketchlasso.interfaces.commands.data import Given, at_work, read_given
 from sketchlasso.interfaces.commands.describe import (
     class_words,
-    coefficient_sheet,
     model_data,
-    model_facts,
+    model_words,
     score_of,
+    solver_facts,
 )
+from sketchlasso.interfaces.commands.drawing import Picture, check_picture, draw_model
+from sketchlasso.interfaces.commands.effects import effect_data, effect_sheet
 from sketchlasso.interfaces.commands.options import (
     AlphaMinRatio,
     Alphas,
@@ -28,6 +30,7 @@ from sketchlasso.interfaces.commands.options import (
     Files,
     ModelOptions,
     Top,
+    Verbose,
     alphas_of,
     penalty_of,
     radii_of,
@@ -68,12 +71,15 @@ def fit(
     ] = "pivotal",
     calibrated: Calibrate = None,
     output: Output = None,
+    plot: Picture = None,
     top: Top = 10,
+    verbose: Verbose = False,
 ) -> Report:
     """Fit one penalty and write a model file.
 
     The square-root LASSO, or its classifier where the target means classes.
     """
+    check_picture(plot)
     given = read_given(file, data, blocks)
     classes = given.is_classification(model.classify)
     check_calibrate(calibrated, given.X, classes)
@@ -87,6 +93,7 @@ def fit(
         seconds = perf_counter() - start
         name, value = score_of(estimator, given)
         notes = calibrate(estimator, given.X, given.response, calibrated)
+        drawn = draw_model(estimator, given, plot)
         wrote = save(estimator, given, output)
     return Report(
         data={
@@ -95,19 +102,21 @@ def fit(
             "n_samples": given.X.shape[0],
             "target": given.target_name,
             **model_data(estimator, given.names),
+            "coefficients": effect_data(estimator, given),
             "training_score": {"name": name, "value": value},
             "seconds": seconds,
         },
         facts=(
+            (name, f"{value:.4f} on the rows of the fit (cv judges by other rows)"),
             ("data", given.words()),
-            ("target", target_words(given)),
-            *model_facts(estimator),
-            (name, f"{value:.4f} on the data of the fit"),
-            ("seconds", f"{seconds:.2f}"),
+            ("target", target_words(given, getattr(estimator, "classes_", None))),
+            ("model", model_words(estimator)),
+            *((*solver_facts(estimator), ("seconds", f"{seconds:.2f}")) if verbose else ()),
             *notes,
             *wrote,
+            *drawn,
         ),
-        sheets=coefficient_sheet(estimator, given.names, top),
+        sheets=effect_sheet(estimator, given, top),
     )
 
 
@@ -181,6 +190,7 @@ def save(estimator: Any, given: Given, output: Path | None) -> tuple[tuple[str, 
         X=given.X,
         feature_names=given.names,
         target_name=given.target_name,
+        encoding=given.encoding,
     )
     return (("wrote", str(output)),)
 

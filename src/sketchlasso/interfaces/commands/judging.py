@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Annotated, Any
 
@@ -11,8 +12,11 @@ import typer
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.calibrating import Calibrate, calibrate, check_calibrate
 from sketchlasso.interfaces.commands.data import Given, at_work, read_given
-from sketchlasso.interfaces.commands.describe import coefficient_sheet, model_data, model_facts
+from sketchlasso.interfaces.commands.describe import model_data, model_words, solver_facts
+from sketchlasso.interfaces.commands.drawing import Picture, check_picture, draw_model
+from sketchlasso.interfaces.commands.effects import effect_data, effect_sheet
 from sketchlasso.interfaces.commands.fitting import Output, save, target_words
+from sketchlasso.interfaces.commands.held_out import HeldOut, held_out_scores
 from sketchlasso.interfaces.commands.options import (
     AlphaMinRatio,
     Alphas,
@@ -21,12 +25,15 @@ from sketchlasso.interfaces.commands.options import (
     Files,
     ModelOptions,
     Top,
+    Verbose,
     alphas_of,
 )
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
 
 __all__ = ["cv"]
+
+SPLITS = ("shuffled", "ordered", "time")
 
 
 def cv(
@@ -38,9 +45,13 @@ def cv(
     alphas: Alphas = "100",
     alpha_min_ratio: AlphaMinRatio = None,
     folds: Annotated[int, typer.Option(help="Number of folds.")] = 5,
-    shuffle: Annotated[
-        bool, typer.Option("--shuffle", help="Shuffle the rows before they are cut into folds.")
-    ] = False,
+    split: Annotated[
+        str,
+        typer.Option(
+            help="How rows are cut into folds: shuffled (classes in equal shares), ordered "
+            "(consecutive rows), or time (trained on earlier rows only)."
+        ),
+    ] = "shuffled",
     selection: Annotated[
         str, typer.Option(help="min: the best score; 1se: the sparsest within a standard error.")
     ] = "min",
@@ -50,24 +61,27 @@ def cv(
     ] = None,
     calibrated: Calibrate = None,
     output: Output = None,
+    plot: Picture = None,
     top: Top = 10,
+    verbose: Verbose = False,
 ) -> Report:
     """Choose penalty and radius by cross-validation.
 
     Then fit on all rows and write a model file.
     """
+    check_picture(plot)
     given = read_given(file, data, blocks)
     classes = given.is_classification(model.classify)
     check_calibrate(calibrated, given.X, classes)
     kind: Any = sl.SqrtLassoClassifierCV if classes else sl.SqrtLassoCV
     metric = scoring or ("accuracy" if classes else "mse")
+    splitter = _splitter(folds, split, classes, model.seed)
     start = perf_counter()
-    words = f"{folds}-fold cross-validation"
-    with screen.watching(words) as watch, at_work(given, blocks, watch):
+    with screen.watching(f"{folds}-fold cross-validation") as watch, at_work(given, blocks, watch):
         estimator = kind(
             alphas=alphas_of(alphas),
             alpha_min_ratio=alpha_min_ratio,
-            cv=_splitter(folds, classes, shuffle, model.seed),
+            cv=splitter,
             scoring=metric,
             selection=selection,
             **model.estimator_parameters(given.X, watch),
@@ -75,57 +89,90 @@ def cv(
         seconds = perf_counter() - start
         estimator.set_params(cv=folds)
         notes = calibrate(estimator, given.X, given.response, calibrated)
+        drawn = draw_model(estimator, given, plot)
         wrote = save(estimator, given, output)
-    curves = _curves(estimator)
+    scores = _held_out(estimator, given, splitter)
+    found = _Search(estimator, given, scores, _curves(estimator), split, seconds)
     return Report(
-        data={
-            "command": "cv",
-            "output": None if output is None else str(output),
-            **_cv_data(estimator, given),
-            "curves": curves,
-            "seconds": seconds,
-        },
-        facts=(
-            *_cv_facts(estimator, given, curves),
-            ("seconds", f"{seconds:.2f}"),
-            *notes,
-            *wrote,
+        data={"command": "cv", "output": None if output is None else str(output), **found.data()},
+        facts=(*found.facts(verbose or scoring is not None, verbose), *notes, *wrote, *drawn),
+        sheets=(
+            *effect_sheet(estimator, given, top),
+            *((_curve_sheet(found.curves[0], metric),) if verbose else ()),
         ),
-        sheets=(_curve_sheet(curves[0], metric), *coefficient_sheet(estimator, given.names, top)),
     )
 
 
-def _cv_data(estimator: Any, given: Given) -> dict[str, Any]:
-    return {
-        "n_samples": given.X.shape[0],
-        "target": given.target_name,
-        **model_data(estimator, given.names),
-        "folds": estimator.cv,
-        "scoring": estimator.scoring,
-        "selection": estimator.selection,
-        "alpha_min": estimator.alpha_min_,
-        "alpha_1se": estimator.alpha_1se_,
-    }
+@dataclass(frozen=True)
+class _Search:
+    """What cross-validation found, for people and for machines."""
+
+    estimator: Any
+    given: Given
+    scores: tuple[HeldOut, ...]
+    curves: list[dict[str, Any]]
+    split: str
+    seconds: float
+
+    def data(self) -> dict[str, Any]:
+        """Return the document of --json."""
+        return {
+            "n_samples": self.given.X.shape[0],
+            "target": self.given.target_name,
+            **model_data(self.estimator, self.given.names),
+            "coefficients": effect_data(self.estimator, self.given),
+            "held_out": {
+                score.name: {"mean": score.mean, "standard_error": score.standard_error}
+                for score in self.scores
+            },
+            "folds": self.estimator.cv,
+            "split": self.split,
+            "scoring": self.estimator.scoring,
+            "selection": self.estimator.selection,
+            "alpha_min": self.estimator.alpha_min_,
+            "alpha_1se": self.estimator.alpha_1se_,
+            "curves": self.curves,
+            "seconds": self.seconds,
+        }
+
+    def facts(self, scored: bool, verbose: bool) -> tuple[tuple[str, str], ...]:
+        """Return the scores and the model; what decided where `scored`, the solver's if verbose."""
+        estimator, given = self.estimator, self.given
+        folds = f"{estimator.cv} folds, {self.split}"
+        return (
+            *((score.name, f"{score} on held-out rows ({folds})") for score in self.scores),
+            ("data", given.words()),
+            ("target", target_words(given, getattr(estimator, "classes_", None))),
+            ("model", model_words(estimator)),
+            *(((estimator.scoring, _chosen_words(estimator, self.curves)),) if scored else ()),
+            *((*solver_facts(estimator), ("seconds", f"{self.seconds:.2f}")) if verbose else ()),
+        )
 
 
-def _cv_facts(
-    estimator: Any, given: Given, curves: list[dict[str, Any]]
-) -> tuple[tuple[str, str], ...]:
-    return (
-        ("data", given.words()),
-        ("target", target_words(given)),
-        *model_facts(estimator),
-        (estimator.scoring, f"{_chosen_words(estimator, curves)}, {estimator.cv} folds"),
-    )
+def _held_out(estimator: Any, given: Given, splitter: Any) -> tuple[HeldOut, ...]:
+    """Score the out-of-fold predictions of a search with the same folds again."""
+    y = given.response
+    rows = np.zeros((len(y), 1))
+    return held_out_scores(estimator, y, [test for _, test in splitter.split(rows, y)])
 
 
-def _splitter(folds: int, classes: bool, shuffle: bool, seed: int) -> Any:
-    if not shuffle:
-        return folds
-    from sklearn.model_selection import KFold, StratifiedKFold
+def _splitter(folds: int, split: str, classes: bool, seed: int) -> Any:
+    """Return the splitter that --folds and --split ask for."""
+    from sklearn.model_selection import KFold, StratifiedKFold, TimeSeriesSplit
 
+    if split not in SPLITS:
+        raise sl.InvalidInputError(
+            f"--split {split} was given, but {', '.join(SPLITS[:-1])} or {SPLITS[-1]} is accepted; "
+            "give one of them."
+        )
+    if folds < 2:
+        raise sl.InvalidInputError(
+            f"--folds {folds} was given, but at least 2 are needed; give 5 or 10."
+        )
+    if split == "time":
+        return TimeSeriesSplit(folds)
     kind = StratifiedKFold if classes else KFold
-    return kind(folds, shuffle=True, random_state=seed)
+    return kind(folds) if split == "ordered" else kind(folds, shuffle=True, random_state=seed)
 
 
 def _curves(estimator: Any) -> list[dict[str, Any]]:

@@ -61,11 +61,12 @@ def loo(
     model.refuse("loo", "relaxed", "refine")
     given = read_given(file, data, blocks)
     y, classes = given.signs(model.classify)
-    X, _ = model.scaled(given.X)
+    stored = None if from_model is None else _stored(from_model, alpha)
+    X, _ = model.scaled(given.X, stored)
     chosen = _drawn(rows, len(y), model.seed)
     start = perf_counter()
     with screen.watching("leave-one-out") as watch, at_work(given, blocks, watch):
-        level, radius = _penalty(alpha, from_model, model, X)
+        level, radius = _penalty(alpha, stored, model, X)
         sketch, found = _leave_out(model, X, y, chosen, watch, alpha=level, radius=radius)
     seconds = perf_counter() - start
     scores = _scores(found, y, classes)
@@ -116,15 +117,19 @@ def _leave_out(
     return sketch, found
 
 
-def _penalty(
-    alpha: str | None, from_model: Path | None, model: ModelOptions, X: Any
-) -> tuple[float, Any]:
+def _penalty(alpha: str | None, stored: Any, model: ModelOptions, X: Any) -> tuple[float, Any]:
     """Penalty and radius of leave-one-out."""
-    if from_model is None:
+    if stored is None:
         level = penalty_of(alpha or "pivotal")
         if isinstance(level, str):
             level = sl.pivotal_alpha(X, fit_intercept=model.intercept)
         return level, model.radius
+    level = float(np.ravel(stored.alpha_)[0])
+    return level, float(np.ravel(stored.radius_)[0]) if model.radius is None else model.radius
+
+
+def _stored(from_model: Path, alpha: str | None) -> Any:
+    """Return the model that --model names, which must have one penalty for all features."""
     if alpha is not None:
         raise sl.InvalidInputError(
             "--alpha and --model were given, but both name the penalty; give one of them."
@@ -140,8 +145,7 @@ def _penalty(
             f"{from_model} has a rigorous penalty, with a loading for each feature, but "
             "leave-one-out takes one penalty for all; give it by --alpha."
         )
-    level = float(np.ravel(stored.alpha_)[0])
-    return level, float(np.ravel(stored.radius_)[0]) if model.radius is None else model.radius
+    return stored
 
 
 def _drawn(count: int | None, total: int, seed: int) -> Any:

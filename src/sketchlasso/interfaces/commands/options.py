@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from scipy import sparse
 
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.screen import Watcher
@@ -25,6 +26,7 @@ __all__ = [
     "Scheduler",
     "Seed",
     "Top",
+    "Verbose",
     "WorkerTimeout",
     "alphas_of",
     "on_scheduler",
@@ -36,7 +38,7 @@ __all__ = [
 DATA, MODEL = "Data", "Model"
 FORMATS = (
     "Data: svmlight, bag-of-words (docword.NAME.txt), CSV, TSV, Parquet, Arrow, npz, npy or "
-    "Matrix Market; text also compressed."
+    "Matrix Market; text also compressed; - for standard input."
 )
 
 File = Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help=FORMATS)]
@@ -51,9 +53,7 @@ Files = Annotated[
 ]
 ModelFile = Annotated[
     Path,
-    typer.Argument(
-        metavar="MODEL", show_default=False, help="A model file written by fit, cv or save_model."
-    ),
+    typer.Argument(metavar="MODEL", show_default=False, help="A model file written by fit or cv."),
 ]
 Scheduler = Annotated[
     str | None,
@@ -79,6 +79,10 @@ AlphaMinRatio = Annotated[
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 Top = Annotated[
     int, typer.Option(help="How many coefficients (or words) to show, largest first.", min=0)
+]
+Verbose = Annotated[
+    bool,
+    typer.Option("--verbose", "-v", help="Report duality gaps, radius and seconds as well."),
 ]
 
 
@@ -116,6 +120,14 @@ class DataOptions:
     separator: Annotated[
         str | None,
         typer.Option(rich_help_panel=DATA, help="What separates the cells of a text table."),
+    ] = None
+    impute: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=DATA,
+            help="Missing values: mean or median of the column (of a category the most frequent "
+            "level), or drop to leave their rows out. They are refused by default.",
+        ),
     ] = None
     n_features: Annotated[
         int | None,
@@ -180,13 +192,15 @@ class ModelOptions:
         bool, typer.Option(rich_help_panel=MODEL, help="Whether the model has an intercept.")
     ] = True
     standardize: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            "--standardize",
+            "--standardize/--no-standardize",
             rich_help_panel=MODEL,
-            help="Divide columns by their standard deviations for the fit.",
+            show_default=False,
+            help="Divide columns by their standard deviations for the fit. By default dense "
+            "columns are divided, and sparse data and ready sketches are not.",
         ),
-    ] = False
+    ] = None
     positive: Annotated[
         bool, typer.Option("--positive", rich_help_panel=MODEL, help="Coefficients >= 0 only.")
     ] = False
@@ -226,7 +240,7 @@ class ModelOptions:
         radii = radii_of(self.radius)
         return {
             "fit_intercept": self.intercept,
-            "standardize": self.standardize,
+            "standardize": "auto" if self.standardize is None else self.standardize,
             "positive": self.positive,
             "rank": self.rank,
             "sketch": self.sketch_argument(X),
@@ -286,16 +300,24 @@ class ModelOptions:
         reach = self.tol if tol is None else tol
         return sl.Settings(tol=reach, callback=watch, device=self.device, **threads)
 
-    def scaled(self, X: Any) -> tuple[Any, Any]:
-        """Return X with its columns divided as the estimators do, and the divisors or None."""
-        if not self.standardize:
+    def scaled(self, X: Any, like: Any = None) -> tuple[Any, Any]:
+        """Return X with its columns divided as the estimators do, and the divisors or None.
+
+        Where no option says otherwise, as the fitted model `like` did, if there is one.
+        """
+        ready = self.sketch != "auto" and Path(self.sketch).exists()
+        wanted = self.standardize
+        if wanted is None:
+            dense = not (isinstance(X, sl.BlockMatrix) or sparse.issparse(X) or ready)
+            wanted = dense if like is None else bool(like.standardized_)
+        if not wanted:
             return X, None
         if isinstance(X, sl.BlockMatrix):
             raise sl.InvalidInputError(
                 "--standardize was given for data in blocks, but a path needs their columns as "
                 "they are; use fit or cv, which divide them as they are read."
             )
-        if self.sketch != "auto" and Path(self.sketch).exists():
+        if ready:
             raise sl.InvalidInputError(
                 "--standardize was given with a ready sketch, which has scales of its own or "
                 "none; make the sketch with --scale and leave --standardize out."

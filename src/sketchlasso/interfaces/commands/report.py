@@ -15,6 +15,8 @@ __all__ = ["Bar", "Report", "Sheet", "as_json", "short"]
 BAR_WIDTH = 24
 # What may stand in texts of several lines.
 LINES = "\n\t"
+# Numbers from here on are written with an exponent.
+LARGE = 1e8
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,9 @@ def short(value: Any) -> str:
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
     if isinstance(value, float | np.floating):
-        return f"{value:.4g}"
+        written = f"{value:.4g}"
+        # People read 77190 more easily than 7.719e+04.
+        return f"{float(written):.0f}" if "e+0" in written and abs(value) < LARGE else written
     return str(value)
 
 

@@ -18,12 +18,16 @@ import sketchlasso as sl
 from sketchlasso.interfaces.commands.report import Bar, Report, Sheet, as_json, short
 from sketchlasso.interfaces.visible import visible
 
-__all__ = ["Screen", "Watch"]
+__all__ = ["Note", "Screen", "Watch"]
 
 Watcher: TypeAlias = "Callable[[sl.Progress], None]"
 Counter = Callable[[int, int], None]
 # Lines that a long count leaves in a pipe.
 LINES_IN_A_PIPE = 10
+
+
+class Note(UserWarning):
+    """What was done to the data as asked, for the user to know."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +45,10 @@ class Screen:
     json: bool = False
     quiet: bool = False
 
-    def show(self, report: Report, remarks: Sequence[str]) -> None:
-        """Print a report on stdout and remarks on stderr."""
+    def show(self, report: Report, remarks: Sequence[str], notes: Sequence[str] = ()) -> None:
+        """Print a report on stdout, and warnings and notes on stderr."""
         if self.json:
-            print(as_json({**report.data, "warnings": list(remarks)}))
+            print(as_json({**report.data, "warnings": list(remarks), "notes": list(notes)}))
             return
         report = report.visible()
         if report.outcome:
@@ -54,6 +58,8 @@ class Screen:
                 _show_rich(report)
             else:
                 print("\n".join(_plain_lines(report)))
+        for note in () if self.quiet else notes:
+            print(f"sketchlasso: note: {visible(note)}", file=sys.stderr)
         for remark in remarks:
             print(f"sketchlasso: warning: {visible(remark)}", file=sys.stderr)
 
@@ -72,14 +78,14 @@ class Screen:
             SpinnerColumn(),
             TextColumn("{task.description}"),
             BarColumn(),
-            TextColumn("{task.completed}/{task.total} {task.fields[told]}"),
+            TextColumn("{task.fields[told]}"),
             TimeElapsedColumn(),
             console=Console(stderr=True),
             transient=True,
         ) as bar:
             words = _literal(visible(words))
             waiting = f"{words} (a first run compiles for about ten seconds)"
-            yield Watch(bar, bar.add_task(waiting, told="solved"), words)
+            yield Watch(bar, bar.add_task(waiting, total=None, told=""), words)
 
     @contextmanager
     def waiting(self, words: str) -> Iterator[None]:
@@ -102,22 +108,27 @@ class Screen:
                 SpinnerColumn(),
                 TextColumn("{task.description}"),
                 BarColumn(),
-                TextColumn(f"{{task.completed}}/{{task.total}} {things}"),
+                TextColumn("{task.fields[told]}"),
                 TimeElapsedColumn(),
                 console=Console(stderr=True),
                 transient=True,
             ) as bar:
-                task = bar.add_task(f"{words} (a first run compiles for about ten seconds)")
+                waiting = f"{words} (a first run compiles for about ten seconds)"
+                watch = Watch(bar, bar.add_task(waiting, total=None, told=""), words)
 
                 def count(done: int, total: int) -> None:
-                    bar.update(task, description=words, completed=done, total=total)
+                    watch.blocks(done, total, things)
 
                 yield count
 
 
 @dataclass(frozen=True)
 class Watch:
-    """Feeds a bar: called with the solver's progress, or told of blocks of data."""
+    """Feeds a bar: called with the solver's progress, or told of blocks of data.
+
+    The bar has a length only while some, but not all, is done. Before and after it moves to and
+    fro, for nobody can say how long the first problem or the rest of the command will take.
+    """
 
     bar: Progress
     task: Any
@@ -133,7 +144,14 @@ class Watch:
         self._show(done, total, what)
 
     def _show(self, done: int, total: int, told: str) -> None:
-        self.bar.update(self.task, description=self.words, completed=done, total=total, told=told)
+        told = f"{done}/{total} {told}" if done < total else f"{total} {told}, finishing"
+        length = total if 0 < done < total else None
+        task = self.bar.tasks[self.bar.task_ids.index(self.task)]
+        # Rich keeps an old total where None is given.
+        task.total = length
+        self.bar.update(
+            self.task, description=self.words, completed=done, told=told if done else "starting"
+        )
 
 
 def _counted_lines(words: str, things: str) -> Counter:

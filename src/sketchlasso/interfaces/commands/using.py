@@ -11,8 +11,9 @@ import numpy as np
 import typer
 
 import sketchlasso as sl
-from sketchlasso.interfaces.commands.data import Given, at_work, read_given
+from sketchlasso.interfaces.commands.data import Given, at_work
 from sketchlasso.interfaces.commands.describe import label, score_of
+from sketchlasso.interfaces.commands.meeting import meet
 from sketchlasso.interfaces.commands.options import (
     BlockOptions,
     DataOptions,
@@ -44,6 +45,15 @@ def predict(
             help="Table to write (.csv, .tsv, .parquet, .npz); to stdout, one a line, by default.",
         ),
     ] = None,
+    id: Annotated[
+        str | None,
+        typer.Option(
+            "--id",
+            show_default=False,
+            help="The column that identifies rows, to stand beside the predictions. The numbers "
+            "of the rows stand in files by default.",
+        ),
+    ] = None,
     interval: Annotated[
         float | None,
         typer.Option(
@@ -57,11 +67,11 @@ def predict(
 
     They are scored as well where FILE holds the target.
     """
-    estimator, given = _meet(model, file, data, blocks)
+    estimator, given = meet(model, file, data, blocks, predicting=True, id=id)
     if interval is not None:
         _check_calibrated(estimator, model)
     with screen.watching("predicting") as watch, at_work(given, blocks, watch):
-        return _predicted(estimator, given, output, interval)
+        return _predicted(estimator, given, output, interval, id)
 
 
 def _check_calibrated(estimator: Any, model: Path) -> None:
@@ -78,7 +88,9 @@ def _check_calibrated(estimator: Any, model: Path) -> None:
         )
 
 
-def _predicted(estimator: Any, given: Given, output: Path | None, interval: float | None) -> Report:
+def _predicted(
+    estimator: Any, given: Given, output: Path | None, interval: float | None, id: str | None
+) -> Report:
     predictions = estimator.predict(given.X)
     facts = [("data", given.words()), ("model", type(estimator).__name__)]
     document: dict[str, Any] = {
@@ -97,9 +109,14 @@ def _predicted(estimator: Any, given: Given, output: Path | None, interval: floa
     if output is None:
         document["predictions"] = predictions
         rows = predictions if ends is None else _with_ends(predictions, ends)
-        lines = "\n".join(_line(row) for row in rows)
+        ids = [""] * len(rows) if given.ids is None else [f"{_cell(key)}," for key in given.ids]
+        lines = "\n".join(key + _line(row) for key, row in zip(ids, rows, strict=True))
+        if given.ids is not None:
+            document["ids"] = given.ids
         return Report(document, outcome=lines)
-    sl.write_table(output, _prediction_table(estimator, given, predictions, ends))
+    table = _prediction_table(estimator, given, predictions, ends)
+    ids = given.rows + 1 if given.ids is None else given.ids
+    sl.write_table(output, replace(table, ids=ids, id_name=id or "row"))
     return Report(document, facts=(*facts, ("wrote", str(output))))
 
 
@@ -152,7 +169,7 @@ def certify(
     Of the full problem on FILE, without any sketch: a lower bound on what any coefficients
     whatever can reach.
     """
-    estimator, given = _meet(model, [file], data)
+    estimator, given = meet(model, [file], data)
     if isinstance(estimator, sl.LinearModels):
         raise sl.InvalidInputError(
             f"{model} holds linear models without their penalties; use certify in Python, which "
@@ -219,63 +236,6 @@ def _proven(worst: float) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _meet(
-    model: Path, files: list[Path], options: DataOptions, blocks: BlockOptions | None = None
-) -> tuple[Any, Given]:
-    """Read a model and data with its columns; the target may be absent from new data."""
-    info = sl.stored_info(model)
-    estimator = sl.load_model(model)
-    names, target = info.facts["feature_names"], info.facts["target_name"]
-    given = _read_like(files, options, blocks, target, names, int(info.facts["n_features"]))
-    if names is not None:
-        given = given.with_columns(names)
-        # The columns stand as the fit had them; rows of plain numbers need no names now.
-        vars(estimator).pop("feature_names_in_", None)
-    if given.X.shape[1] != info.facts["n_features"]:
-        raise sl.InvalidInputError(
-            f"{given.source} has {given.X.shape[1]} features but the model in {model} was fitted "
-            f"on {info.facts['n_features']}; give data with the columns of the fit."
-        )
-    return estimator, given
-
-
-def _read_like(
-    files: list[Path],
-    options: DataOptions,
-    blocks: BlockOptions | None,
-    target: str | None,
-    names: Any,
-    n_features: int,
-) -> Given:
-    """Read data as those of the fit were, as far as nothing else is asked for."""
-    first = files[0]
-
-    def read(chosen: DataOptions) -> Given:
-        return read_given(files, chosen, blocks)
-
-    if _is_svmlight(first) or options.format == "svmlight":
-        return read(replace(options, n_features=options.n_features or n_features))
-    asked = options.target or options.target_file or options.target_word
-    if asked is not None or target is None or names is None:
-        return read(options)
-    if first.name.startswith("docword.") or options.format == "bag-of-words":
-        given = read(options)
-        known = given.names is not None and target in given.names
-        return given.without(target) if known and target not in names else given
-    try:
-        return read(replace(options, target=target))
-    except sl.InvalidInputError as problem:
-        if not str(problem).startswith("target="):
-            raise
-        return read(options)
-
-
-def _is_svmlight(path: Path) -> bool:
-    """Whether a file, or some file of a folder, is svmlight by its name."""
-    names = [item.name for item in path.iterdir()] if path.is_dir() else [path.name]
-    return any(".svm" in name or ".libsvm" in name for name in names)
-
-
 def _responses(estimator: Any, given: Given) -> Any:
     """What the fit regressed on: y, or +1 and -1 for classes, one column a model."""
     y = given.response
@@ -297,7 +257,7 @@ def _penalty_factor(estimator: Any, facts: Mapping[str, Any], given: Given) -> A
     """Factors that make the problem on X the one that was fitted on scaled columns."""
     factor = estimator.penalty_factor
     sketch = facts["sketch"]
-    if not (estimator.standardize or (sketch is not None and sketch["scaled"])):
+    if not (estimator.standardized_ or (sketch is not None and sketch["scaled"])):
         return factor
     from sklearn.preprocessing import StandardScaler
 
@@ -337,6 +297,11 @@ def _prediction_table(estimator: Any, given: Given, predictions: Any, ends: Any 
         else [f"decision {label(value)}" for value in estimator.classes_]
     )
     return sl.Table(scores, predictions, tuple(names), "prediction")
+
+
+def _cell(text: str) -> str:
+    """A text as a cell of a line with commas."""
+    return '"' + text.replace('"', '""') + '"' if any(c in text for c in ',"\n') else text
 
 
 def _line(row: Any) -> str:

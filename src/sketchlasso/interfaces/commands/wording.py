@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -24,6 +25,8 @@ OPTIONS = {
         "exclude",
         "follow_links",
         "format",
+        "id",
+        "impute",
         "max_share",
         "memory",
         "method",
@@ -36,6 +39,7 @@ OPTIONS = {
         "radius",
         "rank",
         "rule",
+        "scale",
         "scheduler",
         "scoring",
         "selection",
@@ -60,8 +64,23 @@ OPTIONS = {
     "n_half_samples": "--half-samples",
     "n_pairs": "--pairs",
 }
-# What writes a file in Python and in the shell.
-WRITERS = {"TopicImager.save": "topics fit", "TopicImager.image_all": "topics all"}
+# What writes and reads files in Python, and the commands that do so.
+COMMANDS = {
+    "TopicImager.save": "topics fit",
+    "TopicImager.image_all": "topics all",
+    "Sketch.save": "sketch",
+    "save_model": "fit or cv",
+    "load_sketch": "fit --sketch",
+    "load_model": "predict",
+    "load_topics": "topics image",
+    "load_images": "topics graph",
+    "corpus_from_matrix(read_table(path))": "topics fit with an npz or bag-of-words file",
+}
+# Options that are named without a value; n_features and n_words are also dimensions of arrays.
+BARE = re.compile(
+    rf"(?<![\w-])({'|'.join(n for n in OPTIONS if '_' in n and not n.startswith('n_'))})\b"
+)
+TYPED = re.compile(r"np\.\w+\(('[^']*'|[^()]*)\)")
 NAMED = re.compile(
     rf"\b({'|'.join(OPTIONS)})="
     r"(?:\['([^']*)'\]|\[([^\]']*)\]|'([^']*)'|(-?\w+(?:\.\w+)*(?:[+-]\d+)?))?(?:\.\.\.)?"
@@ -80,9 +99,10 @@ def spoken(message: str) -> str:
     >>> spoken("rank=0 was given; leave it out with drop=['garden'] or pass format=.")
     '--rank 0 was given; leave it out with --drop garden or pass --format.'
     """
-    for name, command in WRITERS.items():
+    for name, command in COMMANDS.items():
         message = message.replace(name, command)
-    return NAMED.sub(_option, " ".join(message.split()))
+    message = NAMED.sub(_option, TYPED.sub(r"\1", " ".join(message.split())))
+    return BARE.sub(lambda found: OPTIONS[found[1]], message)
 
 
 def sentence(error: Exception) -> str:
@@ -95,9 +115,11 @@ def _option(found: re.Match[str]) -> str:
     value = next((one for one in values if one is not None), "")
     if value in ("", "True"):
         return OPTIONS[name]
+    if value == "None":
+        return f"{OPTIONS[name]} none" if name == "sketch" else f"no {OPTIONS[name]}"
     if value == "False":
         return f"--no-{OPTIONS[name].removeprefix('--')}"
-    return f"{OPTIONS[name]} {value}"
+    return f"{OPTIONS[name]} {shlex.quote(value) if ' ' in value else value}"
 
 
 def program() -> str:
