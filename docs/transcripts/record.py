@@ -1,7 +1,7 @@
 """Record the command line at work on real files.
 
-Writes a part of rcv1 as svmlight and of the NIPS counts as bag-of-words into a temporary folder,
-runs commands and mistakes there, and prints a page of Markdown::
+Writes a table of houses as CSV, a part of rcv1 as svmlight and of the NIPS counts as bag-of-words
+into a temporary folder, runs commands and mistakes there, and prints a page of Markdown::
 
     SKETCHLASSO_DATA=... python -m docs.transcripts.record > docs/transcripts/command-line.md
     SKETCHLASSO_DATA=... python -m docs.transcripts.record topics > docs/transcripts/topics.md
@@ -9,6 +9,7 @@ runs commands and mistakes there, and prints a page of Markdown::
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 import shlex
@@ -23,15 +24,19 @@ from benchmarks.catalogue import table_of
 
 import sketchlasso as sl
 
-TRAIN, TEST, DOCUMENTS = 4000, 2000, 1500
+TRAIN, TEST, DOCUMENTS, HOUSES = 4000, 2000, 1500, 4000
 LONGEST = 18
 
 WORK = (
+    "cv houses.csv --target price --drop id --impute median --plot houses.png -o houses.model",
+    "predict houses.model new.csv --id id -o predictions.csv",
+    "predict houses.model new.csv --id id | head -3",
+    "fit houses.csv --target price --drop id --impute median --verbose --top 3",
     "sketch rcv1.svm.gz --method response --rank 60 -o rcv1.sketch",
     "cv rcv1.svm.gz --sketch rcv1.sketch --alphas 50 --radius realised,0.3*realised "
     "--scoring f1 -o rcv1.model",
     "info rcv1.model --top 3",
-    "predict rcv1.model rcv1_test.svm.gz -o predictions.csv",
+    "predict rcv1.model rcv1_test.svm.gz -o labels.csv",
     "loo rcv1.svm.gz --sketch rcv1.sketch --model rcv1.model --rows 500 --top 3",
     "certify rcv1.model rcv1.svm.gz --json",
     "sketch docword.nips.txt.gz --target-word learning --rank 60 -o nips.sketch",
@@ -44,7 +49,7 @@ MISTAKES = (
     ("a missing file", "cv rcv2.svm.gz"),
     ("a truncated file", "cv cut.svm.gz"),
     ("a wrong target column", "fit houses.csv --target prise"),
-    ("text where numbers belong", "fit houses.csv --target price"),
+    ("columns that cannot be used", "fit houses.csv --target price"),
     ("rank 0", "sketch rcv1.svm.gz --rank 0 -o zero.sketch"),
 )
 TOPICS = (
@@ -79,9 +84,28 @@ def prepare(folder: Path) -> None:
     sl.write_table(folder / "docword.nips.txt.gz", counts)
     whole = (folder / "rcv1.svm.gz").read_bytes()
     (folder / "cut.svm.gz").write_bytes(whole[: len(whole) // 3])
-    (folder / "houses.csv").write_text(
-        "rooms,size,garden,price\n3,80,yes,200\n4,95,no,260\n2,55,no,150\n"
-    )
+    _write_houses(folder)
+
+
+def _write_houses(folder: Path) -> None:
+    """Write rows of California housing with an id, to train on and new ones."""
+    stored = np.load(Path(os.environ["SKETCHLASSO_DATA"], "regression", "california_housing.npz"))
+    rows = np.random.default_rng(0).permutation(len(stored["y"]))[: HOUSES + 1000]
+    names = ["id", *stored["names"], "ocean_proximity", "price"]
+    for name, chosen in (("houses", rows[:HOUSES]), ("new", rows[HOUSES:])):
+        with open(folder / f"{name}.csv", "w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(names)
+            for row in chosen:
+                numbers = ["" if np.isnan(x) else f"{x:g}" for x in stored["X"][row]]
+                writer.writerow(
+                    [
+                        f"block {row}",
+                        *numbers,
+                        stored["ocean_proximity"][row],
+                        f"{stored['y'][row]:g}",
+                    ]
+                )
 
 
 def prepare_topics(folder: Path) -> None:
@@ -146,7 +170,10 @@ def main() -> None:
             blocks = page(folder, "Topics from the shell", data, TOPICS, TOPIC_MISTAKES)
         else:
             prepare(folder)
-            data = f"{TRAIN} + {TEST} rows of rcv1 as svmlight, the NIPS counts as bag-of-words"
+            data = (
+                f"{HOUSES} + 1000 rows of California housing as CSV, {TRAIN} + {TEST} rows of rcv1 "
+                "as svmlight, the NIPS counts as bag-of-words"
+            )
             blocks = page(folder, "The command line at work", data, WORK, MISTAKES)
         print("\n\n".join(blocks))
 

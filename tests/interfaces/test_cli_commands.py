@@ -46,8 +46,10 @@ def test_the_radius_of_a_sketch(call, radius):
 
 def test_fit_writes_a_model_that_python_reads(call, files):
     said = call("fit {data}/houses.csv --target price --alpha 2 -o h.model").stdout
-    assert "SqrtLasso" in said
-    assert "wrote     h.model" in said
+    assert said.startswith("R2 ")
+    assert "square-root LASSO, 2 of 6 features used" in said
+    assert "wrote   h.model" in said
+    assert "gap" not in said
     assert "age" in said
     table = sl.read_table(files / "houses.csv", target="price")
     expected = sl.SqrtLasso(alpha=2.0, random_state=0).fit(table.X, table.y)
@@ -134,8 +136,9 @@ def test_cv_chooses_and_writes(call):
     said = call(
         "cv {data}/houses.csv --target price --alphas 15 --folds 4 --selection 1se -o h.model"
     ).stdout
-    assert "chosen" in said
-    assert "on held-out rows, 4 folds" in said
+    assert said.startswith("R2 ")
+    assert "on held-out rows (4 folds, shuffled)" in said
+    assert "gap" not in said and "chosen" not in said
     model = sl.load_model("h.model")
     assert isinstance(model, sl.SqrtLassoCV)
     assert model.alpha_ == model.alpha_1se_
@@ -144,7 +147,7 @@ def test_cv_chooses_and_writes(call):
 
 def test_cv_for_machines(call):
     told = document(
-        call("cv {data}/sizes.csv --target size --alphas 8 --scoring f1 --shuffle --json")
+        call("cv {data}/sizes.csv --target size --alphas 8 --scoring f1 --split ordered --json")
     )
     assert told["classes"] == ["big", "small"]
     assert told["scoring"] == "f1"
@@ -160,7 +163,7 @@ def test_cv_searches_radii_and_several_classes(call):
         code=1,  # the best penalty of one class is the largest of the grid
     ).stdout
     assert "low, mid, top" in said
-    assert "3 classes" in said
+    assert said.startswith("accuracy ") and "\nF1 " in said
 
 
 def test_loo_tells_which_rows_matter(call):
@@ -184,7 +187,10 @@ def test_predict_finds_columns_by_name(call, files):
     assert [float(line) for line in printed] == pytest.approx(expected)
     said = call("predict h.model {data}/houses.csv -o p.csv").stdout
     assert "R2" in said  # the file holds the target, so it is scored
-    assert sl.read_table("p.csv").X[:7, 0] == pytest.approx(expected)
+    written = sl.read_table("p.csv")
+    assert written.feature_names == ("row", "prediction")
+    assert written.X[:7, 0].tolist() == list(range(1, 8))
+    assert written.X[:7, 1] == pytest.approx(expected)
 
 
 def test_predict_labels(call):
@@ -194,8 +200,8 @@ def test_predict_labels(call):
     assert told["score"]["name"] == "accuracy"
     call("predict s.model {data}/sizes.csv -o p.csv")
     written = sl.read_table("p.csv", target="prediction")
-    assert written.feature_names == ("decision",)
-    assert ((written.X[:, 0] > 0) == (written.y == "small")).all()
+    assert written.feature_names == ("row", "decision")
+    assert ((written.X[:, 1] > 0) == (written.y == "small")).all()
 
 
 def test_predict_words(call):
@@ -207,7 +213,7 @@ def test_predict_several_classes(call):
     call("fit {data}/plain.npz --target-file {data}/kinds.txt --alpha 1 -o k.model")
     call("predict k.model {data}/plain.npz -o p.csv")
     written = sl.read_table("p.csv", target="prediction")
-    assert written.feature_names == ("decision low", "decision mid", "decision top")
+    assert written.feature_names == ("row", "decision low", "decision mid", "decision top")
     assert (
         "3 classes"
         not in call("certify k.model {data}/plain.npz --target-file {data}/kinds.txt").stdout

@@ -70,6 +70,21 @@ def test_rank_zero(refused):
         ("loo {data}/houses.csv -t price --sketch none", 2, "leave-one-out works on a sketch"),
         ("loo {data}/houses.csv -t price --rows 900", 2, "have 60 rows"),
         ("cv {data}/houses.csv -t price --folds 90", 2, "--folds 90"),
+        ("cv {data}/houses.csv -t price --folds 1", 2, "--folds 1 was given"),
+        (
+            "cv {data}/houses.csv -t price --split random",
+            2,
+            "shuffled, ordered or time is accepted",
+        ),
+        ("cv {data}/houses.csv -t price --plot a.gif", 2, "a .png, .svg or .pdf file"),
+        ("cv {data}/houses.csv -t price --plot no/a.png", 3, "there is no folder no"),
+        ("cv {data}/houses.csv -t price --impute mode", 2, "--impute mode was given"),
+        (
+            "fit {data}/signs.svm.gz --impute mean",
+            2,
+            "--impute mean means nothing for the svmlight",
+        ),
+        ("fit {data}/houses.csv", 2, "with --target (one of 'age', 'rooms'"),
         ("cv {data}/houses.csv -t price --selection best", 2, "--selection best"),
         ("cv {data}/houses.csv -t price --scoring f1", 2, "one of 'mse', 'mae', 'r2' is accepted"),
         ("info {data}/houses.csv", 3, "is not a stored file of sketchlasso"),
@@ -102,7 +117,8 @@ def test_files_that_do_not_belong_together(call, refused, tmp_path):
     assert "has 5 features" in refused("predict h.model {data}/plain.npz --target 0", 2)
     table = sl.Table(np.eye(3), None, ("age", "rooms", "roof"))
     sl.write_table(tmp_path / "less.csv", table)
-    assert "lacks 4 of the 6 features" in refused("predict h.model less.csv", 2)
+    told = refused("certify h.model less.csv", 2)
+    assert "lacks 4 of the 6 columns that the model uses: 'noise', 'light'" in told
     call("fit {data}/sizes.csv --target size -o s.model")
     assert "none of the model's classes" in refused(
         "certify s.model {data}/plain.npz --target-file {data}/kinds.txt", 2
@@ -131,7 +147,7 @@ def test_inaccurate_results_end_in_code_1(call):
     # The default solver may reach a gap of exactly zero here.
     line = (
         "cv {data}/houses.csv -t price --sketch exact --radius 0.3 --alphas 9 --folds 2 "
-        "--tol 1e-300 --solver first_order"
+        "--tol 1e-300 --solver first_order --no-standardize --split ordered"
     )
     result = call(f"{line} -o h.model", 1)
     assert "sketchlasso: warning: " in result.stderr
@@ -153,6 +169,14 @@ def test_inaccurate_results_end_in_code_1(call):
         ("standardize=True was given", "--standardize was given"),
         ("standardize=False was given", "--no-standardize was given"),
         ("the subtarget=4 of others", "the subtarget=4 of others"),
+        ("may be better; lower alpha_min_ratio.", "may be better; lower --alpha-min-ratio."),
+        ("a shape (n_samples, n_features)", "a shape (n_samples, n_features)"),
+        ("the word np.str_('eight') is", "the word 'eight' is"),
+        ("drop=['two words'] and drop=['one']", "--drop 'two words' and --drop one"),
+        ("use sketch=None or", "use --sketch none or"),
+        ("written by save_model.", "written by fit or cv."),
+        ("read it with load_topics", "read it with topics image"),
+        ("make the sketch with scale=True", "make the sketch with --scale"),
     ],
 )
 def test_the_library_speaks_in_options(sentence, heard):

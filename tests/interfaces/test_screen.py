@@ -44,6 +44,32 @@ def test_a_bar_follows_the_solver(monkeypatch, capsys):
             assert watch is None
 
 
+def test_a_bar_never_stands_still(monkeypatch, capsys):
+    """Before the first problem and after the last the bar moves, and does not claim a share."""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with Screen().watching("working") as watch:
+        (task,) = watch.bar.tasks
+        assert task.total is None
+        seen = []
+        for solved in (0, 1, 400):
+            watch(sl.Progress(solved=solved, total=400, round=1, worst_gap=0.5))
+            seen.append((task.total, task.fields["told"]))
+    assert seen == [
+        (None, "starting"),
+        (400, "1/400 solved, worst gap 5.0e-01"),
+        (None, "400 solved, worst gap 5.0e-01, finishing"),
+    ]
+
+
+def test_notes_and_warnings_go_to_stderr(capsys):
+    Screen().show(REPORT, ["careful"], ["filled 3 missing values"])
+    assert capsys.readouterr().err == (
+        "sketchlasso: note: filled 3 missing values\nsketchlasso: warning: careful\n"
+    )
+    Screen(quiet=True).show(REPORT, ["careful"], ["filled 3 missing values"])
+    assert capsys.readouterr().err == "sketchlasso: warning: careful\n"
+
+
 def test_bars_have_a_length_and_a_direction(monkeypatch, capsys):
     report = Report({}, sheets=(Sheet("", ("", ""), (("a", Bar(0.5)), ("b", Bar(-0.001)))),))
     Screen().show(report, [])
@@ -90,5 +116,6 @@ def test_values_for_people_and_machines():
     assert [short(value) for value in (None, True, 0.123456, 7, "x")] == [
         "-", "yes", "0.1235", "7", "x",
     ]  # fmt: skip
+    assert [short(value) for value in (-77193.2, 1e-9, 4.321e9)] == ["-77190", "1e-09", "4.321e+09"]
     text = as_json({"a": np.array([1.0, np.nan]), "b": np.int64(3), "c": (np.inf, "é")})
     assert "null" in text and "é" in text and '"b": 3' in text

@@ -20,7 +20,14 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.files.columns import Columns, choose_columns
 from sketchlasso.files.gathered import Gathered
 from sketchlasso.files.options import ReadOptions
-from sketchlasso.files.sniff import MISSING, find_separator, has_header, is_number, with_point
+from sketchlasso.files.sniff import (
+    MISSING,
+    find_separator,
+    has_header,
+    is_dressed_number,
+    is_number,
+    with_point,
+)
 from sketchlasso.files.source import NoRowsError, Source
 from sketchlasso.files.table import Table, dense_blocks, names_to_write
 from sketchlasso.storage import replacing
@@ -243,6 +250,12 @@ class _Body:
         if self._first_kind is None:
             return None, lost
         if self._first_kind[0] == "text":
+            if all(is_dressed_number(cell.strip()) for cell in cells):
+                raise InvalidInputError(
+                    f"{self._source} holds numbers written as text in its target, column "
+                    f"{self._columns.label(self._columns.target)}, such as "
+                    f"{self._first_kind[2]!r}; write them with digits and a decimal point alone."
+                )
             return np.array([cell.strip() for cell in cells], dtype=np.str_), lost
         values = np.array(["nan" if gone else cell for cell, gone in zip(cells, lost, strict=True)])
         numbers = values.astype(np.float64)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.files.columns import Columns
 from sketchlasso.files.encoding import ColumnRule, Encoding
-from sketchlasso.files.sniff import with_point
+from sketchlasso.files.sniff import is_dressed_number, with_point
 from sketchlasso.files.table import Table
 from sketchlasso.types import FloatArray
 
@@ -32,6 +32,7 @@ DATE = re.compile(
     r"\d{1,2}:\d{2}(:\d{2})?"
 )
 LONGEST = 24
+DRESSED = "write numbers with digits and a decimal point alone"
 CORRECT = "correct cells that are no finite numbers"
 MISSING = (
     "fill missing values with impute='mean' or impute='median', or leave their rows out with "
@@ -121,9 +122,15 @@ class Cells:
             return f"{cells}, such as {_short(first)} in {self.where(row)}", CORRECT
         if self.infinite is not None:
             return self.infinite
+        if self.texts and all(map(is_dressed_number, self.texts.values())):
+            shown = _short(next(iter(self.texts.values())))
+            return f"numbers written as text such as {shown}", DRESSED
         levels = len(set(self.texts.values()))
         if levels > MOST_LEVELS or (levels > FEW_LEVELS and 2 * levels > len(self.texts)):
-            return f"{levels} different texts", "group texts into fewer than 100 levels"
+            return (
+                f"{levels} different texts in {len(self.texts)} rows",
+                f"group texts into at most {MOST_LEVELS} levels",
+            )
         if self.missing.all():
             return "no value at all", ""
         return None

@@ -5,11 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["MISSING", "find_separator", "has_header", "is_number", "with_point"]
+__all__ = [
+    "MISSING",
+    "find_separator",
+    "has_header",
+    "is_dressed_number",
+    "is_number",
+    "with_point",
+]
 
 # In this order: a decimal comma must not win over the separator beside it.
 SEPARATORS = ("\t", ";", "|", ",")
 DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
+# $1,200 or 12 %: people read numbers where float() does not.
+DRESSED = re.compile(
+    r"[-+]?[$€£¥]?\s?\d{1,3}([,.' ]\d{3})+([.,]\d+)?\s?[$€£¥%]?|"
+    r"[-+]?[$€£¥]\s?\d+([.,]\d+)?|[-+]?\d+([.,]\d+)?\s?[$€£¥%]"
+)
 QUOTED = re.compile(r'"[^"]*"')
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-", ".", "missing"})
 
@@ -60,6 +72,11 @@ def is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def is_dressed_number(cell: str) -> bool:
+    """Whether a cell is a number with a currency, a percent sign or marks between thousands."""
+    return DRESSED.fullmatch(cell) is not None
 
 
 def with_point(cell: str) -> str:

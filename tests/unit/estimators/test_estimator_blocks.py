@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import GroupKFold
+from sklearn.model_selection import GroupKFold, KFold
 from tests.sentences import refusal
 
 from sketchlasso import (
@@ -61,7 +61,9 @@ REGRESSORS = [
     SqrtLasso(alpha=1.0, sketch="randomized", rank=8, radius=0.5, relaxed=True, random_state=0),
     SqrtLasso(alpha=1.0, sketch="krylov", rank=8, positive=True, radius=0.5, random_state=0),
     SqrtLassoCV(alphas=6, cv=3, sketch="krylov", rank=8, standardize=True, random_state=0),
-    SqrtLassoCV(alphas=6, cv=3, sketch="response", rank=6, radius="realised", random_state=0),
+    SqrtLassoCV(
+        alphas=6, cv=KFold(3), sketch="response", rank=6, radius="realised", random_state=0
+    ),
 ]
 
 

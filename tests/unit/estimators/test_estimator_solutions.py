@@ -36,7 +36,12 @@ def test_without_a_sketch_the_solution_is_the_modelling_language_s(positive, int
     X, y = make()
     factor = np.linspace(0.5, 2.0, N)
     model = SqrtLasso(
-        alpha=2.0, sketch=None, positive=positive, fit_intercept=intercept, penalty_factor=factor
+        alpha=2.0,
+        standardize=False,
+        sketch=None,
+        positive=positive,
+        fit_intercept=intercept,
+        penalty_factor=factor,
     ).fit(X, y)
     A, b = (centred(X), centred(y)) if intercept else (X, y)
     coef, value = full_problem_reference(A, b, 2.0, 0.0, factor, positive)
@@ -69,7 +74,8 @@ def test_an_exact_sketch_without_radius_is_no_sketch():
 
 def test_the_full_gap_is_the_certificate_s():
     X, y = make()
-    model = SqrtLasso(alpha=2.0, sketch="response", rank=6, random_state=0).fit(X, y)
+    model = SqrtLasso(alpha=2.0, standardize=False, sketch="response", rank=6, random_state=0)
+    model.fit(X, y)
     found = certify(X, y, model.coef_, 2.0)
     assert model.full_gap_ == pytest.approx(found.relative_gap[0], rel=1e-6)
     assert model.full_gap_ > 1e-4 and model.dual_gap_ < 1e-6 and model.radius_ > 0
@@ -78,7 +84,7 @@ def test_the_full_gap_is_the_certificate_s():
 @pytest.mark.parametrize("package", ["scikit-learn", "celer", "glmnet"])
 def test_the_lasso_meets_ours_where_convert_alpha_says(package):
     X, y = make()
-    ours = SqrtLasso(alpha=2.0, sketch=None, tol=1e-10).fit(X, y)
+    ours = SqrtLasso(alpha=2.0, standardize=False, sketch=None, tol=1e-10).fit(X, y)
     residual = np.linalg.norm(y - ours.predict(X))
     theirs = convert_alpha(2.0, n_samples=M, target=package, residual_norm=residual)
     lasso = Lasso(alpha=theirs, tol=1e-10, max_iter=100_000).fit(X, y)
@@ -147,7 +153,7 @@ def test_relaxed_stays_positive_where_asked():
 def test_many_responses_are_each_their_own(method):
     X, y = make()
     Y = np.column_stack([y, X[:, 4] + y[::-1], -3 * X[:, 5]])
-    options = {"sketch": method, "rank": 8, "random_state": 0}
+    options = {"sketch": method, "rank": 8, "random_state": 0, "standardize": False}
     for model in (SqrtLasso(alpha=[1.0, 2.0, 1.0], **options), SqrtLassoCV(alphas=8, **options)):
         together = model.fit(X, Y)
         coef, intercept, alpha = together.coef_, together.intercept_, together.alpha_
@@ -170,7 +176,7 @@ def test_a_ready_sketch_is_shared_and_not_remade():
     first = SqrtLasso(alpha=2.0, sketch=ready).fit(X, y)
     second = SqrtLasso(alpha=2.0, sketch=ready).fit(X, y[::-1])
     assert first.sketch_ is ready and second.sketch_ is ready
-    same = SqrtLasso(alpha=2.0, sketch="randomized", rank=8, random_state=0).fit(X, y)
+    same = SqrtLasso(2.0, standardize=False, sketch="randomized", rank=8, random_state=0).fit(X, y)
     np.testing.assert_allclose(first.coef_, same.coef_, atol=1e-6)
     scaled = sketch(X, method="exact", center=True, scale=True)
     standard = SqrtLasso(alpha=2.0, sketch=None, standardize=True).fit(X, y)

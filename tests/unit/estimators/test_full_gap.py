@@ -20,7 +20,8 @@ def test_the_full_gap_of_an_exact_fit_is_its_dual_gap(shape, little, alpha):
     X, y = made(*shape)
     factor = np.ones(shape[1])
     factor[:2] = little
-    model = SqrtLasso(alpha=alpha, sketch=None, penalty_factor=factor, tol=1e-6).fit(X, y)
+    model = SqrtLasso(alpha, standardize=False, sketch=None, penalty_factor=factor, tol=1e-6)
+    model.fit(X, y)
     primal = certify(X, y, model.coef_, alpha, penalty_factor=factor).primal[0]
     assert model.full_gap_ * primal == pytest.approx(model.dual_gap_, rel=0.1, abs=1e-11 * primal)
 

@@ -54,14 +54,15 @@ def test_no_false_feature_and_every_strong_one_in_most_draws(design, noise):
     strong = X[:, places] @ np.array([2.0, -2.0, 3.0, -3.0])
     # One fit of many responses, each with fresh noise: the penalty does not know its level.
     Y = 1.0 + noise * (strong[:, None] + rng.standard_normal((M, DRAWS)))
-    model = SqrtLasso(sketch=None, tol=1e-5).fit(X, Y)
+    model = SqrtLasso(standardize=False, sketch=None, tol=1e-5).fit(X, Y)
     chosen = model.coef_ != 0
     assert np.mean(chosen[:, places].all(axis=1)) >= 0.95
     false = chosen.copy()
     false[:, places] = False
     assert np.mean(~false.any(axis=1)) >= 0.9
     # Pure noise: nothing at all is selected in 95 of 100 draws.
-    nothing = SqrtLasso(sketch=None, tol=1e-5).fit(X, noise * rng.standard_normal((M, DRAWS)))
+    nothing = SqrtLasso(standardize=False, sketch=None, tol=1e-5)
+    nothing.fit(X, noise * rng.standard_normal((M, DRAWS)))
     assert np.mean(~(nothing.coef_ != 0).any(axis=1)) >= 0.95
 
 

@@ -26,6 +26,8 @@ from sketchlasso.interfaces.commands.screen import Note, Watch
 __all__ = ["Given", "at_work", "read_given"]
 
 NOT_FINITE = (np.inf, -np.inf)
+# Text with more values, most of which occur once, is no class.
+MOST_CLASSES = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +77,14 @@ class Given:
             if asked is False:
                 raise sl.InvalidInputError(
                     f"--regress was given, but the target of {self.source} is text such as "
-                    f"{y[0]!r}; give a column of numbers, or leave --regress out."
+                    f"{str(y[0])!r}; give a column of numbers, or leave --regress out."
+                )
+            count = len(np.unique(y))
+            if count > MOST_CLASSES and 2 * count > len(y):
+                raise sl.InvalidInputError(
+                    f"the target of {self.source} has {count} different texts in {len(y)} rows, "
+                    f"such as {str(y[0])!r}, but a column of numbers or of a few classes is "
+                    "needed; give another with --target."
                 )
             return True
         return len(np.unique(y)) == 2 if asked is None else asked
@@ -299,8 +308,9 @@ def _by_columns(read: Callable[..., Any], options: DataOptions, id: str | None =
             key["id"] = numbered[1]
         try:
             return read(target=numbered[0], drop=numbered[2:], **key)
-        except sl.InvalidInputError:
-            pass
+        except sl.InvalidInputError as problem:
+            if not str(problem).startswith(("target=", "drop=", "id=")):
+                raise
         raise
 
 

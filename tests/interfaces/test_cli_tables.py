@@ -1,0 +1,190 @@
+"""A real table from first contact to predictions: gaps, categories, scores, effects, pictures."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import sketchlasso as sl
+
+ROWS = 80
+CITIES = ("Oslo", "Paris", "Rome")
+
+
+def write_houses(path, *, gaps=True, separator=",", seed=0):
+    """Write a table of houses: price = 50 rooms + 30 in Rome + noise, sizes in another unit."""
+    rng = np.random.default_rng(seed)
+    lines = [separator.join(("key", "rooms", "size", "city", "garden", "price"))]
+    for row in range(ROWS):
+        rooms, size, city = rng.integers(1, 7), rng.uniform(20, 200), CITIES[row % 3]
+        garden = "yes" if rng.random() < 0.5 else "no"
+        price = 50 * rooms + 30 * (city == "Rome") + rng.standard_normal()
+        cells = [f"h{row}", str(rooms), f"{1000 * size:.1f}", city, garden, f"{price:.3f}"]
+        if gaps and row in (3, 4):
+            cells[1] = ""
+        if separator == ";":
+            cells = [cell.replace(".", ",") for cell in cells]
+        lines.append(separator.join(cells))
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+@pytest.fixture
+def houses(tmp_path):
+    write_houses(tmp_path / "houses.csv")
+    return tmp_path
+
+
+def test_the_first_message_names_all_bad_columns(call, houses):
+    told = call("cv houses.csv --target price", 2).stderr
+    assert told == (
+        "sketchlasso: houses.csv has 2 columns that cannot be used as they are: 'key' (80 "
+        "different texts in 80 rows); 'rooms' (2 missing values, the first in line 5); fill "
+        "missing values with --impute mean or --impute median, or leave their rows out with "
+        "--impute drop, or group texts into at most 100 levels, or leave the column out with "
+        "--drop key.\n"
+    )
+
+
+def test_scores_come_first_and_effects_in_both_units(call, houses):
+    line = "cv houses.csv --target price --drop key --impute median --alphas 20"
+    result = call(line)
+    first, *rest = result.stdout.splitlines()
+    assert first.startswith("R2 ") and " +- " in first and "(5 folds, shuffled)" in first
+    assert any(line.startswith("feature") and "per std. dev." in line for line in rest)
+    assert "sketchlasso: note: filled 2 missing values of 'rooms' with" in result.stderr
+    assert "gap" not in result.stdout
+    told = call(f"{line} --verbose").stdout
+    assert "full gap" in told and "seconds" in told and "chosen" in told
+    data = json.loads(call(f"{line} --json").stdout)
+    assert data["held_out"]["R2"]["mean"] > 0.95
+    assert data["notes"]
+    effects = {one["feature"]: one for one in data["coefficients"]}
+    rooms = effects["rooms"]
+    assert rooms["value"] == pytest.approx(50, rel=0.05)
+    assert rooms["fold_share"] == 1.0
+    table = sl.read_table("houses.csv", target="price", drop=["key"], impute="median")
+    deviation = table.X[:, table.feature_names.index("rooms")].std()
+    assert rooms["effect"] == pytest.approx(rooms["value"] * deviation)
+
+
+def test_held_out_scores_are_those_of_the_folds(call, houses, files):
+    from sklearn.metrics import accuracy_score, f1_score, r2_score
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    line = "--alphas 20 --folds 4 --seed 3 --json"
+    chosen = "houses.csv --target price --drop key --impute mean"
+    data = json.loads(call(f"cv {chosen} {line} -o h.model").stdout)
+    model = sl.load_model("h.model")
+    y = sl.read_table("houses.csv", target="price", drop=["key"], impute="mean").y
+    parts = KFold(4, shuffle=True, random_state=3).split(y)
+    scores = [r2_score(y[test], model.oof_prediction_[test]) for _, test in parts]
+    assert data["held_out"]["R2"]["mean"] == pytest.approx(np.mean(scores))
+    error = np.std(scores, ddof=1) / 2
+    assert data["held_out"]["R2"]["standard_error"] == pytest.approx(error)
+    data = json.loads(call(f"cv {{data}}/sizes.csv --target size {line} -o s.model").stdout)
+    model = sl.load_model("s.model")
+    y = sl.read_table(files / "sizes.csv", target="size").y == "small"
+    parts = list(StratifiedKFold(4, shuffle=True, random_state=3).split(y, y))
+    guess = model.oof_decision_ > 0
+    for name, score in (("accuracy", accuracy_score), ("F1", f1_score)):
+        values = [score(y[test], guess[test]) for _, test in parts]
+        assert data["held_out"][name]["mean"] == pytest.approx(np.mean(values))
+
+
+def test_several_classes_have_scores_and_effects(call, houses):
+    said = call("cv houses.csv --target city --drop key --impute mean --alphas 10", 1).stdout
+    assert said.startswith("accuracy ") and "\nF1 " in said
+    assert "classes Oslo, Paris, Rome" in said
+
+
+def test_predict_reads_new_rows_as_the_fit_did(call, houses):
+    call("fit houses.csv --target price --drop key --impute mean -o h.model")
+    new = houses / "new.csv"
+    new.write_text(
+        "when,city,garden,size,rooms,name\n2020-01-01,Rome,no,50000,3,a\nx,Lima,no,50000,,b\n"
+    )
+    result = call("predict h.model new.csv --id name")
+    (first, rome), (second, lima) = (line.split(",") for line in result.stdout.split())
+    assert (first, second) == ("a", "b")
+    assert float(rome) - 150 == pytest.approx(30, abs=25)
+    assert "'city' holds levels that the model has not seen: 'Lima' in 1 row" in result.stderr
+    assert "filled 1 missing value of 'rooms'" in result.stderr
+    model = sl.load_model("h.model")
+    assert sl.stored_info("h.model").facts["encoding"][2]["levels"] == list(CITIES)
+    assert model.n_features_in_ == 6
+    call("predict h.model new.csv --id name -o p.csv")
+    written = sl.read_table("p.csv", id="name")
+    assert written.ids.tolist() == ["a", "b"]
+    assert written.X[:, 0].tolist() == [float(rome), float(lima)]
+
+
+def test_columns_without_a_coefficient_may_be_absent(call, houses):
+    call("fit houses.csv --target price --drop key --impute mean --alpha 7 -o h.model")
+    used = [
+        one["feature"] for one in json.loads(call("info h.model --json").stdout)["coefficients"]
+    ]
+    assert used == ["rooms"]
+    (houses / "few.csv").write_text("rooms\n3\n4\n")
+    assert len(call("predict h.model few.csv").stdout.split()) == 2
+    assert "lacks 3 of the 4 columns" in call("certify h.model few.csv", 2).stderr
+
+
+def test_dropped_rows_keep_their_numbers(call, houses):
+    call("fit houses.csv --target price --drop key --impute mean -o h.model")
+    write_houses(houses / "later.csv", seed=1)
+    call("fit later.csv --target price --drop key --impute drop -o d.model")
+    told = call("predict d.model later.csv", 2).stderr
+    assert "'rooms' (2 missing values" in told and "--impute drop" in told
+    result = call("predict d.model later.csv --impute drop -o p.csv")
+    assert "left out 2 rows with missing values" in result.stderr
+    rows = sl.read_table("p.csv").X[:, 0]
+    assert len(rows) == ROWS - 2
+    assert rows[:5].tolist() == [1, 2, 3, 6, 7]
+
+
+def test_semicolons_and_decimal_commas(call, houses):
+    write_houses(houses / "points.csv", gaps=False)
+    write_houses(houses / "commas.csv", gaps=False, separator=";")
+    one, other = (
+        json.loads(call(f"fit {name}.csv --target price --drop key --json").stdout)
+        for name in ("points", "commas")
+    )
+    assert one["coefficients"] == other["coefficients"]
+
+
+def test_standard_input(files, tmp_path, monkeypatch):
+    from sketchlasso.files.standard_input import standard_input
+    from sketchlasso.interfaces.app import app
+
+    monkeypatch.chdir(tmp_path)
+    standard_input.cache_clear()
+    content = (files / "houses.csv").read_bytes()
+    words = ["fit", "-", "--target", "6", "--alpha", "1", "--json"]
+    found = CliRunner().invoke(app, words, input=content, catch_exceptions=False)
+    standard_input.cache_clear()
+    assert json.loads(found.stdout)["n_samples"] == 60
+    wrong = CliRunner().invoke(app, ["fit", "-", "--target", "x"], input=content)
+    standard_input.cache_clear()
+    assert "--target x is not a column of standard input" in wrong.stderr
+
+
+@pytest.mark.parametrize("command", ["fit", "cv"])
+def test_pictures(call, houses, command):
+    pytest.importorskip("matplotlib")
+    result = call(f"{command} houses.csv --target price --drop key --impute mean --plot h.svg")
+    assert "wrote   h.svg" in result.stdout
+    text = (houses / "h.svg").read_text(encoding="utf-8")
+    assert text.count('<g id="axes_') >= (3 if command == "cv" else 2)
+
+
+def test_splits(call, houses):
+    line = "cv houses.csv --target price --drop key --impute mean --alphas 10"
+    for split in ("ordered", "time"):
+        assert f"(5 folds, {split})" in call(f"{line} --split {split}").stdout
+
+
+def test_raw_columns_warn(call, houses):
+    told = call("fit houses.csv -t price --drop key --impute mean --no-standardize").stderr
+    assert "sketchlasso: warning: the columns have standard deviations from" in told
+    assert "use --standardize" in told
