@@ -198,3 +198,36 @@ def test_stored_info_of_other_files(path):
     info = sl.stored_info(path)
     assert (info.content, info.facts["seed"], info.arrays["P"]) == ("sketch", 3, (8, 2))
     assert json.dumps(dict(info.facts))
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_files_of_the_first_version_are_still_read(path, standardize):
+    from sketchlasso.storage.container import MODEL, read_container, write_container
+
+    model = sl.SqrtLasso(alpha=1.0, standardize=standardize).fit(X, Y[:, 0])
+    sl.save_model(path, model)
+    header, arrays = read_container(path, MODEL)
+    for later in ("standardized", "encoding", "content"):
+        header.pop(later, None)
+    write_container(path, MODEL, header, arrays)
+    loaded = sl.load_model(path)
+    assert loaded.standardized_ is standardize
+    assert np.array_equal(loaded.predict(X), model.predict(X))
+
+
+def test_the_encoding_of_the_columns_is_kept(path, tmp_path):
+    from sketchlasso.storage.container import MODEL, read_container, write_container
+
+    table = tmp_path / "a.csv"
+    table.write_text("city,rooms,y\nOslo,1,2\nRome,,3\nLima,4,1\n", encoding="utf-8")
+    found = sl.read_table(table, target="y", impute="mean")
+    model = sl.SqrtLasso(alpha=0.1).fit(found.X, found.y)
+    names = found.feature_names
+    sl.save_model(path, model, feature_names=names, encoding=found.encoding)
+    assert sl.load_model(path).standardized_ is True
+    stored = sl.stored_info(path).facts["encoding"]
+    assert sl.Encoding.from_json(stored) == found.encoding
+    header, arrays = read_container(path, MODEL)
+    for wrong in ("x", [{"name": "city"}], stored[:1]):
+        write_container(path, MODEL, {**header, "encoding": wrong}, arrays)
+        assert "encoding" in refusal(StoredFileError, sl.load_model, path)

@@ -75,7 +75,7 @@ def cv(
     check_calibrate(calibrated, given.X, classes)
     kind: Any = sl.SqrtLassoClassifierCV if classes else sl.SqrtLassoCV
     metric = scoring or ("accuracy" if classes else "mse")
-    splitter = _splitter(folds, split, classes, model.seed)
+    splitter = _splitter(folds, split, classes, model.seed, len(given.response))
     start = perf_counter()
     with screen.watching(f"{folds}-fold cross-validation") as watch, at_work(given, blocks, watch):
         estimator = kind(
@@ -156,7 +156,7 @@ def _held_out(estimator: Any, given: Given, splitter: Any) -> tuple[HeldOut, ...
     return held_out_scores(estimator, y, [test for _, test in splitter.split(rows, y)])
 
 
-def _splitter(folds: int, split: str, classes: bool, seed: int) -> Any:
+def _splitter(folds: int, split: str, classes: bool, seed: int, rows: int) -> Any:
     """Return the splitter that --folds and --split ask for."""
     from sklearn.model_selection import KFold, StratifiedKFold, TimeSeriesSplit
 
@@ -165,9 +165,9 @@ def _splitter(folds: int, split: str, classes: bool, seed: int) -> Any:
             f"--split {split} was given, but {', '.join(SPLITS[:-1])} or {SPLITS[-1]} is accepted; "
             "give one of them."
         )
-    if folds < 2:
+    if not 2 <= folds <= rows:
         raise sl.InvalidInputError(
-            f"--folds {folds} was given, but at least 2 are needed; give 5 or 10."
+            f"--folds {folds} was given, but the data have {rows} rows; give from 2 to {rows}."
         )
     if split == "time":
         return TimeSeriesSplit(folds)

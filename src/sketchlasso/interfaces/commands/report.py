@@ -125,8 +125,9 @@ def short(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, float | np.floating):
         written = f"{value:.4g}"
+        number = float(written)
         # People read 77190 more easily than 7.719e+04.
-        return f"{float(written):.0f}" if "e+0" in written and abs(value) < LARGE else written
+        return f"{number:.0f}" if "e+0" in written and abs(number) < LARGE else written
     return str(value)
 
 
