@@ -101,7 +101,7 @@ class _SignClassifier(CallbackSupport, ClassifierMixin, LinearModel):
         count = len(self.classes_)
         ours = np.arange(1, 2) if count == 2 else np.arange(count)
         data = prepare(self, X, np.where(codes[:, None] == ours, 1.0, -1.0), sample_weight)
-        self.standardized_ = data.scales is not None
+        self.standardized_, self.scale_ = data.scales is not None, data.scales
         used = data.Y if data.weights is None else data.Y[data.weights > 0]
         if count < 2 or np.all(used == used[0]):
             label = self.classes_[codes[data.rows[:1]]].tolist()[0]
@@ -138,7 +138,7 @@ class SqrtLassoClassifier(_SignClassifier, SinglePenalty):
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
     intercept_ : ndarray of shape (1,) or (n_classes,)
     alpha_, radius_, dual_gap_, full_gap_ : ndarray of shape (1,) or (n_classes,)
-    standardized_, sketch_, n_iter_, sparse_coef_, n_features_in_, feature_names_in_
+    standardized_, scale_, sketch_, n_iter_, sparse_coef_, n_features_in_, feature_names_in_
         See :class:`SqrtLasso`.
 
     Examples
@@ -200,7 +200,7 @@ class SqrtLassoClassifierCV(_SignClassifier, PenaltySearch):
         Share of the folds in which a feature has a coefficient, at the penalty used.
     oof_decision_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
         Out-of-fold decision values.
-    standardized_, sketch_, n_iter_, sparse_coef_, n_features_in_, feature_names_in_
+    standardized_, scale_, sketch_, n_iter_, sparse_coef_, n_features_in_, feature_names_in_
         See :class:`SqrtLasso`.
 
     Examples

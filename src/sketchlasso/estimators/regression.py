@@ -150,6 +150,9 @@ class SqrtLasso(_Regressor, SinglePenalty):
         Shaped as `coef_` and `intercept_`: the penalised fit, where `relaxed` refitted it.
     standardized_ : bool
         Whether columns were divided by their standard deviations.
+    scale_ : ndarray of shape (n_features,) or None
+        What they were divided by. `alpha_` is the penalty of the divided columns: on X itself it is
+        that of ``penalty_factor=scale_``.
     sketch_ : Sketch or None
         Of the first target.
     sketch_method_ : str or None
@@ -190,7 +193,7 @@ class SqrtLasso(_Regressor, SinglePenalty):
         """
         X, y = self._validated(X, y)
         data = prepare(self, X, y, sample_weight)
-        self.standardized_ = data.scales is not None
+        self.standardized_, self.scale_ = data.scales is not None, data.scales
         self._weighted = sample_weight is not None
         fits, self.sketch_ = fit_responses(self, data)
         keep_fits(self, fits, single=np.ndim(y) == 1, dtype=X.dtype)
@@ -245,7 +248,8 @@ class SqrtLassoCV(_Regressor, PenaltySearch):
         Share of the folds in which a feature has a coefficient, at the penalty used.
     oof_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
         Out-of-fold predictions at the penalty used; NaN for rows never held out.
-    coef_, intercept_, sparse_coef_, radius_, dual_gap_, full_gap_, standardized_, sketch_, n_iter_
+    coef_, intercept_, sparse_coef_, radius_, dual_gap_, full_gap_, standardized_, scale_,
+    sketch_, n_iter_
         See :class:`SqrtLasso`.
 
     Examples
@@ -280,7 +284,7 @@ class SqrtLassoCV(_Regressor, PenaltySearch):
         """
         X, y = self._validated(X, y)
         data = prepare(self, X, y, sample_weight)
-        self.standardized_ = data.scales is not None
+        self.standardized_, self.scale_ = data.scales is not None, data.scales
         self._weighted = sample_weight is not None
         fits, choices = choose(self, data, y if np.ndim(y) == 1 else None, groups, METRICS)
         single = np.ndim(y) == 1

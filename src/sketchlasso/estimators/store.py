@@ -39,6 +39,7 @@ NUMBERS = (
     "dual_gap_",
     "full_gap_",
     "loadings_",
+    "scale_",
     "penalised_coef_",
     "penalised_intercept_",
     "alpha_min_",
@@ -120,7 +121,8 @@ def save_model(
         Where the fit did not see names.
     target_name : str, optional
     encoding : Encoding, optional
-        How the columns of a file became the features, for other files to be read alike.
+        How the columns of a file became the features. ``Encoding.from_json`` makes it of the fact
+        ``encoding`` of :func:`stored_info`, and :func:`read_table` reads another file by it.
 
     Raises
     ------
@@ -211,7 +213,8 @@ def _version() -> str:
 
 def _described(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Header and arrays of an estimator, apart from its coefficients and names."""
-    arrays = {name: np.asarray(getattr(model, name)) for name in NUMBERS if hasattr(model, name)}
+    known = {name: getattr(model, name, None) for name in NUMBERS}
+    arrays = {name: np.asarray(value) for name, value in known.items() if value is not None}
     header: dict[str, Any] = {
         "settings": {},
         "dtype": str(model.coef_.dtype),
@@ -380,6 +383,7 @@ def _refill(model: Any, coef: Any, header: dict[str, Any], arrays: dict[str, NDA
     model.n_features_in_ = header["n_features"]
     # Files of version 0.1.0 have the parameter alone, which was True or False.
     model.standardized_ = bool(header.get("standardized", header["settings"]["standardize"]))
+    model.scale_ = arrays.get("scale_")
     if header["named"]:
         model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
     if header.get("calibration") is not None:

@@ -34,10 +34,15 @@ def test_dense_columns_are_standardised_and_sparse_ones_are_not(kind):
     whole = kind.fit(X, y)
     coef = whole.coef_
     assert whole.standardized_ is True
+    np.testing.assert_allclose(whole.scale_, X.std(axis=0))
+    if "Classifier" not in type(kind).__name__:
+        proof = sl.certify(X, y, coef, whole.alpha_, penalty_factor=whole.scale_)
+        assert proof.relative_gap[0] <= 1e-7
     same = type(kind)(**{**kind.get_params(), "standardize": True}).fit(X, y)
     np.testing.assert_array_equal(coef, same.coef_)
     assert kind.fit(sl.BlockMatrix.from_arrays([X[:30], X[30:]]), y).standardized_ is True
     assert kind.fit(sparse.csr_array(X), y).standardized_ is False
+    assert kind.scale_ is None
     ready = sl.sketch(X, method="exact", center=True)
     if "CV" not in type(kind).__name__:
         given = type(kind)(alpha=1.0, sketch=ready).fit(X, y)
