@@ -52,7 +52,7 @@ def test_one_penalty_in_all_units(given):
     X, y = made()
     # With standardised columns a penalty has no unit.
     unit = 0.0 if given.get("standardize") else 1.0
-    given = {"tol": 1e-10, "random_state": 0, **given}
+    given = {"tol": 1e-10, "random_state": 0, "standardize": False, **given}
     if given.get("radius") == "spectral":
         # The whole of it leaves no feature here.
         given["radius"] = "0.1*spectral"
@@ -77,7 +77,7 @@ def test_one_penalty_in_all_units(given):
 def test_cross_validation_in_all_units(given):
     X, y = made()
     unit = 0.0 if given.get("standardize") else 1.0
-    given = {"alphas": 8, "cv": 3, "tol": 1e-9, "random_state": 0, **given}
+    given = {"alphas": 8, "cv": 3, "tol": 1e-9, "random_state": 0, "standardize": False, **given}
     usual = SqrtLassoCV(**given).fit(X, y)
     for of_X, of_y in (
         (1e-150, 1e-150),
@@ -98,7 +98,7 @@ def test_cross_validation_in_all_units(given):
 @pytest.mark.parametrize("given", [{}, SETTINGS[2]], ids=str)
 def test_powers_of_two_change_no_digit(given):
     X, y = made()
-    given = {"alphas": 6, "cv": 3, "random_state": 0, **given}
+    given = {"alphas": 6, "cv": 3, "random_state": 0, "standardize": False, **given}
     usual = SqrtLassoCV(**given).fit(X, y)
     for power in POWERS:
         of_X, of_y = 2.0**power, 2.0 ** (3 - power)
@@ -113,11 +113,12 @@ def test_powers_of_two_change_no_digit(given):
 def test_classifiers_and_sketches_in_all_units(scale, stored):
     X, y = made()
     label = np.where(y > 0, "yes", "no")
-    one = SqrtLassoClassifier(alpha=2.0).fit(X, label)
-    other = SqrtLassoClassifier(alpha=2.0 * scale).fit(stored(scale * X), label)
+    one = SqrtLassoClassifier(2.0, standardize=False).fit(X, label)
+    other = SqrtLassoClassifier(2.0 * scale, standardize=False).fit(stored(scale * X), label)
     same(other.coef_ * scale, one.coef_)
-    many = SqrtLassoClassifierCV(alphas=6, cv=3).fit(X, label)
-    other = SqrtLassoClassifierCV(alphas=6, cv=3).fit(stored(scale * X), label)
+    search = {"alphas": 6, "cv": 3, "standardize": False}
+    many = SqrtLassoClassifierCV(**search).fit(X, label)
+    other = SqrtLassoClassifierCV(**search).fit(stored(scale * X), label)
     same(other.coef_ * scale, many.coef_)
     for wide in (True, False):
         usual = SketchTransformer(rank=10, scale=wide, random_state=0).fit(X)

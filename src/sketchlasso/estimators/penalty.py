@@ -6,7 +6,6 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 from scipy.special import ndtri
 
 from sketchlasso.data import as_rows
@@ -155,7 +154,7 @@ def penalties(estimator: Any, data: Prepared) -> FloatArray:
         scales = column_scales(data.X, weights, estimator.fit_intercept)
         if isinstance(estimator.sketch, Sketch) and estimator.sketch.column_scales is not None:
             scales = scales / estimator.sketch.column_scales
-        if data.scales is None and not sparse.issparse(data.X):
+        if data.scales is None:
             _warn_of_scales(scales[_penalised(estimator.penalty_factor, len(scales))], estimator)
         level = SLACK * outweighing(scales, estimator.penalty_factor, FAILURE)
         # Where nothing varies or nothing is penalised, every penalty gives the same model.

@@ -27,6 +27,7 @@ def target(model, y):
     return y > np.median(y) if hasattr(model, "decision_function") else y
 
 
+@pytest.mark.filterwarnings("ignore::sketchlasso.ScaleWarning")
 @pytest.mark.parametrize("kind", KINDS, ids=repr)
 def test_dense_columns_are_standardised_and_sparse_ones_are_not(kind):
     X, y = make()
@@ -60,6 +61,8 @@ def test_columns_of_different_scales_warn(sketch):
     with pytest.warns(sl.ScaleWarning, match=r"from 1\.06 to 8\.42e\+04.*standardize=True"):
         poor = sl.SqrtLasso(standardize=False, sketch=sketch).fit(X, y)
     assert poor.score(X, y) < 0.5
+    with pytest.warns(sl.ScaleWarning, match="standardize=True"):
+        sl.SqrtLasso(sketch=sketch).fit(sparse.csr_array(X), y)
     ready = sl.sketch(X, method="exact", center=True)
     with pytest.warns(sl.ScaleWarning, match="make the sketch with scale=True"):
         sl.SqrtLasso(sketch=ready).fit(X, y)
@@ -71,7 +74,7 @@ def test_columns_of_like_scales_do_not_warn(recwarn):
     sl.SqrtLasso(standardize=False).fit(np.c_[X[:, 0], 5 * X[:, 0], np.ones(M)], y)
     sl.SqrtLasso(1.0, standardize=False).fit(X, y)
     sl.SqrtLasso(penalty_factor=np.r_[1.0, np.zeros(N - 1)], standardize=False).fit(X, y)
-    sl.SqrtLasso().fit(sparse.csr_array(X), y)
+    sl.SqrtLasso(standardize=True).fit(sparse.csr_array(X), y)
     assert not [note for note in recwarn if issubclass(note.category, sl.ScaleWarning)]
 
 

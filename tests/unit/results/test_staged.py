@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.model_selection import KFold
 
 from sketchlasso import (
     GridEdgeWarning,
@@ -238,7 +239,8 @@ def test_decided_asks_for_as_many_penalties_as_told():
 @pytest.mark.filterwarnings("error::sketchlasso.GridEdgeWarning")
 def test_no_warning_where_the_longer_grid_has_the_best_inside():
     X, y = nearly_exact()
-    options = {"sketch": "response", "rank": 20, "random_state": 0, "cv": 4, "alphas": COUNT}
+    options = {"sketch": "response", "rank": 20, "random_state": 0, "alphas": COUNT}
+    options |= {"cv": KFold(4), "standardize": False}
     model = SqrtLassoCV(**options).fit(X, y)
     assert len(model.alphas_) > COUNT
     assert model.mse_path_.shape == model.n_nonzero_path_.shape == (len(model.alphas_), 4)
@@ -249,7 +251,8 @@ def test_no_warning_where_the_longer_grid_has_the_best_inside():
 def test_grids_of_different_lengths_are_filled_up():
     X, y = nearly_exact()
     easy = np.c_[y, noise(1)[1].repeat(2)[:150]]
-    model = SqrtLassoCV(sketch="response", rank=20, random_state=0, alphas=COUNT).fit(X, easy)
+    options = {"sketch": "response", "rank": 20, "random_state": 0, "alphas": COUNT}
+    model = SqrtLassoCV(**options, cv=KFold(5), standardize=False).fit(X, easy)
     count = model.alphas_.shape[1]
     assert model.mse_path_.shape == (2, count, 5)
     assert count > COUNT
