@@ -116,7 +116,7 @@ def test_a_terminal_gets_tables_and_a_bar(files, tmp_path):
     assert code == 0
     assert "5-fold cross-validation" in shown  # the bar
     assert "\x1b[" in shown
-    assert "╭" in shown and "chosen" in shown
+    assert "╭" in shown and "on held-out rows" in shown
 
 
 def test_help_on_a_terminal_keeps_its_examples(tmp_path):
