@@ -67,10 +67,10 @@ def test_a_saved_model_predicts_intervals(call, files, command, method):
     model = sl.load_model("h.model")
     table = sl.read_table(files / "houses.csv", target="price")
     written = sl.read_table("ends.csv")
-    assert written.feature_names == ("prediction", "lower", "upper")
+    assert written.feature_names == ("row", "prediction", "lower", "upper")
     del model.feature_names_in_
     ends = model.predict_interval(table.X, 0.8)
-    np.testing.assert_allclose(written.X[:, 1:], ends)
+    np.testing.assert_allclose(written.X[:, 2:], ends)
     told = json.loads(call("predict h.model {data}/houses.csv --interval 0.8 --json").stdout)
     inside = (ends[:, 0] <= table.y) & (table.y <= ends[:, 1])
     assert told["interval"]["coverage"] == pytest.approx(inside.mean())

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.model_selection import KFold
 
 from sketchlasso import (
     SketchTransformer,
@@ -77,7 +78,8 @@ def test_one_penalty_in_all_units(given):
 def test_cross_validation_in_all_units(given):
     X, y = made()
     unit = 0.0 if given.get("standardize") else 1.0
-    given = {"alphas": 8, "cv": 3, "tol": 1e-9, "random_state": 0, "standardize": False, **given}
+    given = {"alphas": 8, "cv": KFold(3), "tol": 1e-9, "standardize": False, **given}
+    given["random_state"] = 0
     usual = SqrtLassoCV(**given).fit(X, y)
     for of_X, of_y in (
         (1e-150, 1e-150),

@@ -76,8 +76,11 @@ def _encoding(
 
 
 def _used(encoding: sl.Encoding | None, estimator: Any) -> sl.Encoding | None:
-    """The columns whose coefficients are not all zero; the first where none is."""
-    if encoding is None or not hasattr(estimator, "coef_"):
+    """The columns whose coefficients are not all zero; the first where none is.
+
+    The models of a calibration have coefficients of their own, and need all columns.
+    """
+    if encoding is None or not hasattr(estimator, "coef_") or hasattr(estimator, "calibration_"):
         return encoding
     nonzero = np.atleast_2d(estimator.coef_).any(axis=0)
     kept, first = [], 0
