@@ -36,29 +36,57 @@ __all__ = ["cv"]
 SPLITS = ("shuffled", "ordered", "time")
 
 
-def cv(
-    file: Files,
-    data: DataOptions,
-    blocks: BlockOptions,
-    model: ModelOptions,
-    screen: Screen,
-    alphas: Alphas = "100",
-    alpha_min_ratio: AlphaMinRatio = None,
-    folds: Annotated[int, typer.Option(help="Number of folds.")] = 5,
+@dataclass(frozen=True)
+class SearchOptions:
+    """What is searched, and on which folds it is judged."""
+
+    alphas: Alphas = "100"
+    alpha_min_ratio: AlphaMinRatio = None
+    folds: Annotated[int, typer.Option(help="Number of folds.")] = 5
     split: Annotated[
         str,
         typer.Option(
             help="How rows are cut into folds: shuffled (classes in equal shares), ordered "
             "(consecutive rows), or time (trained on earlier rows only)."
         ),
-    ] = "shuffled",
+    ] = "shuffled"
     selection: Annotated[
         str, typer.Option(help="min: the best score; 1se: the sparsest within a standard error.")
-    ] = "min",
+    ] = "min"
     scoring: Annotated[
         str | None,
         typer.Option(help="mse, mae or r2; for classes accuracy, f1, auc or mse."),
-    ] = None,
+    ] = None
+
+    def splitter(self, classes: bool, seed: int, rows: int) -> Any:
+        """Return the splitter that --folds and --split ask for."""
+        from sklearn.model_selection import KFold, StratifiedKFold, TimeSeriesSplit
+
+        if self.split not in SPLITS:
+            raise sl.InvalidInputError(
+                f"--split {self.split} was given, but {', '.join(SPLITS[:-1])} or {SPLITS[-1]} is "
+                "accepted; give one of them."
+            )
+        if not 2 <= self.folds <= rows:
+            raise sl.InvalidInputError(
+                f"--folds {self.folds} was given, but the data have {rows} rows; give from 2 to "
+                f"{rows}."
+            )
+        if self.split == "time":
+            return TimeSeriesSplit(self.folds)
+        kind = StratifiedKFold if classes else KFold
+        if self.split == "ordered":
+            return kind(self.folds)
+        return kind(self.folds, shuffle=True, random_state=seed)
+
+
+def cv(
+    file: Files,
+    data: DataOptions,
+    blocks: BlockOptions,
+    model: ModelOptions,
+    search: SearchOptions,
+    screen: Screen,
     calibrated: Calibrate = None,
     output: Output = None,
     plot: Picture = None,
@@ -74,28 +102,34 @@ def cv(
     classes = given.is_classification(model.classify)
     check_calibrate(calibrated, given.X, classes)
     kind: Any = sl.SqrtLassoClassifierCV if classes else sl.SqrtLassoCV
-    metric = scoring or ("accuracy" if classes else "mse")
-    splitter = _splitter(folds, split, classes, model.seed, len(given.response))
+    metric = search.scoring or ("accuracy" if classes else "mse")
+    splitter = search.splitter(classes, model.seed, len(given.response))
     start = perf_counter()
-    with screen.watching(f"{folds}-fold cross-validation") as watch, at_work(given, blocks, watch):
+    words = f"{search.folds}-fold cross-validation"
+    with screen.watching(words) as watch, at_work(given, blocks, watch):
         estimator = kind(
-            alphas=alphas_of(alphas),
-            alpha_min_ratio=alpha_min_ratio,
+            alphas=alphas_of(search.alphas),
+            alpha_min_ratio=search.alpha_min_ratio,
             cv=splitter,
             scoring=metric,
-            selection=selection,
+            selection=search.selection,
             **model.estimator_parameters(given.X, watch),
         ).fit(given.X, given.response)
         seconds = perf_counter() - start
-        estimator.set_params(cv=folds)
+        estimator.set_params(cv=search.folds)
         notes = calibrate(estimator, given.X, given.response, calibrated)
         drawn = draw_model(estimator, given, plot)
         wrote = save(estimator, given, output)
     scores = _held_out(estimator, given, splitter)
-    found = _Search(estimator, given, scores, _curves(estimator), split, seconds)
+    found = _Search(estimator, given, scores, _curves(estimator), search.split, seconds)
     return Report(
         data={"command": "cv", "output": None if output is None else str(output), **found.data()},
-        facts=(*found.facts(verbose or scoring is not None, verbose), *notes, *wrote, *drawn),
+        facts=(
+            *found.facts(verbose or search.scoring is not None, verbose),
+            *notes,
+            *wrote,
+            *drawn,
+        ),
         sheets=(
             *effect_sheet(estimator, given, top),
             *((_curve_sheet(found.curves[0], metric),) if verbose else ()),
@@ -154,25 +188,6 @@ def _held_out(estimator: Any, given: Given, splitter: Any) -> tuple[HeldOut, ...
     y = given.response
     rows = np.zeros((len(y), 1))
     return held_out_scores(estimator, y, [test for _, test in splitter.split(rows, y)])
-
-
-def _splitter(folds: int, split: str, classes: bool, seed: int, rows: int) -> Any:
-    """Return the splitter that --folds and --split ask for."""
-    from sklearn.model_selection import KFold, StratifiedKFold, TimeSeriesSplit
-
-    if split not in SPLITS:
-        raise sl.InvalidInputError(
-            f"--split {split} was given, but {', '.join(SPLITS[:-1])} or {SPLITS[-1]} is accepted; "
-            "give one of them."
-        )
-    if not 2 <= folds <= rows:
-        raise sl.InvalidInputError(
-            f"--folds {folds} was given, but the data have {rows} rows; give from 2 to {rows}."
-        )
-    if split == "time":
-        return TimeSeriesSplit(folds)
-    kind = StratifiedKFold if classes else KFold
-    return kind(folds) if split == "ordered" else kind(folds, shuffle=True, random_state=seed)
 
 
 def _curves(estimator: Any) -> list[dict[str, Any]]:
