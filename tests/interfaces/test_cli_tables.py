@@ -46,6 +46,14 @@ def test_the_first_message_names_all_bad_columns(call, houses):
     )
 
 
+def test_a_table_without_a_target_is_asked_for_one(call, houses):
+    told = call("cv houses.csv", 2).stderr
+    assert told == (
+        "sketchlasso: houses.csv is a table, and the command has to know its target; name the "
+        "column with --target.\n"
+    )
+
+
 def test_scores_come_first_and_effects_in_both_units(call, houses):
     line = "cv houses.csv --target price --drop key --impute median --alphas 20"
     result = call(line)

@@ -23,11 +23,18 @@ from sketchlasso.interfaces.commands.options import (
 )
 from sketchlasso.interfaces.commands.screen import Note, Watch
 
-__all__ = ["Given", "at_work", "read_given"]
+__all__ = ["Given", "at_work", "is_table", "read_given"]
 
 NOT_FINITE = (np.inf, -np.inf)
 # Text with more values, most of which occur once, is no class.
 MOST_CLASSES = 10
+# Formats of files with named columns, and how their names end.
+TABLES = {
+    "csv": (".csv",),
+    "tsv": (".tsv", ".tab"),
+    "parquet": (".parquet", ".pq"),
+    "arrow": (".feather", ".arrow", ".ipc"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,6 +204,7 @@ def read_given(
     *,
     encoding: sl.Encoding | None = None,
     id: str | None = None,
+    needs_target: bool = False,
 ) -> Given:
     """Read the data of a command, or look at them where they are to be read in blocks.
 
@@ -210,6 +218,9 @@ def read_given(
         How the data of a model became features; other columns are ignored then.
     id : str, optional
         The column that identifies rows.
+    needs_target : bool
+        Whether the command cannot do without a target. A table that cannot be read then is first
+        of all one whose target was not named.
     """
     if blocks is not None:
         refuse_timeout_alone(blocks.scheduler, blocks.worker_timeout)
@@ -228,7 +239,15 @@ def read_given(
     if in_blocks:
         table: Any = _look_at(paths, options, blocks)
     else:
-        table = _read(path, options, encoding, id)
+        try:
+            table = _read(path, options, encoding, id)
+        except sl.InvalidInputError:
+            if needs_target and not named and is_table(path, options.format):
+                raise sl.InvalidInputError(
+                    f"{path} is a table, and the command has to know its target; name the column "
+                    "with --target."
+                ) from None
+            raise
         for note in table.notes:
             warnings.warn(note, Note, stacklevel=2)
     y: Any = table.y
@@ -258,6 +277,16 @@ def _without_column(encoding: sl.Encoding | None, name: str) -> sl.Encoding | No
     if encoding is None:
         return None
     return sl.Encoding(tuple(rule for rule in encoding.columns if rule.name != name))
+
+
+def is_table(path: Path, format: str | None) -> bool:
+    """Whether a file is one of named columns, by its format or its name."""
+    if format is not None:
+        return format in TABLES
+    endings = [ending.lower() for ending in path.suffixes[-2:]]
+    return str(path) == "-" or any(
+        ending in known for ending in endings for known in TABLES.values()
+    )
 
 
 def _is_many(path: Path) -> bool:

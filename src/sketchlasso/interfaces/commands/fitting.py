@@ -80,7 +80,7 @@ def fit(
     The square-root LASSO, or its classifier where the target means classes.
     """
     check_picture(plot)
-    given = read_given(file, data, blocks)
+    given = read_given(file, data, blocks, needs_target=True)
     classes = given.is_classification(model.classify)
     check_calibrate(calibrated, given.X, classes)
     kind = sl.SqrtLassoClassifier if classes else sl.SqrtLasso
@@ -132,7 +132,7 @@ def path(
 ) -> Report:
     """Solve for many penalties at once, each with its duality gap."""
     model.refuse("path", "relaxed")
-    given = read_given(file, data, blocks)
+    given = read_given(file, data, blocks, needs_target=True)
     y, classes = given.signs(model.classify)
     X, scales = model.scaled(given.X)
     start = perf_counter()

@@ -73,7 +73,7 @@ def infer(
     """
     _check(level, adjust)
     check_outputs(output, forest, volcano)
-    given = read_given(file, data)
+    given = read_given(file, data, needs_target=True)
     y = _numbers(given)
     start = perf_counter()
     with screen.watching("regressing every feature on the others") as watch:

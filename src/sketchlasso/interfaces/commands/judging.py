@@ -98,7 +98,7 @@ def cv(
     Then fit on all rows and write a model file.
     """
     check_picture(plot)
-    given = read_given(file, data, blocks)
+    given = read_given(file, data, blocks, needs_target=True)
     classes = given.is_classification(model.classify)
     check_calibrate(calibrated, given.X, classes)
     kind: Any = sl.SqrtLassoClassifierCV if classes else sl.SqrtLassoCV

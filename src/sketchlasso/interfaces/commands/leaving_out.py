@@ -59,7 +59,7 @@ def loo(
     Each row is predicted by a model of its own that has not seen it.
     """
     model.refuse("loo", "relaxed", "refine")
-    given = read_given(file, data, blocks)
+    given = read_given(file, data, blocks, needs_target=True)
     y, classes = given.signs(model.classify)
     stored = None if from_model is None else _stored(from_model, alpha)
     X, _ = model.scaled(given.X, stored)

@@ -10,18 +10,10 @@ from typing import Any
 import numpy as np
 
 import sketchlasso as sl
-from sketchlasso.interfaces.commands.data import Given, read_given
+from sketchlasso.interfaces.commands.data import Given, is_table, read_given
 from sketchlasso.interfaces.commands.options import BlockOptions, DataOptions
 
 __all__ = ["meet"]
-
-# Formats of files with named columns, and how their names end.
-TABLES = {
-    "csv": (".csv",),
-    "tsv": (".tsv", ".tab"),
-    "parquet": (".parquet", ".pq"),
-    "arrow": (".feather", ".arrow", ".ipc"),
-}
 
 
 def meet(
@@ -68,7 +60,7 @@ def _encoding(
     """How columns of a table become the features of a model, by name; None for other files."""
     stored, names = facts.get("encoding"), facts["feature_names"]
     in_blocks = len(files) > 1 or (blocks is not None and blocks.asked)
-    if names is None or in_blocks or not _is_table(files[0], options.format):
+    if names is None or in_blocks or not is_table(files[0], options.format):
         return None
     if stored is not None:
         return sl.Encoding.from_json(stored)
@@ -99,16 +91,6 @@ def _widened(given: Given, names: Sequence[str]) -> Given:
     X = np.zeros((given.X.shape[0], len(names)), dtype=given.X.dtype)
     X[:, [place[name] for name in given.names]] = given.X
     return replace(given, X=X, names=tuple(names))
-
-
-def _is_table(path: Path, format: str | None) -> bool:
-    """Whether a file is one of named columns, by its format or its name."""
-    if format is not None:
-        return format in TABLES
-    endings = [ending.lower() for ending in path.suffixes[-2:]]
-    return str(path) == "-" or any(
-        ending in known for ending in endings for known in TABLES.values()
-    )
 
 
 def _read_like(

@@ -116,7 +116,7 @@ def stability(
     selected.
     """
     check_outputs(output, plot)
-    given = read_given([file], data)
+    given = read_given([file], data, needs_target=True)
     y, classes = given.signs(None)
     start = perf_counter()
     with screen.watching("half-samples") as watch:
