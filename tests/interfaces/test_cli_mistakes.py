@@ -76,7 +76,7 @@ def test_rank_zero(refused):
             2,
             "shuffled, ordered or time is accepted",
         ),
-        ("cv {data}/houses.csv -t price --plot a.gif", 2, "a .png, .svg or .pdf file"),
+        ("cv {data}/houses.csv -t price --plot a.gif", 2, "end it in .png, .svg or .pdf"),
         ("cv {data}/houses.csv -t price --plot no/a.png", 3, "there is no folder no"),
         ("cv {data}/houses.csv -t price --impute mode", 2, "--impute mode was given"),
         (

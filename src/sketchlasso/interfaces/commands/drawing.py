@@ -12,8 +12,9 @@ import sketchlasso as sl
 from sketchlasso.interfaces.commands.data import Given
 from sketchlasso.interfaces.commands.describe import feature_name
 from sketchlasso.interfaces.commands.effects import effects_of
+from sketchlasso.interfaces.commands.outputs import save_picture
 
-__all__ = ["Picture", "check_picture", "draw_model", "save_picture"]
+__all__ = ["Picture", "draw_model"]
 
 Picture = Annotated[
     Path | None,
@@ -23,36 +24,8 @@ Picture = Annotated[
         help="Picture of the path and the effects, in cv of the scores too (.png, .svg, .pdf).",
     ),
 ]
-ENDINGS = (".png", ".svg", ".pdf")
 PANEL = (5.2, 4.0)
 MOST_BARS = 15
-
-
-def check_picture(path: Path | None) -> None:
-    """Refuse a picture that cannot be written, before anything is computed."""
-    if path is None:
-        return
-    if path.suffix.lower() not in ENDINGS:
-        raise sl.InvalidInputError(
-            f"--plot {path} was given, but a picture is a .png, .svg or .pdf file; give a name "
-            "with such an ending."
-        )
-    if not path.absolute().parent.is_dir():
-        raise sl.StoredFileError(
-            f"{path} cannot be written, for there is no folder {path.parent}; choose a path in a "
-            "folder that exists."
-        )
-
-
-def save_picture(figure: Any, path: Path) -> tuple[str, str]:
-    """Write a figure, and return the fact that says so."""
-    try:
-        figure.savefig(path, dpi=150)
-    except OSError as problem:
-        raise sl.StoredFileError(
-            f"{path} could not be written ({problem.strerror}); choose another path."
-        ) from problem
-    return ("wrote", str(path))
 
 
 def draw_model(estimator: Any, given: Given, path: Path | None) -> tuple[tuple[str, str], ...]:
@@ -68,7 +41,8 @@ def draw_model(estimator: Any, given: Given, path: Path | None) -> tuple[tuple[s
         y = given.response
         sl.plots.plot_path(estimator, given.X, y, feature_names=given.names, ax=next(axes))
     _draw_effects(estimator, given, next(axes))
-    return (save_picture(canvas, path),)
+    save_picture(canvas.axes[0], path)
+    return (("wrote", str(path)),)
 
 
 def _canvas(panels: int) -> Any:

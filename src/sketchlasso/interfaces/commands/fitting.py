@@ -20,7 +20,7 @@ from sketchlasso.interfaces.commands.describe import (
     score_of,
     solver_facts,
 )
-from sketchlasso.interfaces.commands.drawing import Picture, check_picture, draw_model
+from sketchlasso.interfaces.commands.drawing import Picture, draw_model
 from sketchlasso.interfaces.commands.effects import effect_data, effect_sheet
 from sketchlasso.interfaces.commands.options import (
     AlphaMinRatio,
@@ -35,6 +35,7 @@ from sketchlasso.interfaces.commands.options import (
     penalty_of,
     radii_of,
 )
+from sketchlasso.interfaces.commands.outputs import check_outputs
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
 
@@ -79,7 +80,7 @@ def fit(
 
     The square-root LASSO, or its classifier where the target means classes.
     """
-    check_picture(plot)
+    check_outputs(None, plot)
     given = read_given(file, data, blocks, needs_target=True)
     classes = given.is_classification(model.classify)
     check_calibrate(calibrated, given.X, classes)

@@ -13,7 +13,7 @@ import sketchlasso as sl
 from sketchlasso.interfaces.commands.calibrating import Calibrate, calibrate, check_calibrate
 from sketchlasso.interfaces.commands.data import Given, at_work, read_given
 from sketchlasso.interfaces.commands.describe import model_data, model_words, solver_facts
-from sketchlasso.interfaces.commands.drawing import Picture, check_picture, draw_model
+from sketchlasso.interfaces.commands.drawing import Picture, draw_model
 from sketchlasso.interfaces.commands.effects import effect_data, effect_sheet
 from sketchlasso.interfaces.commands.fitting import Output, save, target_words
 from sketchlasso.interfaces.commands.held_out import HeldOut, held_out_scores
@@ -28,6 +28,7 @@ from sketchlasso.interfaces.commands.options import (
     Verbose,
     alphas_of,
 )
+from sketchlasso.interfaces.commands.outputs import check_outputs
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
 
@@ -97,7 +98,7 @@ def cv(
 
     Then fit on all rows and write a model file.
     """
-    check_picture(plot)
+    check_outputs(None, plot)
     given = read_given(file, data, blocks, needs_target=True)
     classes = given.is_classification(model.classify)
     check_calibrate(calibrated, given.X, classes)
