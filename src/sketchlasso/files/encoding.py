@@ -33,7 +33,7 @@ class ColumnRule:
 
     @property
     def coded(self) -> tuple[str, ...]:
-        """Levels that have a feature; of two levels the second says all."""
+        """Levels that have a feature: all of them, or the second of two."""
         levels = self.levels or ()
         return levels[1:] if len(levels) == 2 else levels
 

@@ -99,7 +99,7 @@ class Cells:
 
     @property
     def infinite(self) -> tuple[str, str] | None:
-        """What is said of infinite numbers; None where there are none."""
+        """How many numbers are infinite and what to do, or None."""
         rows = np.flatnonzero(np.isinf(self.numbers))
         if len(rows) == 0:
             return None
@@ -107,11 +107,11 @@ class Cells:
 
     @property
     def gaps(self) -> str:
-        """How many values are missing and where the first is; nothing where none is."""
+        """How many values are missing and where the first is; "" if none is."""
         return _gaps(self.missing, self.where)
 
     def fault(self) -> tuple[str, str] | None:
-        """Say why the column cannot be used, and what to do; None where it can."""
+        """Return why the column cannot be used and what to do about it, or None."""
         dated = [text for text in self.texts.values() if DATE.fullmatch(text)]
         if self.dates or (dated and 2 * len(dated) > len(self.texts)):
             shown = f" such as {_short(dated[0])}" if dated else ""
@@ -231,7 +231,7 @@ def _refuse_faults(
 
 
 def _remedies(columns: Columns, faults: Sequence[tuple[int, str, str]]) -> str:
-    """Say what to do about all faults."""
+    """Return what to do about all faults."""
     ways = list(dict.fromkeys(way for _, _, way in faults if way))
     ways.sort(key=lambda way: way not in (MISSING, UNFILLED))
     rest = [position for position, _, way in faults if way not in (MISSING, UNFILLED)]
@@ -242,7 +242,7 @@ def _remedies(columns: Columns, faults: Sequence[tuple[int, str, str]]) -> str:
 
 
 def _misfit(cells: Cells, rule: ColumnRule) -> tuple[str, str] | None:
-    """Say why cells do not fit the rule of an earlier table; None where they do."""
+    """Return why cells do not fit the rule of an earlier table and what to do, or None."""
     if rule.levels is not None:
         # Levels such as 1 and 2a were text when the rule was made.
         return None
@@ -343,7 +343,7 @@ def _level(number: float, rule: ColumnRule) -> str | None:
 
 
 def _gaps(missing: NDArray[np.bool_], where: Callable[[int], str]) -> str:
-    """Say how many values are missing and where the first is; nothing where none is."""
+    """Return how many values are missing and where the first is; "" if none is."""
     rows = np.flatnonzero(missing)
     if len(rows) == 0:
         return ""

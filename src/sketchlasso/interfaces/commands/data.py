@@ -219,8 +219,8 @@ def read_given(
     id : str, optional
         The column that identifies rows.
     needs_target : bool
-        Whether the command cannot do without a target. A table that cannot be read then is first
-        of all one whose target was not named.
+        Whether the command needs a target. If none was named and the table cannot be read, the
+        error asks for the target.
     """
     if blocks is not None:
         refuse_timeout_alone(blocks.scheduler, blocks.worker_timeout)

@@ -1,4 +1,4 @@
-"""A model file meets data: new rows are read as those of the fit were."""
+"""Reading new rows for a model file in the way the rows of the fit were read."""
 
 from __future__ import annotations
 

@@ -126,8 +126,8 @@ class Screen:
 class Watch:
     """Feeds a bar: called with the solver's progress, or told of blocks of data.
 
-    The bar has a length only while some, but not all, is done. Before and after it moves to and
-    fro, for nobody can say how long the first problem or the rest of the command will take.
+    The bar shows a share only while some problems are solved and others are not. Before the first
+    and after the last one it pulses, because the remaining time is unknown.
     """
 
     bar: Progress
