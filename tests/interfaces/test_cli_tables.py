@@ -196,3 +196,14 @@ def test_raw_columns_warn(call, houses):
     told = call("fit houses.csv -t price --drop key --impute mean --no-standardize").stderr
     assert "sketchlasso: warning: the columns have standard deviations from" in told
     assert "use --standardize" in told
+
+
+def test_leaving_out_divides_columns_as_the_model_did(call, files):
+    table = sl.read_table(files / "houses.csv", target="price")
+    units = 10.0 ** np.arange(6)
+    sl.write_table("units.csv", sl.Table(table.X * units, table.y, table.feature_names, "price"))
+    call("fit units.csv --target price --alpha 2 -o h.model")
+    told = json.loads(call("loo units.csv --target price --model h.model --json").stdout)
+    X = table.X * units / sl.load_model("h.model").scale_
+    alone = sl.SqrtLasso(2.0, standardize=False, sketch=None).fit(X[1:], table.y[1:])
+    assert told["prediction"][0] == pytest.approx(alone.predict(X[:1])[0], rel=1e-4)
