@@ -91,7 +91,7 @@ class Cells:
     @property
     def is_text(self) -> bool:
         """Whether the cells are text, apart from missing ones."""
-        return bool(self.texts) and np.isnan(self.numbers).all()
+        return bool(self.texts) and bool(np.isnan(self.numbers).all())
 
     def labels(self) -> list[str | None]:
         """Return the texts of all rows, None for missing ones."""
@@ -314,14 +314,14 @@ def _features(
             f"filled {_counted(int(absent.sum()), 'missing value')} of {rule.name!r} with {shown}"
         )
     if rule.levels is None:
-        values = np.where(absent, rule.fill, cells.numbers) if absent.any() else cells.numbers
-        return np.asarray(values, dtype=np.float64)[kept, None], notes
+        fill = rule.fill if isinstance(rule.fill, float) else np.nan
+        return np.where(absent, fill, cells.numbers)[kept, None], notes
     labels = [
         label if label is not None else _level(number, rule)
         for label, number in zip(cells.labels(), cells.numbers.tolist(), strict=True)
     ]
     chosen = [label for label, keep in zip(labels, kept.tolist(), strict=True) if keep]
-    unknown = Counter(label for label in chosen if label not in rule.levels)
+    unknown = Counter(label for label in chosen if label and label not in rule.levels)
     if unknown:
         listed = ", ".join(
             f"{_short(text)} in {_counted(n, 'row')}" for text, n in unknown.most_common(5)
