@@ -74,7 +74,7 @@ def _used(encoding: sl.Encoding | None, estimator: Any) -> sl.Encoding | None:
     """
     if encoding is None or not hasattr(estimator, "coef_") or hasattr(estimator, "calibration_"):
         return encoding
-    nonzero = np.atleast_2d(estimator.coef_).any(axis=0)
+    nonzero: Any = np.atleast_2d(estimator.coef_).any(axis=0)
     kept, first = [], 0
     for rule in encoding.columns:
         last = first + len(rule.feature_names)
