@@ -57,16 +57,26 @@ class UnknownWordError(InvalidInputError):
     ----------
     word : str
     suggestions : tuple of str
-        Words of the vocabulary that look like it.
+        Words of the vocabulary that look like it; none for a stop word.
+    stop_word : bool
+        Whether it was left out as a stop word.
     """
 
-    def __init__(self, word: str, suggestions: tuple[str, ...] = ()) -> None:
-        self.word, self.suggestions = word, suggestions
+    def __init__(
+        self, word: str, suggestions: tuple[str, ...] = (), stop_word: bool = False
+    ) -> None:
+        self.word, self.suggestions, self.stop_word = word, suggestions, stop_word
+        if stop_word:
+            super().__init__(
+                f"{word!r} is a stop word, and stop words are left out of the vocabulary; ask for "
+                "another word, or fit again with other stop words."
+            )
+            return
         hint = f"did you mean {', '.join(suggestions)}?" if suggestions else "ask for another one."
         super().__init__(f"the word {word!r} is not in the vocabulary; {hint}")
 
-    def __reduce__(self) -> tuple[type[UnknownWordError], tuple[str, tuple[str, ...]]]:
-        return UnknownWordError, (self.word, self.suggestions)
+    def __reduce__(self) -> tuple[type[UnknownWordError], tuple[str, tuple[str, ...], bool]]:
+        return UnknownWordError, (self.word, self.suggestions, self.stop_word)
 
 
 class StoredFileError(SketchlassoError, ValueError):

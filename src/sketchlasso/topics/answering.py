@@ -14,9 +14,9 @@ from sketchlasso.results import RadiusPolicy
 from sketchlasso.sketch import Sketch
 from sketchlasso.solve import Settings, solve_for_size, solve_or_raise
 from sketchlasso.topics.queries import Queries, WordColumns, automatic_radius
-from sketchlasso.types import FloatArray
+from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["AUTOMATIC", "Answers", "Question", "answer"]
+__all__ = ["AUTOMATIC", "Answers", "Question", "answer", "explained"]
 
 AUTOMATIC = "auto"
 # Rounds of the search for the radius that equals the error realised at the solution.
@@ -70,6 +70,17 @@ class Answers:
     alpha: FloatArray
     radius: FloatArray
     gap: FloatArray
+
+    def row(self, number: int) -> tuple[IntArray, FloatArray]:
+        """Return the words (indices) and weights of one solution."""
+        part = slice(self.coef.indptr[number], self.coef.indptr[number + 1])
+        return self.coef.indices[part].astype(np.intp), self.coef.data[part]
+
+    def strongest(self, number: int, count: int) -> tuple[IntArray, FloatArray]:
+        """Return at most `count` words and weights of one solution, the strongest first."""
+        features, weights = self.row(number)
+        best = np.argsort(-np.abs(weights), kind="stable")[:count]
+        return features[best], weights[best]
 
 
 def answer(
@@ -130,11 +141,19 @@ def _realised_error(batch: Batch, answers: Answers, columns: WordColumns) -> Flo
     errors = np.full(batch.n_instances, np.nan)
     sketched = np.asarray(answers.coef @ batch.P, dtype=np.float64)
     for row in range(batch.n_instances):
-        part = slice(answers.coef.indptr[row], answers.coef.indptr[row + 1])
-        values = answers.coef.data[part]
+        features, values = answers.row(row)
         length = float(values @ values)
         if length > 0:
-            real = columns.combine(answers.coef.indices[part].astype(np.intp), values)
+            real = columns.combine(features, values)
             missed = max(float(real @ real) - float(sketched[row] @ sketched[row]), 0.0)
             errors[row] = np.sqrt(missed / length)
     return errors
+
+
+def explained(
+    queries: Queries, answers: Answers, columns: WordColumns, number: int
+) -> float:
+    """1 - ||a - A w||^2 / ||a||^2 of one query, on the real columns."""
+    response = queries.response(columns, number)
+    rest = response - columns.combine(*answers.row(number))
+    return 1.0 - float(rest @ rest) / float(response @ response)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sketchlasso.topics.judging import Quality, quality_of
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["ComparedImages", "DocumentMatch", "TopicImage"]
@@ -37,6 +38,12 @@ class TopicImage:
         Time of the answer; of all answers together where they were asked for together.
     excluded : tuple of str
         Words that were not allowed, beside those of the query.
+    held_out : float
+        Share of the query's variance that an image made in the same way from one half of the
+        documents explains in the other half; the mean of both directions. NaN if it was not
+        judged.
+    advice : str
+        What would help a weak image; empty for the others.
     """
 
     query: tuple[str, ...]
@@ -49,6 +56,17 @@ class TopicImage:
     explained: float
     seconds: float
     excluded: tuple[str, ...] = ()
+    held_out: float = float("nan")
+    advice: str = ""
+
+    @property
+    def quality(self) -> Quality:
+        """How far to trust the image: "strong", "fair", "weak" or "unknown".
+
+        Strong images explain at least 10 % of the query's variance in documents they were not
+        made from, fair ones at least 1 %.
+        """
+        return quality_of(self.held_out)
 
     @property
     def signs(self) -> IntArray:
@@ -56,11 +74,11 @@ class TopicImage:
         return np.sign(self.weights).astype(np.intp)
 
     def __str__(self) -> str:
-        told = ", ".join(
+        named = ", ".join(
             word if weight > 0 else f"not {word}"
             for word, weight in zip(self.words, self.weights, strict=True)
         )
-        return f"{' + '.join(self.query)}: {told or 'nothing'}"
+        return f"{' + '.join(self.query)}: {named or 'nothing'}"
 
 
 @dataclass(frozen=True)

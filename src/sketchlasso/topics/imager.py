@@ -12,23 +12,24 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from sketchlasso.errors import InvalidInputError, UnknownWordError
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.interrupts import unfitted_if_interrupted
-from sketchlasso.files import Table
 from sketchlasso.linalg.device import CPU
 from sketchlasso.results import RadiusPolicy
 from sketchlasso.sketch import sketch
 from sketchlasso.solve import Settings
-from sketchlasso.topics.answering import Answers, Question, answer
-from sketchlasso.topics.corpus import Corpus, CountMatrix, StopWords
+from sketchlasso.topics.advising import advice
+from sketchlasso.topics.answering import Answers, Question, answer, explained
+from sketchlasso.topics.corpus import Corpus, CountMatrix, StopWords, stop_list
 from sketchlasso.topics.everything import WordImages, image_everything
 from sketchlasso.topics.image import ComparedImages, DocumentMatch, TopicImage
-from sketchlasso.topics.matrices import corpus_from_matrix
+from sketchlasso.topics.judging import HalfSample, held_out, split
 from sketchlasso.topics.queries import Queries, WordColumns
-from sketchlasso.topics.reading import read_corpus
-from sketchlasso.topics.spelling import Speller
+from sketchlasso.topics.reading import as_corpus
+from sketchlasso.topics.titles import readable_title
+from sketchlasso.topics.vocabulary import Vocabulary
 from sketchlasso.topics.weighting import Weighting, weigh
-from sketchlasso.types import FloatArray, IntArray
+from sketchlasso.types import FloatArray
 
 __all__ = ["TopicImager", "compare_images"]
 
@@ -132,7 +133,7 @@ class TopicImager(BaseEstimator):
             Names of the documents.
         """
         Question.checked(1, None, self.radius, self.positive)
-        corpus = _as_corpus(X, vocabulary, titles).pruned(
+        corpus = as_corpus(X, vocabulary, titles).pruned(
             min_documents=self.min_documents,
             max_share=self.max_share,
             stop_words=self.stop_words,
@@ -154,8 +155,10 @@ class TopicImager(BaseEstimator):
         self.words_ = np.array(corpus.words)
         self.document_frequency_ = corpus.document_frequency
         self._columns = WordColumns.of(weights, self.sketch_)
-        self._place = {word: number for number, word in enumerate(corpus.words)}
-        self._speller = Speller(corpus.words, self.document_frequency_)
+        self._vocabulary = Vocabulary(
+            corpus.words, self.document_frequency_, stop_list(self.stop_words)
+        )
+        self._halves: tuple[HalfSample, ...] | None = None
         self.n_features_in_ = len(corpus.words)
         return self
 
@@ -168,6 +171,7 @@ class TopicImager(BaseEstimator):
         radius: float | str | RadiusPolicy | None = None,
         exclude: Sequence[str] = (),
         positive: bool | None = None,
+        judge: bool = True,
     ) -> TopicImage:
         """The words that explain a word, or several words together.
 
@@ -185,6 +189,9 @@ class TopicImager(BaseEstimator):
             Words that may not be used.
         positive : bool, optional
             Instead of the imager's own.
+        judge : bool
+            Whether to judge the image on documents it was not made from. This makes the image
+            twice more, on half of the documents each; the first one sketches the halves.
 
         Returns
         -------
@@ -196,7 +203,8 @@ class TopicImager(BaseEstimator):
             With words that look alike.
         """
         together = [word] if isinstance(word, str) else list(word)
-        return self._images([together], n_words, alpha, radius, exclude, positive)[0]
+        question = self._question(n_words, alpha, radius, positive)
+        return self._images([together], question, exclude, judge)[0]
 
     def images(
         self,
@@ -207,11 +215,13 @@ class TopicImager(BaseEstimator):
         radius: float | str | RadiusPolicy | None = None,
         exclude: Sequence[str] = (),
         positive: bool | None = None,
+        judge: bool = True,
     ) -> list[TopicImage]:
         """One image a word, solved together; see :meth:`image`."""
         if isinstance(words, str):
             raise InvalidInputError(f"words={words!r} is one word; pass a list, or use image.")
-        return self._images([[word] for word in words], n_words, alpha, radius, exclude, positive)
+        question = self._question(n_words, alpha, radius, positive)
+        return self._images([[word] for word in words], question, exclude, judge)
 
     def image_all(
         self,
@@ -250,17 +260,17 @@ class TopicImager(BaseEstimator):
             raise InvalidInputError(f"count={count} must be at least 1.")
         if not image.words:
             return []
-        predicted = self._columns.combine(self._indices(image.words), image.weights)
-        asked = Queries.together(self._indices(image.query)).response(self._columns, 0)
+        predicted = self._columns.combine(self._vocabulary.indices(image.words), image.weights)
+        asked = Queries.together(self._vocabulary.indices(image.query)).response(self._columns, 0)
         found = predicted / (predicted.std() or 1.0) + asked / (asked.std() or 1.0)
         best = np.argsort(-found, kind="stable")[:count]
-        corpus = self.corpus_
+        texts = self.corpus_.texts
         return [
             DocumentMatch(
                 int(row),
-                corpus.titles[row],
+                readable_title(self.corpus_, int(row)),
                 float(found[row]),
-                None if corpus.texts is None else corpus.texts[row],
+                None if texts is None else texts[row],
             )
             for row in best
         ]
@@ -268,12 +278,12 @@ class TopicImager(BaseEstimator):
     def suggest(self, word: str, count: int = 5) -> list[str]:
         """Words of the vocabulary that are spelt like this one."""
         check_is_fitted(self)
-        return self._speller.close(word, count)
+        return self._vocabulary.speller.close(word, count)
 
     def complete(self, prefix: str, count: int = 10) -> list[str]:
         """Words of the vocabulary that begin so, the most frequent first."""
         check_is_fitted(self)
-        return self._speller.complete(prefix, count)
+        return self._vocabulary.speller.complete(prefix, count)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write corpus, sketch and settings to a file; :func:`load_topics` reads it back."""
@@ -290,94 +300,78 @@ class TopicImager(BaseEstimator):
             self.positive if positive is None else positive,
         )
 
-    def _indices(self, words: Sequence[str]) -> IntArray:
-        for word in words:
-            if not isinstance(word, str):
-                raise InvalidInputError(f"{word!r} is no word; pass words as str.")
-            if word not in self._place:
-                raise UnknownWordError(word, tuple(self.suggest(word)))
-        return np.array([self._place[word] for word in words], dtype=np.intp)
-
     def _images(
-        self,
-        groups: list[list[str]],
-        n_words: int,
-        alpha: float | None,
-        radius: float | str | RadiusPolicy | None,
-        exclude: Sequence[str],
-        positive: bool | None,
+        self, groups: list[list[str]], question: Question, exclude: Sequence[str], judge: bool
     ) -> list[TopicImage]:
-        """One image a group of words."""
+        """One image per group of words."""
         check_is_fitted(self)
         start = perf_counter()
-        question = self._question(n_words, alpha, radius, positive)
         if not groups or not all(groups):
             raise InvalidInputError("no word was given; pass at least one.")
-        forbidden = self._indices(list(exclude))
-        members = [np.unique(self._indices(group)) for group in groups]
+        forbidden = self._vocabulary.indices(list(exclude))
+        members = [np.unique(self._vocabulary.indices(group)) for group in groups]
         queries = Queries(members, [np.union1d(words, forbidden) for words in members])
         answers = self._answer(queries, question)
-        images = []
-        for number, group in enumerate(groups):
-            explained = self._explained(queries, answers, number)
-            images.append(self._image(answers, number, question, group, tuple(exclude), explained))
+        shares = np.full(len(groups), np.nan)
+        if judge:
+            shares = self._held_out(queries, answers, question)
+        images = [
+            replace(
+                self._image(queries, answers, number, question, exclude, float(shares[number])),
+                query=tuple(map(self._vocabulary.written, group)),
+            )
+            for number, group in enumerate(groups)
+        ]
         seconds = perf_counter() - start
         return [replace(image, seconds=seconds) for image in images]
 
     def _answer(self, queries: Queries, question: Question) -> Answers:
+        return answer(queries, question, self.sketch_, self._columns, self._solving(queries))
+
+    def _solving(self, queries: Queries) -> Settings:
         threads = os.cpu_count() or 1
         jobs = threads if self.n_jobs is None else self.n_jobs
         jobs = max(1, jobs if jobs > 0 else threads + 1 + jobs)
         # A few queries are over before threads have begun, and a server has other clients.
         few = len(queries.members) < QUERIES_PER_THREAD * jobs
         device = self.device if len(queries.members) >= DEVICE_QUERIES else CPU
-        settings = Settings(tol=self.tol, n_threads=1 if few else jobs, device=device)
-        return answer(queries, question, self.sketch_, self._columns, settings)
+        return Settings(tol=self.tol, n_threads=1 if few else jobs, device=device)
+
+    def _held_out(self, queries: Queries, answers: Answers, question: Question) -> FloatArray:
+        """Held-out explained variance (B,) of the answers."""
+        # Sketched when the first image is judged. Threads that meet here do the same work twice.
+        halves = self._halves
+        if halves is None:
+            weights = self._columns.weights.tocsr()
+            self._halves = halves = split(weights, self.rank, self.scale)
+        sizes = [len(answers.strongest(i, question.n_words)[0]) for i in range(len(answers.alpha))]
+        return held_out(halves, queries, question, sizes, self._solving(queries))
 
     def _image(
         self,
+        queries: Queries,
         answers: Answers,
         number: int,
         question: Question,
-        group: list[str],
-        excluded: tuple[str, ...],
-        explained: float,
+        exclude: Sequence[str],
+        share: float,
     ) -> TopicImage:
-        features, weights = _row(answers, number)
-        strongest = np.argsort(-np.abs(weights), kind="stable")[: question.n_words]
-        return TopicImage(
-            query=tuple(group),
-            words=tuple(str(word) for word in self.words_[features[strongest]]),
-            weights=weights[strongest],
-            n_nonzero=len(features),
+        features, weights = answers.strongest(number, question.n_words)
+        image = TopicImage(
+            query=tuple(str(word) for word in self.words_[queries.members[number]]),
+            words=tuple(str(word) for word in self.words_[features]),
+            weights=weights,
+            n_nonzero=len(answers.row(number)[0]),
             alpha=float(answers.alpha[number]),
             radius=float(answers.radius[number]),
             gap=float(answers.gap[number]),
-            explained=explained,
+            explained=explained(queries, answers, self._columns, number),
             seconds=0.0,
-            excluded=excluded,
+            excluded=tuple(map(self._vocabulary.written, exclude)),
+            held_out=share,
         )
-
-    def _explained(self, queries: Queries, answers: Answers, number: int) -> float:
-        """1 - ||a - A w||^2 / ||a||^2 on the real columns."""
-        response = queries.response(self._columns, number)
-        features, weights = _row(answers, number)
-        rest = response - self._columns.combine(features, weights)
-        return 1.0 - float(rest @ rest) / float(response @ response)
-
-
-def _as_corpus(X: Any, vocabulary: Any, titles: Sequence[str] | None) -> Corpus:
-    """Whatever the user has, as a corpus: a matrix has two dimensions, documents have one."""
-    if isinstance(X, Corpus):
-        return X
-    if isinstance(X, Table) or getattr(X, "ndim", 1) == 2:
-        return corpus_from_matrix(X, vocabulary, titles)
-    return read_corpus(X, vocabulary=vocabulary, titles=titles)
-
-
-def _row(answers: Answers, number: int) -> tuple[IntArray, FloatArray]:
-    part = slice(answers.coef.indptr[number], answers.coef.indptr[number + 1])
-    return answers.coef.indices[part].astype(np.intp), answers.coef.data[part]
+        rarest = int(self.document_frequency_[queries.members[number]].min())
+        return replace(image, advice=advice(image, question, rarest, self.sketch_.rank))
 
 
 def compare_images(

@@ -14,6 +14,7 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.files import Table
 from sketchlasso.files.source import Source
 from sketchlasso.topics.corpus import Corpus
+from sketchlasso.topics.titles import numbered
 from sketchlasso.topics.tokens import words_of
 
 __all__ = ["Names", "corpus_from_matrix", "names_from", "vocabulary_beside"]
@@ -80,7 +81,7 @@ def corpus_from_matrix(
     words = _words(vocabulary, int(counts.shape[1]))
     named = names_from(titles)
     if named is None:
-        named = tuple(f"document {i}" for i in range(1, counts.shape[0] + 1))
+        named = tuple(numbered(i) for i in range(counts.shape[0]))
     return Corpus(counts, words, named, None if texts is None else tuple(texts), source)
 
 

@@ -10,6 +10,7 @@ and its words, and whatever the user forbids, are left out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,6 +63,13 @@ class WordColumns:
         product: FloatArray = self.weights[:, features] @ scaled
         return product - float(self.means[features] @ scaled)
 
+    def gram(self, words: IntArray) -> FloatArray:
+        """A[:, words]'A[:, words], of shape (len(words), len(words))."""
+        part = self.weights[:, words]
+        means = self.means[words]
+        product = np.asarray((part.T @ part).todense()) - part.shape[0] * np.outer(means, means)
+        return np.asarray(product / np.outer(self.scales[words], self.scales[words]))
+
 
 @dataclass(frozen=True, eq=False)
 class Queries:
@@ -89,6 +97,10 @@ class Queries:
         """One query of several words."""
         own = np.unique(words)
         return cls([own], [own])
+
+    def part(self, numbers: Sequence[int]) -> Queries:
+        """Some of the queries."""
+        return Queries([self.members[i] for i in numbers], [self.left_out[i] for i in numbers])
 
     def response(self, columns: WordColumns, query: int) -> FloatArray:
         """The response a (documents,) of one query."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sketchlasso.errors import InvalidInputError, StoredFileError
-from sketchlasso.files import read_table
+from sketchlasso.files import Table, read_table
 from sketchlasso.files.source import Source, format_of
 from sketchlasso.files.text_columns import JSON_LINES, plain_ending, read_text_columns
 from sketchlasso.topics.corpus import Corpus
@@ -20,9 +20,10 @@ from sketchlasso.topics.matrices import (
     names_from,
     vocabulary_beside,
 )
+from sketchlasso.topics.titles import numbered
 from sketchlasso.topics.tokens import count_words
 
-__all__ = ["read_corpus"]
+__all__ = ["as_corpus", "read_corpus"]
 
 MATRICES = ("bag-of-words", "npz", "npy", "matrix-market", "svmlight")
 TITLE = 60
@@ -169,6 +170,15 @@ def read_corpus(
     return Corpus(counts, words, tuple(named or ()), shown, origin, settings)
 
 
+def as_corpus(X: Any, vocabulary: Any, titles: Sequence[str] | None) -> Corpus:
+    """Make a corpus of what the user has: a matrix has two dimensions, documents have one."""
+    if isinstance(X, Corpus):
+        return X
+    if isinstance(X, Table) or getattr(X, "ndim", 1) == 2:
+        return corpus_from_matrix(X, vocabulary, titles)
+    return read_corpus(X, vocabulary=vocabulary, titles=titles)
+
+
 def _given(source: Iterable[str] | Mapping[str, str]) -> tuple[list[str], list[str] | None]:
     if isinstance(source, Mapping):
         titles, texts = list(map(str, source.keys())), list(source.values())
@@ -219,12 +229,12 @@ def _from_counts(path: Path, vocabulary: Any, titles: Names) -> Corpus:
 def _beginnings(texts: Sequence[str]) -> list[str]:
     """Return a title for every text: how it begins, on one line."""
     titles = []
-    for number, text in enumerate(texts, start=1):
+    for number, text in enumerate(texts):
         line = " ".join(text[: 4 * TITLE].split())
         if len(line) > TITLE:
             line = line[: TITLE - 3].rpartition(" ")[0].rstrip() or line[: TITLE - 3]
             line += "..."
-        titles.append(line or f"document {number}")
+        titles.append(line or numbered(number))
     return titles
 
 

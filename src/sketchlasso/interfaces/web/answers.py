@@ -82,10 +82,8 @@ class Answers:
 
     def images(self, words: Sequence[str], n_words: int) -> payloads.Images:
         """Compute the image of each word."""
-        known = [self._known(word) for word in words]
-        return payloads.Images(
-            images=[self._shown(image) for image in self._imager.images(known, n_words)]
-        )
+        found = self._imager.images(list(words), n_words, judge=False)
+        return payloads.Images(images=[self._shown(image) for image in found])
 
     def documents(self, query: ImageQuery, count: int) -> payloads.Documents:
         """Compute an image and find the documents behind it."""
@@ -114,25 +112,19 @@ class Answers:
         )
 
     def _solve(self, query: ImageQuery) -> sl.TopicImage:
-        words = [self._known(word) for word in query.words]
         ask = partial(
             self._imager.image,
-            words[0] if len(words) == 1 else words,
-            min(query.n_words, len(self.frequency) - len(words)),
-            exclude=tuple(self._known(word) for word in query.exclude),
+            list(query.words),
+            min(query.n_words, len(self.frequency) - len(query.words)),
+            exclude=query.exclude,
             positive=query.positive,
         )
-        radius: float | str | None = _absolute(query.radius, lambda: ask().radius)
+        quick = partial(ask, judge=False)
+        radius: float | str | None = _absolute(query.radius, lambda: quick().radius)
         if query.radius.of in ("spectral", "realised"):
             radius = f"{query.radius.factor!r}*{query.radius.of}"
-        alpha = _absolute(query.alpha, lambda: ask(radius=radius).alpha)
+        alpha = _absolute(query.alpha, lambda: quick(radius=radius).alpha)
         return ask(radius=radius, alpha=alpha)
-
-    def _known(self, word: str) -> str:
-        """Return the vocabulary's way to write a word, where only the case differs."""
-        if word not in self.frequency and word.casefold() in self.frequency:
-            return word.casefold()
-        return word
 
     def _is_askable(self, word: str) -> bool:
         """Return whether a word of the vocabulary gets through to it as a question."""
@@ -161,6 +153,9 @@ class Answers:
             radius=_finite(image.radius),
             gap=_finite(image.gap),
             explained=_finite(image.explained),
+            held_out=_finite(image.held_out),
+            quality=image.quality,
+            advice=image.advice,
             seconds=float(image.seconds),
             excluded=list(image.excluded),
         )

@@ -58,7 +58,14 @@ class Image(BaseModel):
     alpha: float | None = Field(description="The penalty.")
     radius: float | None = Field(description="The robust radius.")
     gap: float | None = Field(description="Relative duality gap: how far from optimal, at most.")
-    explained: float | None = Field(description="Share of the query's variance explained.")
+    explained: float | None = Field(
+        description="Share of the query's variance that the words explain, over all documents."
+    )
+    held_out: float | None = Field(
+        description="The same in documents that the words were not chosen from; null if unknown."
+    )
+    quality: str = Field(description="strong, fair, weak or unknown: held_out as a word.")
+    advice: str = Field(description="What would help a weak image; empty for the others.")
     seconds: float = Field(description="Time of the computation.")
     excluded: list[str]
 
@@ -147,3 +154,4 @@ class UnknownWord(Problem):
 
     word: str
     suggestions: list[str]
+    stop_word: bool = Field(description="Whether it was left out as a stop word.")

@@ -50,7 +50,12 @@ async def _plain(request: Request, error: Exception) -> JSONResponse:
 
 async def _unknown(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, sl.UnknownWordError)
-    content = {"message": str(error), "word": error.word, "suggestions": list(error.suggestions)}
+    content = {
+        "message": str(error),
+        "word": error.word,
+        "suggestions": list(error.suggestions),
+        "stop_word": error.stop_word,
+    }
     return JSONResponse(content, 404)
 
 

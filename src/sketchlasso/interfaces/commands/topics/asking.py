@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +14,7 @@ from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.topics.options import ImageOptions, TopicModel
 from sketchlasso.interfaces.commands.topics.sheets import (
+    advice_lines,
     compared_data,
     compared_sheet,
     document_sheet,
@@ -44,7 +47,8 @@ def image(
 ) -> Report:
     """Show the few words that explain a word.
 
-    A plus comes along with the word, a minus keeps away from it.
+    A plus comes along with the word, a minus keeps away from it. Words that the model does not
+    have are named, and the others are answered.
     """
     if compare is not None and documents:
         raise sl.InvalidInputError(
@@ -53,38 +57,63 @@ def image(
     imager = sl.load_topics(model)
     queries: list[str | list[str]] = [words] if together else list(words)
     with screen.waiting(COMPILING):
-        images = ask(imager, queries, asked)
-        if compare is not None:
-            others = _elsewhere(compare, queries, asked)
-    told: dict[str, Any] = {"command": "topics image", "model": str(model)}
+        images, unknown = ask(imager, queries, asked)
+        pairs, lacking = ([], []) if compare is None else _pairs(compare, images, asked)
+    for missing in (*unknown, *lacking):
+        warnings.warn(str(missing), stacklevel=1)
+    found: dict[str, Any] = {
+        "command": "topics image",
+        "model": str(model),
+        "unknown": [missing.word for missing in unknown],
+    }
     if compare is not None:
-        pairs = [sl.ComparedImages.of(*pair) for pair in zip(images, others, strict=True)]
-        told |= {"compared_with": str(compare), "compared": list(map(compared_data, pairs))}
-        return Report(told, sheets=tuple(compared_sheet(pair, model, compare) for pair in pairs))
+        found |= {"compared_with": str(compare), "compared": list(map(compared_data, pairs))}
+        return Report(found, sheets=tuple(compared_sheet(pair, model, compare) for pair in pairs))
     behind = [imager.documents(one, documents) if documents else [] for one in images]
-    told["images"] = [image_data(*pair) for pair in zip(images, behind, strict=True)]
-    return Report(told, sheets=tuple(_sheets(images, behind)))
+    found["images"] = [image_data(*pair) for pair in zip(images, behind, strict=True)]
+    return Report(found, sheets=tuple(_sheets(images, behind)), closing=advice_lines(images))
 
 
 def ask(
-    imager: sl.TopicImager, queries: list[str | list[str]], asked: ImageOptions
-) -> list[sl.TopicImage]:
-    """Return one image a query, each with the time of its own answer."""
+    imager: sl.TopicImager, queries: Sequence[str | list[str]], asked: ImageOptions
+) -> tuple[list[sl.TopicImage], list[sl.UnknownWordError]]:
+    """Return one image per query with known words, and what is wrong with the others.
+
+    Raises
+    ------
+    UnknownWordError
+        No query has known words.
+    """
     arguments = asked.arguments()
-    # The first answer of a process waits for compiled code, which is not what is told.
-    imager.image(queries[0], **arguments)
-    return [imager.image(query, **arguments) for query in queries]
+    images, unknown = [], []
+    for query in queries:
+        try:
+            if not images:
+                # The first answer of a process waits for compiled code, which is not its own time.
+                imager.image(query, **arguments)
+            images.append(imager.image(query, **arguments))
+        except sl.UnknownWordError as missing:
+            unknown.append(missing)
+    if not images:
+        raise unknown[0]
+    return images, unknown
 
 
-def _elsewhere(
-    path: Path, queries: list[str | list[str]], asked: ImageOptions
-) -> list[sl.TopicImage]:
-    """Ask another model; of a word that it lacks the sentence says whose word it is."""
+def _pairs(
+    path: Path, images: Sequence[sl.TopicImage], asked: ImageOptions
+) -> tuple[list[sl.ComparedImages], list[sl.InvalidInputError]]:
+    """Compare images with those of another model; words it lacks are named with the model."""
     other = sl.load_topics(path)
-    try:
-        return ask(other, queries, asked)
-    except sl.UnknownWordError as unknown:
-        raise sl.InvalidInputError(f"in {path} {unknown}") from unknown
+    pairs, lacking = [], []
+    for image in images:
+        try:
+            again = other.image(list(image.query), **asked.arguments())
+            pairs.append(sl.ComparedImages.of(image, again))
+        except sl.UnknownWordError as missing:
+            lacking.append(sl.InvalidInputError(f"in {path} {missing}"))
+    if not pairs:
+        raise lacking[0]
+    return pairs, lacking
 
 
 def _sheets(images: list[sl.TopicImage], behind: list[list[sl.DocumentMatch]]) -> list[Sheet]:

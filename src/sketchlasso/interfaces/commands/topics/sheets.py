@@ -12,6 +12,7 @@ import sketchlasso as sl
 from sketchlasso.interfaces.commands.report import Bar, Sheet
 
 __all__ = [
+    "advice_lines",
     "compared_data",
     "compared_sheet",
     "corpus_facts",
@@ -19,6 +20,8 @@ __all__ = [
     "image_data",
     "image_sheet",
     "image_words",
+    "judged",
+    "name_of",
 ]
 
 
@@ -29,12 +32,12 @@ def image_sheet(image: sl.TopicImage) -> Sheet:
         (word, _weight(weight), Bar(float(weight) / longest))
         for word, weight in zip(image.words, image.weights, strict=True)
     )
-    return Sheet(f"{name_of(image)}: {_facts(image)}", ("word", "weight", ""), rows)
+    return Sheet(f"{name_of(image)}: {judged(image)}", ("word", "weight", ""), rows)
 
 
 def image_data(image: sl.TopicImage, documents: Sequence[sl.DocumentMatch] = ()) -> dict[str, Any]:
     """Describe an image for machines."""
-    told: dict[str, Any] = {
+    found: dict[str, Any] = {
         "query": list(image.query),
         "words": list(image.words),
         "weights": image.weights,
@@ -44,15 +47,18 @@ def image_data(image: sl.TopicImage, documents: Sequence[sl.DocumentMatch] = ())
         "radius": image.radius,
         "gap": image.gap,
         "explained": image.explained,
+        "held_out": image.held_out,
+        "quality": image.quality,
+        "advice": image.advice or None,
         "seconds": image.seconds,
         "excluded": list(image.excluded),
     }
     if documents:
-        told["documents"] = [
+        found["documents"] = [
             {"number": one.number, "title": one.title, "score": one.score, "text": one.text}
             for one in documents
         ]
-    return told
+    return found
 
 
 def image_words(image: sl.TopicImage) -> str:
@@ -81,8 +87,7 @@ def compared_sheet(compared: sl.ComparedImages, first: Path, second: Path) -> Sh
     )
     title = (
         f"{name_of(compared.first)}: {len(compared.shared)} of {len(words)} words shared; "
-        f"explained {_percent(compared.first.explained)} and "
-        f"{_percent(compared.second.explained)}"
+        f"{compared.first.quality} here, {compared.second.quality} there"
     )
     return Sheet(title, ("word", first.name, second.name), rows)
 
@@ -125,11 +130,20 @@ def _weight(weight: float) -> str:
     return f"{weight:+.4f}" if abs(weight) >= 5e-5 else f"{weight:+.0e}"
 
 
-def _facts(image: sl.TopicImage) -> str:
-    return (
-        f"{_percent(image.explained)} explained, gap {image.gap:.0e}, {1e3 * image.seconds:.1f} ms"
+def judged(image: sl.TopicImage) -> str:
+    """Return how far to trust an image, in words."""
+    if image.quality == "unknown":
+        return "not judged"
+    share = _percent(max(image.held_out, 0.0))
+    return f"{image.quality}, its words explain {share} of it in other documents"
+
+
+def advice_lines(images: Sequence[sl.TopicImage]) -> str:
+    """Return a line for every weak image that something would help."""
+    return "\n".join(
+        f"{name_of(image)} is weak: {image.advice}" for image in images if image.advice
     )
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+    return f"{100 * share:.1f} %" if share < 0.1 else f"{100 * share:.0f} %"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from time import perf_counter
@@ -74,7 +75,9 @@ def demo(
             images = imager.image_all(progress=count)
         return _serve(imager, images, view, screen, "topics demo")
     with screen.waiting(COMPILING):
-        found = ask(imager, list(words or DEMO_WORDS), ImageOptions())
+        found, unknown = ask(imager, list(words or DEMO_WORDS), ImageOptions())
+    for missing in unknown:
+        warnings.warn(str(missing), stacklevel=1)
     kept = () if output is None else (("wrote", str(output)),)
     return Report(
         {

@@ -12,6 +12,7 @@ export class Refusal extends Error {
     this.status = status;
     this.word = body.word;
     this.suggestions = body.suggestions ?? [];
+    this.stopWord = body.stop_word ?? false;
   }
 }
 

@@ -123,8 +123,8 @@ function fail(error) {
   byId("view").hidden = true;
   problem.hidden = false;
   problem.replaceChildren(
-    element("h1", {}, unknown ? `\u201c${error.word}\u201d is not in the vocabulary` : asked() ? `No answer to \u201c${asked()}\u201d` : "No answer"),
-    element("p", {}, unknown ? suggestionText(error.suggestions) : sentence(error.message)),
+    element("h1", {}, unknown ? unknownTitle(error) : asked() ? `No answer to \u201c${asked()}\u201d` : "No answer"),
+    element("p", {}, unknown && !error.stopWord ? suggestionText(error.suggestions) : sentence(error.message)),
   );
   if (unknown) {
     problem.append(
@@ -152,6 +152,9 @@ function sayUnanswered() {
   const other = `\u201c${asked()}\u201d was not answered; what you see is still \u201c${shown}\u201d.`;
   byId("unanswered").textContent = !shown ? "" : shown === asked() ? LAST : other;
 }
+
+const unknownTitle = ({ word, stopWord }) =>
+  `\u201c${word}\u201d is ${stopWord ? "a stop word" : "not in the vocabulary"}`;
 
 const suggestionText = (words) =>
   words.length ? "Did you mean one of these?" : "Rare and very common words are left out of it. Try another one.";

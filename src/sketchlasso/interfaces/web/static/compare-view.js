@@ -3,7 +3,7 @@
 import { Last, ask } from "./api.js";
 import { barList, largestWeights, waitingBars } from "./bars.js";
 import { byId, countText, element, joined, percentText, walk } from "./dom.js";
-import { factLine } from "./facts.js";
+import { factLine, trustLine } from "./facts.js";
 import { imageOptions, named } from "./state.js";
 
 export class CompareView {
@@ -54,6 +54,7 @@ export class CompareView {
         ? `${countText(shared.length, "word")} in common (${percentText(overlap)}): ${shared.join(", ")}`
         : "No word in common.",
     );
+    byId("solved").replaceChildren();
     const scale = largestWeights([first, second]);
     const hrefTo = (word) => this.#page.href({ view: "image", words: [word], others: [], exclude: [] });
     const column = (image) =>
@@ -61,7 +62,8 @@ export class CompareView {
         "section",
         { class: "card", "aria-label": joined(image.query) },
         element("h2", {}, walk(this.#page.href({ view: "image", words: image.query, others: [] }), {}, joined(image.query))),
-        element("p", { class: "facts small" }, ...factLine(image)),
+        element("p", { class: "facts small" }, ...trustLine(image)),
+        element("details", { class: "details" }, element("summary", {}, "Details"), element("p", { class: "facts small" }, ...factLine(image))),
         image.words.length
           ? barList(image, { scale, hrefTo, shared: both })
           : element("p", { class: "empty" }, "No word is left at this penalty and radius."),

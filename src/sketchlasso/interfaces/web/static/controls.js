@@ -34,6 +34,8 @@ export class Controls {
   }
 
   show(state) {
+    // What was changed is not hidden.
+    if (state.penalty !== 1 || state.radius !== 1) byId("details").open = true;
     byId("n").value = state.n;
     byId("n-said").value = String(state.n);
     for (const name of ["penalty", "radius"]) {

@@ -1,6 +1,13 @@
-// What is known about an image, in a line.
+// What is known about an image: how far to trust it first, figures of the solver behind "details".
 
 import { countText, element, percentText, powerText } from "./dom.js";
+
+const TRUST = {
+  strong: "Strong",
+  fair: "Fair",
+  weak: "Weak",
+  unknown: "Not judged",
+};
 
 function wordsText(image) {
   const shown = image.words.length;
@@ -12,14 +19,28 @@ function wordsText(image) {
 const fact = (name, text, title) =>
   element("span", { class: "fact", title, "data-fact": name }, text);
 
+/** How much of the query its words explain, where they were not chosen. */
+function trustText(image) {
+  if (image.held_out === null) return "too few documents to judge";
+  const words = image.words.length === 1 ? "this word explains" : `these ${countText(image.words.length, "word")} explain`;
+  return `${words} ${percentText(Math.max(0, image.held_out))} of where it is used, in documents they were not chosen from`;
+}
+
+export function trustLine(image) {
+  const badge = element("strong", { class: `badge ${image.quality}`, "data-quality": image.quality }, TRUST[image.quality]);
+  const line = [badge, fact("held-out", trustText(image), "Share of the query's variance explained in the other half of the documents.")];
+  if (image.advice) line.push(fact("advice", `What would help: ${image.advice}`, "Why the image is weak, and what to try."));
+  return line;
+}
+
 export function factLine(image) {
   const facts = [
     fact("nonzero", wordsText(image), "Words with a weight in the solution; the strongest are shown."),
   ];
   if (image.explained !== null) {
-    facts.unshift(fact(
+    facts.push(fact(
       "explained",
-      `explains ${percentText(image.explained)} of its variance`,
+      `they explain ${percentText(image.explained)} of it over all documents`,
       "Share of the variance of the query, over all documents, that these weights explain.",
     ));
   }
@@ -33,7 +54,7 @@ export function factLine(image) {
 }
 
 export function saidOf(image) {
-  const share = image.explained === null ? "" : `, ${percentText(image.explained)} explained`;
+  const trust = image.held_out === null ? "" : `, ${image.quality}`;
   const first = image.words.slice(0, 3).map(({ word }) => word).join(", ");
-  return `${image.query.join(" and ")}: ${countText(image.words.length, "word")}${share}. ${first}`;
+  return `${image.query.join(" and ")}: ${countText(image.words.length, "word")}${trust}. ${first}`;
 }

@@ -4,7 +4,7 @@ import { Gone, Last, Refusal, isAbort } from "./api.js";
 import { barList, largestWeights, waitingBars } from "./bars.js";
 import { documentList, documentsTitle } from "./documents.js";
 import { byId, element, joined, later, redraw, sentence, walk } from "./dom.js";
-import { factLine, saidOf } from "./facts.js";
+import { factLine, saidOf, trustLine } from "./facts.js";
 import { drawGraph, shownNeighbours } from "./graph.js";
 import { imageOptions, named } from "./state.js";
 
@@ -95,7 +95,8 @@ export class ImageView {
     this.settle();
     byId("title").textContent = joined(image.query);
     document.title = `${joined(image.query)} \u00b7 Topic explorer`;
-    byId("facts").replaceChildren(...factLine(image));
+    byId("facts").replaceChildren(...trustLine(image));
+    byId("solved").replaceChildren(...factLine(image));
     const list = image.words.length
       ? barList(image, {
           scale: largestWeights([image]),

@@ -1,0 +1,155 @@
+"""Judge images on documents they were not made from.
+
+The documents are split into two halves. The image of a query is made again on each half, the words
+it names get ridge weights on that half, and these weights predict the query in the other half:
+
+    held out = 1 - (sum over both halves of ||a - F w||^2) / (sum over both halves of ||a||^2)
+
+with a the query's column and F the columns of the words in the documents that were not used, both
+centred by the means of the documents that were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from sketchlasso.results import RadiusPolicy
+from sketchlasso.sketch import Sketch, sketch
+from sketchlasso.solve import Settings
+from sketchlasso.topics.answering import Question, answer
+from sketchlasso.topics.corpus import CountMatrix
+from sketchlasso.topics.queries import Queries, WordColumns
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = ["FEWEST_DOCUMENTS", "HalfSample", "Quality", "held_out", "quality_of", "split"]
+
+Quality: TypeAlias = Literal["strong", "fair", "weak", "unknown"]
+
+# Held-out explained variance from which an image is called strong, and fair.
+STRONG, FAIR = 0.10, 0.01
+# Ridge penalty of the weights, for columns of length one.
+RIDGE = 1.0
+# With fewer documents there are not enough in a half to judge by.
+FEWEST_DOCUMENTS = 20
+SEED = 0
+
+
+def quality_of(share: float) -> Quality:
+    """Return a held-out explained variance as a word; NaN is unknown."""
+    if np.isnan(share):
+        return "unknown"
+    return "strong" if share >= STRONG else "fair" if share >= FAIR else "weak"
+
+
+@dataclass(frozen=True, eq=False)
+class HalfSample:
+    """A sketch of one half of the documents, and the columns of both halves.
+
+    Attributes
+    ----------
+    sketch : Sketch
+        Of the documents that images are made from.
+    seen : WordColumns
+        These documents.
+    unseen : WordColumns
+        The others, centred and scaled as `seen` is.
+    """
+
+    sketch: Sketch
+    seen: WordColumns
+    unseen: WordColumns
+
+    @classmethod
+    def of(
+        cls, weights: CountMatrix, seen: IntArray, unseen: IntArray, rank: int, scale: bool
+    ) -> HalfSample:
+        """Sketch the rows `seen` of weights (documents, words) alone."""
+        part = weights[seen]
+        made = sketch(
+            part, rank=min(rank, *part.shape), center=True, scale=scale, random_state=SEED
+        )
+        columns = WordColumns.of(part, made)
+        return cls(made, columns, replace(columns, weights=weights[unseen].tocsc()))
+
+    def errors(self, members: IntArray, features: IntArray) -> tuple[float, float]:
+        """Return ||a - F w||^2 and ||a||^2 of one query over the unseen documents.
+
+        Parameters
+        ----------
+        members : ndarray of int
+            Words of the query.
+        features : ndarray of int
+            Words that predict it.
+        """
+        known = members[self.seen.energies[members] > 0]
+        shares = 1.0 / np.sqrt(self.seen.energies[known])
+        a = self.unseen.combine(known, shares)
+        features = features[self.seen.energies[features] > 0]
+        if len(known) and len(features):
+            lengths = np.sqrt(self.seen.energies[features])
+            both = self.seen.gram(np.concatenate([features, known]))
+            size = len(features)
+            G = both[:size, :size] / np.outer(lengths, lengths)
+            g = (both[:size, size:] @ shares) / lengths
+            w = np.linalg.solve(G + RIDGE * np.eye(size), g) / lengths
+            rest = a - self.unseen.combine(features, w)
+        else:
+            rest = a
+        return float(rest @ rest), float(a @ a)
+
+
+def split(weights: CountMatrix, rank: int, scale: bool) -> tuple[HalfSample, ...]:
+    """Return both halves of weights (documents, words), each once the seen one.
+
+    Documents are dealt at random, with a fixed seed. No halves where there are too few documents.
+    """
+    count = int(weights.shape[0])
+    if count < FEWEST_DOCUMENTS:
+        return ()
+    order = np.random.default_rng(SEED).permutation(count)
+    first, second = (np.sort(part) for part in np.array_split(order, 2))
+    return (
+        HalfSample.of(weights, first, second, rank, scale),
+        HalfSample.of(weights, second, first, rank, scale),
+    )
+
+
+def held_out(
+    halves: Sequence[HalfSample],
+    queries: Queries,
+    question: Question,
+    sizes: Sequence[int],
+    settings: Settings,
+) -> FloatArray:
+    """Return the held-out explained variance (B,) of images of the given sizes.
+
+    A query that varies in neither half, and every query where there are no halves, is NaN.
+    """
+    errors = np.zeros((2, len(queries.members)))
+    for size in sorted(set(sizes)):
+        chosen = [number for number, own in enumerate(sizes) if own == size]
+        for half in halves:
+            named = _words_named(half, queries.part(chosen), question, size, settings)
+            for number, features in zip(chosen, named, strict=True):
+                errors[:, number] += half.errors(queries.members[number], features)
+    total = np.where(errors[1] > 0, errors[1], np.nan)
+    return np.asarray(1.0 - errors[0] / total)
+
+
+def _words_named(
+    half: HalfSample, queries: Queries, question: Question, size: int, settings: Settings
+) -> list[IntArray]:
+    """Return the `size` strongest words of each query, from the seen documents alone."""
+    if size == 0:
+        return [np.empty(0, dtype=np.intp)] * len(queries.members)
+    rule = question.radius
+    if isinstance(rule, RadiusPolicy) and rule.kind == "given":
+        # Columns of half of the documents are shorter by this factor.
+        rule = replace(rule, factor=rule.factor * np.sqrt(0.5))
+    asked = replace(question, n_words=size, alpha=None, radius=rule)
+    answers = answer(queries, asked, half.sketch, half.seen, settings)
+    return [answers.strongest(number, size)[0] for number in range(len(queries.members))]
