@@ -3,9 +3,10 @@
 from sketchlasso.topics.corpus import Corpus
 from sketchlasso.topics.embedded import embedded_corpus
 from sketchlasso.topics.everything import WordImages, load_images
+from sketchlasso.topics.finding import Topic, Topics, find_topics
 from sketchlasso.topics.graph import WordGraph, word_graph
-from sketchlasso.topics.image import ComparedImages, DocumentMatch, TopicImage
-from sketchlasso.topics.imager import TopicImager, compare_images
+from sketchlasso.topics.image import ComparedImages, DocumentMatch, TopicImage, compare_images
+from sketchlasso.topics.imager import TopicImager
 from sketchlasso.topics.matrices import corpus_from_matrix
 from sketchlasso.topics.reading import read_corpus
 from sketchlasso.topics.store import load_topics
@@ -14,13 +15,16 @@ __all__ = [
     "ComparedImages",
     "Corpus",
     "DocumentMatch",
+    "Topic",
     "TopicImage",
     "TopicImager",
+    "Topics",
     "WordGraph",
     "WordImages",
     "compare_images",
     "corpus_from_matrix",
     "embedded_corpus",
+    "find_topics",
     "load_images",
     "load_topics",
     "read_corpus",

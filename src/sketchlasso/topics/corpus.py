@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -43,6 +43,8 @@ class Corpus:
         Where the corpus came from.
     settings : mapping
         What made the corpus of its source: plain values that JSON can hold.
+    groups : tuple of str, of length n_documents, or None
+        A date, an author or a section for each document, to see topics over.
 
     Raises
     ------
@@ -56,13 +58,15 @@ class Corpus:
     texts: tuple[str, ...] | None = None
     source: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
+    groups: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "counts", _counts(self.counts))
         object.__setattr__(self, "words", tuple(map(str, self.words)))
         object.__setattr__(self, "titles", tuple(map(str, self.titles)))
-        if self.texts is not None:
-            object.__setattr__(self, "texts", tuple(map(str, self.texts)))
+        for name in ("texts", "groups"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, tuple(map(str, getattr(self, name))))
         object.__setattr__(self, "settings", dict(self.settings))
         self._check()
 
@@ -144,7 +148,7 @@ class Corpus:
         empty = int(np.count_nonzero(np.diff(counts.indptr) == 0))
         settings = {**self.settings, **options, "empty_documents": empty}
         words = tuple(self.words[i] for i in places)
-        return Corpus(counts, words, self.titles, self.texts, self.source, settings)
+        return replace(self, counts=counts, words=words, settings=settings)
 
     @property
     def _title(self) -> str:
@@ -162,12 +166,13 @@ class Corpus:
             ("words", self.words, words),
             ("titles", self.titles, documents),
             ("texts", self.texts, documents),
+            ("groups", self.groups, documents),
         ):
             if parts is not None and len(parts) != wanted:
                 each = "column" if what == "words" else "row"
                 raise InvalidInputError(
                     f"{self._title} has counts of shape {self.shape} but {len(parts)} {what}; "
-                    f"give {wanted}, one a {each}."
+                    f"give {wanted}, one per {each}."
                 )
         if len(set(self.words)) != words:
             twice = Counter(self.words).most_common(1)[0][0]

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sketchlasso.topics.judging import Quality, quality_of
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["ComparedImages", "DocumentMatch", "TopicImage"]
+if TYPE_CHECKING:
+    from sketchlasso.topics.imager import TopicImager
+
+__all__ = ["ComparedImages", "DocumentMatch", "TopicImage", "compare_images"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,3 +141,22 @@ class ComparedImages:
             tuple(word for word in first.words if word not in second.words),
             tuple(word for word in second.words if word not in first.words),
         )
+
+
+def compare_images(
+    first: TopicImager, second: TopicImager, word: str, n_words: int = 10
+) -> ComparedImages:
+    """The images of one word in two corpora, side by side.
+
+    Parameters
+    ----------
+    first, second : TopicImager
+        Fitted.
+    word : str
+    n_words : int
+
+    Returns
+    -------
+    ComparedImages
+    """
+    return ComparedImages.of(first.image(word, n_words), second.image(word, n_words))

@@ -22,8 +22,8 @@ from sketchlasso.topics.advising import advice
 from sketchlasso.topics.answering import Answers, Question, answer, explained
 from sketchlasso.topics.corpus import Corpus, CountMatrix, StopWords, stop_list
 from sketchlasso.topics.everything import WordImages, image_everything
-from sketchlasso.topics.image import ComparedImages, DocumentMatch, TopicImage
-from sketchlasso.topics.judging import HalfSample, held_out, split
+from sketchlasso.topics.image import DocumentMatch, TopicImage
+from sketchlasso.topics.judging import HalfSample, held_out, image_halves, split
 from sketchlasso.topics.queries import Queries, WordColumns
 from sketchlasso.topics.reading import as_corpus
 from sketchlasso.topics.titles import readable_title
@@ -31,7 +31,7 @@ from sketchlasso.topics.vocabulary import Vocabulary
 from sketchlasso.topics.weighting import Weighting, weigh
 from sketchlasso.types import FloatArray
 
-__all__ = ["TopicImager", "compare_images"]
+__all__ = ["TopicImager"]
 
 QUERIES_PER_THREAD = 4
 # Fewer are answered sooner by the CPU: a device takes its time for every step.
@@ -85,6 +85,8 @@ class TopicImager(BaseEstimator):
         The documents, words that were left out taken away.
     sketch_ : Sketch
         Of the weighted and centred matrix.
+    weights_ : csr_array of shape (documents, n)
+        The weighted counts.
     """
 
     def __init__(
@@ -154,6 +156,7 @@ class TopicImager(BaseEstimator):
         self.corpus_ = corpus
         self.words_ = np.array(corpus.words)
         self.document_frequency_ = corpus.document_frequency
+        self.weights_ = weights
         self._columns = WordColumns.of(weights, self.sketch_)
         self._vocabulary = Vocabulary(
             corpus.words, self.document_frequency_, stop_list(self.stop_words)
@@ -337,15 +340,37 @@ class TopicImager(BaseEstimator):
         device = self.device if len(queries.members) >= DEVICE_QUERIES else CPU
         return Settings(tol=self.tol, n_threads=1 if few else jobs, device=device)
 
-    def _held_out(self, queries: Queries, answers: Answers, question: Question) -> FloatArray:
-        """Held-out explained variance (B,) of the answers."""
-        # Sketched when the first image is judged. Threads that meet here do the same work twice.
+    def half_images(
+        self, n_words: int = 10, progress: Callable[[int, int], None] | None = None
+    ) -> list[CountMatrix]:
+        """Image every word from each half of the documents, to see what stays.
+
+        Parameters
+        ----------
+        n_words : int
+        progress : callable, optional
+            Called with the number of words done and their total.
+
+        Returns
+        -------
+        list of csr_array of shape (n, n)
+            A row for every word. The list is empty where there are too few documents for halves.
+        """
+        check_is_fitted(self)
+        question = self._question(n_words, None, None, None)
+        return image_halves(self._made_halves(), question, self._solving, progress)
+
+    def _made_halves(self) -> tuple[HalfSample, ...]:
+        """Both halves, sketched when they are first needed."""
         halves = self._halves
         if halves is None:
-            weights = self._columns.weights.tocsr()
-            self._halves = halves = split(weights, self.rank, self.scale)
+            self._halves = halves = split(self.weights_, self.rank, self.scale)
+        return halves
+
+    def _held_out(self, queries: Queries, answers: Answers, question: Question) -> FloatArray:
+        """Held-out explained variance (B,) of the answers."""
         sizes = [len(answers.strongest(i, question.n_words)[0]) for i in range(len(answers.alpha))]
-        return held_out(halves, queries, question, sizes, self._solving(queries))
+        return held_out(self._made_halves(), queries, question, sizes, self._solving(queries))
 
     def _image(
         self,
@@ -372,22 +397,3 @@ class TopicImager(BaseEstimator):
         )
         rarest = int(self.document_frequency_[queries.members[number]].min())
         return replace(image, advice=advice(image, question, rarest, self.sketch_.rank))
-
-
-def compare_images(
-    first: TopicImager, second: TopicImager, word: str, n_words: int = 10
-) -> ComparedImages:
-    """The images of one word in two corpora, side by side.
-
-    Parameters
-    ----------
-    first, second : TopicImager
-        Fitted.
-    word : str
-    n_words : int
-
-    Returns
-    -------
-    ComparedImages
-    """
-    return ComparedImages.of(first.image(word, n_words), second.image(word, n_words))

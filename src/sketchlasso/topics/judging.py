@@ -11,21 +11,30 @@ centred by the means of the documents that were.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
+from scipy import sparse
 
 from sketchlasso.results import RadiusPolicy
 from sketchlasso.sketch import Sketch, sketch
 from sketchlasso.solve import Settings
-from sketchlasso.topics.answering import Question, answer
+from sketchlasso.topics.answering import Answers, Question, answer
 from sketchlasso.topics.corpus import CountMatrix
 from sketchlasso.topics.queries import Queries, WordColumns
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["FEWEST_DOCUMENTS", "HalfSample", "Quality", "held_out", "quality_of", "split"]
+__all__ = [
+    "FEWEST_DOCUMENTS",
+    "HalfSample",
+    "Quality",
+    "held_out",
+    "image_halves",
+    "quality_of",
+    "split",
+]
 
 Quality: TypeAlias = Literal["strong", "fair", "weak", "unknown"]
 
@@ -36,6 +45,8 @@ RIDGE = 1.0
 # With fewer documents there are not enough in a half to judge by.
 FEWEST_DOCUMENTS = 20
 SEED = 0
+# Words solved together.
+WORDS_PER_PART = 512
 
 
 def quality_of(share: float) -> Quality:
@@ -140,16 +151,45 @@ def held_out(
     return np.asarray(1.0 - errors[0] / total)
 
 
+def image_halves(
+    halves: Sequence[HalfSample],
+    question: Question,
+    solving: Callable[[Queries], Settings],
+    progress: Callable[[int, int], None] | None,
+) -> list[CountMatrix]:
+    """Return the images (words, words) of all words from each half of the documents."""
+    found = []
+    count = len(halves[0].seen.energies) if halves else 0
+    total = count * len(halves)
+    for number, half in enumerate(halves):
+        parts = []
+        for start in range(0, count, WORDS_PER_PART):
+            stop = min(start + WORDS_PER_PART, count)
+            queries = Queries.single(np.arange(start, stop))
+            parts.append(_answers(half, queries, question, solving(queries)).coef)
+            if progress is not None:
+                progress(number * count + stop, total)
+        found.append(sparse.csr_array(sparse.vstack(parts)))
+    return found
+
+
 def _words_named(
     half: HalfSample, queries: Queries, question: Question, size: int, settings: Settings
 ) -> list[IntArray]:
     """Return the `size` strongest words of each query, from the seen documents alone."""
     if size == 0:
         return [np.empty(0, dtype=np.intp)] * len(queries.members)
+    asked = replace(question, n_words=size, alpha=None)
+    answers = _answers(half, queries, asked, settings)
+    return [answers.strongest(number, size)[0] for number in range(len(queries.members))]
+
+
+def _answers(
+    half: HalfSample, queries: Queries, question: Question, settings: Settings
+) -> Answers:
+    """Solve queries on the seen documents alone."""
     rule = question.radius
     if isinstance(rule, RadiusPolicy) and rule.kind == "given":
         # Columns of half of the documents are shorter by this factor.
         rule = replace(rule, factor=rule.factor * np.sqrt(0.5))
-    asked = replace(question, n_words=size, alpha=None, radius=rule)
-    answers = answer(queries, asked, half.sketch, half.seen, settings)
-    return [answers.strongest(number, size)[0] for number in range(len(queries.members))]
+    return answer(queries, replace(question, radius=rule), half.sketch, half.seen, settings)

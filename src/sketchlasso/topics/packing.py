@@ -49,6 +49,9 @@ def pack_corpus(corpus: Corpus) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
     }
     for name in ("words", "titles", "texts"):
         arrays[name], arrays[f"{name}_ends"] = pack_strings(getattr(corpus, name) or ())
+    # Files without groups are as they were before there were any.
+    if corpus.groups is not None:
+        arrays["groups"], arrays["groups_ends"] = pack_strings(corpus.groups)
     return header, arrays
 
 
@@ -68,7 +71,10 @@ def unpack_corpus(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]])
         for name in ("words", "titles", "texts")
     )
     shown = texts if header["has_texts"] else None
-    return Corpus(counts, words, titles, shown, header["source"], header["settings"])
+    groups = None
+    if "groups" in arrays:
+        groups = unpack_strings(arrays["groups"], arrays["groups_ends"])
+    return Corpus(counts, words, titles, shown, header["source"], header["settings"], groups)
 
 
 def pack_strings(strings: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

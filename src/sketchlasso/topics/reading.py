@@ -32,7 +32,7 @@ UNDERSTOOD = {
     "documents": {"vectorizer"},
     "folder": {"vectorizer", "follow_links"},
     "lines": {"vectorizer"},
-    "columns": {"vectorizer", "column", "title_column", "separator", "header"},
+    "columns": {"vectorizer", "column", "title_column", "group_column", "separator", "header"},
     "counts": {"vocabulary"},
 }
 MEANINGS = {
@@ -49,8 +49,10 @@ def read_corpus(
     *,
     column: str | int | None = None,
     title_column: str | int | None = None,
+    group_column: str | int | None = None,
     vocabulary: Any = None,
     titles: Names = None,
+    groups: Names = None,
     vectorizer: Any = None,
     endings: Sequence[str] = ENDINGS,
     max_bytes: int = 1 << 20,
@@ -76,6 +78,8 @@ def read_corpus(
     column, title_column : str, int or None
         Name or position of the texts and of their titles; by default the column called 'text', or
         the only one, and no titles.
+    group_column : str, int or None
+        Name or position of a date, author or section, to see topics over.
     vocabulary : path-like, sequence of str, mapping of str to int, or None
         The words of a file with counts, see :func:`corpus_from_matrix`. By default those stored
         in it, ``vocab.NAME.txt`` beside ``docword.NAME.txt``, ``NAME_vocab.txt`` beside
@@ -83,6 +87,8 @@ def read_corpus(
     titles : sequence of str, path-like, or None
         One a document, or a text file with one a line; by default what the source has, else the
         beginnings of the texts, else "document 1" and so on.
+    groups : sequence of str, path-like, or None
+        A date, author or section per document, or a text file with one per line.
     vectorizer : CountVectorizer, TfidfVectorizer or None
         What takes documents apart. One that is fitted is used as it is, another is fitted as a
         copy; counts are taken, weights are left to what comes later. By default words in small
@@ -132,6 +138,7 @@ def read_corpus(
         kind,
         column=column,
         title_column=title_column,
+        group_column=group_column,
         vocabulary=vocabulary,
         vectorizer=vectorizer,
         separator=separator,
@@ -144,7 +151,7 @@ def read_corpus(
     else:
         path, origin = Path(source), str(source)
         if kind == "counts":
-            return _from_counts(path, vocabulary, titles)
+            return replace(_from_counts(path, vocabulary, titles), groups=names_from(groups))
         if kind == "folder":
             read = read_folder(path, endings, max_bytes, follow_links=bool(follow_links))
             texts, named, settings["cut_files"] = read.texts, read.titles, read.cut
@@ -158,6 +165,10 @@ def read_corpus(
             )
             texts, named = columns.texts, columns.titles
             settings["column"] = column
+            if group_column is not None:
+                groups = read_text_columns(
+                    path, group_column, separator=separator, header=header
+                ).texts
     if not texts:
         raise InvalidInputError(f"{origin} has no documents; give at least one.")
     counts, words, recorded = count_words(texts, vectorizer)
@@ -167,7 +178,8 @@ def read_corpus(
         named = _beginnings(texts)
     shown = None if text_length == 0 else tuple(text[:text_length] for text in texts)
     settings = {**settings, **recorded, "text_length": text_length}
-    return Corpus(counts, words, tuple(named or ()), shown, origin, settings)
+    grouped = names_from(groups)
+    return Corpus(counts, words, tuple(named or ()), shown, origin, settings, grouped)
 
 
 def as_corpus(X: Any, vocabulary: Any, titles: Sequence[str] | None) -> Corpus:

@@ -25,6 +25,8 @@ OPTIONS = {
         "exclude",
         "follow_links",
         "format",
+        "group_column",
+        "groups",
         "id",
         "impute",
         "max_share",

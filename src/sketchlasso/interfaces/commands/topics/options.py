@@ -53,6 +53,13 @@ class CorpusOptions:
         str | None,
         typer.Option(rich_help_panel=TEXT, help="The column of titles: name, or position from 0."),
     ] = None
+    group_column: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=TEXT,
+            help="A column of dates, authors or sections to see topics over: name, or position.",
+        ),
+    ] = None
     separator: Annotated[
         str | None,
         typer.Option(rich_help_panel=TEXT, help="What separates the cells of a text table."),
@@ -67,6 +74,13 @@ class CorpusOptions:
     titles: Annotated[
         Path | None,
         typer.Option(rich_help_panel=TEXT, help="Titles of the documents, one a line."),
+    ] = None
+    groups: Annotated[
+        Path | None,
+        typer.Option(
+            rich_help_panel=TEXT,
+            help="Dates, authors or sections of the documents, one per line, to see topics over.",
+        ),
     ] = None
     follow_links: Annotated[
         bool,
@@ -183,18 +197,23 @@ def read_source(source: Path, options: CorpusOptions) -> sl.Corpus:
     rest: dict[str, Any] = {
         "vocabulary": options.vocabulary,
         "titles": options.titles,
+        "groups": options.groups,
         "separator": options.separator,
         "follow_links": options.follow_links or None,
     }
-    asked = (options.column, options.title_column)
+    columns = {
+        "column": options.column,
+        "title_column": options.title_column,
+        "group_column": options.group_column,
+    }
     try:
-        return sl.read_corpus(source, column=asked[0], title_column=asked[1], **rest)
+        return sl.read_corpus(source, **columns, **rest)
     except sl.InvalidInputError:
-        numbered = tuple(map(_position, asked))
-        if numbered == asked:
+        numbered = {name: _position(column) for name, column in columns.items()}
+        if numbered == columns:
             raise
         try:
-            return sl.read_corpus(source, column=numbered[0], title_column=numbered[1], **rest)
+            return sl.read_corpus(source, **numbered, **rest)
         except sl.InvalidInputError:
             pass
         raise

@@ -1,0 +1,282 @@
+"""Topics to begin with: communities of the word graph, their documents, how stable they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.sketch.options import RandomState
+from sketchlasso.topics.everything import WordImages
+from sketchlasso.topics.graph import WordGraph, word_graph
+from sketchlasso.topics.image import DocumentMatch
+from sketchlasso.topics.imager import TopicImager
+from sketchlasso.topics.titles import readable_title
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = ["Topic", "Topics", "find_topics", "periods"]
+
+# Smaller communities are accidents of a few rare words.
+SMALLEST = 4
+LABEL_WORDS = 5
+EXAMPLES = 3
+# Leading words of a topic whose staying together is looked at.
+LEADING = 10
+DATE = re.compile(r"\d{4}-\d{2}(-\d{2})?([T ].*)?")
+
+
+@dataclass(frozen=True, eq=False)
+class Topic:
+    """A community of words, and the documents that use them.
+
+    Attributes
+    ----------
+    words : tuple of str
+        The most distinctive first: words with many links inside the topic and few outside.
+    n_documents : int
+        Documents that have more of this topic than of any other.
+    examples : tuple of DocumentMatch
+    stability : float
+        Share of the pairs of its ten leading words that are in one community again when the
+        graph is made from half of the documents, mean over both halves; NaN if it was not asked.
+    """
+
+    words: tuple[str, ...]
+    n_documents: int
+    examples: tuple[DocumentMatch, ...]
+    stability: float
+
+    @property
+    def label(self) -> tuple[str, ...]:
+        """The five most distinctive words."""
+        return self.words[:LABEL_WORDS]
+
+    def __str__(self) -> str:
+        return ", ".join(self.label)
+
+
+@dataclass(frozen=True, eq=False)
+class Topics:
+    """The topics of a corpus, the largest first; made by :func:`find_topics`.
+
+    Attributes
+    ----------
+    topics : tuple of Topic
+    titles : tuple of str, of length n_documents
+    shares : ndarray of shape (n_documents, n_topics)
+        How much of each document is about each topic. Rows sum to one, or to zero for documents
+        without a word of any topic.
+    groups : tuple of str, of length n_documents, or None
+        What the corpus has its documents grouped by.
+    """
+
+    topics: tuple[Topic, ...]
+    titles: tuple[str, ...]
+    shares: FloatArray
+    groups: tuple[str, ...] | None = None
+
+    def __repr__(self) -> str:
+        return f"<Topics: {len(self.topics)} of {len(self.titles)} documents>"
+
+    def __len__(self) -> int:
+        return len(self.topics)
+
+    @property
+    def main(self) -> IntArray:
+        """The topic that each document has most of, -1 for none: shape (n_documents,)."""
+        if not self.shares.shape[1]:
+            return np.full(len(self.titles), -1, dtype=np.intp)
+        return np.where(self.shares.any(axis=1), self.shares.argmax(axis=1), -1)
+
+    def of_word(self, words: Sequence[str]) -> IntArray:
+        """Return the topic of each word, -1 for none: shape (len(words),)."""
+        place = {word: number for number, topic in enumerate(self.topics) for word in topic.words}
+        return np.array([place.get(word, -1) for word in words], dtype=np.intp)
+
+    def over(self, groups: Sequence[str] | None = None) -> tuple[tuple[str, ...], FloatArray]:
+        """Return how much of each topic each group of documents has.
+
+        Parameters
+        ----------
+        groups : sequence of str, of length n_documents, optional
+            A year, an author, a section; by default what the corpus was read with.
+
+        Returns
+        -------
+        names : tuple of str
+            Of the groups, in order.
+        shares : ndarray of shape (n_groups, n_topics)
+            Means over the documents of a group.
+
+        Raises
+        ------
+        InvalidInputError
+            There are no groups, or not one for each document.
+        """
+        given = self.groups if groups is None else tuple(map(str, groups))
+        if given is None:
+            raise InvalidInputError(
+                "the corpus has no groups of documents; pass groups= with one value per document, "
+                "or read it with group_column=."
+            )
+        if len(given) != len(self.titles):
+            raise InvalidInputError(
+                f"{len(given)} groups were given for {len(self.titles)} documents; give one per "
+                "document."
+            )
+        names, place = np.unique(periods(given), return_inverse=True)
+        total = np.zeros((len(names), len(self.topics)))
+        np.add.at(total, place, self.shares)
+        return tuple(map(str, names)), total / np.bincount(place)[:, None]
+
+
+def find_topics(
+    imager: TopicImager,
+    images: WordImages | None = None,
+    *,
+    resolution: float = 1.0,
+    stability: bool = True,
+    random_state: RandomState = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Topics:
+    """Find the topics of a corpus: communities of words that explain each other.
+
+    Parameters
+    ----------
+    imager : TopicImager
+        Fitted.
+    images : WordImages, optional
+        What its `image_all` gave; made here if it is left out.
+    resolution : float
+        Above 1 for more and smaller topics, below 1 for fewer and larger ones.
+    stability : bool
+        Whether to make the graph again from each half of the documents, which takes twice the
+        time of `image_all`.
+    random_state : int, Generator, RandomState or None
+        Of the search for communities.
+    progress : callable, optional
+        Called with the number of words done and their total.
+
+    Returns
+    -------
+    Topics
+
+    Examples
+    --------
+    >>> import sketchlasso as sl
+    >>> imager = sl.TopicImager(random_state=0).fit(sl.embedded_corpus())  # doctest: +SKIP
+    >>> for topic in sl.find_topics(imager).topics:  # doctest: +SKIP
+    ...     print(topic, topic.n_documents)
+    """
+    check_is_fitted(imager)
+    images = imager.image_all(progress=progress) if images is None else images
+    if list(images.words) != list(imager.words_):
+        raise InvalidInputError(
+            f"the images are of {len(images.words)} words and the model has {len(imager.words_)}, "
+            "or others; run image_all on this model again."
+        )
+    graph = _positive_graph(images.weights, images.words)
+    groups = graph.communities(resolution=resolution, random_state=random_state)
+    members = _members(graph, groups)
+    again = []
+    if stability:
+        for weights in imager.half_images(images.n_words, progress):
+            half = _positive_graph(weights, images.words)
+            again.append(half.communities(resolution=resolution, random_state=random_state))
+    return _topics(imager, members, again)
+
+
+def periods(values: Sequence[str]) -> tuple[str, ...]:
+    """Return dates as years, or as months if there are no more than two years; others stay.
+
+    Examples
+    --------
+    >>> periods(["2003-05-01", "2001-02-03", "1999-12-31"])
+    ('2003', '2001', '1999')
+    >>> periods(["sport", "politics"])
+    ('sport', 'politics')
+    """
+    if not values or not all(DATE.fullmatch(value) for value in values):
+        return tuple(values)
+    digits = 7 if len({value[:4] for value in values}) <= 2 else 4
+    return tuple(value[:digits] for value in values)
+
+
+def _positive_graph(weights: Any, words: tuple[str, ...]) -> WordGraph:
+    """Return the links between words that come along with each other."""
+    return word_graph(sparse.csr_array(weights).maximum(0), words)
+
+
+def _members(graph: WordGraph, groups: IntArray) -> list[IntArray]:
+    """Return the words of every community that is large enough, the most distinctive first.
+
+    Distinctive is a word with many links inside: (links inside)^2 / (all links).
+    """
+    inside = groups[graph.edges[:, 0]] == groups[graph.edges[:, 1]]
+    own = np.bincount(graph.edges[inside].ravel(), minlength=len(groups))
+    score = own**2 / np.maximum(graph.degrees, 1)
+    found = []
+    for label in range(int(groups.max(initial=-1)) + 1):
+        words = np.flatnonzero(groups == label)
+        if len(words) >= SMALLEST:
+            found.append(words[np.argsort(-score[words], kind="stable")])
+    return found
+
+
+def _topics(imager: TopicImager, members: list[IntArray], again: list[IntArray]) -> Topics:
+    corpus = imager.corpus_
+    weights = imager.weights_
+    sizes = [len(words) for words in members]
+    columns = np.concatenate([*members, np.empty(0, dtype=np.intp)])
+    topic = np.repeat(np.arange(len(members)), sizes)
+    indicator = sparse.csr_array(
+        (np.ones(len(columns)), (columns, topic)), shape=(len(corpus.words), len(members))
+    )
+    amounts = np.asarray((weights @ indicator).todense())
+    total = amounts.sum(axis=1, keepdims=True)
+    shares = amounts / np.where(total > 0, total, 1.0)
+    main = Topics((), corpus.titles, shares).main
+    topics = [
+        Topic(
+            tuple(corpus.words[j] for j in words),
+            int(np.count_nonzero(main == number)),
+            _examples(imager, amounts[:, number] * shares[:, number]),
+            _stability(words[:LEADING], again),
+        )
+        for number, words in enumerate(members)
+    ]
+    order = sorted(range(len(topics)), key=lambda number: -topics[number].n_documents)
+    return Topics(
+        tuple(topics[number] for number in order), corpus.titles, shares[:, order], corpus.groups
+    )
+
+
+def _examples(imager: TopicImager, scores: FloatArray) -> tuple[DocumentMatch, ...]:
+    corpus = imager.corpus_
+    best = np.argsort(-scores, kind="stable")[:EXAMPLES]
+    return tuple(
+        DocumentMatch(
+            int(row),
+            readable_title(corpus, int(row)),
+            float(scores[row]),
+            None if corpus.texts is None else corpus.texts[row],
+        )
+        for row in best
+        if scores[row] > 0
+    )
+
+
+def _stability(words: IntArray, again: list[IntArray]) -> float:
+    """Return the share of pairs of words that are in one community of each other grouping."""
+    first, second = np.triu_indices(len(words), 1)
+    shares = [
+        np.mean((groups[words][first] == groups[words][second]) & (groups[words][first] >= 0))
+        for groups in again
+    ]
+    return float(np.mean(shares)) if shares else float("nan")
