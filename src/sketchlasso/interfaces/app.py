@@ -169,6 +169,19 @@ TOPICS = {
             "topics graph nips.images -o nips.csv --rule and",
         ),
     ),
+    "list": Entry(
+        "commands.topics.listing:list_topics",
+        "List the topics of a corpus.",
+        (
+            "topics list nips.topics",
+            "topics list nips.topics --images nips.images --no-stability",
+        ),
+    ),
+    "export": Entry(
+        "commands.topics.listing:export",
+        "Write topics, words and documents to a folder.",
+        ("topics export nips.topics --images nips.images -o nips-topics",),
+    ),
     "serve": Entry(
         "commands.topics.showing:serve",
         "Explore a model in the browser.",

@@ -80,7 +80,7 @@ def test_without_half_samples_stability_is_unknown(imager):
 
 def test_images_of_another_vocabulary_are_refused(imager):
     other = sl.TopicImager(rank=4, random_state=0).fit(topical_corpus(60)).image_all(n_words=3)
-    few = sl.TopicImager(rank=4, random_state=0, min_documents=90).fit(topical_corpus())
+    few = sl.TopicImager(rank=4, random_state=0, stop_words=["sea"]).fit(topical_corpus())
     with pytest.raises(sl.InvalidInputError, match="run image_all on this model again"):
         sl.find_topics(few, other)
 

@@ -1,0 +1,167 @@
+"""A folder with everything that is known about the topics of a corpus."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import json
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import sketchlasso as sl
+from sketchlasso.interfaces.exports.page import offline_page
+from sketchlasso.interfaces.exports.pictures import map_svg, save_map, save_over
+
+__all__ = ["export_topics", "topics_data"]
+
+
+def export_topics(
+    folder: Path, imager: sl.TopicImager, images: sl.WordImages, topics: sl.Topics
+) -> list[str]:
+    """Write topics, words and documents to a folder.
+
+    Parameters
+    ----------
+    folder : Path
+        Made if it is not there; files of the same names are replaced.
+    imager : TopicImager
+    images : WordImages
+        Of its whole vocabulary.
+    topics : Topics
+        What :func:`find_topics` found in them.
+
+    Returns
+    -------
+    list of str
+        Names of the files. Those of groups are written if the corpus has groups, and pictures
+        other than map.svg if matplotlib is installed.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise sl.InvalidInputError(
+            f"{folder} is a file, but a folder is needed; give another name."
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    graph = images.graph()
+    places, of_word = graph.layout(), topics.of_word(images.words)
+    data = topics_data(imager, images, topics)
+    _write_csv(folder / "topics.csv", TOPIC_COLUMNS, _topic_rows(topics))
+    _write_csv(folder / "words.csv", ("word", "topic", "documents", "image"), _word_rows(data))
+    _write_csv(folder / "documents.csv", *_document_table(topics))
+    (folder / "topics.json").write_text(json.dumps(data, ensure_ascii=False), encoding="utf-8")
+    picture = map_svg(graph, places, of_word)
+    (folder / "map.svg").write_text(picture, encoding="utf-8")
+    (folder / "topics.html").write_text(offline_page(data, picture), encoding="utf-8")
+    written = ["topics.csv", "words.csv", "documents.csv", "topics.json", "topics.html", "map.svg"]
+    drawn = importlib.util.find_spec("matplotlib") is not None
+    if drawn:
+        save_map(folder / "map.png", graph, places, of_word)
+        written.append("map.png")
+    if topics.groups is not None:
+        names, shares = topics.over()
+        header = ("group", *map(str, topics.topics))
+        rows = ((name, *map(_rounded, row)) for name, row in zip(names, shares, strict=True))
+        _write_csv(folder / "over.csv", header, rows)
+        written.append("over.csv")
+        if drawn:
+            save_over(folder / "over.png", names, shares, topics)
+            save_over(folder / "over.svg", names, shares, topics)
+            written += ["over.png", "over.svg"]
+    return written
+
+
+def topics_data(
+    imager: sl.TopicImager, images: sl.WordImages, topics: sl.Topics
+) -> dict[str, Any]:
+    """Return topics, words and documents as JSON can hold them."""
+    frequency, of_word = imager.document_frequency_, topics.of_word(images.words)
+    weights = images.weights
+    words = {}
+    for row, word in enumerate(images.words):
+        part = slice(weights.indptr[row], weights.indptr[row + 1])
+        order = np.argsort(-np.abs(weights.data[part]), kind="stable")
+        image = [
+            [images.words[j], _rounded(value)]
+            for j, value in zip(
+                weights.indices[part][order], weights.data[part][order], strict=True
+            )
+        ]
+        topic = int(of_word[row])
+        words[word] = {
+            "topic": None if topic < 0 else topic + 1,
+            "documents": int(frequency[row]),
+            "image": image,
+        }
+    over = None
+    if topics.groups is not None:
+        names, shares = topics.over()
+        over = {"groups": names, "shares": [list(map(_rounded, row)) for row in shares]}
+    return {
+        "source": imager.corpus_.source,
+        "n_documents": len(topics.titles),
+        "topics": [
+            {
+                "topic": number,
+                "label": list(topic.label),
+                "words": list(topic.words),
+                "n_documents": topic.n_documents,
+                "stability": None if math.isnan(topic.stability) else _rounded(topic.stability),
+                "examples": [
+                    {"number": one.number, "title": one.title} for one in topic.examples
+                ],
+            }
+            for number, topic in enumerate(topics.topics, start=1)
+        ],
+        "over": over,
+        "words": words,
+    }
+
+
+TOPIC_COLUMNS = ("topic", "label", "n_words", "n_documents", "stability", "words", "examples")
+
+
+def _topic_rows(topics: sl.Topics) -> Iterable[Sequence[Any]]:
+    for number, topic in enumerate(topics.topics, start=1):
+        stability = "" if math.isnan(topic.stability) else _rounded(topic.stability)
+        examples = " | ".join(one.title for one in topic.examples)
+        size = len(topic.words)
+        words = " ".join(topic.words)
+        yield number, str(topic), size, topic.n_documents, stability, words, examples
+
+
+def _word_rows(data: dict[str, Any]) -> Iterable[Sequence[Any]]:
+    for word, facts in data["words"].items():
+        image = " ".join(f"{'' if weight > 0 else '-'}{other}" for other, weight in facts["image"])
+        yield word, facts["topic"] or "", facts["documents"], image
+
+
+def _document_table(topics: sl.Topics) -> tuple[Sequence[str], Iterable[Sequence[Any]]]:
+    grouped = topics.groups is not None
+    numbers = [f"topic {number}" for number in range(1, len(topics) + 1)]
+    header = ["number", "title", *(["group"] if grouped else []), "main topic", *numbers]
+    main = topics.main
+    rows = (
+        [
+            row + 1,
+            title,
+            *([topics.groups[row]] if topics.groups is not None else []),
+            main[row] + 1 if main[row] >= 0 else "",
+            *map(_rounded, topics.shares[row]),
+        ]
+        for row, title in enumerate(topics.titles)
+    )
+    return header, rows
+
+
+def _write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        writer.writerows(rows)
+
+
+def _rounded(value: Any) -> float:
+    return float(f"{float(value):.4g}")

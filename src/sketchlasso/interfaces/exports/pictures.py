@@ -1,0 +1,120 @@
+"""Pictures of topics: the map of all words, and topics over groups of documents."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import sketchlasso as sl
+
+__all__ = ["colour_of", "map_svg", "save_map", "save_over"]
+
+# After Okabe and Ito: colours that colour-blind readers can tell apart.
+COLOURS = ("#0072b2", "#d55e00", "#007f5c", "#b0568a", "#9a6a00", "#2f8fc4", "#5b5bb0", "#7c7c34")
+GREY = "#8a9299"
+WIDTH, HEIGHT, MARGIN = 960, 720, 30
+LABELS = 120
+
+
+def colour_of(topic: int) -> str:
+    """Return the colour of a topic, from 0; -1 is none."""
+    return GREY if topic < 0 else COLOURS[topic % len(COLOURS)]
+
+
+def map_svg(graph: sl.WordGraph, places: Any, of_word: Any) -> str:
+    """Return the map of all linked words as SVG; words with most links are labelled first.
+
+    Parameters
+    ----------
+    graph : WordGraph
+    places : ndarray of shape (n_words, 2)
+    of_word : ndarray of shape (n_words,)
+        Topic of each word, -1 for none.
+    """
+    degrees = graph.degrees
+    at = _on_paper(places)
+    dots = "".join(
+        f'<circle cx="{at[j, 0]:.1f}" cy="{at[j, 1]:.1f}" '
+        f'r="{1.5 + min(4.0, 0.4 * degrees[j] ** 0.5):.1f}" fill="{colour_of(int(of_word[j]))}">'
+        f"<title>{escape(graph.words[j])}</title></circle>"
+        for j in np.flatnonzero(degrees)
+    )
+    texts = "".join(
+        f'<text x="{at[j, 0]:.1f}" y="{at[j, 1] - 6:.1f}">{escape(graph.words[j])}</text>'
+        for j in _labelled(graph, at)
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        'aria-label="Map of the words">'
+        f'<g fill-opacity="0.75">{dots}</g>'
+        '<g font-family="sans-serif" font-size="12" text-anchor="middle" fill="currentColor">'
+        f"{texts}</g></svg>"
+    )
+
+
+def save_map(path: Path, graph: sl.WordGraph, places: Any, of_word: Any) -> None:
+    """Draw the map with matplotlib."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(WIDTH / 100, HEIGHT / 100), layout="constrained")
+    axes = figure.add_subplot()
+    linked = np.flatnonzero(graph.degrees)
+    at = _on_paper(places)
+    colours = [colour_of(int(of_word[j])) for j in linked]
+    axes.scatter(*at[linked].T, s=4 + 2 * graph.degrees[linked] ** 0.5, c=colours, alpha=0.75)
+    for j in _labelled(graph, at):
+        axes.text(*(at[j] - (0, 6)), graph.words[j], fontsize=7, ha="center", parse_math=False)
+    axes.set(xlim=(0, WIDTH), ylim=(HEIGHT, 0))
+    axes.set_axis_off()
+    figure.savefig(path, dpi=150)
+
+
+def save_over(path: Path, names: Any, shares: Any, topics: sl.Topics) -> None:
+    """Draw the share of each topic in each group as stacked bars, with matplotlib.
+
+    Parameters
+    ----------
+    path : Path
+        Its ending says the format.
+    names : sequence of str
+    shares : ndarray of shape (n_groups, n_topics)
+    topics : Topics
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.6, 5.4), layout="constrained")
+    axes = figure.add_subplot()
+    below = np.zeros(len(names))
+    for number, topic in enumerate(topics.topics):
+        shading = ("", "//", "..", "xx")[number // len(COLOURS) % 4]
+        axes.bar(names, shares[:, number], bottom=below, color=colour_of(number), hatch=shading,
+                 edgecolor="white", linewidth=0.4, label=str(topic))  # fmt: skip
+        below += shares[:, number]
+    axes.set_ylabel("share of the documents' words")
+    axes.tick_params(axis="x", rotation=90 if len(names) > 12 else 0)
+    figure.legend(loc="outside right upper", fontsize=7)
+    figure.savefig(path, dpi=150)
+
+
+def _on_paper(places: Any) -> Any:
+    low, high = places.min(axis=0), places.max(axis=0)
+    spread = np.maximum(high - low, 1e-12)
+    return MARGIN + (places - low) / spread * (np.array([WIDTH, HEIGHT]) - 2 * MARGIN)
+
+
+def _labelled(graph: sl.WordGraph, at: Any) -> list[int]:
+    """Return the words to label: those with most links first, none on top of another."""
+    taken: list[tuple[float, float, float]] = []
+    chosen: list[int] = []
+    for j in np.argsort(-graph.degrees, kind="stable"):
+        if graph.degrees[j] == 0 or len(taken) >= LABELS:
+            break
+        half = 3.4 * len(graph.words[j]) + 3
+        x, y = at[j]
+        if all(abs(y - b) > 13 or abs(x - a) > half + other for a, b, other in taken):
+            taken.append((x, y, half))
+            chosen.append(int(j))
+    return chosen
