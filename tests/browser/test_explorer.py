@@ -6,7 +6,9 @@ Its policy forbids strings as code, so that what waits for a condition gives a f
 import re
 
 import pytest
-from tests.explored import small_imager
+from tests.explored import small_imager, small_images
+
+import sketchlasso as sl
 
 pytestmark = pytest.mark.usefixtures("browser")
 
@@ -80,11 +82,66 @@ def test_signs_and_facts(opened):
             assert box["x"] == pytest.approx(zero, abs=1.5)
         else:
             assert box["x"] + box["width"] == pytest.approx(zero, abs=2.5)
-    facts = page.locator("#facts").inner_text()
-    assert f"explains {100 * image.explained:.0f}" in facts
+    trust = page.locator("#facts").inner_text()
+    assert page.locator("#facts [data-quality]").get_attribute("data-quality") == image.quality
+    assert re.search(r"these 10 words explain [\d.]+.% of where it is used", trust)
+    assert "gap" not in trust
+    assert not page.locator("#solved").is_visible()
+    page.get_by_text("Details", exact=True).click()
+    facts = page.locator("#solved").inner_text()
+    assert f"they explain {100 * image.explained:.0f}" in facts
     assert "10 words" in facts
     assert re.search(r"gap \S+", facts)
     assert re.search(r"[\d.]+ ms", facts)
+
+
+def test_a_weak_image_says_what_would_help(opened):
+    images = small_imager().images([str(word) for word in small_imager().words_])
+    weakest = min(images, key=lambda image: image.held_out)
+    assert weakest.quality == "weak"
+    page = opened(f"/?word={weakest.query[0]}")
+    page.locator("[data-quality=weak]").wait_for()
+    assert weakest.advice in page.locator("[data-fact=advice]").inner_text()
+
+
+def test_a_stop_word_is_called_one(opened):
+    page = opened("/?word=Eight", expected=["404"])
+    page.get_by_role("heading", name="“Eight” is a stop word").wait_for()
+    assert page.locator("#problem .chip").count() == 0
+
+
+def test_the_landing_page_shows_topics(opened):
+    page = opened("/")
+    page.locator(".topics li").first.wait_for()
+    topics = sl.find_topics(small_imager(), small_images())
+    assert page.locator("#starts-title").inner_text() == f"{len(topics)} topics"
+    first = page.locator(".topics li").first
+    assert ", ".join(topics.topics[0].label[:3]) in first.inner_text()
+    assert f"{topics.topics[0].n_documents} documents" in first.inner_text()
+    first.locator("h3 a").click()
+    wait_for_title(page, topics.topics[0].label[0])
+
+
+def test_fifty_words_fill_the_card_of_the_graph(opened):
+    page = opened("/?word=sea&n=50")
+    page.locator("svg.graph a.ring1").first.wait_for()
+    assert page.locator("svg.graph a.ring1").count() > 40
+    graph = page.locator("svg.graph").bounding_box()
+    card = page.locator("section[aria-label=Graph]").bounding_box()
+    assert graph["height"] > 0.5 * card["height"]
+
+
+def test_groups_beyond_the_colours_have_other_shapes(opened):
+    page = opened("/?view=map")
+    page.wait_for_selector(".groups li")
+    looks = page.evaluate(
+        """async () => {
+            const { colourOf, shapeOf } = await import("/static/map-canvas.js");
+            return [...Array(40).keys()].map((one) => colourOf(one) + JSON.stringify(shapeOf(one)));
+        }"""
+    )
+    assert len(set(looks)) == 40
+    assert "helps to predict" in page.locator(".map-info").inner_text()
 
 
 def test_sliders_solve_again_and_the_link_keeps_the_view(opened):
@@ -92,6 +149,7 @@ def test_sliders_solve_again_and_the_link_keeps_the_view(opened):
     assert len(words_of(page)) == 10
     page.locator("#n").fill("4")
     page.wait_for_function("() => document.querySelectorAll('ol.bars .row').length === 4")
+    page.get_by_text("Details", exact=True).click()
     page.locator("#penalty").focus()
     for _ in range(4):
         page.keyboard.press("ArrowLeft")

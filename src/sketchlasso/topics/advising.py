@@ -38,5 +38,5 @@ def advice(image: TopicImage, question: Question, documents: int, rank: int) -> 
     if len(image.words) < USUAL_WORDS:
         return f"the image has {len(image.words)} words: ask for {USUAL_WORDS}."
     if rank < FINER_RANK:
-        return f"the sketch has rank {rank}: fit again with rank {FINER_RANK}."
+        return f"the sketch has rank {rank}: a rank of {FINER_RANK} may show more."
     return "the word is used in too many ways here: ask for a more specific one."

@@ -150,9 +150,7 @@ def _realised_error(batch: Batch, answers: Answers, columns: WordColumns) -> Flo
     return errors
 
 
-def explained(
-    queries: Queries, answers: Answers, columns: WordColumns, number: int
-) -> float:
+def explained(queries: Queries, answers: Answers, columns: WordColumns, number: int) -> float:
     """1 - ||a - A w||^2 / ||a||^2 of one query, on the real columns."""
     response = queries.response(columns, number)
     rest = response - columns.combine(*answers.row(number))

@@ -184,9 +184,7 @@ def _words_named(
     return [answers.strongest(number, size)[0] for number in range(len(queries.members))]
 
 
-def _answers(
-    half: HalfSample, queries: Queries, question: Question, settings: Settings
-) -> Answers:
+def _answers(half: HalfSample, queries: Queries, question: Question, settings: Settings) -> Answers:
     """Solve queries on the seen documents alone."""
     rule = question.radius
     if isinstance(rule, RadiusPolicy) and rule.kind == "given":

@@ -29,5 +29,5 @@ def readable_title(corpus: Corpus, row: int) -> str:
     part = slice(corpus.counts.indptr[row], corpus.counts.indptr[row + 1])
     words, counts = corpus.counts.indices[part], corpus.counts.data[part]
     rarity = np.log(corpus.shape[0] / corpus.document_frequency[words])
-    best = np.argsort(-(1.0 + np.log1p(counts)) * rarity, kind="stable")[:TELLING_WORDS]
+    best = np.argsort(-counts * rarity, kind="stable")[:TELLING_WORDS]
     return f"{title} ({', '.join(corpus.words[j] for j in words[best])})" if len(best) else title

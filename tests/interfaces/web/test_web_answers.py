@@ -2,9 +2,11 @@
 
 import gzip
 import json
+import time
 
 import numpy as np
 import pytest
+from tests.explored import PATIENCE
 
 import sketchlasso as sl
 from sketchlasso.interfaces.web import Limits, create_app
@@ -168,11 +170,47 @@ def test_gzip_of_the_map_is_reproducible(images, imager):
 
     frequency = dict(zip(imager.words_, imager.document_frequency_, strict=True))
     small = Limits(map_words=10, map_edges=5)
-    first, second = (whole_map(images, frequency, small).model_dump_json() for _ in range(2))
+    topics = sl.find_topics(imager, images, stability=False)
+    first, second = (
+        whole_map(images, topics, frequency, small).model_dump_json() for _ in range(2)
+    )
     assert gzip.compress(first.encode(), mtime=0) == gzip.compress(second.encode(), mtime=0)
     body = json.loads(first)
     assert len(body["nodes"]) == 10
     assert len(body["edges"]) == 5 < body["n_edges"]
+
+
+def test_topics_to_begin_with(images, imager, asking):
+    with asking(create_app(imager, images)) as client:
+        found = client.get("/api/topics").json()["topics"]
+        nodes = client.get("/api/map").json()
+        end = time.monotonic() + PATIENCE
+        while found[0]["stability"] is None and time.monotonic() < end:
+            time.sleep(0.05)
+            found = client.get("/api/topics").json()["topics"]
+    assert [one["n_documents"] for one in found] == sorted(
+        (one["n_documents"] for one in found), reverse=True
+    )
+    assert [words[:5] for words in nodes["labels"]] == [one["label"] for one in found]
+    assert all(0 <= one["stability"] <= 1 for one in found)
+    assert {"sea", "concert"} <= {word["word"] for one in found for word in one["words"]}
+    community = {node["word"]: node["community"] for node in nodes["nodes"]}
+    assert all(community[one["label"][0]] == number for number, one in enumerate(found))
+    with asking(create_app(imager)) as client:
+        assert client.get("/api/topics").status_code == 404
+
+
+def test_images_say_how_far_to_trust_them(imager, asking):
+    with asking(create_app(imager)) as client:
+        shown = client.get("/api/image", params={"word": "Sea"}).json()
+        stopped = client.get("/api/image", params={"word": "eight"})
+    wanted = imager.image("sea")
+    assert shown["query"] == ["sea"]
+    assert (shown["quality"], shown["held_out"]) == (wanted.quality, pytest.approx(wanted.held_out))
+    assert shown["advice"] == wanted.advice
+    assert stopped.status_code == 404
+    assert stopped.json()["stop_word"] is True
+    assert "is a stop word" in stopped.json()["message"]
 
 
 def test_words_that_cannot_be_asked_are_marked_and_not_offered(imager, asking):

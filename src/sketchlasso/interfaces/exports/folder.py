@@ -73,9 +73,7 @@ def export_topics(
     return written
 
 
-def topics_data(
-    imager: sl.TopicImager, images: sl.WordImages, topics: sl.Topics
-) -> dict[str, Any]:
+def topics_data(imager: sl.TopicImager, images: sl.WordImages, topics: sl.Topics) -> dict[str, Any]:
     """Return topics, words and documents as JSON can hold them."""
     frequency, of_word = imager.document_frequency_, topics.of_word(images.words)
     weights = images.weights
@@ -109,9 +107,7 @@ def topics_data(
                 "words": list(topic.words),
                 "n_documents": topic.n_documents,
                 "stability": None if math.isnan(topic.stability) else _rounded(topic.stability),
-                "examples": [
-                    {"number": one.number, "title": one.title} for one in topic.examples
-                ],
+                "examples": [{"number": one.number, "title": one.title} for one in topic.examples],
             }
             for number, topic in enumerate(topics.topics, start=1)
         ],

@@ -17,7 +17,8 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto
 h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin: 0; }
 section { border-top: 1px solid #d8dde2; padding: 0.9rem 0; }
 p { margin: 0.3rem 0; } .quiet { color: #59636c; font-size: 0.9rem; }
-.dot { display: inline-block; width: 0.8rem; height: 0.8rem; border-radius: 50%; margin-right: 0.5rem; }
+.dot { display: inline-block; width: 0.8rem; height: 0.8rem; border-radius: 50%;
+  margin-right: 0.5rem; }
 table { border-collapse: collapse; font-size: 0.85rem; } td, th { padding: 0.15rem 0.5rem;
   text-align: right; } th:first-child { text-align: left; } .scroll { overflow-x: auto; }
 svg { width: 100%; height: auto; } input { font: inherit; padding: 0.4rem 0.6rem; width: 16rem; }

@@ -1,14 +1,16 @@
-"""The map of the whole vocabulary: laid out once, in the background; needs the extra `web`."""
+"""Topics and the map of all words: made once, in the background; needs the extra `web`."""
 
 from __future__ import annotations
 
 import asyncio
 import gzip
+import math
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
 from threading import Lock
+from typing import TypeVar
 
 import numpy as np
 
@@ -17,10 +19,24 @@ from sketchlasso.interfaces.web import payloads
 from sketchlasso.interfaces.web.limits import Limits
 from sketchlasso.types import IntArray
 
-__all__ = ["EncodedMap", "MapDesk", "NoMapError", "NotYetError", "graph_map", "whole_map"]
+__all__ = [
+    "EncodedMap",
+    "MapDesk",
+    "NoMapError",
+    "NotYetError",
+    "graph_map",
+    "topic_list",
+    "whole_map",
+]
 
 # Seconds that a request waits for the map before it is asked to come again.
 PATIENCE = 2.0
+# Words of a vocabulary up to which the server looks at half-samples: they take its time.
+STABILITY_WORDS = 10_000
+TOPIC_WORDS, MAP_LABELS = 12, 8
+
+
+Made = TypeVar("Made")
 
 
 class NoMapError(Exception):
@@ -48,51 +64,99 @@ class EncodedMap:
 
 
 class MapDesk:
-    """Lays the map out in a thread of its own, the first time somebody wants it."""
+    """Works in a thread of its own, once: finds topics, lays out the map, sees what is stable."""
 
     def __init__(
-        self, images: sl.WordImages | None, frequency: Mapping[str, int], limits: Limits
+        self,
+        imager: sl.TopicImager,
+        images: sl.WordImages | None,
+        frequency: Mapping[str, int],
+        limits: Limits,
     ) -> None:
+        self._imager = imager
         self._images = images
         self._frequency = frequency
         self._limits = limits
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="sketchlasso-map")
         self._lock = Lock()
-        self._future: Future[EncodedMap] | None = None
+        self._topics: Future[sl.Topics] | None = None
+        self._stable: Future[sl.Topics] | None = None
+        self._map: Future[EncodedMap] | None = None
 
     def start(self) -> None:
         """Begin, if there is something to do and nobody has."""
         with self._lock:
-            if self._images is not None and self._future is None:
-                self._future = self._pool.submit(self._encoded, self._images)
+            if self._images is not None and self._topics is None:
+                self._topics = self._pool.submit(self._found, self._images, False)
+                self._map = self._pool.submit(self._encoded, self._images, self._topics)
+                if len(self._images.words) <= STABILITY_WORDS:
+                    self._stable = self._pool.submit(self._found, self._images, True)
 
     async def map(self) -> EncodedMap:
         """Return the map, or raise NoMapError or NotYetError."""
         self.start()
-        if self._future is None:
-            raise NoMapError
-        # The thread goes on, whoever stops waiting for it.
-        answer = asyncio.shield(asyncio.wrap_future(self._future))
-        done, _ = await asyncio.wait({answer}, timeout=PATIENCE)
-        if not done:
-            answer.cancel()
-            raise NotYetError
-        return answer.result()
+        return await _finished(self._map)
+
+    async def topics(self) -> payloads.Topics:
+        """Return the topics, or raise NoMapError or NotYetError."""
+        self.start()
+        stable = self._stable is not None and self._stable.done()
+        found = await _finished(self._stable if stable else self._topics)
+        return topic_list(found, self._frequency)
 
     def close(self) -> None:
         """Let nothing more begin."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _encoded(self, images: sl.WordImages) -> EncodedMap:
-        return EncodedMap.of(whole_map(images, self._frequency, self._limits))
+    def _found(self, images: sl.WordImages, stability: bool) -> sl.Topics:
+        return sl.find_topics(self._imager, images, stability=stability)
+
+    def _encoded(self, images: sl.WordImages, topics: Future[sl.Topics]) -> EncodedMap:
+        return EncodedMap.of(whole_map(images, topics.result(), self._frequency, self._limits))
 
 
-def whole_map(images: sl.WordImages, frequency: Mapping[str, int], limits: Limits) -> payloads.Map:
+async def _finished(future: Future[Made] | None) -> Made:
+    if future is None:
+        raise NoMapError
+    # The thread goes on, whoever stops waiting for it.
+    answer = asyncio.shield(asyncio.wrap_future(future))
+    done, _ = await asyncio.wait({answer}, timeout=PATIENCE)
+    if not done:
+        answer.cancel()
+        raise NotYetError
+    return answer.result()
+
+
+def topic_list(found: sl.Topics, frequency: Mapping[str, int]) -> payloads.Topics:
+    """Return topics as the API shows them."""
+    return payloads.Topics(
+        topics=[
+            payloads.Topic(
+                label=list(topic.label),
+                words=[
+                    payloads.WordCount(word=word, documents=frequency[word])
+                    for word in topic.words[:TOPIC_WORDS]
+                ],
+                n_words=len(topic.words),
+                n_documents=topic.n_documents,
+                stability=None if math.isnan(topic.stability) else topic.stability,
+                examples=[one.title for one in topic.examples],
+            )
+            for topic in found.topics
+        ]
+    )
+
+
+def whole_map(
+    images: sl.WordImages, topics: sl.Topics, frequency: Mapping[str, int], limits: Limits
+) -> payloads.Map:
     """Return the graph of the images with places and communities, within the limits.
 
     Parameters
     ----------
     images : WordImages
+    topics : Topics
+        Found in them: the communities.
     frequency : mapping of str to int
         In how many documents the words stand.
     limits : Limits
@@ -103,7 +167,9 @@ def whole_map(images: sl.WordImages, frequency: Mapping[str, int], limits: Limit
         Words without links are left out: there is nowhere to put them.
     """
     graph = sl.word_graph(images.weights, images.words)
-    return graph_map(graph, graph.communities(), frequency, limits)
+    found = graph_map(graph, topics.of_word(graph.words), frequency, limits)
+    labels = [list(topic.words[:MAP_LABELS]) for topic in topics.topics]
+    return found.model_copy(update={"labels": labels})
 
 
 def graph_map(

@@ -17,6 +17,8 @@ __all__ = [
     "MapWord",
     "MatchedDocument",
     "Problem",
+    "Topic",
+    "Topics",
     "UnknownWord",
     "WordCount",
     "WordWeight",
@@ -101,13 +103,32 @@ class ComparedImages(BaseModel):
     overlap: float = Field(description="Shared words as a share of all words of both images.")
 
 
+class Topic(BaseModel):
+    """A group of words that explain each other."""
+
+    label: list[str] = Field(description="The words that set it apart from the others.")
+    words: list[WordCount] = Field(description="Its most distinctive words.")
+    n_words: int
+    n_documents: int = Field(description="Documents that have most of this topic.")
+    stability: float | None = Field(
+        description="Share of pairs of its ten leading words that stay together in half-samples."
+    )
+    examples: list[str] = Field(description="Titles of documents about it.")
+
+
+class Topics(BaseModel):
+    """Topics to begin with, the largest first."""
+
+    topics: list[Topic]
+
+
 class MapWord(BaseModel):
     """A word's place on the map."""
 
     word: str
     x: float
     y: float
-    community: int
+    community: int = Field(description="Its topic, counted from zero; -1 for none.")
     size: int = Field(description="In how many documents the word stands.")
 
 
@@ -117,6 +138,9 @@ class Map(BaseModel):
     nodes: list[MapWord]
     edges: list[tuple[int, int, float]] = Field(
         description="Places of two words in `nodes` and the weight of their link."
+    )
+    labels: list[list[str]] = Field(
+        default=[], description="Words that set each community apart, where they are known."
     )
     n_words: int = Field(description="Words of the vocabulary, shown or not.")
     n_edges: int = Field(description="Links of the whole graph, shown or not.")

@@ -20,11 +20,11 @@ __all__ = ["add_problems"]
 PLAIN: dict[type[Exception], tuple[int, str, int | None]] = {
     BusyError: (503, BUSY, 1),
     SlowError: (504, "the query took too long; ask for fewer words or a larger penalty.", None),
-    NotYetError: (503, "the map is being laid out; ask again in a moment.", 2),
+    NotYetError: (503, "topics and map are being made; ask again in a moment.", 2),
     NoMapError: (
         404,
-        "there is no map, because the images of the whole vocabulary are missing; run "
-        "'sketchlasso topics all' on the model and serve it again.",
+        "there are no topics and no map, because the images of the whole vocabulary are missing; "
+        "run 'sketchlasso topics all' on the model and serve it again.",
         None,
     ),
 }

@@ -58,6 +58,17 @@ def _add_facts(router: APIRouter, answers: Answers, desk: MapDesk, gate: Gate) -
         return payloads.Health(status="ok", inside=gate.inside)
 
     @router.get(
+        "/topics",
+        summary="Topics to begin with",
+        responses={
+            404: {"model": payloads.Problem, "description": "image_all was not run."},
+            **BUSY,
+        },
+    )
+    async def topics() -> payloads.Topics:
+        return await desk.topics()
+
+    @router.get(
         "/map",
         summary="The graph of the whole vocabulary, with places and communities",
         response_model=payloads.Map,

@@ -80,7 +80,7 @@ def create_app(
     answers = Answers(imager, images, limits)
     # Completions are quick, and must not wait for solves: they have a worker of their own.
     gate, quick = Gate(limits), Gate(replace(limits, workers=1))
-    desk = MapDesk(images, answers.frequency, limits)
+    desk = MapDesk(imager, images, answers.frequency, limits)
 
     @asynccontextmanager
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:

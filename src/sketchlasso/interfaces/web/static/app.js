@@ -3,7 +3,7 @@
 import { Gone, Refusal, ask, isAbort, server } from "./api.js";
 import { CompareView } from "./compare-view.js";
 import { Controls } from "./controls.js";
-import { byId, countText, element, joined, later, sentence, walk } from "./dom.js";
+import { byId, countText, element, joined, later, percentText, sentence, walk } from "./dom.js";
 import { ImageView } from "./image-view.js";
 import { MapView } from "./map-view.js";
 import { Combobox } from "./search.js";
@@ -12,6 +12,7 @@ import { hrefOf, readState } from "./state.js";
 
 const REST = 40; // milliseconds between the last move of a slider and its question
 const STARTS = 24;
+const WAIT = 5000; // milliseconds until topics that were not ready are asked for again
 const LAST = "What you see is what it said last.";
 
 let state = readState(location.search);
@@ -165,17 +166,54 @@ function replaced(unknown, word) {
   return { words: swap(state.words), others: swap(state.others), exclude: swap(state.exclude) };
 }
 
+const wordHref = (word) => hrefOf({ ...state, view: "image", words: [word] });
+const chip = ({ word }) => element("li", {}, walk(wordHref(word), { class: "chip" }, word));
+
+async function showFrequent() {
+  const { words } = await ask("words", [["prefix", ""], ["count", STARTS]]);
+  byId("starts-title").textContent = "Frequent words";
+  byId("starts").className = "chips";
+  byId("starts").replaceChildren(...words.map(chip));
+}
+
+/** Topics in the place of frequent words, as soon as the server has found them. */
+async function showTopics() {
+  byId("finding").hidden = false;
+  try {
+    const { topics } = await ask("topics");
+    byId("starts-title").textContent = countText(topics.length, "topic");
+    byId("starts").className = "topics";
+    byId("starts").replaceChildren(...topics.map(topicCard));
+    byId("finding").hidden = true;
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 503) setTimeout(showTopics, WAIT);
+    else byId("finding").hidden = true;
+  }
+}
+
+function topicCard({ label, words, n_words: size, n_documents: count, stability, examples }) {
+  const kept = stability === null ? "" : ` \u00b7 ${percentText(stability)} stable`;
+  const facts = `${countText(count, "document")} \u00b7 ${countText(size, "word")}${kept}`;
+  const title = "Documents that are mostly about it, its words, and how often its leading words stay together when half of the documents are left out.";
+  return element(
+    "li",
+    { class: "card" },
+    element("h3", {}, walk(wordHref(label[0]), {}, label.slice(0, 3).join(", "))),
+    element("p", { class: "facts small", title }, facts),
+    element("ul", { class: "chips small" }, ...words.map(chip)),
+    examples.length ? element("p", { class: "example" }, `Such as: ${examples[0]}`) : null,
+  );
+}
+
 async function start() {
   about = await ask("about");
   byId("corpus").textContent =
     `${about.source} \u00b7 ${countText(about.n_documents, "document")} \u00b7 ${countText(about.n_words, "word")}`;
   first.phrases = second.phrases = about.has_phrases;
   byId("n").max = about.limits.n_words;
-  const { words } = await ask("words", [["prefix", ""], ["count", STARTS]]);
-  byId("starts").replaceChildren(
-    ...words.map(({ word }) => element("li", {}, walk(hrefOf({ ...state, view: "image", words: [word] }), { class: "chip" }, word))),
-  );
+  await showFrequent();
   await show();
+  if (about.has_map) showTopics();
   if (!state.words.length && state.view !== "map" && matchMedia("(pointer: fine)").matches) byId("word").focus();
 }
 

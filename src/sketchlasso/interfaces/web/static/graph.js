@@ -4,9 +4,14 @@ import { drawn, joined, labelOf, weightText } from "./dom.js";
 import { settle } from "./settle.js";
 
 const WIDE = 560;
-const NEIGHBOURS = { wide: 12, narrow: 8 };
+const NEIGHBOURS = { wide: 50, narrow: 8 };
+export const CROWD = 16; // with more neighbours there is no room for an outer ring
 const OUTER = 2;
+const TALLEST = 3; // height over width, at most
 const LONGEST = 32;
+
+// Neighbours one after another by this angle never line up.
+const GOLDEN = Math.PI * (3 - Math.sqrt(5));
 
 let pencil = null;
 function textWidth(text, font) {
@@ -28,10 +33,12 @@ function graphOf(image, outer, width) {
   const largest = Math.max(...neighbours.map(({ weight }) => Math.abs(weight)), 1e-300);
   neighbours.forEach(({ word, weight, askable }, number) => {
     const angle = (2 * Math.PI * number) / neighbours.length - Math.PI / 2;
-    nodes.set(word, { word, ring: 1, angle, weight, askable, sign: Math.sign(weight) });
+    const far = neighbours.length > CROWD ? 0.45 + (0.55 * number) / neighbours.length : 1;
+    const turn = neighbours.length > CROWD ? GOLDEN * number : angle;
+    nodes.set(word, { word, ring: 1, angle: turn, far, weight, askable, sign: Math.sign(weight) });
     links.push({ from: centre.word, to: word, strength: Math.abs(weight) / largest, sign: Math.sign(weight) });
   });
-  for (const second of width >= WIDE ? outer : []) {
+  for (const second of width >= WIDE && neighbours.length <= CROWD ? outer : []) {
     const home = nodes.get(second.query[0]);
     if (!home) continue;
     const fresh = second.words.filter(({ word }) => !image.query.includes(word)).slice(0, OUTER);
@@ -49,12 +56,13 @@ function graphOf(image, outer, width) {
 
 function place(nodes, width, height) {
   const outside = nodes.some(({ ring }) => ring === 2);
-  const reach = { 0: 0, 1: outside ? 0.27 : 0.38, 2: 0.44 };
+  const crowded = nodes.some(({ far }) => far < 1);
+  const reach = { 0: 0, 1: outside ? 0.27 : crowded ? 0.46 : 0.38, 2: 0.44 };
   for (const node of nodes) {
     const font = `${node.ring === 0 ? 600 : 500} ${node.ring === 0 ? 16 : node.ring === 1 ? 14 : 12.5}px system-ui, sans-serif`;
     node.w = textWidth(labelOf(node.word, LONGEST), font) + (node.ring === 2 ? 8 : 22);
     node.h = node.ring === 2 ? 20 : node.ring === 1 ? 28 : 36;
-    const share = reach[node.ring];
+    const share = reach[node.ring] * (node.far ?? 1);
     node.x = node.homeX = width / 2 + (node.ring ? width * share * Math.cos(node.angle) : 0);
     node.y = node.homeY = height / 2 + (node.ring ? height * share * Math.sin(node.angle) : 0);
     node.fixed = node.ring === 0;
@@ -93,10 +101,21 @@ function nodeMark(node, hrefTo) {
   );
 }
 
-/** Draw into a container, whose width decides how much is shown. outer: images of the neighbours. */
-export function drawGraph(container, image, outer, hrefTo) {
+/** As tall as the list beside it, where there is one, within reason. */
+function heightFor(width, beside) {
+  if (width < WIDE) return Math.round(Math.min(420, 1.05 * width));
+  const usual = Math.min(520, 0.72 * width);
+  return Math.round(Math.max(usual, Math.min(beside, TALLEST * width)));
+}
+
+/**
+ * Draw into a container, whose width decides how much is shown.
+ *
+ * outer: images of the neighbours; beside: height of what stands beside the graph.
+ */
+export function drawGraph(container, image, outer, hrefTo, beside = 0) {
   const width = Math.max(280, Math.round(container.clientWidth));
-  const height = Math.round(width >= WIDE ? Math.min(520, 0.72 * width) : Math.min(420, 1.05 * width));
+  const height = heightFor(width, beside);
   const { nodes, links } = graphOf(image, outer, width);
   place(nodes, width, height);
   const at = new Map(nodes.map((node) => [node.word, node]));

@@ -5,7 +5,7 @@ import { barList, largestWeights, waitingBars } from "./bars.js";
 import { documentList, documentsTitle } from "./documents.js";
 import { byId, element, joined, later, redraw, sentence, walk } from "./dom.js";
 import { factLine, saidOf, trustLine } from "./facts.js";
-import { drawGraph, shownNeighbours } from "./graph.js";
+import { CROWD, drawGraph, shownNeighbours } from "./graph.js";
 import { imageOptions, named } from "./state.js";
 
 const FIRST_DOCUMENTS = 6;
@@ -123,8 +123,9 @@ export class ImageView {
 
   #draw() {
     if (this.#parts && this.#shown) {
-      const { graph } = this.#parts;
-      redraw(graph, () => drawGraph(graph, this.#shown, this.#outerImages, this.#hrefTo));
+      const { graph, bars } = this.#parts;
+      const beside = bars.offsetHeight;
+      redraw(graph, () => drawGraph(graph, this.#shown, this.#outerImages, this.#hrefTo, beside));
     }
   }
 
@@ -162,7 +163,7 @@ export class ImageView {
     const { images } = await this.#outer.ask("images", [...named("word", around), ["n_words", OUTER_WORDS]]);
     if (image !== this.#shown) return;
     this.#outerImages = images;
-    this.#parts.graphTitle.textContent = GRAPH_TITLE;
+    this.#parts.graphTitle.textContent = image.words.length > CROWD ? "Its neighbours" : GRAPH_TITLE;
     this.#draw();
   }
 

@@ -10,7 +10,8 @@ const LINKS = 6000; // of all, the strongest, are enough to see the whole map
 const FEW = 2000; // fewer links than this are drawn darker
 const NEAR = 14; // pixels within which a pointer means a dot
 
-// Colours that colour-blind readers can tell apart, after Okabe and Ito; the rest are grey.
+// Colours that colour-blind readers can tell apart, after Okabe and Ito. Each colour comes in several
+// shapes, so that more groups than colours look different; words of no group are grey dots.
 const PALETTE = {
   light: ["#0072b2", "#d55e00", "#007f5c", "#b0568a", "#9a6a00", "#2f8fc4", "#5b5bb0", "#7c7c34"],
   dark: ["#56b4e9", "#f08a3c", "#2fc79b", "#e29ac4", "#e6b23c", "#8fd0f5", "#a9a9f0", "#c9c96a"],
@@ -19,7 +20,25 @@ const GREY = { light: "#8a9299", dark: "#7d868e" };
 
 const style = () => getComputedStyle(document.documentElement);
 const theme = () => (style().getPropertyValue("--is-dark").trim() === "1" ? "dark" : "light");
-export const colourOf = (community) => PALETTE[theme()][community] ?? GREY[theme()];
+const COLOURS = PALETTE.light.length;
+export const colourOf = (community) => (community < 0 ? GREY[theme()] : PALETTE[theme()][community % COLOURS]);
+
+// Corners of the shapes, for a dot of radius one; the first shape is a circle.
+const SHAPES = [
+  null,
+  [[-0.9, -0.9], [0.9, -0.9], [0.9, 0.9], [-0.9, 0.9]],
+  [[0, -1.25], [1.15, 0.85], [-1.15, 0.85]],
+  [[0, -1.35], [1.1, 0], [0, 1.35], [-1.1, 0]],
+  [[-0.4, -1.2], [0.4, -1.2], [0.4, -0.4], [1.2, -0.4], [1.2, 0.4], [0.4, 0.4], [0.4, 1.2], [-0.4, 1.2], [-0.4, 0.4], [-1.2, 0.4], [-1.2, -0.4], [-0.4, -0.4]],
+];
+export const shapeOf = (community) => SHAPES[community < 0 ? 0 : Math.floor(community / COLOURS) % SHAPES.length];
+
+function trace(pen, [x, y], radius, corners) {
+  pen.beginPath();
+  if (!corners) pen.arc(x, y, radius, 0, 2 * Math.PI);
+  else for (const [a, b] of corners) pen.lineTo(x + radius * a, y + radius * b);
+  pen.fill();
+}
 
 /** The same words, so that they fill the square from -1 to 1. */
 function spread(nodes) {
@@ -41,7 +60,8 @@ export class MapCanvas {
   #edges;
   #links = new Map();
   #byWord = new Map();
-  #bySize;
+  #hubs;
+  #largest;
   #middle = [0, 0];
   #scale = 1;
   #hovered = null;
@@ -53,7 +73,7 @@ export class MapCanvas {
     this.#nodes = nodes = spread(nodes);
     this.#edges = [...edges].sort((a, b) => Math.abs(b[2]) - Math.abs(a[2]));
     for (const node of nodes) this.#byWord.set(node.word, node);
-    this.#bySize = [...nodes].sort((a, b) => b.size - a.size);
+    this.#largest = Math.sqrt(nodes.reduce((most, { size }) => Math.max(most, size), 1));
     for (const [a, b, weight] of edges) {
       for (const [from, to] of [[a, b], [b, a]]) {
         if (!this.#links.has(nodes[from])) this.#links.set(nodes[from], []);
@@ -61,6 +81,8 @@ export class MapCanvas {
       }
     }
     for (const list of this.#links.values()) list.sort((a, b) => b[1] - a[1]);
+    const links = (node) => this.#links.get(node)?.length ?? 0;
+    this.#hubs = [...nodes].sort((a, b) => links(b) - links(a) || b.size - a.size);
     this.onSelect = onSelect;
     this.moved = later(() => onMove(this.place), 250);
     this.observer = new ResizeObserver(() => this.draw());
@@ -245,20 +267,17 @@ export class MapCanvas {
 
   #paintDots(pen, put, seen, near) {
     const grow = Math.min(2.2, 0.75 + 0.25 * this.#scale);
-    const largest = Math.sqrt(this.#bySize[0]?.size ?? 1);
     for (const node of this.#nodes) {
       const at = put(node);
       if (!seen(at)) continue;
       pen.globalAlpha = near.size && !near.has(node) ? 0.35 : 0.9;
       pen.fillStyle = colourOf(node.community);
-      pen.beginPath();
-      pen.arc(...at, grow * (1.3 + (4 * Math.sqrt(node.size)) / largest), 0, 2 * Math.PI);
-      pen.fill();
+      trace(pen, at, grow * (1.3 + (4 * Math.sqrt(node.size)) / this.#largest), shapeOf(node.community));
     }
     pen.globalAlpha = 1;
   }
 
-  /** The largest words first; a label that would lie on another is left out. */
+  /** The words with most links first; a label that would lie on another is left out. */
   #paintLabels(pen, put, seen, lit, near) {
     const colours = style();
     const taken = [];
@@ -270,7 +289,7 @@ export class MapCanvas {
     pen.strokeStyle = colours.getPropertyValue("--card");
     pen.fillStyle = colours.getPropertyValue("--ink");
     let count = 0;
-    for (const node of [...first, ...this.#bySize]) {
+    for (const node of [...first, ...this.#hubs]) {
       if (count >= LABELS) break;
       const at = put(node);
       if (!seen(at)) continue;

@@ -2,12 +2,22 @@
 
 import { mapBox } from "./map-box.js";
 import { Refusal, ask } from "./api.js";
-import { byId, countText, element, percentText, sentence, walk } from "./dom.js";
-import { MapCanvas, colourOf } from "./map-canvas.js";
+import { byId, countText, drawn, element, percentText, sentence, walk } from "./dom.js";
+import { MapCanvas, colourOf, shapeOf } from "./map-canvas.js";
 
-const GROUPS = 12;
-const GROUP_WORDS = 8;
+const LINKS_MEAN =
+  "A line joins two words if one of them helps to predict in which documents the other is. Linked words lie near each other; colour and shape show the topic.";
 const NEIGHBOURS = 12;
+
+/** The mark of a topic, as it is on the map. */
+function swatchOf(community) {
+  const corners = shapeOf(community);
+  const fill = colourOf(community);
+  const mark = corners
+    ? drawn("polygon", { points: corners.map((corner) => corner.join(",")).join(" "), fill })
+    : drawn("circle", { r: 1.1, fill });
+  return drawn("svg", { class: "swatch", viewBox: "-1.4 -1.4 2.8 2.8", "aria-hidden": "true" }, mark);
+}
 
 export class MapView {
   #page;
@@ -84,7 +94,10 @@ export class MapView {
     const word = state.words[0] ?? null;
     const node = this.#canvas.select(word, state.at);
     if (!word) {
-      this.#info.replaceChildren(element("p", {}, "Drag to move, scroll or pinch to zoom, click a word to see its links."));
+      this.#info.replaceChildren(
+        element("p", {}, LINKS_MEAN),
+        element("p", {}, "Drag to move, scroll or pinch to zoom, click a word to see its links."),
+      );
     } else if (!node) {
       this.#info.replaceChildren(element("p", {}, `\u201c${word}\u201d is not on the map.`));
     } else {
@@ -118,21 +131,21 @@ export class MapView {
       if (!members.has(node.community)) members.set(node.community, []);
       members.get(node.community).push(node);
     }
-    const largest = [...members].sort((a, b) => b[1].length - a[1].length).slice(0, GROUPS);
+    const labels = this.#data.labels;
+    const found = [...members].filter(([community]) => community >= 0).sort((a, b) => a[0] - b[0]);
     byId("groups").replaceChildren(
-      element("h2", {}, "Groups"),
+      element("h2", {}, countText(found.length, "topic")),
       element(
         "ul",
         { class: "groups" },
-        ...largest.map(([community, nodes]) => {
-          const swatch = element("span", { class: "swatch", "aria-hidden": "true" });
-          swatch.style.background = colourOf(community);
-          const frequent = [...nodes].sort((a, b) => b.size - a.size).slice(0, GROUP_WORDS);
+        ...found.map(([community, nodes]) => {
+          const byWord = new Map(nodes.map((node) => [node.word, node]));
+          const shown = labels[community].map((word) => byWord.get(word)).filter(Boolean);
           return element(
             "li",
             {},
-            element("p", {}, swatch, countText(nodes.length, "word")),
-            this.#chips(frequent),
+            element("p", {}, swatchOf(community), countText(nodes.length, "word")),
+            this.#chips(shown),
           );
         }),
       ),
