@@ -22,6 +22,8 @@ BENCHMARKS = {
     "inference": "inference",
     "topics_queries": "topics.queries",
     "topics_coherence": "topics.coherence",
+    "topics_held_out": "topics.explained",
+    "topics_similarity": "topics.similarity",
     "topics_speed": "topics.speed",
     "peers": "peers",
     "conic": "conic",

@@ -117,7 +117,7 @@ def model_columns(fitted: dict[Any, TopicImager]) -> Any:
 def image_row(model: TopicImager, asked: np.ndarray, radius: Any, positive: bool) -> dict[str, Any]:
     words = [str(word) for word in model.words_[asked]]
     start = perf_counter()
-    images = model.images(words, WORDS, radius=radius, positive=positive)
+    images = model.images(words, WORDS, radius=radius, positive=positive, judge=False)
     seconds = perf_counter() - start
     place = {word: i for i, word in enumerate(model.words_)}
     return {

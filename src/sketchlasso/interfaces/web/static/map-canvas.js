@@ -1,6 +1,6 @@
 // Words as dots on a canvas: drawn, moved, zoomed, found under the pointer.
 
-import { later } from "./dom.js";
+import { drawn, later } from "./dom.js";
 import { Gestures } from "./gestures.js";
 
 const LIMITS = [0.7, 60];
@@ -32,6 +32,16 @@ const SHAPES = [
   [[-0.4, -1.2], [0.4, -1.2], [0.4, -0.4], [1.2, -0.4], [1.2, 0.4], [0.4, 0.4], [0.4, 1.2], [-0.4, 1.2], [-0.4, 0.4], [-1.2, 0.4], [-1.2, -0.4], [-0.4, -0.4]],
 ];
 export const shapeOf = (community) => SHAPES[community < 0 ? 0 : Math.floor(community / COLOURS) % SHAPES.length];
+
+/** The mark of a group, as it is on the map. */
+export function swatchOf(community) {
+  const corners = shapeOf(community);
+  const fill = colourOf(community);
+  const mark = corners
+    ? drawn("polygon", { points: corners.map((corner) => corner.join(",")).join(" "), fill })
+    : drawn("circle", { r: 1.1, fill });
+  return drawn("svg", { class: "swatch", viewBox: "-1.4 -1.4 2.8 2.8", "aria-hidden": "true" }, mark);
+}
 
 function trace(pen, [x, y], radius, corners) {
   pen.beginPath();

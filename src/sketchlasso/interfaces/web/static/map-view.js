@@ -2,22 +2,12 @@
 
 import { mapBox } from "./map-box.js";
 import { Refusal, ask } from "./api.js";
-import { byId, countText, drawn, element, percentText, sentence, walk } from "./dom.js";
-import { MapCanvas, colourOf, shapeOf } from "./map-canvas.js";
+import { byId, countText, element, percentText, sentence, walk } from "./dom.js";
+import { MapCanvas, swatchOf } from "./map-canvas.js";
 
 const LINKS_MEAN =
   "A line joins two words if one of them helps to predict in which documents the other is. Linked words lie near each other; colour and shape show the topic.";
 const NEIGHBOURS = 12;
-
-/** The mark of a topic, as it is on the map. */
-function swatchOf(community) {
-  const corners = shapeOf(community);
-  const fill = colourOf(community);
-  const mark = corners
-    ? drawn("polygon", { points: corners.map((corner) => corner.join(",")).join(" "), fill })
-    : drawn("circle", { r: 1.1, fill });
-  return drawn("svg", { class: "swatch", viewBox: "-1.4 -1.4 2.8 2.8", "aria-hidden": "true" }, mark);
-}
 
 export class MapView {
   #page;

@@ -4,7 +4,7 @@ import { Last, Refusal, ask, isAbort } from "./api.js";
 import { byId, countText, element, labelOf, later, percentText, sentence, walk, weightText } from "./dom.js";
 import { drawGraph } from "./graph.js";
 import { mapBox } from "./map-box.js";
-import { MapCanvas, colourOf } from "./map-canvas.js";
+import { MapCanvas, swatchOf } from "./map-canvas.js";
 import { Combobox, OFFERED } from "./search.js";
 import { closeShare, startShare } from "./share.js";
 import { START, hrefOf, readState } from "./state.js";
@@ -172,11 +172,9 @@ function showGroups() {
   byId("groups").replaceChildren(
     element("h2", {}, "Groups, and their nodes with most links"),
     element("ul", { class: "groups" }, ...largest.map(([community, nodes]) => {
-      const swatch = element("span", { class: "swatch", "aria-hidden": "true" });
-      swatch.style.background = colourOf(community);
       const most = [...nodes].sort((a, b) => b.size - a.size).slice(0, GROUP_NODES);
       const chips = most.map(({ word }) => element("li", {}, walk(nodeHref(word), { class: "chip" }, labelOf(word, 40))));
-      return element("li", {}, element("p", {}, swatch, countText(nodes.length, "node")), element("ul", { class: "chips small" }, ...chips));
+      return element("li", {}, element("p", {}, swatchOf(community), countText(nodes.length, "node")), element("ul", { class: "chips small" }, ...chips));
     })),
   );
 }
