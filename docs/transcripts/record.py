@@ -54,9 +54,11 @@ MISTAKES = (
 )
 TOPICS = (
     "topics fit docword.nips.txt.gz --rank 50 -o nips.topics",
-    "topics image nips.topics learning vision --n-words 8",
+    "topics image nips.topics learning Vision eight --n-words 8",
     "topics image nips.topics neural network --together --exclude training --n-words 6",
     "topics all nips.topics -o nips.images",
+    "topics list nips.topics --images nips.images",
+    "topics export nips.topics --images nips.images --no-stability -o nips-topics -q",
     "topics graph nips.images -o nips.graphml --rule and --communities",
     "info nips.topics --top 3",
     "topics fit docword.blogs.txt.gz -o blogs.topics -q",
