@@ -80,8 +80,8 @@ def test_an_image_for_people(ask, made):
     assert said.isascii()
     lines = said.splitlines()
     image = sl.load_topics(made / "posts.topics").image("sea", 4)
-    assert lines[0].startswith(f"sea: {100 * image.explained:.0f} % explained, gap ")
-    assert lines[0].endswith(" ms")
+    share = f"{100 * image.held_out:.0f} %"
+    assert lines[0] == f"sea: {image.quality}, its words explain {share} of it in other documents"
     word, weight, bar = lines[2].split()
     assert (word, bar) == (image.words[0], "#" * 24)
     assert float(weight) == pytest.approx(image.weights[0], abs=1e-4)
@@ -97,7 +97,7 @@ def test_words_that_keep_away_have_another_bar(ask, made):
         assert shown[word][0][0] == ("+" if weight > 0 else "-")
         assert set(shown[word][1]) == {"#" if weight > 0 else "-"}
     said = ask("topics image {made}/posts.topics sea --n-words 12 --positive").stdout
-    assert " -" not in said.split("ms\n")[1]
+    assert " -" not in said.split("documents\n")[1]
 
 
 def test_an_image_for_machines(ask, made):

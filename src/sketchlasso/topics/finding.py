@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.sketch.options import RandomState
+from sketchlasso.linalg.seeds import RandomState
 from sketchlasso.topics.everything import WordImages
 from sketchlasso.topics.graph import WordGraph, word_graph
 from sketchlasso.topics.image import DocumentMatch

@@ -144,7 +144,17 @@ def test_openapi_describes_every_address(ask):
     described = ask("/openapi.json")
     assert set(described["paths"]) == {
         f"/api/{name}"
-        for name in ("about", "health", "map", "words", "image", "images", "documents", "compare")
+        for name in (
+            "about",
+            "health",
+            "topics",
+            "map",
+            "words",
+            "image",
+            "images",
+            "documents",
+            "compare",
+        )
     }
     parameters = {one["name"]: one for one in described["paths"]["/api/image"]["get"]["parameters"]}
     assert set(parameters) == {"word", "n_words", "alpha", "radius", "positive", "exclude"}
