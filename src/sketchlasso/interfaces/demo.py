@@ -133,12 +133,12 @@ def _leave_one_out(found: sl.Sketch, digits: _Task, model: Any) -> dict[str, Any
 def _three_words(screen: Screen) -> tuple[Sheet, list[dict[str, Any]]]:
     """Images of three words of the embedded corpus, for people and for machines."""
     imager = fit_docstrings(screen, DEMO_RANK, 0)
-    images = ask(imager, list(WORDS), ImageOptions(n_words=6))
+    images, _ = ask(imager, list(WORDS), ImageOptions(n_words=6))
     sheet = Sheet(
         f"Words of {imager.corpus_.shape[0]} docstrings of installed packages",
-        ("word", "explained by", "milliseconds"),
+        ("word", "explained by", "image", "milliseconds"),
         tuple(
-            (word, image_words(image), round(1e3 * image.seconds, 1))
+            (word, image_words(image), image.quality, round(1e3 * image.seconds, 1))
             for word, image in zip(WORDS, images, strict=True)
         ),
     )

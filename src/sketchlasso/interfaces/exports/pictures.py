@@ -64,9 +64,11 @@ def save_map(path: Path, graph: sl.WordGraph, places: Any, of_word: Any) -> None
     linked = np.flatnonzero(graph.degrees)
     at = _on_paper(places)
     colours = [colour_of(int(of_word[j])) for j in linked]
-    axes.scatter(*at[linked].T, s=4 + 2 * graph.degrees[linked] ** 0.5, c=colours, alpha=0.75)
+    x, y = at[linked].T
+    axes.scatter(x, y, s=4 + 2 * graph.degrees[linked] ** 0.5, c=colours, alpha=0.75)
     for j in _labelled(graph, at):
-        axes.text(*(at[j] - (0, 6)), graph.words[j], fontsize=7, ha="center", parse_math=False)
+        word = graph.words[j]
+        axes.text(at[j, 0], at[j, 1] - 6, word, fontsize=7, ha="center", parse_math=False)
     axes.set(xlim=(0, WIDTH), ylim=(HEIGHT, 0))
     axes.set_axis_off()
     figure.savefig(path, dpi=150)

@@ -85,7 +85,8 @@ def ask(
         No query has known words.
     """
     arguments = asked.arguments()
-    images, unknown = [], []
+    images: list[sl.TopicImage] = []
+    unknown: list[sl.UnknownWordError] = []
     for query in queries:
         try:
             if not images:

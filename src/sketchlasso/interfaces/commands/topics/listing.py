@@ -49,7 +49,7 @@ def list_topics(
     """
     _, _, found = _found(model, images, resolution, stability, seed, screen)
     sheets = [Sheet(f"{len(found)} topics", COLUMNS, tuple(map(_row, enumerate(found.topics, 1))))]
-    data = {"command": "topics list", "topics": list(map(_data, found.topics))}
+    data: dict[str, Any] = {"command": "topics list", "topics": list(map(_data, found.topics))}
     if found.groups is not None:
         names, shares = found.over()
         rows = tuple(

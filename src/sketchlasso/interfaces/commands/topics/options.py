@@ -201,7 +201,7 @@ def read_source(source: Path, options: CorpusOptions) -> sl.Corpus:
         "separator": options.separator,
         "follow_links": options.follow_links or None,
     }
-    columns = {
+    columns: dict[str, Any] = {
         "column": options.column,
         "title_column": options.title_column,
         "group_column": options.group_column,
@@ -209,7 +209,7 @@ def read_source(source: Path, options: CorpusOptions) -> sl.Corpus:
     try:
         return sl.read_corpus(source, **columns, **rest)
     except sl.InvalidInputError:
-        numbered = {name: _position(column) for name, column in columns.items()}
+        numbered: dict[str, Any] = {name: _position(column) for name, column in columns.items()}
         if numbered == columns:
             raise
         try:
