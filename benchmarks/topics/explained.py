@@ -87,7 +87,7 @@ def contenders(
 ) -> Iterator[tuple[tuple[Any, ...], list[np.ndarray], HalfSample]]:
     """Every way to ten words: name and rank, the words, and the half they come from."""
     for rank in options.ranks:
-        half = HalfSample.of(weights, first, second, rank, False)
+        half = HalfSample.of(weights[first], weights[second], rank, False)
         for radius in options.radii:
             for positive in (False, True):
                 named = f"image{'' if radius == 'auto' else f', {radius}'}"

@@ -263,7 +263,7 @@ def _examples(imager: TopicImager, scores: FloatArray) -> tuple[DocumentMatch, .
     return tuple(
         DocumentMatch(
             int(row),
-            readable_title(corpus, int(row)),
+            readable_title(corpus, int(row), imager.document_frequency_),
             float(scores[row]),
             None if corpus.texts is None else corpus.texts[row],
         )

@@ -85,8 +85,6 @@ class TopicImager(BaseEstimator):
         The documents, words that were left out taken away.
     sketch_ : Sketch
         Of the weighted and centred matrix.
-    weights_ : csr_array of shape (documents, n)
-        The weighted counts.
     """
 
     def __init__(
@@ -156,7 +154,6 @@ class TopicImager(BaseEstimator):
         self.corpus_ = corpus
         self.words_ = np.array(corpus.words)
         self.document_frequency_ = corpus.document_frequency
-        self.weights_ = weights
         self._columns = WordColumns.of(weights, self.sketch_)
         self._vocabulary = Vocabulary(
             corpus.words, self.document_frequency_, stop_list(self.stop_words)
@@ -164,6 +161,11 @@ class TopicImager(BaseEstimator):
         self._halves: tuple[HalfSample, ...] | None = None
         self.n_features_in_ = len(corpus.words)
         return self
+
+    @property
+    def weights_(self) -> Any:
+        """The weighted counts: csc_array of shape (documents, n)."""
+        return self._columns.weights
 
     def image(
         self,
@@ -271,7 +273,7 @@ class TopicImager(BaseEstimator):
         return [
             DocumentMatch(
                 int(row),
-                readable_title(self.corpus_, int(row)),
+                readable_title(self.corpus_, int(row), self.document_frequency_),
                 float(found[row]),
                 None if texts is None else texts[row],
             )
@@ -315,9 +317,8 @@ class TopicImager(BaseEstimator):
         members = [np.unique(self._vocabulary.indices(group)) for group in groups]
         queries = Queries(members, [np.union1d(words, forbidden) for words in members])
         answers = self._answer(queries, question)
-        shares = np.full(len(groups), np.nan)
-        if judge:
-            shares = self._held_out(queries, answers, question)
+        unknown = np.full(len(groups), np.nan)
+        shares = self._held_out(queries, answers, question) if judge else unknown
         images = [
             replace(
                 self._image(queries, answers, number, question, exclude, float(shares[number])),
@@ -362,10 +363,9 @@ class TopicImager(BaseEstimator):
 
     def _made_halves(self) -> tuple[HalfSample, ...]:
         """Both halves, sketched when they are first needed."""
-        halves = self._halves
-        if halves is None:
-            self._halves = halves = split(self.weights_, self.rank, self.scale)
-        return halves
+        if self._halves is None:
+            self._halves = split(self._columns.weights.tocsr(), self.rank, self.scale)
+        return self._halves
 
     def _held_out(self, queries: Queries, answers: Answers, question: Question) -> FloatArray:
         """Held-out explained variance (B,) of the answers."""
@@ -383,7 +383,7 @@ class TopicImager(BaseEstimator):
     ) -> TopicImage:
         features, weights = answers.strongest(number, question.n_words)
         image = TopicImage(
-            query=tuple(str(word) for word in self.words_[queries.members[number]]),
+            query=(),
             words=tuple(str(word) for word in self.words_[features]),
             weights=weights,
             n_nonzero=len(answers.row(number)[0]),

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -75,16 +75,12 @@ class HalfSample:
     unseen: WordColumns
 
     @classmethod
-    def of(
-        cls, weights: CountMatrix, seen: IntArray, unseen: IntArray, rank: int, scale: bool
-    ) -> HalfSample:
-        """Sketch the rows `seen` of weights (documents, words) alone."""
-        part = weights[seen]
-        made = sketch(
-            part, rank=min(rank, *part.shape), center=True, scale=scale, random_state=SEED
-        )
-        columns = WordColumns.of(part, made)
-        return cls(made, columns, replace(columns, weights=weights[unseen].tocsc()))
+    def of(cls, seen: Any, unseen: Any, rank: int, scale: bool) -> HalfSample:
+        """Sketch the weights (documents, words) of the seen documents alone."""
+        size = min(rank, *seen.shape)
+        made = sketch(seen, rank=size, center=True, scale=scale, random_state=SEED)
+        columns = WordColumns.of(seen, made)
+        return cls(made, columns, replace(columns, weights=sparse.csc_array(unseen)))
 
     def errors(self, members: IntArray, features: IntArray) -> tuple[float, float]:
         """Return ||a - F w||^2 and ||a||^2 of one query over the unseen documents.
@@ -122,10 +118,10 @@ def split(weights: CountMatrix, rank: int, scale: bool) -> tuple[HalfSample, ...
     if count < FEWEST_DOCUMENTS:
         return ()
     order = np.random.default_rng(SEED).permutation(count)
-    first, second = (np.sort(part) for part in np.array_split(order, 2))
+    first, second = (sparse.csc_array(weights[np.sort(part)]) for part in np.array_split(order, 2))
     return (
-        HalfSample.of(weights, first, second, rank, scale),
-        HalfSample.of(weights, second, first, rank, scale),
+        HalfSample.of(first, second, rank, scale),
+        HalfSample.of(second, first, rank, scale),
     )
 
 
