@@ -166,20 +166,28 @@ def read_corpus(
             texts, named = columns.texts, columns.titles
             settings["column"] = column
             if group_column is not None:
-                groups = read_text_columns(
-                    path, group_column, separator=separator, header=header
-                ).texts
+                marked = read_text_columns(path, group_column, separator=separator, header=header)
+                groups = marked.texts
     if not texts:
         raise InvalidInputError(f"{origin} has no documents; give at least one.")
+    named = named if titles is None else names_from(titles)
+    corpus = _counted(texts, vectorizer, text_length, named, origin)
+    return replace(corpus, settings={**settings, **corpus.settings}, groups=names_from(groups))
+
+
+def _counted(
+    texts: list[str],
+    vectorizer: Any,
+    text_length: int | None,
+    titles: Sequence[str] | None,
+    origin: str,
+) -> Corpus:
+    """Count the words of documents; without titles they are called by how they begin."""
     counts, words, recorded = count_words(texts, vectorizer)
-    if titles is not None:
-        named = names_from(titles)
-    elif named is None:
-        named = _beginnings(texts)
+    named = _beginnings(texts) if titles is None else titles
     shown = None if text_length == 0 else tuple(text[:text_length] for text in texts)
-    settings = {**settings, **recorded, "text_length": text_length}
-    grouped = names_from(groups)
-    return Corpus(counts, words, tuple(named or ()), shown, origin, settings, grouped)
+    settings = {**recorded, "text_length": text_length}
+    return Corpus(counts, words, tuple(named), shown, origin, settings)
 
 
 def as_corpus(X: Any, vocabulary: Any, titles: Sequence[str] | None) -> Corpus:
