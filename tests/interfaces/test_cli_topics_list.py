@@ -19,7 +19,8 @@ def grouped(ask):
     """A model of posts with a column of years."""
     with Path("years.jsonl").open("w", encoding="utf-8") as file:
         for number, record in enumerate(posts(0)):
-            record |= {"year": str(2000 + number % 3), "name": f"<i>{record['name']}</i>"}
+            # Markup, and a character that XML cannot hold.
+            record |= {"year": str(2000 + number % 3), "name": f"<i>{record['name']}</i>\x1b"}
             file.write(json.dumps(record) + "\n")
     ask(
         "topics fit years.jsonl --column body --title-column name --group-column year --rank 8 "
@@ -51,7 +52,7 @@ def test_everything_is_exported(ask, grouped):
     with (out / "documents.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 90
-    assert rows[0]["title"] == "<i>sea 0</i>"
+    assert rows[0]["title"] == "<i>sea 0</i>\x1b"
     assert rows[4]["group"] == "2001"
     main = int(rows[0]["main topic"])
     assert float(rows[0][f"topic {main}"]) > 0.5
@@ -67,6 +68,7 @@ def test_everything_is_exported(ask, grouped):
     ET.parse(out / "map.svg")
     page = (out / "topics.html").read_text(encoding="utf-8")
     assert "<i>" not in page.split("<script", 1)[0]
+    assert "\x1b" not in page
     assert "http://" not in page.replace("http://www.w3.org/2000/svg", "")
     assert "https://" not in page
     if "map.png" in found["files"]:

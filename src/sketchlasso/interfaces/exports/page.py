@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 from sketchlasso.interfaces.exports.pictures import colour_of
+from sketchlasso.interfaces.visible import visible
 
 __all__ = ["offline_page"]
 
@@ -73,7 +74,7 @@ topic. The words with most links are named.</p>{picture}</section>
 def _topic(topic: dict[str, Any]) -> str:
     stability = topic["stability"]
     kept = "" if stability is None else f", {100 * stability:.0f} % stable over half-samples"
-    examples = "".join(f"<li>{escape(one['title'])}</li>" for one in topic["examples"])
+    examples = "".join(f"<li>{escape(visible(one['title']))}</li>" for one in topic["examples"])
     colour = colour_of(topic["topic"] - 1)
     return (
         f'<section><h2><span class="dot" style="background:{colour}"></span>'

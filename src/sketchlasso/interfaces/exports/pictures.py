@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import sketchlasso as sl
+from sketchlasso.interfaces.visible import visible
 
 __all__ = ["colour_of", "map_svg", "save_map", "save_over"]
 
@@ -39,11 +40,11 @@ def map_svg(graph: sl.WordGraph, places: Any, of_word: Any) -> str:
     dots = "".join(
         f'<circle cx="{at[j, 0]:.1f}" cy="{at[j, 1]:.1f}" '
         f'r="{1.5 + min(4.0, 0.4 * degrees[j] ** 0.5):.1f}" fill="{colour_of(int(of_word[j]))}">'
-        f"<title>{escape(graph.words[j])}</title></circle>"
+        f"<title>{escape(visible(graph.words[j]))}</title></circle>"
         for j in np.flatnonzero(degrees)
     )
     texts = "".join(
-        f'<text x="{at[j, 0]:.1f}" y="{at[j, 1] - 6:.1f}">{escape(graph.words[j])}</text>'
+        f'<text x="{at[j, 0]:.1f}" y="{at[j, 1] - 6:.1f}">{escape(visible(graph.words[j]))}</text>'
         for j in _labelled(graph, at)
     )
     return (
@@ -67,7 +68,7 @@ def save_map(path: Path, graph: sl.WordGraph, places: Any, of_word: Any) -> None
     x, y = at[linked].T
     axes.scatter(x, y, s=4 + 2 * graph.degrees[linked] ** 0.5, c=colours, alpha=0.75)
     for j in _labelled(graph, at):
-        word = graph.words[j]
+        word = visible(graph.words[j])
         axes.text(at[j, 0], at[j, 1] - 6, word, fontsize=7, ha="center", parse_math=False)
     axes.set(xlim=(0, WIDTH), ylim=(HEIGHT, 0))
     axes.set_axis_off()
