@@ -8,7 +8,8 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
+from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -17,13 +18,16 @@ import numpy as np
 from scipy import sparse
 from sklearn.linear_model import LassoCV
 from sklearn.metrics import accuracy_score, f1_score, r2_score
+from sklearn.model_selection import KFold
 
+from benchmarks.conic import conic_answer, conic_problem
 from benchmarks.cv import peer_layout
 from benchmarks.defaults.shapes import Shape, shape
 from benchmarks.harness import Outcome, run_limited
 from sketchlasso import SqrtLassoClassifierCV, SqrtLassoCV
 
 GLMNET = Path(__file__).with_name("cv_glmnet.R")
+ONE_PROBLEM = "Clarabel, one problem"
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,60 @@ def lasso_cv(name: str, seed: int) -> Callable[[], Result]:
     return run
 
 
+def celer_cv(name: str, seed: int) -> Callable[[], Result]:
+    """LassoCV's search with celer's paths; its own class needs an older scikit-learn."""
+    data = shape(name, seed)
+    X, Y = peer_layout(data.X), responses(data)
+    _celer_path(X[:50], Y[:50, 0], 2)  # compiled or loaded before the clock
+
+    def run() -> Result:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fits = [_celer_search(X, y) for y in Y.T]
+        values = np.column_stack([data.X_test @ w + b for w, b in fits])
+        nonzero = float(np.mean([np.count_nonzero(w) for w, _ in fits]))
+        return Result(judged(data, values), {"non-zeros": nonzero})
+
+    return run
+
+
+def _celer_path(X: Any, y: np.ndarray, alphas: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Penalties, coefficients (n, penalties) and intercepts along one path."""
+    from celer import celer_path
+
+    means = np.asarray(X.mean(axis=0)).ravel()
+    given = {"n_alphas": alphas} if np.isscalar(alphas) else {"alphas": alphas}
+    if sparse.issparse(X):
+        given |= {"X_offset": means, "X_scale": np.ones(len(means))}
+    else:
+        X = np.asfortranarray(X - means)
+    tried, coefs, _ = celer_path(X, y - y.mean(), "lasso", tol=1e-4, **given)
+    return tried, coefs, y.mean() - means @ coefs
+
+
+def _celer_search(X: Any, y: np.ndarray) -> tuple[np.ndarray, float]:
+    """Coefficients and intercept at the penalty with the least mean squared error of 5 folds."""
+    centred = np.asarray(X.T @ (y - y.mean())).ravel()
+    alphas = np.geomspace(1.0, 1e-3, 100) * np.abs(centred).max() / len(y)
+    errors = np.zeros(len(alphas))
+    for train, test in KFold(5).split(y):
+        _, coefs, intercepts = _celer_path(X[train], y[train], alphas)
+        errors += np.sum((y[test, None] - X[test] @ coefs - intercepts) ** 2, axis=0)
+    _, coefs, intercepts = _celer_path(X, y, alphas[: errors.argmin() + 1])
+    return coefs[:, -1], float(intercepts[-1])
+
+
+def one_conic_problem(name: str, seed: int) -> Callable[[], Any]:
+    """Clarabel on one problem of the search: a fold, at 0.1 of the largest penalty."""
+    data = shape(name, seed)
+    rows = len(data.y) * 4 // 5
+    X, y = data.X[:rows], responses(data)[:rows, 0]
+    centred = y - y.mean()
+    largest = np.abs(X.T @ centred).max() / np.linalg.norm(centred)
+    problem = conic_problem(X, y, 0.1 * largest, True)
+    return partial(conic_answer, problem, X.shape[1], 1e-6)
+
+
 @cache
 def has_glmnet() -> bool:
     """Whether Rscript and the package glmnet are there."""
@@ -143,4 +201,7 @@ def peer(name: str, seed: int, limit: float) -> dict[str, Outcome]:
     found = {"LassoCV": run_limited(lasso_cv, (name, seed), limit)}
     if has_glmnet():
         found["cv.glmnet"] = glmnet(name, seed, limit)
+    if find_spec("celer"):
+        found["celer"] = run_limited(celer_cv, (name, seed), limit)
+    found[ONE_PROBLEM] = run_limited(one_conic_problem, (name, seed), limit)
     return found
