@@ -72,7 +72,7 @@ class _SignClassifier(CallbackSupport, ClassifierMixin, LinearModel):
 
     @spread
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Return the share of rows whose label is predicted.
+        """Return the accuracy: the share of rows with the right label.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ def _chosen_labels(scores: FloatArray, *, classes: Any) -> Any:
 class SqrtLassoClassifier(_SignClassifier, SinglePenalty):
     """Square-root LASSO on +1/-1 targets, one against the rest where there are several classes.
 
-    All classes share the directions of the sketch that do not know y.
+    All classes share the directions of the sketch that do not depend on y.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class SqrtLassoClassifier(_SignClassifier, SinglePenalty):
     @reported(rounds=True)
     @spread
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> SqrtLassoClassifier:
-        """Fit one model, or one a class.
+        """Fit one model for two classes, else one for each class.
 
         Parameters
         ----------

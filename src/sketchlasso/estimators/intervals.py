@@ -61,7 +61,7 @@ class PredictionIntervals(LinearModel):
         cv: Any = None,
         fixed_penalty: bool = False,
     ) -> Any:
-        """Gather what :meth:`predict_interval` needs; plain fits do not pay for it.
+        """Compute the residuals that :meth:`predict_interval` needs; plain fits skip this.
 
         =============  ===================================  ======================
         method         X, y                                 coverage at level 1 - a
@@ -72,11 +72,11 @@ class PredictionIntervals(LinearModel):
         =============  ===================================  ======================
 
         The guarantees hold for every distribution of independent rows, on average over data and
-        new rows; in practice the coverage of all three is close to 1 - a. They need everything
-        that is learnt from y, and every choice, to be made without the rows left out. So models
-        are made anew: standard deviations of columns, the pivotal penalty, sketches and
-        cross-validation of :class:`SqrtLassoCV` are those of the other rows. A penalty given as
-        a number is fixed before, as the theorem asks, if it was not found on the same rows.
+        new rows; in practice the coverage of all three is close to 1 - a. They require that
+        everything learnt from y, and every choice, is made without the rows left out. So
+        standard deviations of columns, the pivotal penalty, sketches and the cross-validation
+        of :class:`SqrtLassoCV` are computed again from the other rows. A penalty given as a
+        number must not have been found on the same rows.
 
         Without each row the full problem of :class:`SqrtLasso` is solved for all rows in one go,
         in about the time of a few fits. With a sketch, with `relaxed` or with
@@ -93,9 +93,9 @@ class PredictionIntervals(LinearModel):
         cv : int, splitter or iterable of (train, test), optional
             Folds of ``"cv+"``, each row in one of them; by default ten, shuffled.
         fixed_penalty : bool
-            Take the penalty (and the radius) of this model as if they had been fixed before. It
-            saves the searches of :class:`SqrtLassoCV`, but the penalty has seen every row, so
-            that the guarantee is lost; intervals come out a little too narrow.
+            Keep the penalty (and the radius) of this model. It saves the searches of
+            :class:`SqrtLassoCV`, but that penalty depends on every row, so the guarantee is
+            lost and intervals are a little too narrow.
 
         Returns
         -------
@@ -136,15 +136,15 @@ class PredictionIntervals(LinearModel):
     ) -> FloatArray:
         """Predict intervals that hold new responses with a given probability.
 
-        They come from the residuals that :meth:`calibrate` gathered, by the rank
-        ceil(level (m + 1)) among m of them; see there for what is guaranteed.
+        They use the residual of rank ceil(level (m + 1)) among the m residuals of
+        :meth:`calibrate`, which states what is guaranteed.
 
         Parameters
         ----------
         X : array-like, sparse matrix or BlockMatrix of shape (n_samples, n_features)
         level : float
-            Strictly between 0 and 1. Where it asks for more than m residuals can say, that is
-            where ceil(level (m + 1)) > m, intervals are infinite.
+            Strictly between 0 and 1. Intervals are infinite if there are too few residuals for
+            the level, that is, if ceil(level (m + 1)) > m.
         method : {"jackknife+", "cv+", "split"}, optional
             That of the calibration, which is the default.
 

@@ -52,7 +52,7 @@ def pivotal_alpha(
     sample_weight: ArrayLike | None = None,
     fit_intercept: bool = True,
 ) -> float:
-    """Penalty that outweighs the noise with probability 1 - failure, whatever its level.
+    """Penalty that outweighs noise of any level with probability 1 - failure.
 
         alpha = slack * Phi^-1(1 - failure / (2 n)) * max_j sqrt( mean_i x_ij^2 )
 
@@ -70,12 +70,12 @@ def pivotal_alpha(
     slack : float
         Their c.
     failure : float
-        Their alpha, the probability of falling short.
+        Their alpha, the probability that the penalty is too small.
     penalty_factor : array-like of shape (n,), optional
-        Features of factor 0 or inf are not counted: they have no penalty, or no part.
+        Features with factor 0 (no penalty) or inf (excluded) are not counted.
     sample_weight : array-like of shape (m,), optional
     fit_intercept : bool
-        Whether columns are taken about their means.
+        Whether columns are centred.
 
     Returns
     -------
@@ -195,7 +195,7 @@ def convert_alpha(
     target: PenaltyScale = "scikit-learn",
     residual_norm: ArrayLike | None = None,
 ) -> Any:
-    """Rewrite a penalty from one package's objective in another's.
+    """Convert a penalty from one package's objective to another's.
 
     With r = y - X w, m samples and the same w as the solution:
 

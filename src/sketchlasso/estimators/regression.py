@@ -89,8 +89,8 @@ class SqrtLasso(_Regressor, SinglePenalty):
     Parameters
     ----------
     alpha : float, array-like of shape (n_targets,) or str
-        Penalty, not divided by the number of samples (:func:`convert_alpha` speaks other
-        scales). ``"pivotal"`` needs neither cross-validation nor the noise level, see
+        Penalty, not divided by the number of samples (:func:`convert_alpha` converts to
+        other scales). ``"pivotal"`` needs neither cross-validation nor the noise level, see
         :func:`pivotal_alpha`. ``"rigorous"`` is 1.1 Phi^-1(1 - gamma / (2 n)) with
         gamma = 0.1 / log m, times a loading for each feature: its standard deviation. With
         ``"rigorous-robust"`` the loadings also allow for noise whose variance depends on the
@@ -113,7 +113,7 @@ class SqrtLasso(_Regressor, SinglePenalty):
     radius : float, str, RadiusPolicy or None
         See `radii` of :func:`cross_validate`.
     refine : {"exact"} or None
-        Go on from the sketched solution to that of the full problem.
+        Continue from the sketched solution to that of the full problem.
     relaxed : bool
         Refit by least squares on the selected features (the post-LASSO): `coef_` are those of
         the refit, `penalised_coef_` those before it.
@@ -130,8 +130,8 @@ class SqrtLasso(_Regressor, SinglePenalty):
         Whether progress is written to a terminal; a callable is called with a
         :class:`Progress` after each round instead.
     device : {"cpu", "cuda", "cuda:1", ..., "auto", "torch"}
-        Where X in memory is multiplied for the sketch and the problems on it are solved; see
-        :class:`Settings`. It pays from some hundred problems on: docs/gpu.md.
+        Where to compute the products of X in memory and solve the problems; see
+        :class:`Settings`. A GPU pays from a few hundred problems on.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ class SqrtLasso(_Regressor, SinglePenalty):
     alpha_, radius_ : float or ndarray of shape (n_targets,)
         Penalty and radius used.
     dual_gap_ : float or ndarray of shape (n_targets,)
-        Objective less its proven lower bound, of the problem that was solved.
+        Objective minus its proved lower bound, for the problem that was solved.
     full_gap_ : float or ndarray of shape (n_targets,)
         Relative duality gap of the penalised coefficients in the problem without a sketch.
     loadings_ : ndarray of shape (n_features,) or (n_targets, n_features)
@@ -203,8 +203,8 @@ class SqrtLasso(_Regressor, SinglePenalty):
 class SqrtLassoCV(_Regressor, PenaltySearch):
     """Square-root LASSO with penalty and radius chosen by cross-validation.
 
-    Every target has its own penalty. No response of a held-out row shapes the model it is
-    judged by: the part of the sketch that knows y is remade for every fold.
+    Every target has its own penalty. The response of a held-out row never affects the model that
+    is scored on it: the part of a sketch that depends on y is made again for every fold.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ class SqrtLassoCV(_Regressor, PenaltySearch):
     Attributes
     ----------
     alpha_ : float or ndarray of shape (n_targets,)
-        Penalty used, by the rule in `selection`.
+        Penalty used, chosen by the rule in `selection`.
     alpha_min_, alpha_1se_ : float or ndarray of shape (n_targets,)
         Penalties by both rules.
     alphas_ : ndarray of shape (n_alphas,) or (n_targets, n_alphas)

@@ -24,7 +24,7 @@ __all__ = ["SketchTransformer"]
 class SketchTransformer(
     CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
-    """Rows of X by their coordinates in a sketch, X ~ Q P'.
+    """Replace the rows of X by their coordinates in a sketch, X ~ Q P'.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class SketchTransformer(
     ----------
     sketch_ : Sketch
     components_ : ndarray of shape (rank, n_features)
-        P', so that X is about ``transform(X) @ components_``, centred and scaled as asked.
+        P', so that X is about ``transform(X) @ components_``, if centred and scaled alike.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
 
@@ -135,7 +135,7 @@ class SketchTransformer(
         return self.sketch_.embed(X).astype(X.dtype, copy=False)
 
     def inverse_transform(self, X: Any) -> FloatArray:
-        """Return the rows that coordinates stand for.
+        """Return the rows of X that have these coordinates, approximately.
 
         Parameters
         ----------

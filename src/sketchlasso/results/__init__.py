@@ -1,4 +1,4 @@
-"""From solved batches to what the user asked for: scores, choices, influence, tables."""
+"""From solved batches to results: scores, choices, influence, tables."""
 
 from sketchlasso.results.comparison import Comparison, compare
 from sketchlasso.results.cross_validation import Choice, CrossValidation, cross_validate

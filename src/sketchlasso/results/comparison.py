@@ -74,7 +74,7 @@ class Comparison:
     coef_distance : ndarray of shape (a,)
         ||w_sketched - w_full|| / ||w_full||, 0 where both are zero.
     prediction_distance : ndarray of shape (a,)
-        The same of the predictions on X less their means.
+        The same for the predictions on X, centred.
     radius : RadiusPolicy
     rank : int
     sketch_seconds : float
@@ -106,7 +106,7 @@ class Comparison:
         Parameters
         ----------
         rows : int
-            At most so many penalties, evenly spaced, and the two best.
+            Largest number of penalties, evenly spaced, besides the two best.
         """
         return _summary(self, rows)
 
@@ -134,7 +134,7 @@ def compare(
     solver: Solver = "newton",
     settings: Settings | None = None,
 ) -> Comparison:
-    """Solve the same penalties on a sketch and on X itself, and tell them apart.
+    """Solve the same penalties on a sketch and on X itself, and compare the models.
 
     Both sides minimise over w, b
 

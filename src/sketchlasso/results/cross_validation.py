@@ -51,21 +51,21 @@ class CrossValidation:
     Attributes
     ----------
     scores : dict of ndarray of shape (folds, responses, radii, alphas)
-        One entry per metric, in the order they were asked for.
+        One entry per metric, in the order given.
     alphas : ndarray of shape (responses, radii, alphas)
     radii : tuple of RadiusPolicy
     radius : ndarray of shape (folds, responses, radii, alphas)
         The radius every instance was solved with; zero for the full model.
     predictions : ndarray or OutOfFold of shape (m, responses, radii, alphas)
         Out-of-fold predictions, averaged where a row was held out more than once, NaN where
-        never. Of X in blocks they are made when they are asked for, in a pass over the data:
+        never. For X in blocks they are computed on access, in one pass over the data:
         ``predictions[:, response, radius, alpha]``.
     models : LinearModels
-        Of all instances, alphas fastest, folds slowest.
+        Models of all instances; alphas vary fastest, folds slowest.
     relative_gap, status, n_nonzero : ndarray of shape (folds, responses, radii, alphas)
     rows : RowSets
     seconds : float
-        Spent in the solver.
+        Time in the solver.
     on_all_rows : LinearModels or None
         Of responses x alphas, fitted to all rows, where the search solved them on its way.
     """
@@ -114,8 +114,8 @@ class CrossValidation:
             The best mean score, or the largest penalty (at the best point's radius) whose mean
             is within one standard error of it.
         max_nonzero : float, optional
-            Only points whose models have at most so many non-zeros, on average over the folds:
-            the best model of a given size.
+            Consider only points whose models have at most this many non-zeros, on average over
+            the folds.
         """
         if rule not in ("min", "1se"):
             raise InvalidInputError(f"rule={rule!r} is unknown; choose 'min' or '1se'")
@@ -217,10 +217,10 @@ def cross_validate(
 ) -> CrossValidation:
     """Score every penalty and radius on held-out rows.
 
-    The training problems use the sketch, the scores the real rows of X. No response of a
-    held-out row shapes the model that is judged on it: a sketch that has seen y is remade for
-    every fold, from its training rows and their responses (only automatic penalties, which
-    depend on the responses of all rows, are shared).
+    The training problems use the sketch, the scores use the real rows of X. The response of a
+    held-out row never affects the model that is scored on it: a sketch that has seen y is made
+    again for every fold, from its training rows and their responses. Only the automatic
+    penalties depend on the responses of all rows.
 
     Parameters
     ----------
@@ -232,12 +232,12 @@ def cross_validate(
     cv : int, splitter, iterable of (train, test), or RowSets
     groups : array-like of shape (m,), optional
     metrics : tuple of {"mse", "mae", "r2", "accuracy", "f1", "auc"}
-        What to score; the first decides by default.
+        What to score; by default the first one decides.
     alphas : int or array-like of shape (a,)
         Penalties, or how many to space evenly in log scale from alpha_max down. On a sketch, 24
-        or more automatic penalties are searched in stages where `radii` is left out: points
-        that cannot be chosen have status LEFT_OUT and NaN for numbers, and the grid goes on
-        where its last penalty is the best.
+        or more automatic penalties are searched in stages if `radii` is not given: points
+        that cannot be chosen have status LEFT_OUT and NaN for numbers, and the grid is
+        extended if its last penalty is the best.
     alpha_min_ratio : float, optional
         Smallest over largest automatic penalty; 1e-3 with a realised radius and where m >= n,
         else 1e-2.

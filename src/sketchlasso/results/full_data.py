@@ -34,14 +34,14 @@ __all__ = ["FullCertificate", "certify", "certify_with_bound"]
 
 @dataclass(frozen=True, eq=False)
 class FullCertificate:
-    """Proof of how good coefficients are for the problem without any sketch.
+    """Bounds on how far coefficients are from the optimum of the problem without a sketch.
 
     Attributes
     ----------
     primal : ndarray of shape (p,)
         Full objective at the coefficients, with the best intercept for them.
     dual : ndarray of shape (p,)
-        No coefficients whatever have a smaller full objective.
+        A lower bound: no coefficients have a smaller full objective.
     null : ndarray of shape (p,), optional
         Full objective at w = 0, the scale of what counts as zero.
     """
@@ -90,9 +90,9 @@ def certify(
     penalty_factor : array-like of shape (n,), optional
     sample_weight : array-like of shape (m,), optional
     fit_intercept : bool
-        The intercept is taken as the best one for the coefficients.
+        Use the best intercept for the coefficients.
     nonnegative : bool
-        Whether the problem asks for w >= 0; the bound is higher then.
+        Whether the problem has the constraint w >= 0, which makes the bound tighter.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def certify(
     Raises
     ------
     InvalidInputError
-        Something is not finite, weights or penalties among it, or the objective is not.
+        An argument (weights and penalties included) or the objective is not finite.
     """
     return certify_with_bound(
         X,

@@ -30,7 +30,7 @@ CROSS_FIT_GROUPS = 10
 
 @dataclass(frozen=True, eq=False)
 class LeaveOneOut:
-    """What the model says of every row when it has not seen that row.
+    """Predictions for every row by the model without that row, and the row's influence.
 
     Attributes
     ----------
@@ -78,11 +78,11 @@ def leave_one_out(
 ) -> LeaveOneOut:
     """Solve the problem without each row in turn, each started from the problem with all rows.
 
-    A sketch made without y serves every row. One that has seen y would let a row's response
-    shape the model that predicts it, so it is remade for ten groups of rows: the directions for
-    the rows of a group start from the responses outside the group, and the group's own rows are
-    expressed in them by least squares. The prediction of a row then never depends on its own
-    response, while all other rows train.
+    A sketch made without y serves every row. With a sketch that has seen y, the response of a
+    row would affect the model that predicts it. Such a sketch is therefore made again for ten
+    groups of rows: the directions for a group start from the responses outside it, and the rows
+    of the group are expressed in them by least squares. The prediction of a row then never
+    depends on its own response, and all other rows are used for training.
 
     Parameters
     ----------
@@ -93,8 +93,8 @@ def leave_one_out(
     y : array-like of shape (m,)
     alpha : float
     radius : float, str or RadiusPolicy, optional
-        See `radii` of :func:`cross_validate`. A rule is settled once, on all rows (on the rows
-        outside the group where the sketch is remade), and the radius then kept.
+        See `radii` of :func:`cross_validate`. A rule is evaluated once, on all rows (on the
+        rows outside the group if the sketch is made again), and its radius is then kept.
     rows : ndarray, optional
         Leave out these rows only.
     fit_intercept : bool
@@ -102,8 +102,8 @@ def leave_one_out(
     nonnegative : bool
     solver : str
     settings : Settings, optional
-        By default a gap of 1e-9: one row among many moves the solution so little that the
-        solution with all rows would pass for the answer at a coarser gap.
+        By default a gap of 1e-9: one row among many changes the solution so little that a
+        coarser gap would accept the solution with all rows as the answer.
 
     Returns
     -------

@@ -57,7 +57,7 @@ def linear_models(
     transform : ColumnTransform
         What the sketch did to the columns.
     X : array or sparse matrix of shape (m, n)
-        The data that were sketched, as they are.
+        The data that were sketched, neither centred nor scaled.
     """
     if X.shape[0] != problems.rows.n_samples or X.shape[1] != coef.shape[1]:
         raise InvalidInputError(

@@ -36,12 +36,12 @@ class Path:
     radius : ndarray of shape (B,)
         The radius every instance was solved with; zero for the full model.
     primal, dual, relative_gap : ndarray of shape (B,)
-        Of the problem that was solved: the sketched one, or the full one.
+        Of the problem that was solved, sketched or full.
     n_iter : ndarray of shape (B,)
         Inner iterations spent.
     status : ndarray of shape (B,)
     seconds : float
-        Spent in the solver.
+        Time in the solver.
     """
 
     models: LinearModels
@@ -117,7 +117,7 @@ def sqrt_lasso_path(
         See :func:`build_problems`.
     solver : str
     settings : Settings, optional
-        Its tolerance is that of the sketched gap (1e-6), or of the full one (1e-4).
+        Its tolerance is for the sketched gap (default 1e-6) or the full one (1e-4).
 
     Returns
     -------

@@ -52,7 +52,7 @@ def score(
     y : ndarray of shape (rows,)
     predicted : ndarray of shape (rows, ...)
     weights : ndarray of shape (rows,), optional
-        Rows that count twice have weight 2.
+        A weight of 2 counts a row twice.
 
     Returns
     -------

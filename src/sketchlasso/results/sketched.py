@@ -49,7 +49,7 @@ REALISED_RATIO = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Fits:
-    """Solved instances as models of X, one row an instance.
+    """Solved instances as models of X, one row per instance.
 
     Attributes
     ----------

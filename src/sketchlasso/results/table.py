@@ -1,4 +1,4 @@
-"""Solved problems as a tidy table: one row an instance, one column a fact."""
+"""Solved problems as a tidy table: one row per instance, one column per fact."""
 
 from __future__ import annotations
 
