@@ -2,16 +2,16 @@
 # Convergence: one effect among sixty controls
 
 Do poor countries grow faster than rich ones, other things equal? There are about as many other
-things as countries. Leaving them out biases the effect, keeping them all drowns it, and selecting
-them by their fit to growth alone misses those that matter for initial wealth. Double selection
-looks at both.
+things as countries. Leaving them out biases the estimate, keeping all of them makes it useless, and
+selecting them by their fit to growth alone misses those that matter for initial wealth. Double
+selection uses both.
 """
 
 # %%
 # ## Data with a known effect
-# Made up in the image of Barro and Lee's data: 90 countries, 60 correlated controls, an effect of
-# initial wealth of -0.05. Two controls matter a little for growth and much for wealth: these are
-# the ones that a selection by growth alone leaves out.
+# Simulated data modelled on those of Barro and Lee: 90 countries, 60 correlated controls, an effect
+# of initial wealth of -0.05. Two controls matter a little for growth and a lot for wealth. A
+# selection by growth alone leaves them out.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -37,13 +37,13 @@ for method in ("double-selection", "partialling-out"):
     print(f"  [{lower:.4f}, {upper:.4f}]  {found.controls.sum()} controls")
 
 # %%
-# On the data themselves, with `loss="squared"`, the two methods give -0.0500 (0.0158) and
-# -0.0498 (0.0139), as the R package hdm does: poor countries do catch up, other things equal.
+# On the real data, with `loss="squared"`, the two methods give -0.0500 (0.0158) and
+# -0.0498 (0.0139), as the R package hdm does: other things equal, poor countries do catch up.
 
 # %%
 # ## Why select twice
-# A hundred times new data. The naive way selects controls by a regression of growth on wealth and
-# all controls, then trusts least squares on what was selected.
+# A hundred new data sets. The naive method selects controls by a regression of growth on wealth and
+# all controls, then uses least squares on the selected ones.
 
 
 def naive(X, growth, wealth):
@@ -69,7 +69,7 @@ for name, values in draws.items():
     print(f"{name:17s} mean {estimate.mean():.4f}, 95 % intervals cover {covered:.0%}")
 
 # %%
-# The centre of the naive estimates lies beside the truth, that of double selection on it.
+# The naive estimates are centred beside the truth, those of double selection on it.
 
 figure, ax = plt.subplots(figsize=(7.2, 3.6), layout="constrained")
 for name, values in draws.items():

@@ -1,14 +1,15 @@
 """
 # Genes: few samples, thousands of features
 
-Expression data are wide, and genes rise and fall in groups. A single fit that predicts well holds
-the right genes and others that came in by chance. So we ask many times, on halves of the samples.
+Expression data are wide, and genes rise and fall in groups. A single fit that predicts well contains
+the right genes and some that came in by chance. To tell them apart, we fit many times, on halves of
+the samples.
 """
 
 # %%
 # ## Data with a known answer
-# Made up here: 120 samples, 3,000 genes in groups of ten that share a factor, and a response that
-# depends on six genes and on age. Everything is repeatable, and we know the truth.
+# Simulated: 120 samples, 3,000 genes in groups of ten that share a factor, and a response that
+# depends on six genes and on age.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -26,8 +27,8 @@ y += rng.standard_normal(m)
 
 # %%
 # ## One fit
-# Age is adjusted for, not selected: its penalty factor is 0. Without a noise level to guess,
-# `alpha="pivotal"` needs no cross-validation; cross-validation predicts better and selects more.
+# Age is adjusted for, not selected: its penalty factor is 0. `alpha="pivotal"` needs neither a noise
+# level nor cross-validation. Cross-validation predicts better and selects more genes.
 
 X = np.column_stack([genes, (age - 50) / 17])
 factor = np.r_[np.ones(n), 0.0]
@@ -61,8 +62,8 @@ for gene in best:
 
 # %%
 # ## The picture
-# What a single fit cannot tell: genes of the model come back in nearly every half, those that came
-# in by chance do not.
+# The true genes are chosen in nearly every half, those that came in by chance are not. A single fit
+# cannot show this.
 
 figure, axis = plt.subplots(figsize=(8, 3.8), layout="constrained")
 others = np.setdiff1d(np.arange(n), true)

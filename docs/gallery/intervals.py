@@ -1,15 +1,16 @@
 """
 # How far off may a prediction be?
 
-A prediction is worth more with an interval around it. Leaving out every row in turn shows how far
-off the model is on patients it has not seen. From these residuals come intervals that hold for any
-distribution, and features that are chosen again and again on half of the rows.
+Leaving out every row in turn shows how far off the model is on patients it has not seen. These
+residuals give prediction intervals that hold for any distribution. Half-samples of the rows then
+show which features are chosen again and again.
 """
 
 # %%
 # ## Intervals from patients that were left out
 # The bundled diabetes data: ten measurements, and the progression of the disease a year later.
-# `calibrate` solves the problem without each of the 300 patients. A plain `fit` does not pay for it.
+# `calibrate` solves the problem without each of the 300 patients. It is a separate call, so a plain
+# `fit` stays fast.
 
 import numpy as np
 from sklearn.datasets import load_diabetes
@@ -23,19 +24,19 @@ model = sl.SqrtLasso(standardize=True).fit(X_train, y_train)
 model.calibrate(X_train, y_train, method="jackknife+")
 ends = model.predict_interval(X_test, level=0.9)
 covered = (ends[:, 0] <= y_test) & (y_test <= ends[:, 1])
-print(f"{covered.mean():.0%} of {len(y_test)} new patients lie in their intervals of level 90 %")
-print(f"mean width {np.mean(ends[:, 1] - ends[:, 0]):.0f}; y has a deviation of {y.std():.0f}")
+print(f"{covered.mean():.0%} of {len(y_test)} new patients are inside their 90 % interval")
+print(f"mean width {np.mean(ends[:, 1] - ends[:, 0]):.0f}, standard deviation of y {y.std():.0f}")
 
 # %%
-# The guarantee of the jackknife+ at level 90 % is 80 %, for every distribution; in practice the
-# coverage is near 90 %. The intervals are wide because the ten measurements explain about half of
-# the variance, and no method can hide that.
+# At level 90 % the jackknife+ guarantees 80 % for every distribution; in practice the coverage is
+# near 90 %. The intervals are wide because the ten measurements explain only about half of the
+# variance.
 
 sl.plots.plot_intervals(model, X_test, y_test, level=0.9)
 
 # %%
-# ## Honest about the penalty
-# `SqrtLassoCV` has looked at every row to choose its penalty. Its search is therefore repeated
+# ## When the penalty was chosen on the same rows
+# `SqrtLassoCV` has used every row to choose its penalty. Its search is therefore repeated
 # without each of ten folds (`cv+`). Keeping the penalty is faster and has no guarantee.
 
 search = sl.SqrtLassoCV(standardize=True).fit(X_train, y_train)
@@ -47,8 +48,8 @@ for options in ({"method": "cv+"}, {"fixed_penalty": True}):
 
 # %%
 # ## Which measurements matter, with a bound on mistakes
-# The patients are split in half 50 times. On each half the first features to enter are chosen;
-# those chosen on most halves are selected. The bound says how many of them may be noise.
+# The patients are split in half 50 times. Each half chooses the first features to enter; those
+# chosen on most halves are selected. The bound limits how many of them are noise.
 
 products = X.join(X.mul(X["bmi"], axis=0).add_suffix(" x bmi"))
 selector = sl.StabilitySelection(cutoff=0.7, pfer=1.0, random_state=0).fit(products, y)

@@ -1,14 +1,15 @@
 """
-# Leave-one-out: which rows does the model not believe?
+# Leave-one-out: finding wrong rows
 
-A row with a wrong response pulls the fit towards itself and hides. Leaving every row out in turn
-shows what the other rows say of it, and how much the model would change without it: one call.
+A row with a wrong response pulls the fit towards itself, so its residual looks small. Leaving out
+every row in turn shows what the other rows predict for it, and how much the model changes without
+it. It takes one call.
 """
 
 # %%
 # ## Data with known mistakes
 # The bundled diabetes data, 442 patients, with products of features (65 columns). Eight responses
-# are replaced by what another, very different patient had.
+# are replaced by those of other, very different patients.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -27,22 +28,21 @@ print(f"{X.shape[0]} rows, {X.shape[1]} features, {len(wrong)} of the responses 
 
 # %%
 # ## One sketch, 442 refits
-# With 65 features the exact sketch, of full rank, costs next to nothing and approximates nothing:
-# its radius is 0. Penalties come from cross-validation on the same data, mistakes included.
+# With 65 features the exact sketch of full rank costs next to nothing, and its radius is 0: nothing
+# is approximated. The penalty comes from cross-validation on the same data, mistakes included.
 
 model = sl.SqrtLassoCV(selection="1se").fit(X, y)
 found = sl.sketch(X, method="exact", center=True)
 loo = sl.leave_one_out(found, X, y, alpha=model.alpha_)
 print(f"{len(loo.rows)} problems in {loo.seconds:.2f} s, worst gap {loo.relative_gap.max():.0e}")
 print(f"features in the model: {np.count_nonzero(model.coef_)}")
-print(
-    f"rows whose absence changes which ones: {np.sum(loo.features_gained + loo.features_lost > 0)}"
-)
+changed = np.sum(loo.features_gained + loo.features_lost > 0)
+print(f"rows without which other features are selected: {changed}")
 
 # %%
-# ## Who stands out
-# Size of the residual and change of the coefficients are two questions: a row may be badly
-# predicted and harmless, or well predicted because it has bent the model.
+# ## Which rows stand out
+# The size of the residual and the change of the coefficients are different measures: a row may be
+# badly predicted and harmless, or well predicted because it has bent the model.
 
 suspicion = np.abs(loo.residuals)
 ranked = np.argsort(-suspicion)

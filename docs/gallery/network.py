@@ -2,14 +2,14 @@
 # Networks: which measurements belong together
 
 Correlation links everything that has a common cause. A graph of partial correlations links two
-measurements only if one says something about the other that no third one says. One square-root
+measurements only if one helps to predict the other when all the rest are known. One square-root
 LASSO per column finds it, at a penalty that needs no noise level and no search.
 """
 
 # %%
 # ## A graph that is known
-# Made up here: 200 samples of 100 variables in hubs of ten. Every hub drives its nine others, so
-# these are correlated among each other without a link.
+# Simulated: 200 samples of 100 variables in groups of ten. The hub of each group drives the nine
+# others, which are therefore correlated without being linked.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -33,12 +33,12 @@ for name, model in models.items():
     print(f"{name:20s} {len(edges):4d} edges, {len(edges & truth):2d} of {len(truth)} true")
 
 # %%
-# Likelihood keeps edges that are not there: small wrong entries cost it little. For edges take the
-# first or the second.
+# Likelihood keeps false edges, because small wrong entries cost it little. To find edges, use the
+# first or the second rule.
 #
 # ## Real measurements
 # Thirty measurements of cell nuclei in 569 images of breast tumours. Which of them are linked
-# directly, and how sure is each link? Forty half-samples of the images answer the second question.
+# directly, and how stable is each link? Forty half-samples of the images answer the second question.
 
 data = load_breast_cancer(as_frame=True)
 found = sl.neighbourhoods(data.data, n_half_samples=40, random_state=0)

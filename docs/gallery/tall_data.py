@@ -1,14 +1,15 @@
 """
 # Tall data: many rows, on disk
 
-With more rows than features the sketch of full rank is exact, and everything after it (folds,
-penalties, refits) happens in as many dimensions as there are features. Rows are read when
-the sketch is made and when models are judged; in between their number does not matter.
+With more rows than features a sketch of full rank is exact, and everything after it (folds,
+penalties, refits) has as many dimensions as there are features. The rows are read to make the
+sketch and to score the models; the solves in between do not depend on their number.
 """
 
 # %%
-# ## A file larger than we care to load
-# 80,000 rows and 60 features as a plain `.npy` file. `read_table` maps it and reads nothing.
+# ## A file on disk
+# 80,000 rows and 60 features in a `.npy` file. `read_table` maps the file into memory without reading
+# it.
 
 from time import perf_counter
 
@@ -53,8 +54,8 @@ for count in rows:
 
 # %%
 # ## The picture
-# The noise has variance 25: with more rows the score comes down to it. The time of the solves
-# stays where it was.
+# The noise has variance 25, and with more rows the error approaches it. The time of the solves does
+# not grow.
 
 figure, axis = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
 for name, values in seconds.items():

@@ -1,14 +1,14 @@
 """
 # Text: which words tell two libraries apart?
 
-Documents are the docstrings of SciPy and scikit-learn, read from the installed files, so nothing
-is downloaded. There are more words than documents, and the response hides in a few of them.
+The documents are docstrings of SciPy and scikit-learn, read from the installed files, so nothing
+is downloaded. There are more words than documents, and few of them matter.
 """
 
 # %%
 # ## Documents
-# Source files are parsed, not imported. The names of the two libraries are left out: with them
-# the question would be no question.
+# Source files are parsed, not imported. The names of the two libraries are left out, because they
+# would give the answer away.
 
 import ast
 from importlib.util import find_spec
@@ -56,9 +56,9 @@ print(f"{X_train.shape[1]} words")
 
 # %%
 # ## Cross-validation on a sketch
-# The default: a sketch of rank 50, part of whose directions start at the response, remade for
-# every fold without the held-out rows. `selection="1se"` takes the sparsest model within one
-# standard error of the best.
+# The default is a sketch of rank 50. Some of its directions start at the response, and each fold
+# computes those again without its held-out rows. `selection="1se"` takes the sparsest model within
+# one standard error of the best.
 
 start = perf_counter()
 sketched = sl.SqrtLassoClassifierCV(
@@ -70,7 +70,7 @@ print(f"words used: {np.count_nonzero(sketched.coef_)}")
 
 # %%
 # ## The same penalties without a sketch
-# The full problem at the larger penalties, where few words are used, costs no more.
+# At the larger penalties, which use few words, the full problem costs no more.
 
 penalties = sketched.alphas_[0, 0] * np.geomspace(1.0, 0.15, 10)
 start = perf_counter()
@@ -83,8 +83,8 @@ for used, share in zip(path.models.n_nonzero, accuracy, strict=True):
     print(f"{used:4d} words: accuracy {share:.3f}")
 
 # %%
-# ## What decides
-# Negative words speak for SciPy, positive ones for scikit-learn.
+# ## Which words decide
+# Words with negative coefficients point to SciPy, those with positive ones to scikit-learn.
 
 names = words.get_feature_names_out()
 order = np.argsort(sketched.coef_[0])
