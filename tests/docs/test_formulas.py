@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-pytest.importorskip("latex2mathml", reason="needs the group docs")
+pytest.importorskip("latex2mathml", reason="needs the package latex2mathml")
 from docs.hooks import formulas
 
 ROOT = Path(__file__).parents[2]

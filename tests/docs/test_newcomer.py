@@ -26,7 +26,7 @@ INSTALL = re.compile(r"pip install '?\.(?:\[([\w,]+)\])?'?")
 @pytest.fixture(scope="session")
 def newcomer(tmp_path_factory):
     """An environment with the wheel of this tree; the packages it needs are those of the tests."""
-    pytest.importorskip("hatchling", reason="needs the group docs")
+    pytest.importorskip("hatchling", reason="needs the package hatchling")
     folder = tmp_path_factory.mktemp("newcomer")
     run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder], ROOT)
     home = folder / "environment"
