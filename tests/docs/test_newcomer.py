@@ -6,7 +6,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import sysconfig
 import venv
 from importlib.metadata import PathDistribution
 from pathlib import Path
@@ -36,8 +35,8 @@ def newcomer(tmp_path_factory):
     install = ["install", "--quiet", "--no-deps", "--no-index", "--no-compile", wheel]
     run([sys.executable, "-m", "pip", "--python", python, *install], folder)
     (packages,) = home.glob("lib/python*/site-packages")
-    paths = {sysconfig.get_path(name) for name in ("purelib", "platlib")}
-    (packages / "others.pth").write_text("\n".join(paths))
+    others = [path for path in sys.path if Path(path).name == packages.name]
+    (packages / "others.pth").write_text("\n".join(others))
     share_compiled_kernels(packages / "sketchlasso")
     return home
 
