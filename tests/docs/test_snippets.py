@@ -1,4 +1,7 @@
-"""Every Python block of the README and the documentation runs and prints what the page shows."""
+"""Every Python block of the documentation runs and prints what the page shows.
+
+The README has tests of its own.
+"""
 
 from pathlib import Path
 
@@ -9,7 +12,7 @@ from tests.docs.snippets import blocks, run_block, same
 ROOT = Path(__file__).parents[2]
 PAGES = [
     path
-    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    for path in sorted((ROOT / "docs").rglob("*.md"))
     if any(blocks(path.read_text(encoding="utf-8")))
 ]
 
@@ -32,7 +35,7 @@ def test_a_pages_python_runs_and_prints_what_is_shown(page, tmp_path, monkeypatc
 
 def test_pages_without_blocks_are_not_all_of_them():
     names = {page.name for page in PAGES}
-    assert {"README.md", "index.md", "start.md", "choosing.md", "coming-from.md"} <= names
+    assert {"index.md", "start.md", "choosing.md", "coming-from.md"} <= names
 
 
 @pytest.mark.parametrize(
