@@ -46,7 +46,8 @@ def test_the_console_sees_what_a_paste_would_trip_over():
 
 
 def test_the_pictures_of_the_first_pages_are_there_and_small():
-    for page in (README, README.parent / "docs" / "index.md", README.parent / "docs" / "start.md"):
+    docs = README.parent / "docs"
+    for page in (README, docs / "index.md", docs / "start.md", docs / "topics.md"):
         pictures = PICTURE.findall(page.read_text(encoding="utf-8"))
         assert pictures, f"{page.name} shows no picture"
         for picture in pictures:
