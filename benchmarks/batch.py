@@ -15,7 +15,8 @@ import numpy as np
 from benchmarks.datasets import SEED, folds, load
 from benchmarks.harness import alternate, timed
 from benchmarks.report import Report
-from sketchlasso import ProblemSet, Settings, build_problems, sketch, solve, splitter_rows
+from sketchlasso import Settings, build_problems, sketch, solve, splitter_rows
+from sketchlasso.engine import ProblemSet
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -24,7 +24,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from benchmarks.datasets import QUICK_ROWS, data_file
 from benchmarks.report import Report
-from sketchlasso.sketch import sketch
+from sketchlasso.sketches import sketch
 
 Pair = tuple[np.ndarray, np.ndarray]
 

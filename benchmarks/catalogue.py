@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.datasets import MissingDataError, data_file
-from sketchlasso import Table
+from sketchlasso.io import Table
 
 __all__ = ["LAYOUTS", "table_of"]
 

@@ -17,9 +17,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.report import Report
-from sketchlasso import Batch, Settings, alpha_max, solve
+from sketchlasso import Settings, alpha_max, solve
+from sketchlasso.engine import Batch
 from sketchlasso.problem import certify_batch
-from sketchlasso.solve import Iterates, Solution, Status
+from sketchlasso.solvers import Iterates, Solution, Status
 
 TOLERANCE = 1e-6
 SHARES = np.geomspace(1.1, 1e-3, 12)

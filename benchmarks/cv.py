@@ -35,10 +35,10 @@ from sketchlasso import (
     Solution,
     build_problems,
     cross_validate,
-    linear_models,
     sketch,
     solve,
 )
+from sketchlasso.engine import linear_models
 
 DATA = ("rcv1", "20news", "imdb", "gisette_like")
 

@@ -15,7 +15,8 @@ from sklearn.datasets import load_digits
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.model_selection import KFold
 
-from sketchlasso import Sketch, sketch_from_factors
+from sketchlasso import Sketch
+from sketchlasso.engine import sketch_from_factors
 
 SEED = 0
 QUICK_ROWS = 1000

@@ -25,7 +25,8 @@ from scipy import sparse
 from benchmarks.datasets import MissingDataError, load
 from benchmarks.harness import Contenders, Measured, Outcome, alternate, run_limited
 from benchmarks.report import Report
-from sketchlasso import Settings, build_problems, certify, linear_models, sketch, solve
+from sketchlasso import Settings, build_problems, certify, sketch, solve
+from sketchlasso.engine import linear_models
 from sketchlasso.exact import ExactSolution, exact_alpha_max, solve_exact
 
 # A peer's answer counts when its gap is within this factor of the tolerance.

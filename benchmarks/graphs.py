@@ -26,7 +26,7 @@ from sklearn.metrics import average_precision_score
 from benchmarks.datasets import SEED, MissingDataError, data_file
 from benchmarks.machine import peak_memory_bytes
 from benchmarks.report import Report
-from sketchlasso import SparsePrecision, neighbourhoods, nodewise
+from sketchlasso.inference import SparsePrecision, neighbourhoods, nodewise
 
 EXPERIMENTS = ("path", "edges", "wide", "dream4")
 KINDS = ("hub", "band", "scale-free", "random")

@@ -27,6 +27,8 @@ import numpy as np
 
 import sketchlasso as sl
 from benchmarks.report import Report
+from sketchlasso.io import Table, write_table
+from sketchlasso.topics import Corpus, TopicImager
 
 PACKAGE = Path(sl.__file__).parent
 # Shorter functions are alike by chance.
@@ -104,7 +106,7 @@ def calls() -> dict[str, Callable[[], Any]]:
     batch = sl.build_problems(sl.sketch(X, rank=5, random_state=0), y, alphas=5, radii=0.0).batch
     counts = rng.poisson(1.0, (60, 20)).astype(float)
     words = tuple(f"word{j}" for j in range(20))
-    imager = sl.TopicImager(rank=5).fit(sl.Corpus(counts, words, tuple(map(str, range(60)))))
+    imager = TopicImager(rank=5).fit(Corpus(counts, words, tuple(map(str, range(60)))))
     return {
         "SqrtLassoCV.fit": lambda: sl.SqrtLassoCV(cv=3).fit(X, y),
         "TopicImager.image": lambda: imager.image(words[0], 3),
@@ -120,7 +122,7 @@ def command(X: np.ndarray, y: np.ndarray) -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.csv"
-        sl.write_table(path, sl.Table(X, y, tuple(f"x{j}" for j in range(X.shape[1])), "y"))
+        write_table(path, Table(X, y, tuple(f"x{j}" for j in range(X.shape[1])), "y"))
         done = CliRunner().invoke(app, ["cv", str(path), "--target", "y", "--folds", "3"])
     assert done.exit_code == 0, done.output
 

@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks.catalogue import table_of
 from benchmarks.datasets import SEED, MissingDataError
 from benchmarks.report import Report
-from sketchlasso import desparsified
+from sketchlasso.inference import desparsified
 
 SIZES = [100, 500, 1_000, 4_088]
 QUICK_SIZES = [50, 100]

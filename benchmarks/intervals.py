@@ -23,7 +23,8 @@ from sklearn.model_selection import LeaveOneOut, ShuffleSplit
 from benchmarks.datasets import MissingDataError, data_file
 from benchmarks.harness import timed
 from benchmarks.report import Report
-from sketchlasso import GridEdgeWarning, SqrtLasso, SqrtLassoCV, convert_alpha
+from sketchlasso import SqrtLasso, SqrtLassoCV, convert_alpha
+from sketchlasso.errors import GridEdgeWarning
 
 LEVEL = 0.9
 # Rows that train in a coverage run: the rest is judged.

@@ -19,9 +19,10 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.harness import exponents
 from benchmarks.report import Report
-from sketchlasso import Batch, Settings, alpha_max, build_problems, sketch, solve
-from sketchlasso.solve.algorithms.barrier import Barrier
-from sketchlasso.solve.algorithms.protocol import Instance
+from sketchlasso import Settings, alpha_max, build_problems, sketch, solve
+from sketchlasso.engine import Batch
+from sketchlasso.solvers.algorithms.barrier import Barrier
+from sketchlasso.solvers.algorithms.protocol import Instance
 
 RANK = 50
 

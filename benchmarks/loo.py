@@ -19,16 +19,8 @@ from benchmarks.cv import Fitted, cross_validated
 from benchmarks.datasets import SEED, MissingDataError, Split, load
 from benchmarks.harness import interleave
 from benchmarks.report import Report
-from sketchlasso import (
-    LeaveOneOut,
-    Settings,
-    Status,
-    build_problems,
-    leave_one_out,
-    linear_models,
-    solve,
-    weighted_rows,
-)
+from sketchlasso import LeaveOneOut, Settings, Status, build_problems, leave_one_out, solve
+from sketchlasso.engine import linear_models, weighted_rows
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

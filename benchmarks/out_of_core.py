@@ -76,12 +76,13 @@ def answer(X: Any, y: Any) -> dict[str, Any]:
 
 def worker(folder: Path, memory: str, limit: int, extra: int) -> dict[str, Any]:
     """Run the answer on the shards, in blocks under a limit or, without one, in memory."""
-    import sketchlasso as sl
+    from sketchlasso.cluster import cluster
+    from sketchlasso.io import BlockMatrix, read_shards
 
     y = np.load(folder / "y.npy")
     rng = np.random.default_rng(0)
     small = rng.standard_normal((300, 40))
-    answer(sl.BlockMatrix.from_arrays([small[:100], small[100:]]), small[:, 0])  # compiles
+    answer(BlockMatrix.from_arrays([small[:100], small[100:]]), small[:, 0])  # compiles
     in_blocks = bool(limit or extra)
     if extra:
         limit = _status("VmSize") + extra
@@ -90,8 +91,8 @@ def worker(folder: Path, memory: str, limit: int, extra: int) -> dict[str, Any]:
         _check_enforced(limit)
     start = perf_counter()
     if in_blocks:
-        shards = sl.read_shards(folder / "X", memory=memory)
-        with sl.cluster("sequential"):
+        shards = read_shards(folder / "X", memory=memory)
+        with cluster("sequential"):
             found = answer(shards.X, y)
     else:
         found = answer(in_memory(folder), y)
@@ -105,9 +106,9 @@ def worker(folder: Path, memory: str, limit: int, extra: int) -> dict[str, Any]:
 
 
 def in_memory(folder: Path) -> Any:
-    import sketchlasso as sl
+    from sketchlasso.io import read_shards
 
-    shards = sl.read_shards(folder / "X")
+    shards = read_shards(folder / "X")
     X, start = np.empty(shards.shape), 0
     for path, rows in zip(shards.paths, shards.rows_per_shard, strict=True):
         X[start : start + rows] = np.load(path)

@@ -23,7 +23,8 @@ from benchmarks.conic import conic_on_small
 from benchmarks.datasets import MissingDataError, centred_small
 from benchmarks.harness import Contenders, Measured, Outcome, alternate, interleave, run_limited
 from benchmarks.report import Report
-from sketchlasso import ProblemSet, Settings, Solution, build_problems, sketch, solve
+from sketchlasso import Settings, Solution, build_problems, sketch, solve
+from sketchlasso.engine import ProblemSet
 
 # A penalty counts as answered when the objective is this close to the lower bound.
 ANSWERED = 1e-3

@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.report import Report
-from sketchlasso import Settings, build_problems, primal_value, sketch, solve, sparsify
+from sketchlasso import Settings, build_problems, sketch, solve
+from sketchlasso.engine import primal_value, sparsify
 
 RANKS = (1, 5, 20)
 BLUE, ORANGE, GREY = "#1f5fa8", "#d9621e", "#8a8a8a"

@@ -32,15 +32,15 @@ from urllib.parse import quote, urlsplit
 
 import numpy as np
 
-import sketchlasso as sl
 from benchmarks.serve_requests import HOSTILE, mixed
+from sketchlasso.topics import TopicImager, embedded_corpus, load_topics
 
 SERVER = """
 import sys
-import sketchlasso as sl
+from sketchlasso.topics import TopicImager, embedded_corpus, load_images, load_topics
 from sketchlasso.interfaces.web import serve
-images = sl.load_images(sys.argv[2]) if sys.argv[2] else None
-serve(sl.load_topics(sys.argv[1]), images, port=0)
+images = load_images(sys.argv[2]) if sys.argv[2] else None
+serve(load_topics(sys.argv[1]), images, port=0)
 """
 IDLE = 100
 LENGTH = re.compile(rb"\ncontent-length: *(\d+)")
@@ -256,7 +256,7 @@ def run(options: Namespace) -> None:
         model, images = options.model, options.images
         if model is None:
             model, images = prepared(Path(folder), options.quick)
-        imager = sl.load_topics(model)
+        imager = load_topics(model)
         # Quoted once: the clients share the machine with the server, and have to be cheap.
         words = [quote(str(word)) for word in imager.words_]
         options.report.note(
@@ -276,7 +276,7 @@ def run(options: Namespace) -> None:
 
 def prepared(folder: Path, quick: bool) -> tuple[Path, Path | None]:
     """The embedded corpus, and all its images unless in a hurry."""
-    imager = sl.TopicImager(random_state=0).fit(sl.embedded_corpus())
+    imager = TopicImager(random_state=0).fit(embedded_corpus())
     imager.save(folder / "embedded.topics")
     if quick:
         return folder / "embedded.topics", None

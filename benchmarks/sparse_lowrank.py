@@ -35,6 +35,7 @@ import sketchlasso as sl
 from benchmarks.datasets import SEED, MissingDataError, Split, load
 from benchmarks.report import Report
 from benchmarks.sparse_lowrank_model import Clock, Recipe, Start, Task, TrainingRows
+from sketchlasso.engine import score
 
 DATA = ("rcv1", "20news", "gisette_like", "imdb")
 COUNTS = (200, 800, 1800)
@@ -76,7 +77,7 @@ class Outcome:
     """
 
     scores: np.ndarray
-    models: sl.LinearModels
+    models: sl.engine.LinearModels
     seconds: float
     gap: float
     radii: np.ndarray
@@ -149,7 +150,7 @@ def sparse_and_low_rank(task: Task, recipe: Recipe) -> Outcome:
     for train, test in task.folds:
         part = TrainingRows.of(task, base, recipe, train)
         models, _ = part.path(task.searched, recipe.realised, task.tol, clock)
-        scores.append(sl.score("f1", split.y[test], models.predict(split.X[test])))
+        scores.append(score("f1", split.y[test], models.predict(split.X[test])))
     whole = TrainingRows.of(task, base, recipe, np.arange(len(split.y)))
     models, radii = whole.path(task.alphas, recipe.realised, task.tol, clock)
     seconds = process_time() - start
@@ -164,7 +165,7 @@ def row_of(task: Task, contender: str, outcome: Outcome, judge: Outcome | None) 
     `gain` is over the judge at its own chosen penalty, +- a standard error over the test rows.
     """
     split, models, best = task.split, outcome.models, outcome.chosen
-    f1 = sl.score("f1", split.y_test, models.predict(split.X_test))
+    f1 = score("f1", split.y_test, models.predict(split.X_test))
     nonzeros = models.n_nonzero
     row: dict[str, Any] = {"data": split.name, "contender": contender}
     if best is not None:
@@ -194,7 +195,7 @@ def _gain(split: Split, outcome: Outcome, judge: Outcome) -> str:
     rng = np.random.default_rng(SEED)
 
     def difference(rows: np.ndarray | slice) -> float:
-        ours, theirs = sl.score("f1", truth[rows], said[rows])
+        ours, theirs = score("f1", truth[rows], said[rows])
         return float(ours - theirs)
 
     draws = [difference(rng.integers(len(truth), size=len(truth))) for _ in range(BOOTSTRAPS)]

@@ -12,7 +12,8 @@ from scipy import sparse
 import sketchlasso as sl
 from benchmarks.datasets import SEED, Split, folds
 from benchmarks.sparse_lowrank_solver import Point, Reduced, origin, solve_point
-from sketchlasso.sketch import sketch_rows
+from sketchlasso.engine import LinearModels
+from sketchlasso.sketches import sketch_rows
 
 # Solves that the search for a realised radius may take at a penalty, and when it is content.
 EVALUATIONS = 3
@@ -116,7 +117,7 @@ class TrainingRows:
 
     def path(
         self, alphas: np.ndarray, realised: bool, tol: float, clock: Clock
-    ) -> tuple[sl.LinearModels, np.ndarray]:
+    ) -> tuple[LinearModels, np.ndarray]:
         """Models for decreasing penalties, each started at its neighbour, and their radii.
 
         The first penalty that is not solved ends the path, its last model repeats: with radius 0
@@ -139,7 +140,7 @@ class TrainingRows:
             coef.append(self._coefficients(point))
             radii.append(radius)
         models = sparse.csr_array(sparse.vstack(coef))
-        return sl.LinearModels(models, self.y_mean - models @ self.means), np.array(radii)
+        return LinearModels(models, self.y_mean - models @ self.means), np.array(radii)
 
     def _settled(
         self, alpha: float, radius: float, point: Point, tol: float, clock: Clock

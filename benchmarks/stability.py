@@ -18,7 +18,8 @@ import numpy as np
 from scipy.linalg import toeplitz
 
 from benchmarks.report import Report
-from sketchlasso import StabilitySelection, sketch
+from sketchlasso import sketch
+from sketchlasso.inference import StabilitySelection
 
 SEED = 20
 ASSUMPTIONS = ("none", "unimodal", "r-concave")

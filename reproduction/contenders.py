@@ -20,6 +20,8 @@ from sklearn.linear_model import lasso_path
 
 import sketchlasso as sl
 from reproduction.data import Split, folds, load
+from sketchlasso.engine import Batch
+from sketchlasso.errors import MissingExtraError
 
 __all__ = [
     "CONTENDERS",
@@ -89,7 +91,7 @@ def clarabel_answer(
     try:
         import clarabel  # type: ignore[import-untyped, import-not-found, unused-ignore]
     except ImportError:
-        raise sl.MissingExtraError("the generic solver", "clarabel", "conic") from None
+        raise MissingExtraError("the generic solver", "clarabel", "conic") from None
     m, n = A.shape
     eye = sparse.identity(n, format="csc")
     extra = int(intercept)
@@ -127,7 +129,7 @@ def clarabel_answer(
     }
 
 
-def clarabel_on_sketch(batch: sl.Batch) -> dict[str, Any]:
+def clarabel_on_sketch(batch: Batch) -> dict[str, Any]:
     """Clarabel on the first problem over a sketch: rows R' and nought against (c, s)."""
     root = np.eye(batch.P.shape[1]) if batch.roots is None else batch.roots[batch.root_of[0]]
     A = np.vstack([(batch.P @ root).T, np.zeros(len(batch.P))])

@@ -11,6 +11,7 @@ from sklearn.metrics import f1_score
 
 import sketchlasso as sl
 from reproduction.data import SEED, Split, folds
+from sketchlasso.errors import InvalidInputError
 
 __all__ = ["Fitted", "cross_validated", "solve_settings"]
 
@@ -87,7 +88,7 @@ def cross_validated(
             radii=radii,
             **options,
         )
-    except sl.InvalidInputError:
+    except InvalidInputError:
         # The radius makes w = 0 optimal at every penalty.
         return _nothing(split, made, perf_counter() - start)
     best = found.best("f1")

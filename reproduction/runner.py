@@ -14,7 +14,6 @@ from typing import Any
 from benchmarks.datasets import MissingDataError
 from benchmarks.machine import machine_facts
 
-import sketchlasso as sl
 from reproduction.code import code_digest
 from reproduction.experiment import Experiment, Plan, Report
 from reproduction.store import (
@@ -23,6 +22,7 @@ from reproduction.store import (
     read_outcome,
     write_outcome,
 )
+from sketchlasso.errors import MissingExtraError, StoredFileError
 from sketchlasso.interfaces.commands.report import as_json
 
 __all__ = ["run_experiments"]
@@ -103,9 +103,9 @@ def _run(experiment: Experiment, settings: Any, code: str, report: Report) -> Ou
             warnings.simplefilter("ignore")
             results = experiment.compute(settings, report)
         return Outcome(status="finished", results=results, seconds=perf_counter() - start, **common)
-    except sl.MissingExtraError as missing:
+    except MissingExtraError as missing:
         return Outcome(status="skipped", reason=str(missing), **common)
-    except (MissingDataError, sl.StoredFileError) as absent:
+    except (MissingDataError, StoredFileError) as absent:
         return Outcome(status="skipped", reason=str(absent), **common)
     except Exception as error:  # one experiment must not take the others down
         report(traceback.format_exc())

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 import sketchlasso as sl
-from sketchlasso.solve import solve, solve_for_size
+from sketchlasso.solvers import solve, solve_for_size
 from tests.problems import Recipe
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-import sketchlasso as sl
+from sketchlasso.io import BlockMatrix
 
 # Rows of the blocks, for 150 rows: whole, halves, seven, and cuts with nothing or one row in them.
 CUTS = {
@@ -26,7 +26,7 @@ def pieces(X, rows):
 
 def cut(X, rows):
     """X as a BlockMatrix of so many rows a block."""
-    return sl.BlockMatrix.from_arrays(pieces(X, rows))
+    return BlockMatrix.from_arrays(pieces(X, rows))
 
 
 def dask_array(X, rows):

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-import sketchlasso as sl
+from sketchlasso.topics import TopicImager
 
 # Seconds after which a test takes an answer for lost. Other tests run beside, so it is long.
 PATIENCE = 60
@@ -42,7 +42,7 @@ def documents(count=300, seed=0):
 def small_imager():
     texts = documents()
     titles = [f"Page {number} <b>of the book</b>" for number in range(len(texts))]
-    return sl.TopicImager(rank=12, random_state=0).fit(texts, titles=titles)
+    return TopicImager(rank=12, random_state=0).fit(texts, titles=titles)
 
 
 @cache

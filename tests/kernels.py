@@ -35,7 +35,7 @@ SENSITIVE = [
     "tests/unit/inference/test_nodewise.py",
     "tests/unit/inference/test_treatment_effect.py",
     "tests/unit/kernels",
-    "tests/unit/solve/test_device.py",
+    "tests/unit/solvers/test_device.py",
 ]
 
 # Prints the kernels in use, one word per library. Prescott's may carry an older name.

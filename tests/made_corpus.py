@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sketchlasso import Corpus
+from sketchlasso.topics import Corpus
 
 TOPICS = {
     "sea": ["wave", "boat", "sail", "tide", "harbour", "storm", "island"],

@@ -14,7 +14,7 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-CORE = ["tests/unit/kernels", "tests/unit/solve", "tests/unit/exact", "tests/unit/estimators"]
+CORE = ["tests/unit/kernels", "tests/unit/solvers", "tests/unit/exact", "tests/unit/estimators"]
 # What these tests need besides the library, in their newest releases. Not polars: scikit-learn 1.6
 # reads no column names from its newest frames, and `make test` tries them with a newer one.
 TOOLS = ["clarabel", "cvxpy", "hypothesis", "pandas", "pytest", "pytest-xdist"]

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 
 import sketchlasso as sl
+from sketchlasso.inference import StabilitySelection, desparsified, treatment_effect
 
 
 @cache
@@ -31,12 +32,12 @@ def drawable():
         full=sl.sqrt_lasso_path(X, y, None, alphas=one.alphas[0, 0]),
         cv=sl.cross_validate(found, X, Y, cv=4, alphas=10, metrics=("mse", "r2")),
         loo=sl.leave_one_out(found, X, y, alpha=3.0),
-        inferred=sl.desparsified(X, Y),
-        effects=sl.treatment_effect(X[:, 5:], y, X[:, :5]),
+        inferred=desparsified(X, Y),
+        effects=treatment_effect(X[:, 5:], y, X[:, :5]),
         chosen=sl.SqrtLassoCV(alphas=12, cv=4, sketch="randomized", rank=8, random_state=0).fit(
             X, y
         ),
-        stable=sl.StabilitySelection(n_pairs=10, random_state=0).fit(X, y),
+        stable=StabilitySelection(n_pairs=10, random_state=0).fit(X, y),
         calibrated=sl.SqrtLasso(alpha=3.0).fit(X[:40], y[:40]).calibrate(X[:40], y[:40]),
     )
 

@@ -23,6 +23,7 @@ from benchmarks.accuracy.fitted import (
 )
 from benchmarks.accuracy.splits import Training
 from benchmarks.cv import celer_fits
+from sketchlasso.engine import LinearModels
 
 # Of the largest penalty, and celer's tolerance.
 SHARES = (0.3, 0.1, 0.03)
@@ -69,7 +70,7 @@ def largest_penalty(X: Any, y: np.ndarray) -> float:
     return float(np.abs(X.T @ centred).max() / np.linalg.norm(centred))
 
 
-def objective(X: Any, y: np.ndarray, models: sl.LinearModels, alphas: Any) -> np.ndarray:
+def objective(X: Any, y: np.ndarray, models: LinearModels, alphas: Any) -> np.ndarray:
     """||y - X w - b|| + alpha ||w||_1 of every instance."""
     residual = np.linalg.norm(y[:, None] - models.predict(X), axis=0)
     return residual + np.asarray(alphas) * np.asarray(abs(models.coef).sum(axis=1)).ravel()

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.accuracy.splits import Training
-from sketchlasso import LinearModels
+from sketchlasso.engine import LinearModels
 
 
 @dataclass

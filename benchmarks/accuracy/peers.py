@@ -16,7 +16,7 @@ from benchmarks.accuracy.fitted import Fitted, NotAvailableError, Stopwatch, den
 from benchmarks.accuracy.scoring import choose
 from benchmarks.accuracy.splits import Training
 from benchmarks.cv import celer_fits, lasso_alpha_max, peer_layout, unconverged
-from sketchlasso import LinearModels
+from sketchlasso.engine import LinearModels
 
 LASSO_TOL = 1e-3
 # From the strongest to the weakest, in units of the mean squared length of a row.

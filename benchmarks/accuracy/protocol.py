@@ -13,7 +13,7 @@ from benchmarks.accuracy.fitted import Fitted
 from benchmarks.accuracy.scoring import MAIN, all_scores, label_scores
 from benchmarks.accuracy.splits import Part
 from benchmarks.accuracy.tasks import Task
-from sketchlasso import LinearModels
+from sketchlasso.engine import LinearModels
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.accuracy.splits import Training
 from benchmarks.accuracy.tasks import Kind
-from sketchlasso import score
+from sketchlasso.engine import score
 
 # The score that a table shows first and that the goal is stated in.
 MAIN = {"f1": "F1", "multi": "macro F1", "multiclass": "macro F1", "r2": "R2"}

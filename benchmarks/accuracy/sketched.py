@@ -13,7 +13,8 @@ import sketchlasso as sl
 from benchmarks.accuracy.fitted import Fitted, Path, Stopwatch, stack
 from benchmarks.accuracy.scoring import choose
 from benchmarks.accuracy.splits import Training
-from sketchlasso.sketch.response import response_share
+from sketchlasso.engine import LinearModels, RadiusPolicy
+from sketchlasso.sketches.response import response_share
 
 # Models drawn in a curve of scores against non-zeros.
 SIZES = 16
@@ -41,7 +42,7 @@ class Search:
     sketch: sl.Sketch | None
     predictions: np.ndarray
     alphas: np.ndarray
-    radii: tuple[sl.RadiusPolicy, ...]
+    radii: tuple[RadiusPolicy, ...]
     found: sl.CrossValidation | None = None
 
     @property
@@ -155,12 +156,12 @@ def _path(training: Training, search: Search, point: tuple[int, ...], alphas: An
     return sl.sqrt_lasso_path(training.X, search.y, search.sketch, alphas=alphas, **options)
 
 
-def _models(path: Any, search: Search) -> sl.LinearModels:
+def _models(path: Any, search: Search) -> LinearModels:
     if path is not None:
         return path.models
     assert search.sketch is not None
     empty = sparse.csr_array((1, search.sketch.n_features))
-    return sl.LinearModels(empty, np.array([search.y.mean()]))
+    return LinearModels(empty, np.array([search.y.mean()]))
 
 
 def _whole_paths(training: Training, chosen: list[tuple[Search, tuple[int, ...]]]) -> list[Path]:
@@ -196,7 +197,7 @@ def _best_of_every_size(training: Training, search: Search) -> Path:
         path = _path(training, search, (radius,), search.alphas[radius][places])
         own = _models(path, search)
         for row, alpha in enumerate(places):
-            one = sl.LinearModels(own.coef[[row]], own.intercept[[row]])
+            one = LinearModels(own.coef[[row]], own.intercept[[row]])
             models[radius, alpha] = one
     # Sizes that share a model repeat it, so that all labels have as many points.
     alphas = np.array([search.alphas[point] for point in points])

@@ -21,7 +21,7 @@ from benchmarks.accuracy.splits import Grid, Part, Training, parts_of
 from benchmarks.accuracy.store import OVER
 from benchmarks.accuracy.tasks import Task, load_task
 from benchmarks.datasets import MissingDataError
-from sketchlasso import SketchlassoError
+from sketchlasso.errors import SketchlassoError
 
 LOAD_LIMIT = 600.0
 TICK = 1.0

@@ -9,6 +9,8 @@ import numpy as np
 from scipy import sparse
 
 import sketchlasso as sl
+from sketchlasso.io import Table, write_table
+from sketchlasso.topics import TopicImager
 
 __all__ = ["FILE", "OUT", "Sample", "make_samples"]
 
@@ -46,7 +48,7 @@ def make_samples(folder: Path) -> list[Sample]:
     rng = np.random.default_rng(7)
     X = np.round(rng.standard_normal((ROWS, WIDTH)), 3)
     X[rng.random(X.shape) < 0.3] = 0.0
-    table = sl.Table(X, X[:, 0] - X[:, 1] + 0.1 * np.arange(ROWS), tuple("abcd"), "y")
+    table = Table(X, X[:, 0] - X[:, 1] + 0.1 * np.arange(ROWS), tuple("abcd"), "y")
     return [
         *_own(folder, table),
         *_named_columns(folder, table),
@@ -56,10 +58,10 @@ def make_samples(folder: Path) -> list[Sample]:
     ]
 
 
-def _own(folder: Path, table: sl.Table) -> list[Sample]:
+def _own(folder: Path, table: Table) -> list[Sample]:
     X, y = table.X, table.y
     data = folder / "data.csv"
-    sl.write_table(data, table)
+    write_table(data, table)
     found = sl.sketch(X, rank=3, center=True, random_state=0)
     found.save(folder / "a.sketch")
     regression = sl.SqrtLasso(alpha=0.3, sketch=found).fit(X, y)
@@ -68,7 +70,7 @@ def _own(folder: Path, table: sl.Table) -> list[Sample]:
     )
     labels = np.where(y > np.median(y), "high", "low")
     sl.save_model(folder / "b.model", sl.SqrtLassoClassifierCV(cv=3).fit(X, labels), X=X)
-    imager = sl.TopicImager(rank=3, min_documents=1, random_state=0).fit(_documents())
+    imager = TopicImager(rank=3, min_documents=1, random_state=0).fit(_documents())
     imager.save(folder / "a.topics")
     imager.image_all(folder / "a.images", n_words=2)
     against = ("--target", "y", "--alpha", "0.3")
@@ -84,7 +86,7 @@ def _own(folder: Path, table: sl.Table) -> list[Sample]:
     ]
 
 
-def _named_columns(folder: Path, table: sl.Table) -> list[Sample]:
+def _named_columns(folder: Path, table: Table) -> list[Sample]:
     options = ("--target", "y")
     commands = (
         ("sketch", FILE, *options, "--rank", "2", "-o", OUT),
@@ -94,11 +96,11 @@ def _named_columns(folder: Path, table: sl.Table) -> list[Sample]:
     )
     names = ("a.csv", "a.csv.gz", "a.csv.bz2", "a.csv.xz", "a.tsv", "a.parquet", "a.arrow")
     for name in names:
-        sl.write_table(folder / name, table)
+        write_table(folder / name, table)
     return [Sample(name[2:], folder / name, commands) for name in names]
 
 
-def _arrays(folder: Path, table: sl.Table) -> list[Sample]:
+def _arrays(folder: Path, table: Table) -> list[Sample]:
     matrix = sparse.csr_array(np.asarray(table.X))
     made = []
     plain = (
@@ -108,21 +110,21 @@ def _arrays(folder: Path, table: sl.Table) -> list[Sample]:
     fit = ("fit", FILE, "--alpha", "0.3")
     for name, held in (
         ("dense.npz", table),
-        ("sparse.npz", sl.Table(matrix, table.y)),
-        ("a.svm", sl.Table(matrix, table.y)),
-        ("a.svm.gz", sl.Table(matrix, table.y)),
+        ("sparse.npz", Table(matrix, table.y)),
+        ("a.svm", Table(matrix, table.y)),
+        ("a.svm.gz", Table(matrix, table.y)),
     ):
-        sl.write_table(folder / name, held)
+        write_table(folder / name, held)
         made.append(Sample(name.partition(".")[2], folder / name, (*plain, fit)))
     for form in ("csc", "coo", "bsr", "dia"):
         path = folder / f"{form}.npz"
         sparse.save_npz(path, getattr(matrix, f"to{form}")())
         made.append(Sample("npz", path, plain))
     for name, X in (("dense.mtx", table.X), ("sparse.mtx", matrix), ("a.npy", table.X)):
-        sl.write_table(folder / name, sl.Table(X))
+        write_table(folder / name, Table(X))
         target = ("fit", FILE, "--target", "0", "--alpha", "0.3")
         made.append(Sample(name.partition(".")[2], folder / name, (*plain, target)))
-    sl.write_table(folder / "a.mtx.gz", sl.Table(matrix))
+    write_table(folder / "a.mtx.gz", Table(matrix))
     made.append(Sample("mtx.gz", folder / "a.mtx.gz", plain))
     return made
 
@@ -146,10 +148,10 @@ def _texts(folder: Path) -> list[Sample]:
 
 def _counts(folder: Path) -> list[Sample]:
     counts = np.random.default_rng(1).integers(0, 3, (10, len(WORDS))).astype(np.float64)
-    table = sl.Table(sparse.csr_array(counts), None, WORDS)
+    table = Table(sparse.csr_array(counts), None, WORDS)
     made = []
     for name in ("docword.a.txt", "docword.b.txt.gz"):
-        sl.write_table(folder / name, table)
+        write_table(folder / name, table)
         commands = (
             ("sketch", FILE, "--rank", "2", "-o", OUT),
             ("topics", "fit", FILE, "-o", OUT, "--rank", "2", "--min-documents", "1"),

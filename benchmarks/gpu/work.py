@@ -15,8 +15,9 @@ from scipy import sparse
 from benchmarks.datasets import SEED, MissingDataError, load
 from benchmarks.gpu.floors import Floors
 from benchmarks.report import Report
-from sketchlasso import Batch, Settings, cross_validate, leave_one_out, sketch, solve
-from sketchlasso.solve import solve_for_size
+from sketchlasso import Settings, cross_validate, leave_one_out, sketch, solve
+from sketchlasso.engine import Batch
+from sketchlasso.solvers import solve_for_size
 
 RANK = 50
 WORDS, DOCUMENTS, NONZEROS = 102_660, 300_000, 70_000_000

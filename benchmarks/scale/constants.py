@@ -17,10 +17,12 @@ from benchmarks.scale.data import Folder, random_block
 from benchmarks.scale.model import stages
 from benchmarks.scale.runs import alone, local_client, run_job, warm_up
 from benchmarks.scale.sizes import DOUBLE, Cluster, Constants, Job
-from sketchlasso import BlockMatrix, Settings, cluster, feature_problems, solve
+from sketchlasso import Settings, feature_problems, solve
+from sketchlasso.cluster import cluster
 from sketchlasso.cluster.engine import add
 from sketchlasso.data import block_work
 from sketchlasso.instances.statistics import row_statistics
+from sketchlasso.io import BlockMatrix
 from sketchlasso.linalg.factor import subtract_product
 
 __all__ = ["Effort", "measure_at", "measure_blocks", "measure_constants"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sketchlasso import BlockMatrix
+from sketchlasso.io import BlockMatrix
 
 __all__ = ["Folder", "Shard", "generate", "random_block"]
 

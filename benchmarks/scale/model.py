@@ -11,8 +11,8 @@ from math import ceil
 
 from benchmarks.scale.sizes import DOUBLE, INDEX, Cluster, Constants, Job
 from sketchlasso.linalg.norms import BLOCK
-from sketchlasso.solve import Settings
-from sketchlasso.solve.workers import PARTS_PER_WORKER
+from sketchlasso.solvers import Settings
+from sketchlasso.solvers.workers import PARTS_PER_WORKER
 
 __all__ = ["STAGES", "Pass", "Stage", "client_bytes", "row_numbers", "stages", "worker_bytes"]
 

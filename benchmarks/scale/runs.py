@@ -17,7 +17,9 @@ from threadpoolctl import threadpool_limits
 from benchmarks.datasets import SEED
 from benchmarks.machine import peak_memory_bytes
 from benchmarks.scale.data import Folder
-from sketchlasso import BlockMatrix, Settings, cluster, cross_validate, sketch
+from sketchlasso import Settings, cross_validate, sketch
+from sketchlasso.cluster import cluster
+from sketchlasso.io import BlockMatrix
 
 __all__ = ["RADIUS", "Measured", "alone", "local_client", "run_job", "warm_up"]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from math import ceil, log2
 
 from sketchlasso.linalg.norms import BLOCK, LARGEST_OVERESTIMATE, overestimate
-from sketchlasso.sketch.radius import FAILURE_PROBABILITY
-from sketchlasso.sketch.subspace import RANDOMIZED_ITERATIONS, RANDOMIZED_OVERSAMPLING
+from sketchlasso.sketches.radius import FAILURE_PROBABILITY
+from sketchlasso.sketches.subspace import RANDOMIZED_ITERATIONS, RANDOMIZED_OVERSAMPLING
 
 __all__ = ["DOUBLE", "INDEX", "Cluster", "Constants", "Job"]
 

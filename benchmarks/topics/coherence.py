@@ -18,7 +18,7 @@ from benchmarks.datasets import SEED
 from benchmarks.report import Report
 from benchmarks.topics.corpora import corpus
 from benchmarks.topics.held_out import Judge, halves, npmi
-from sketchlasso import TopicImager
+from sketchlasso.topics import TopicImager
 
 BANDS = 4
 WORDS = 10

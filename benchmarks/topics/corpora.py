@@ -9,7 +9,7 @@ from scipy import sparse
 
 from benchmarks.catalogue import table_of
 from benchmarks.datasets import SEED
-from sketchlasso import Corpus, corpus_from_matrix, embedded_corpus
+from sketchlasso.topics import Corpus, corpus_from_matrix, embedded_corpus
 
 # A corpus of all reviews, not of the training half alone.
 TABLES = {"imdb": "imdb_all"}

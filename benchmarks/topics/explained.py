@@ -20,7 +20,7 @@ from benchmarks.report import Report
 from benchmarks.topics.coherence import WORDS, nearest, top, unit
 from benchmarks.topics.corpora import corpus
 from benchmarks.topics.held_out import Judge
-from sketchlasso.solve import Settings
+from sketchlasso.solvers import Settings
 from sketchlasso.topics.answering import Question, answer
 from sketchlasso.topics.judging import HalfSample
 from sketchlasso.topics.queries import Queries

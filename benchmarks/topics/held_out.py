@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.datasets import SEED
-from sketchlasso import Corpus
+from sketchlasso.topics import Corpus
 
 __all__ = ["Judge", "halves", "npmi"]
 

@@ -13,7 +13,7 @@ from reproduction.paper_figures import PAPER
 
 from benchmarks.report import Report
 from benchmarks.topics.corpora import corpus
-from sketchlasso import TopicImager
+from sketchlasso.topics import TopicImager
 
 NIPS: dict[str, Any] = PAPER["tables_3_4"]["nips"]
 NYTIMES: dict[str, Any] = PAPER["tables_3_4"]["nytimes"]

@@ -24,7 +24,7 @@ from benchmarks.datasets import MissingDataError
 from benchmarks.report import Report
 from benchmarks.topics.coherence import unit
 from benchmarks.topics.corpora import corpus
-from sketchlasso import TopicImager
+from sketchlasso.topics import TopicImager
 
 # Files in the wheel: two words and the judgement, separated by tabs.
 SETS = {

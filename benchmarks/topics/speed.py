@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.datasets import SEED
 from benchmarks.report import Report
 from benchmarks.topics.corpora import corpus
-from sketchlasso import TopicImager
+from sketchlasso.topics import TopicImager
 
 WORDS = 10
 

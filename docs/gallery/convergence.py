@@ -17,6 +17,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import sketchlasso as sl
+from sketchlasso.inference import treatment_effect
 
 TRUE = -0.05
 
@@ -31,7 +32,7 @@ def countries(rng):
 
 X, growth, wealth = countries(np.random.default_rng(1))
 for method in ("double-selection", "partialling-out"):
-    found = sl.treatment_effect(X, growth, wealth, method=method)
+    found = treatment_effect(X, growth, wealth, method=method)
     lower, upper = found.interval(0.95)[:, 0]
     print(f"{method:17s} {found.estimate[0]:.4f} ({found.standard_error[0]:.4f})", end="")
     print(f"  [{lower:.4f}, {upper:.4f}]  {found.controls.sum()} controls")
@@ -61,7 +62,7 @@ draws: dict[str, list[tuple[float, float]]] = {"one selection": [], "double sele
 for seed in range(100):
     data = countries(np.random.default_rng(seed))
     draws["one selection"].append(naive(*data))
-    double = sl.treatment_effect(*data, tol=1e-6)
+    double = treatment_effect(*data, tol=1e-6)
     draws["double selection"].append((double.estimate[0], double.standard_error[0]))
 for name, values in draws.items():
     estimate, error = np.array(values).T

@@ -15,6 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import sketchlasso as sl
+from sketchlasso.engine import complementary_pairs
 
 rng = np.random.default_rng(0)
 m, n, group = 120, 3000, 10
@@ -49,7 +50,7 @@ for name, model in (("pivotal", pivotal), ("cross-validated", chosen)):
 # samples the exact sketch has rank 120 and radius 0: nothing is approximated.
 
 found = sl.sketch(X, method="exact", center=True)
-halves = sl.complementary_pairs(m, 50, random_state=0)
+halves = complementary_pairs(m, 50, random_state=0)
 problems = sl.build_problems(
     found, y, alphas=[chosen.alpha_], radii=[0.0], rows=halves, penalty_factor=factor
 )

@@ -17,6 +17,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.model_selection import train_test_split
 
 import sketchlasso as sl
+from sketchlasso.inference import StabilitySelection
 
 X, y = load_diabetes(return_X_y=True, as_frame=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=300, random_state=0)
@@ -52,7 +53,7 @@ for options in ({"method": "cv+"}, {"fixed_penalty": True}):
 # chosen on most halves are selected. The bound limits how many of them are noise.
 
 products = X.join(X.mul(X["bmi"], axis=0).add_suffix(" x bmi"))
-selector = sl.StabilitySelection(cutoff=0.7, pfer=1.0, random_state=0).fit(products, y)
+selector = StabilitySelection(cutoff=0.7, pfer=1.0, random_state=0).fit(products, y)
 print(f"{selector.q_} features per half, at most {selector.pfer_:.2f} false selections expected")
 for name in selector.get_feature_names_out():
     print(f"{name:12} {selector.frequencies_[products.columns.get_loc(name)]:.2f}")

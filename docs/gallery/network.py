@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 
 import sketchlasso as sl
+from sketchlasso.inference import SparsePrecision, neighbourhoods
 
 rng = np.random.default_rng(0)
 m, n, size = 200, 100, 10
@@ -24,9 +25,9 @@ X = np.where(np.arange(n) % size == 0, hubs, 0.7 * hubs + 0.7 * rng.standard_nor
 truth = {(j - j % size, j) for j in range(n) if j % size}
 
 models = {
-    "pivotal": sl.SparsePrecision(),
-    "extended BIC": sl.SparsePrecision("ebic"),
-    "held-out likelihood": sl.SparsePrecision("cv"),
+    "pivotal": SparsePrecision(),
+    "extended BIC": SparsePrecision("ebic"),
+    "held-out likelihood": SparsePrecision("cv"),
 }
 for name, model in models.items():
     edges = {tuple(edge) for edge in model.fit(X).graph().edges.tolist()}
@@ -41,7 +42,7 @@ for name, model in models.items():
 # directly, and how stable is each link? Forty half-samples of the images answer the second question.
 
 data = load_breast_cancer(as_frame=True)
-found = sl.neighbourhoods(data.data, n_half_samples=40, random_state=0)
+found = neighbourhoods(data.data, n_half_samples=40, random_state=0)
 graph = found.graph("and", min_stability=0.9)
 print(f"{found}\n{graph}: all in at least 90 % of the half-samples")
 print(f"worst duality gap on the full data: {found.regressions.worst_gap:.0e}")

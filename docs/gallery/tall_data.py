@@ -17,6 +17,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import sketchlasso as sl
+from sketchlasso.io import read_table
 
 rng = np.random.default_rng(0)
 m, n = 80_000, 60
@@ -24,7 +25,7 @@ stored = np.lib.format.open_memmap("tall.npy", mode="w+", dtype=np.float32, shap
 for start in range(0, m, 20_000):
     stored[start : start + 20_000] = rng.standard_normal((20_000, n), dtype=np.float32)
 stored.flush()
-table = sl.read_table("tall.npy")
+table = read_table("tall.npy")
 y = table.X[:, :5] @ np.array([3.0, -2.0, 1.0, -0.5, 0.1]) + 5 * rng.standard_normal(m)
 print(type(table.X).__name__, table.shape)
 

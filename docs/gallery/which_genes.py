@@ -36,7 +36,7 @@ print(f"{source}: {X.shape[0]} samples x {X.shape[1]} genes")
 # `standard_error` assumes noise of equal variance; `errors="robust"` does not. `bias_bound` measures
 # how much of the other genes is left in a gene's score; smaller is better.
 
-found = sl.desparsified(X, y, feature_names=genes)
+found = sl.inference.desparsified(X, y, feature_names=genes)
 print(f"noise {found.noise:.2f}, bias bound {found.bias_bound.max():.2f} at most")
 print(found)
 

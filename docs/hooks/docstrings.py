@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import griffe
 
+# Modules with public names beside those of the package itself.
+SPACES = ("cluster", "engine", "errors", "graphs", "inference", "io", "topics")
 ROLE = re.compile(r":(?:func|class|meth|mod|attr):`~?([\w.]+)`")
 # A paragraph that ends in "::" announces a literal block, which Markdown finds by its indent.
 ANNOUNCED = re.compile(r"^(.*?)\s*::$", re.MULTILINE)
@@ -23,7 +26,7 @@ PARAMETERS = re.compile(
 DEFINED = re.compile(r"^``(\w+)``\n {4}", re.MULTILINE)
 
 
-def as_markdown(text: str, public: frozenset[str]) -> str:
+def as_markdown(text: str, public: Mapping[str, str]) -> str:
     """Rewrite roles as links to public names, and literal blocks and tables as code."""
     text = SIMPLE_TABLE.sub(lambda found: f"```text\n{found[0]}\n```", text)
     text = ANNOUNCED.sub(lambda found: f"{found[1]}:" if found[1] else "", text)
@@ -38,14 +41,24 @@ def _one_by_one(found: re.Match[str]) -> str:
     return "".join(f"{indent}{name}{kind}\n{words.rstrip()}\n" for name in names.split(", "))
 
 
-def _link(name: str, public: frozenset[str]) -> str:
+def _link(name: str, public: Mapping[str, str]) -> str:
+    first, _, rest = name.partition(".")
     last = name.rpartition(".")[2]
-    first = name.partition(".")[0]
-    if name in public or (name.startswith("sketchlasso.") and last in public):
-        return f"[`{last}`][sketchlasso.{last}]"
+    if name in public or (first == "sketchlasso" and last in public):
+        return f"[`{last}`][{public[last]}]"
     if first in public:
-        return f"[`{name}`][sketchlasso.{name}]"
+        return f"[`{name}`][{public[first]}.{rest}]"
     return f"`{name}`"
+
+
+def _public_names(pkg: griffe.Module) -> dict[str, str]:
+    """Return the path under which the reference shows each public name."""
+    found = {}
+    for module in ("", *SPACES):
+        space = pkg.members[module] if module else pkg
+        for name in space.exports or []:
+            found.setdefault(str(name), f"{space.path}.{name}")
+    return found
 
 
 class MarkdownDocstrings(griffe.Extension):
@@ -53,10 +66,9 @@ class MarkdownDocstrings(griffe.Extension):
 
     def on_package(self, *, pkg: griffe.Module, **kwargs: Any) -> None:
         """Walk the loaded package once."""
-        exported = pkg.exports or []
-        self._rewrite(pkg, frozenset(str(name) for name in exported))
+        self._rewrite(pkg, _public_names(pkg))
 
-    def _rewrite(self, thing: griffe.Object, public: frozenset[str]) -> None:
+    def _rewrite(self, thing: griffe.Object, public: Mapping[str, str]) -> None:
         if thing.docstring is not None:
             thing.docstring.value = as_markdown(thing.docstring.value, public)
         for member in thing.members.values():

@@ -23,6 +23,7 @@ from PIL import Image
 from sklearn.datasets import load_diabetes
 
 import sketchlasso as sl
+from sketchlasso.topics import TopicImager, embedded_corpus
 
 FOLDER = Path(__file__).parent
 LARGEST = 150_000  # bytes of a picture
@@ -61,7 +62,7 @@ def served() -> Iterator[str]:
 
     from sketchlasso.interfaces.web import create_app
 
-    imager = sl.TopicImager(rank=200, random_state=0).fit(sl.embedded_corpus())
+    imager = TopicImager(rank=200, random_state=0).fit(embedded_corpus())
     application = create_app(imager, imager.image_all())
     server = uvicorn.Server(uvicorn.Config(application, port=0, log_level="critical"))
     thread = threading.Thread(target=server.run, daemon=True)

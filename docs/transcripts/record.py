@@ -22,7 +22,8 @@ from pathlib import Path
 import numpy as np
 from benchmarks.catalogue import table_of
 
-import sketchlasso as sl
+from sketchlasso.io import Table, write_table
+from sketchlasso.topics import TopicImager
 
 TRAIN, TEST, DOCUMENTS, HOUSES = 4000, 2000, 1500, 4000
 LONGEST = 18
@@ -79,11 +80,11 @@ def prepare(folder: Path) -> None:
     rcv1 = table_of("rcv1")
     rows = np.random.default_rng(0).permutation(rcv1.shape[0])[: TRAIN + TEST]
     for name, chosen in (("rcv1", rows[:TRAIN]), ("rcv1_test", rows[TRAIN:])):
-        part = sl.Table(rcv1.X[np.sort(chosen)], rcv1.y[np.sort(chosen)])
-        sl.write_table(folder / f"{name}.svm.gz", part)
+        part = Table(rcv1.X[np.sort(chosen)], rcv1.y[np.sort(chosen)])
+        write_table(folder / f"{name}.svm.gz", part)
     nips = table_of("nips_uci")
-    counts = sl.Table(nips.X[:DOCUMENTS], None, nips.feature_names)
-    sl.write_table(folder / "docword.nips.txt.gz", counts)
+    counts = Table(nips.X[:DOCUMENTS], None, nips.feature_names)
+    write_table(folder / "docword.nips.txt.gz", counts)
     whole = (folder / "rcv1.svm.gz").read_bytes()
     (folder / "cut.svm.gz").write_bytes(whole[: len(whole) // 3])
     _write_houses(folder)
@@ -114,10 +115,10 @@ def prepare_topics(folder: Path) -> None:
     """Write the files of the page on topics."""
     for name, data_set in (("nips", "nips_uci"), ("blogs", "kos")):
         found = table_of(data_set)
-        counts = sl.Table(found.X, None, found.feature_names)
-        sl.write_table(folder / f"docword.{name}.txt.gz", counts)
+        counts = Table(found.X, None, found.feature_names)
+        write_table(folder / f"docword.{name}.txt.gz", counts)
     documents = ["the wave and the sea", "a wave at night"]
-    sl.TopicImager(rank=1).fit(documents).save(folder / "whole.topics")
+    TopicImager(rank=1).fit(documents).save(folder / "whole.topics")
     (folder / "cut.topics").write_bytes((folder / "whole.topics").read_bytes()[:-100])
     (folder / "posts.jsonl").write_text('{"body": "the sea"}\n{"body": "the wave"}\n')
 

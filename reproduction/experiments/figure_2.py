@@ -21,6 +21,7 @@ from reproduction.experiment import (
 )
 from reproduction.paper_figures import PAPER
 from reproduction.words import count, listed, number
+from sketchlasso.engine import primal_value, sparsify
 from sketchlasso.interfaces.commands.report import Sheet
 
 __all__ = ["EXPERIMENT"]
@@ -86,8 +87,8 @@ def _panel(X: np.ndarray, y: np.ndarray, rank: int, chosen: Results) -> Results:
     without, within = sl.solve(plain, settings=tol), sl.solve(robust, settings=tol)
     coef = without.coef.toarray()
     P = np.asarray(made.P, dtype=np.float64)
-    sparse = np.stack([sl.sparsify(P, w) for w in coef])
-    rise = sl.primal_value(plain, sparse) / sl.primal_value(plain, coef) - 1.0
+    sparse = np.stack([sparsify(P, w) for w in coef])
+    rise = primal_value(plain, sparse) / primal_value(plain, coef) - 1.0
     return {
         "rank": rank,
         "radius": radius,

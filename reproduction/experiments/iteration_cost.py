@@ -21,6 +21,7 @@ from reproduction.experiment import (
 )
 from reproduction.paper_figures import PAPER
 from reproduction.words import number, seconds
+from sketchlasso.engine import Screening, sketch_from_factors
 from sketchlasso.interfaces.commands.report import Sheet
 
 __all__ = ["EXPERIMENT"]
@@ -85,14 +86,14 @@ def _steps(size: dict[str, int], solver: Any, chosen: Results) -> Results:
     n, k, m = size["n"], size["k"], size["m"]
     Q = np.linalg.qr(rng.standard_normal((m, k)))[0]
     P = rng.standard_normal((n, k))
-    made = sl.sketch_from_factors(P, Q, radius=1.0)
+    made = sketch_from_factors(P, Q, radius=1.0)
     y = Q @ (P[:5].sum(axis=0) + chosen["noise"] * rng.standard_normal(k))
     y = y + chosen["noise"] * np.linalg.norm(y) * rng.standard_normal(m) / np.sqrt(m)
     common: dict[str, Any] = {"radii": [1.0], "fit_intercept": False}
     largest = float(sl.build_problems(made, y, alphas=1, **common).batch.alpha[0])
     batch = sl.build_problems(made, y, alphas=[chosen["penalty"] * largest], **common).batch
     options = sl.Settings(
-        tol=chosen["tol"], n_threads=chosen["threads"], screening=sl.Screening.none()
+        tol=chosen["tol"], n_threads=chosen["threads"], screening=Screening.none()
     )
     runs = [sl.solve(batch, solver, options) for _ in range(chosen["repeats"])]
     best = min(runs, key=lambda run: run.seconds)

@@ -21,6 +21,7 @@ from reproduction.modelling import Fitted, cross_validated
 from reproduction.paper_figures import PAPER
 from reproduction.words import count, factor, number, percent, seconds, share
 from reproduction.words import quoted as as_quoted
+from sketchlasso.engine import linear_models, weighted_rows
 from sketchlasso.interfaces.commands.report import Sheet
 
 __all__ = ["EXPERIMENT"]
@@ -95,10 +96,10 @@ def _check(split: Split, fitted: Fitted, found: sl.LeaveOneOut, chosen: Results)
         split.y,
         alphas=[fitted.alpha],
         radii=[fitted.radius],
-        rows=sl.weighted_rows(weights),
+        rows=weighted_rows(weights),
     )
     solution = sl.solve(problems.batch, settings=sl.Settings(tol=chosen["refit_tol"]))
-    models = sl.linear_models(problems, solution.coef, fitted.sketch.transform, split.X)
+    models = linear_models(problems, solution.coef, fitted.sketch.transform, split.X)
     predicted = models.predict(split.X[rows])
     refitted, with_all = np.diagonal(predicted), predicted[:, -1]
     difference = np.abs(refitted - found.predictions[rows])

@@ -20,6 +20,7 @@ from reproduction.experiment import (
 )
 from reproduction.paper_figures import PAPER
 from reproduction.words import count, listed, number, percent
+from sketchlasso.engine import Batch, Screening
 from sketchlasso.interfaces.commands.report import Sheet
 
 __all__ = ["EXPERIMENT"]
@@ -78,7 +79,7 @@ def _panel(made: sl.Sketch, y: np.ndarray, share: float, chosen: Results) -> Res
     settings_ = sl.Settings(tol=chosen["tol"])
     solution = sl.solve(batch, settings=settings_)
     # Solved without any rule: what a rule removes must be zero here.
-    plain = sl.solve(batch, settings=sl.Settings(tol=chosen["tol"], screening=sl.Screening.none()))
+    plain = sl.solve(batch, settings=sl.Settings(tol=chosen["tol"], screening=Screening.none()))
     n = made.n_features
     kept = {rule: getattr(solution.screened, rule) / n for rule in ("paper", "static", "gap_safe")}
     return {
@@ -91,7 +92,7 @@ def _panel(made: sl.Sketch, y: np.ndarray, share: float, chosen: Results) -> Res
     }
 
 
-def _wrongly_removed(batch: sl.Batch, solution: sl.Solution, radius: float) -> int:
+def _wrongly_removed(batch: Batch, solution: sl.Solution, radius: float) -> int:
     """Features with ||a_j|| <= alpha - radius that have a coefficient all the same."""
     root = None if batch.roots is None else batch.roots[0]
     R = batch.P if root is None else batch.P @ root

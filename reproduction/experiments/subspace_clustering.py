@@ -24,6 +24,8 @@ from reproduction.experiment import (
 )
 from reproduction.paper_figures import PAPER
 from reproduction.words import count, number, percent, seconds, share
+from sketchlasso.engine import Batch
+from sketchlasso.inference import SparseSubspaceClustering
 from sketchlasso.interfaces.commands.report import Sheet
 
 __all__ = ["EXPERIMENT"]
@@ -61,7 +63,7 @@ def compute(chosen: Results, report: Report) -> Results:
     sketched = sl.sketch(unit.T, rank=chosen["rank"], random_state=chosen["seed"])
     methods: dict[str, Any] = {
         "ours": lambda: _clustered(_written(sketched, sketched.radius, chosen), chosen),
-        "non_robust": lambda: sl.SparseSubspaceClustering(
+        "non_robust": lambda: SparseSubspaceClustering(
             chosen["clusters"],
             penalty=chosen["penalty"],
             n_neighbors=chosen["kept"],
@@ -106,9 +108,9 @@ def _written(made: sl.Sketch, radius: float, chosen: Results) -> np.ndarray:
     return np.abs(sl.solve(batch).coef.toarray())
 
 
-def _at(batch: sl.Batch, penalties: np.ndarray) -> sl.Batch:
+def _at(batch: Batch, penalties: np.ndarray) -> Batch:
     """The same problems at other penalties."""
-    return sl.Batch.build(
+    return Batch.build(
         batch.P,
         batch.c,
         batch.s,

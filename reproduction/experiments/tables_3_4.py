@@ -8,7 +8,6 @@ import numpy as np
 from benchmarks.topics.corpora import corpus as corpus_of
 from benchmarks.topics.held_out import Judge, halves
 
-import sketchlasso as sl
 from reproduction.data import SEED
 from reproduction.experiment import (
     Experiment,
@@ -21,6 +20,7 @@ from reproduction.experiment import (
 from reproduction.paper_figures import PAPER
 from reproduction.words import count, factor, number, percent, seconds
 from sketchlasso.interfaces.commands.report import Sheet
+from sketchlasso.topics import Corpus, TopicImager
 
 __all__ = ["EXPERIMENT"]
 
@@ -52,7 +52,7 @@ def compute(chosen: Results, report: Report) -> Results:
     for name, queries, standing, whole in chosen["corpora"]:
         corpus = corpus_of(name, chosen["rows"])
         start = perf_counter()
-        imager = sl.TopicImager(rank=chosen["rank"], random_state=SEED).fit(corpus)
+        imager = TopicImager(rank=chosen["rank"], random_state=SEED).fit(corpus)
         fit = perf_counter() - start
         report(f"{name}: {corpus.shape[0]:,} documents, fitted in {fit:.1f} s")
         rows = _queries(corpus, imager, PAPER["tables_3_4"][queries], chosen)
@@ -80,11 +80,11 @@ def compute(chosen: Results, report: Report) -> Results:
 
 
 def _queries(
-    corpus: sl.Corpus, imager: sl.TopicImager, quoted: Results, chosen: Results
+    corpus: Corpus, imager: TopicImager, quoted: Results, chosen: Results
 ) -> list[Results]:
     """The paper's queries, and coherence of both answers in documents the judged model lacks."""
     training, held_out = halves(corpus)
-    half = sl.TopicImager(rank=chosen["rank"], random_state=SEED).fit(training)
+    half = TopicImager(rank=chosen["rank"], random_state=SEED).fit(training)
     judge = Judge(held_out)
     place = {str(word): place for place, word in enumerate(corpus.words)}
     known, known_half = set(imager.words_), set(half.words_)
@@ -134,12 +134,12 @@ def _coherences(rows: list[Results]) -> Results:
     }
 
 
-def _times(imager: sl.TopicImager, chosen: Results) -> list[float]:
+def _times(imager: TopicImager, chosen: Results) -> list[float]:
     words = np.random.default_rng(SEED).choice(imager.words_, chosen["timed"])
     return [imager.image(str(word), chosen["words"]).seconds for word in words]
 
 
-def _whole(imager: sl.TopicImager, chosen: Results) -> Results:
+def _whole(imager: TopicImager, chosen: Results) -> Results:
     """Every word of the vocabulary at once."""
     start = perf_counter()
     images = imager.image_all(None, chosen["words"])

@@ -8,7 +8,7 @@ import re
 import pytest
 from tests.explored import SUBJECTS, small_imager, small_images
 
-import sketchlasso as sl
+from sketchlasso.topics import find_topics
 
 pytestmark = pytest.mark.usefixtures("browser")
 
@@ -113,7 +113,7 @@ def test_a_stop_word_is_called_one(opened):
 def test_the_landing_page_shows_topics(opened):
     page = opened("/")
     page.locator(".topics li").first.wait_for()
-    topics = sl.find_topics(small_imager(), small_images())
+    topics = find_topics(small_imager(), small_images())
     assert page.locator("#starts-title").inner_text() == f"{len(topics)} topics"
     first = page.locator(".topics li").first
     assert ", ".join(topics.topics[0].label[:3]) in first.inner_text()

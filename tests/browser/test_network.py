@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from tests.explored import running
 
-import sketchlasso as sl
+from sketchlasso.graphs import Graph
 
 pytestmark = pytest.mark.usefixtures("browser")
 # What would run or break a page that took it for markup, and what a list would split.
 HOSTILE = "<img src=x onerror=alert(1)>, or so"
-GRAPH = sl.Graph(
+GRAPH = Graph(
     ("hub", "left", "right", HOSTILE, "far", "lone"),
     np.array([[0, 1], [0, 2], [0, 3], [2, 4]]),
     np.array([0.5, -2.0, 1.0, 0.25]),

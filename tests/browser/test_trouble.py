@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from tests.explored import running, small_imager, small_images
 
-import sketchlasso as sl
+from sketchlasso.topics import TopicImager
 
 pytestmark = pytest.mark.usefixtures("browser")
 
@@ -120,7 +120,7 @@ def strange_imager():
     counts = rng.poisson(0.3, (200, len(words)))
     counts[:, 1:6] += rng.binomial(1, 0.7, (200, 5)) * (counts[:, :1] > 0)
     counts[:, 0] += counts[:, 1:6].sum(axis=1) > 2
-    return sl.TopicImager(rank=10, random_state=0, stop_words=None, min_documents=1).fit(
+    return TopicImager(rank=10, random_state=0, stop_words=None, min_documents=1).fit(
         sparse.csr_array(counts), vocabulary=words
     )
 

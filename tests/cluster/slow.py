@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sketchlasso import BlockMatrix
+from sketchlasso.io import BlockMatrix
 
 
 @dataclass(frozen=True)

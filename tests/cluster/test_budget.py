@@ -8,6 +8,7 @@ from scipy import sparse
 
 import sketchlasso as sl
 from sketchlasso.files.shard_block import COPIES, PRODUCTS
+from sketchlasso.io import read_shards
 
 ROWS, SHARDS, N, EACH, RANK = 4000, 8, 300, 10, 10
 M = ROWS * SHARDS
@@ -29,7 +30,7 @@ def shards(request, tmp_path_factory):
             np.save(folder / f"{number}.npy", X.toarray())
     row = 12 * EACH + 5 if request.param == "npz" else 8 * N
     memory = COPIES * (ROWS if request.param == "npz" else ROWS // 4) * (row + PRODUCTS)
-    return sl.read_shards(folder, memory=memory), memory
+    return read_shards(folder, memory=memory), memory
 
 
 def work(X, y):
@@ -63,7 +64,7 @@ def test_the_budget_is_kept_whatever_the_rank(tmp_path):
         X = sparse.random_array((rows, N), density=5 / N, rng=rng, format="csr")
         sparse.save_npz(tmp_path / f"{number}.npz", sparse.csr_matrix(X))
     memory = COPIES * rows * (5 * 12 + 5 + PRODUCTS)
-    X = sl.read_shards(tmp_path, memory=memory).X
+    X = read_shards(tmp_path, memory=memory).X
     y = X @ np.ones(N) + rng.standard_normal(2 * rows)
     tracemalloc.start()
     found = sl.sketch(X, rank=rank, method="krylov", n_iter=1, radius=0.0, random_state=0)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from tests.sentences import refusal
 
-import sketchlasso as sl
-from sketchlasso.cluster import SequentialEngine, active_engine, current_engine
+from sketchlasso.cluster import SequentialEngine, active_engine, cluster, current_engine
 from sketchlasso.cluster.engine import tree_sum
 from sketchlasso.data.opening import Opening, RowBlock
+from sketchlasso.errors import ClusterLostError, InvalidInputError, MissingExtraError
 
 
 def blocks_of(arrays):
@@ -110,7 +110,7 @@ def test_progress_is_told_block_by_block(engine, arrays):
 
 def test_errors_of_the_work_are_raised_as_they_are(engine, arrays):
     bad = [*arrays[:2], np.array([[1.0, np.inf, 0.0]])]
-    text = refusal(sl.InvalidInputError, engine.sum, first_entry, blocks_of(bad), (1.0,))
+    text = refusal(InvalidInputError, engine.sum, first_entry, blocks_of(bad), (1.0,))
     assert "block 2" in text
     assert "inf" in text
 
@@ -143,15 +143,15 @@ def _sum_of(entries, values):
 def test_the_engine_in_force_is_that_of_the_outermost_cluster():
     assert active_engine() is None
     assert isinstance(current_engine(), SequentialEngine)
-    with sl.cluster("sequential") as outer:
-        with sl.cluster("sequential") as inner:
+    with cluster("sequential") as outer:
+        with cluster("sequential") as inner:
             assert inner is outer
         assert active_engine() is outer
     assert active_engine() is None
 
 
 def test_a_client_serves_and_is_not_closed(dask_engine):
-    with sl.cluster(dask_engine._client) as engine:
+    with cluster(dask_engine._client) as engine:
         assert engine.n_workers == 2
         assert dict(engine.map(power_of, [2], (3,))) == {0: 8}
     assert dask_engine._client.status == "running"
@@ -159,27 +159,27 @@ def test_a_client_serves_and_is_not_closed(dask_engine):
 
 def test_refusals():
     pytest.importorskip("distributed")
-    assert "n_workers" in refusal(
-        sl.InvalidInputError, sl.cluster("sequential", n_workers=2).__enter__
-    )
+    assert "n_workers" in refusal(InvalidInputError, cluster("sequential", n_workers=2).__enter__)
     for given in (0, -1.0, float("nan"), "20"):
-        text = refusal(sl.InvalidInputError, sl.cluster(worker_timeout=given).__enter__)
+        text = refusal(InvalidInputError, cluster(worker_timeout=given).__enter__)
         assert f"worker_timeout={given!r}" in text
-    assert "scheduler=7" in refusal(sl.InvalidInputError, sl.cluster(7).__enter__)
-    assert "no address" in refusal(sl.InvalidInputError, sl.cluster("nonsense://x").__enter__)
+    assert "scheduler=7" in refusal(InvalidInputError, cluster(7).__enter__)
+    assert "no address" in refusal(InvalidInputError, cluster("nonsense://x").__enter__)
 
 
 def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):
     pytest.importorskip("distributed")
     monkeypatch.setattr(import_module("sketchlasso.cluster.dask_engine"), "CONNECT_SECONDS", 0.3)
-    text = refusal(sl.ClusterLostError, sl.cluster("tcp://127.0.0.1:9").__enter__)
+    text = refusal(ClusterLostError, cluster("tcp://127.0.0.1:9").__enter__)
     assert "tcp://127.0.0.1:9" in text
 
 
 def test_a_script_without_a_guard_is_told_of_it(tmp_path):
     pytest.importorskip("distributed")
     script = tmp_path / "unguarded.py"
-    script.write_text("import sketchlasso as sl\nwith sl.cluster(n_workers=1):\n    pass\n")
+    script.write_text(
+        "from sketchlasso.cluster import cluster\nwith cluster(n_workers=1):\n    pass\n"
+    )
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "ClusterLostError: worker processes could not be started" in done.stderr
@@ -188,8 +188,8 @@ def test_a_script_without_a_guard_is_told_of_it(tmp_path):
 
 def test_without_dask_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "sketchlasso.cluster.dask_engine", None)
-    with pytest.raises(sl.MissingExtraError, match=r"pip install 'sketchlasso\[dask\]'"):
-        sl.cluster().__enter__()
+    with pytest.raises(MissingExtraError, match=r"pip install 'sketchlasso\[dask\]'"):
+        cluster().__enter__()
 
 
 def test_a_scheduler_without_workers_is_not_waited_for_in_silence(arrays):
@@ -200,16 +200,14 @@ def test_a_scheduler_without_workers_is_not_waited_for_in_silence(arrays):
         ) as local,
         distributed.Client(local, set_as_default=False) as client,
     ):
-        with sl.cluster(client, worker_timeout=0.3) as engine:
-            text = refusal(
-                sl.ClusterLostError, engine.collect, first_entry, blocks_of(arrays), (1.0,)
-            )
+        with cluster(client, worker_timeout=0.3) as engine:
+            text = refusal(ClusterLostError, engine.collect, first_entry, blocks_of(arrays), (1.0,))
             assert f"{client.scheduler.address} has no workers and none came within 0.3 sec" in text
-            text = refusal(sl.ClusterLostError, list, engine.map(power_of, [1, 2], (2,)))
+            text = refusal(ClusterLostError, list, engine.map(power_of, [1, 2], (2,)))
             assert "has no workers" in text
         # Workers that come when there is work, as in a cluster that grows and shrinks, are in time.
         local.adapt(minimum=0, maximum=1, interval="50ms")
-        with sl.cluster(client) as engine:
+        with cluster(client) as engine:
             assert dict(engine.map(power_of, [1, 2], (2,))) == {0: 1, 1: 4}
 
 

@@ -14,6 +14,10 @@ from tests.cluster.slow import Killer, slow_matrix
 from tests.sentences import refusal
 
 import sketchlasso as sl
+from sketchlasso.cluster import cluster
+from sketchlasso.errors import ClusterLostError, StoredFileError
+from sketchlasso.io import read_shards
+from sketchlasso.topics import TopicImager, load_images
 
 dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
@@ -49,7 +53,7 @@ def losing_a_worker(client):
     client.wait_for_workers(2, timeout=PATIENCE)
     processes = list(client.run(os.getpid).values())
     killer = Killer(processes[0])
-    with sl.cluster(client, on_progress=killer):
+    with cluster(client, on_progress=killer):
         yield
     assert killer.done
     assert processes[0] not in client.run(os.getpid).values()
@@ -57,7 +61,7 @@ def losing_a_worker(client):
 
 def test_a_worker_dies_during_the_sketch(client):
     options = {"rank": 4, "method": "krylov", "center": True, "random_state": 0}
-    with sl.cluster(client):
+    with cluster(client):
         expected = sl.sketch(slow_matrix(), **options)
     with losing_a_worker(client):
         found = sl.sketch(slow_matrix(), **options)
@@ -76,7 +80,7 @@ def test_a_worker_dies_during_cross_validation_in_blocks(client):
     def judged():
         return sl.cross_validate(found, X, y, cv=3, alphas=6, radii=[0.5])
 
-    with sl.cluster(client):
+    with cluster(client):
         expected = judged()
     with losing_a_worker(client):
         again = judged()
@@ -92,9 +96,9 @@ def test_a_damaged_shard_is_named_by_the_worker_that_reads_it(client, tmp_path):
     stored = bytearray(path.read_bytes())
     stored[-5000:-4990] = b"\xff" * 10
     path.write_bytes(bytes(stored))
-    shards = sl.read_shards(tmp_path)
-    with sl.cluster(client):
-        text = refusal(sl.StoredFileError, sl.sketch, shards.X, rank=2)
+    shards = read_shards(tmp_path)
+    with cluster(client):
+        text = refusal(StoredFileError, sl.sketch, shards.X, rank=2)
     assert "part-1.npz is truncated or damaged" in text
 
 
@@ -112,7 +116,7 @@ def test_a_worker_dies_during_the_solve(client, problem):
     def path():
         return sl.sqrt_lasso_path(X, Y, found, alphas=8, radius=0.2)
 
-    with sl.cluster(client):
+    with cluster(client):
         expected = path()
     with losing_a_worker(client):
         again = path()
@@ -130,7 +134,7 @@ def imager():
     counts = sparse.random_array((120, 1200), density=0.08, rng=rng, data_sampler=rng.random)
     counts.data[:] = 1 + np.floor(3 * counts.data)
     words = [f"w{j}" for j in range(1200)]
-    return sl.TopicImager(rank=8, random_state=0, stop_words=None, min_documents=1).fit(
+    return TopicImager(rank=8, random_state=0, stop_words=None, min_documents=1).fit(
         counts, vocabulary=words
     )
 
@@ -141,12 +145,12 @@ def same_images(one, other):
 
 
 def test_a_worker_dies_while_a_vocabulary_is_imaged(client, imager, tmp_path):
-    with sl.cluster(client):
+    with cluster(client):
         expected = imager.image_all(tmp_path / "first.images", 4)
     with losing_a_worker(client):
         again = imager.image_all(tmp_path / "again.images", 4)
     same_images(again, expected)
-    same_images(sl.load_images(tmp_path / "again.images"), expected)
+    same_images(load_images(tmp_path / "again.images"), expected)
 
 
 class OwnCluster:
@@ -202,9 +206,9 @@ def test_the_scheduler_dies_and_finished_parts_are_gone_on_with(imager, tmp_path
         own_cluster(tmp_path) as (started, address),
     ):
         killer = Killer(started.scheduler.pid)
-        with sl.cluster(address, on_progress=lambda *_: within and written and killer()):
+        with cluster(address, on_progress=lambda *_: within and written and killer()):
             text = refusal(
-                sl.ClusterLostError,
+                ClusterLostError,
                 imager.image_all,
                 path,
                 4,
@@ -240,9 +244,9 @@ def test_all_workers_vanish_and_finished_parts_are_gone_on_with(imager, tmp_path
     path = tmp_path / "words.images"
     with own_cluster(tmp_path) as (started, address):
         killer = Killer(started.workers[0].pid)
-        with sl.cluster(address, worker_timeout=1.0):
+        with cluster(address, worker_timeout=1.0):
             text = refusal(
-                sl.ClusterLostError, imager.image_all, path, 4, progress=lambda *done: killer()
+                ClusterLostError, imager.image_all, path, 4, progress=lambda *done: killer()
             )
     assert killer.done
     assert f"{address} has no workers and none came within 1 seconds" in text
@@ -253,8 +257,8 @@ def test_all_workers_vanish_and_finished_parts_are_gone_on_with(imager, tmp_path
 def test_all_workers_vanish_during_the_sketch(tmp_path):
     with own_cluster(tmp_path) as (started, address):
         killer = Killer(started.workers[0].pid)
-        with sl.cluster(address, on_progress=killer, worker_timeout=1.0):
-            text = refusal(sl.ClusterLostError, sl.sketch, slow_matrix(seconds=0.1), rank=4)
+        with cluster(address, on_progress=killer, worker_timeout=1.0):
+            text = refusal(ClusterLostError, sl.sketch, slow_matrix(seconds=0.1), rank=4)
     assert killer.done
     assert "has no workers and none came within 1 seconds" in text
 
@@ -270,7 +274,7 @@ def test_a_worker_that_comes_in_time_takes_over(tmp_path):
                 killer()
                 started.add_worker()
 
-        with sl.cluster(address, on_progress=replaced, worker_timeout=300):
+        with cluster(address, on_progress=replaced, worker_timeout=300):
             found = sl.sketch(slow_matrix(seconds=0.1), **options)
     assert killer.done
     assert found.radius == pytest.approx(expected.radius, rel=1e-8)

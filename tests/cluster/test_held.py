@@ -9,6 +9,8 @@ from tests.cut import close
 from tests.sentences import refusal
 
 import sketchlasso as sl
+from sketchlasso.errors import ClusterLostError, InvalidInputError
+from sketchlasso.io import BlockMatrix
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 da = pytest.importorskip("dask.array")
@@ -43,7 +45,7 @@ def far(X, client):
 
 
 def blocks_of(X, client):
-    return sl.BlockMatrix.from_dask(far(X, client))
+    return BlockMatrix.from_dask(far(X, client))
 
 
 def test_blocks_are_fetched_from_the_cluster_that_holds_them(X, client):
@@ -57,7 +59,7 @@ def test_blocks_are_fetched_from_the_cluster_that_holds_them(X, client):
 
 def test_what_is_made_of_persisted_arrays_is_fetched_too(X, client):
     twice = 2.0 * far(X, client) + 1.0
-    assert close(sl.BlockMatrix.from_dask(twice).collect(), 2.0 * X + 1.0)
+    assert close(BlockMatrix.from_dask(twice).collect(), 2.0 * X + 1.0)
 
 
 def test_a_sketch_of_a_persisted_array_has_rows_and_is_stored(X, client, tmp_path):
@@ -69,7 +71,7 @@ def test_a_sketch_of_a_persisted_array_has_rows_and_is_stored(X, client, tmp_pat
     found.save(tmp_path / "kept.npz")
     kept = sl.load_sketch(tmp_path / "kept.npz")
     assert close(kept.Q @ kept.P.T, expected.Q @ expected.P.T)
-    with sl.cluster("sequential"):
+    with sl.cluster.cluster("sequential"):
         assert sl.sketch(blocks_of(X, client), **options).radius == pytest.approx(expected.radius)
 
 
@@ -88,12 +90,12 @@ def test_another_cluster_than_the_holder_is_refused(X, client):
     with (
         local() as cluster,
         distributed.Client(cluster, set_as_default=False) as other,
-        sl.cluster(other),
+        sl.cluster.cluster(other),
     ):
-        text = refusal(sl.InvalidInputError, blocks.sum, axis=0)
+        text = refusal(InvalidInputError, blocks.sum, axis=0)
     assert f"persisted on the Dask cluster at {client.scheduler.address}" in text
     # Another client of the same scheduler is as good.
-    with sl.cluster(client.scheduler.address):
+    with sl.cluster.cluster(client.scheduler.address):
         assert close(blocks.sum(axis=0), X.sum(axis=0))
 
 
@@ -102,7 +104,7 @@ def test_what_nobody_holds_any_more_is_said(X):
         with distributed.Client(cluster, set_as_default=False) as client:
             blocks = blocks_of(X, client)
             sent = pickle.dumps(blocks)
-        assert "is closed; persist the array again" in refusal(sl.ClusterLostError, blocks.collect)
-        assert "is closed" in refusal(sl.ClusterLostError, sl.sketch, blocks, rank=2)
-    text = refusal(sl.ClusterLostError, pickle.loads(sent).collect)
+        assert "is closed; persist the array again" in refusal(ClusterLostError, blocks.collect)
+        assert "is closed" in refusal(ClusterLostError, sl.sketch, blocks, rank=2)
+    text = refusal(ClusterLostError, pickle.loads(sent).collect)
     assert "no Dask client is current here" in text

@@ -149,7 +149,6 @@ def test_a_reader_that_leaves_early(files):
 
 # A solver that is interrupted returns what it has; the command must not take that for an answer.
 SLOW = """
-import sketchlasso as sl
 from sketchlasso.interfaces import cli
 from sketchlasso.interfaces.commands.screen import Screen
 from contextlib import contextmanager

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import sketchlasso as sl
+from sketchlasso.engine import RadiusPolicy, fingerprint
+from sketchlasso.io import read_table, stored_info
 
 pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
 
@@ -24,7 +26,7 @@ def test_sketch_writes_a_file_that_python_reads(call, files):
     assert "wrote  h.sketch" in said
     found = sl.load_sketch("h.sketch")
     assert found.rank == 4
-    table = sl.read_table(files / "houses.csv", target="price")
+    table = read_table(files / "houses.csv", target="price")
     assert found.matches(table.X)
 
 
@@ -51,16 +53,16 @@ def test_fit_writes_a_model_that_python_reads(call, files):
     assert "wrote   h.model" in said
     assert "gap" not in said
     assert "age" in said
-    table = sl.read_table(files / "houses.csv", target="price")
+    table = read_table(files / "houses.csv", target="price")
     expected = sl.SqrtLasso(alpha=2.0, random_state=0).fit(table.X, table.y)
     loaded = sl.load_model("h.model")
     np.testing.assert_array_equal(loaded.coef_, expected.coef_)
     assert loaded.intercept_ == expected.intercept_
     assert list(loaded.feature_names_in_) == list(table.feature_names)
-    info = sl.stored_info("h.model").facts
+    info = stored_info("h.model").facts
     assert info["target_name"] == "price"
     assert info["feature_names"] == list(table.feature_names)
-    assert info["fingerprint"] == sl.fingerprint(table.X)
+    assert info["fingerprint"] == fingerprint(table.X)
 
 
 def test_fit_for_machines(call):
@@ -107,13 +109,13 @@ def test_options_of_a_fit_arrive(call):
     assert kept["standardize"] and kept["positive"] and kept["relaxed"]
     assert (kept["sketch"], kept["fit_intercept"], kept["n_jobs"]) == ("exact", False, 1)
     assert (kept["tol"], kept["random_state"]) == (1e-5, 3)
-    assert kept["radius"] == sl.RadiusPolicy("given", 0.1)
+    assert kept["radius"] == RadiusPolicy("given", 0.1)
 
 
 def test_path_lists_penalties_and_writes_coefficients(call):
     said = call("path {data}/houses.csv --target price --alphas 4,2,1 -o path.csv").stdout
     assert "3 penalties" in said
-    table = sl.read_table("path.csv")
+    table = read_table("path.csv")
     assert table.feature_names[:2] == ("alpha", "intercept")
     assert table.X[:, 0].tolist() == [4.0, 2.0, 1.0]
     told = document(call("path {data}/houses.csv --target price --alphas 30 --json"))
@@ -123,8 +125,8 @@ def test_path_lists_penalties_and_writes_coefficients(call):
 
 def test_a_path_on_scaled_columns_is_that_of_the_estimator(call, files):
     call("path {data}/houses.csv --target price --alphas 2,1 --standardize -o path.csv")
-    found = sl.read_table("path.csv")
-    table = sl.read_table(files / "houses.csv", target="price")
+    found = read_table("path.csv")
+    table = read_table(files / "houses.csv", target="price")
     model = sl.SqrtLasso(alpha=1.0, standardize=True).fit(table.X, table.y)
     used = [name for name, value in zip(table.feature_names, model.coef_, strict=True) if value]
     for name in used:
@@ -171,7 +173,7 @@ def test_loo_tells_which_rows_matter(call):
     said = call("loo {data}/houses.csv --target price --model h.model -o left.csv").stdout
     assert "60 left out" in said
     assert "most influential rows" in said
-    assert sl.read_table("left.csv").shape == (60, 6)
+    assert read_table("left.csv").shape == (60, 6)
     told = document(call("loo {data}/signs.svm.gz --rows 9 --alpha 1 --standardize --json"))
     assert len(told["prediction"]) == 9
     assert told["worst_gap"] <= 1e-9
@@ -181,13 +183,13 @@ def test_loo_tells_which_rows_matter(call):
 def test_predict_finds_columns_by_name(call, files):
     call("fit {data}/houses.csv --target price --alpha 1 -o h.model")
     printed = call("predict h.model {data}/new.csv --quiet").stdout.splitlines()
-    table = sl.read_table(files / "houses.csv", target="price")
+    table = read_table(files / "houses.csv", target="price")
     model = sl.load_model("h.model")
     expected = table.X[:7] @ model.coef_ + model.intercept_
     assert [float(line) for line in printed] == pytest.approx(expected)
     said = call("predict h.model {data}/houses.csv -o p.csv").stdout
     assert "R2" in said  # the file holds the target, so it is scored
-    written = sl.read_table("p.csv")
+    written = read_table("p.csv")
     assert written.feature_names == ("row", "prediction")
     assert written.X[:7, 0].tolist() == list(range(1, 8))
     assert written.X[:7, 1] == pytest.approx(expected)
@@ -199,7 +201,7 @@ def test_predict_labels(call):
     assert set(told["predictions"]) == {"big", "small"}
     assert told["score"]["name"] == "accuracy"
     call("predict s.model {data}/sizes.csv -o p.csv")
-    written = sl.read_table("p.csv", target="prediction")
+    written = read_table("p.csv", target="prediction")
     assert written.feature_names == ("row", "decision")
     assert ((written.X[:, 1] > 0) == (written.y == "small")).all()
 
@@ -212,7 +214,7 @@ def test_predict_words(call):
 def test_predict_several_classes(call):
     call("fit {data}/plain.npz --target-file {data}/kinds.txt --alpha 1 -o k.model")
     call("predict k.model {data}/plain.npz -o p.csv")
-    written = sl.read_table("p.csv", target="prediction")
+    written = read_table("p.csv", target="prediction")
     assert written.feature_names == ("row", "decision low", "decision mid", "decision top")
     assert (
         "3 classes"

@@ -12,9 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError, StoredFileError
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
+from sketchlasso.io import Table, write_table
+from sketchlasso.topics import TopicImager, load_topics, read_corpus
 from tests.sentences import refusal
 
 COMMAND = [sys.executable, "-m", "sketchlasso"]
@@ -146,7 +148,7 @@ def test_words_titles_and_columns_of_files(call, tmp_path):
     rng = np.random.default_rng(0)
     names = (HOSTILE, "two\nlines", "plain")
     X = rng.standard_normal((40, 3))
-    sl.write_table("named.parquet", sl.Table(X, X @ [3.0, 2.0, 1.0], names, "y"))
+    write_table("named.parquet", Table(X, X @ [3.0, 2.0, 1.0], names, "y"))
     said = call("fit named.parquet --target y --alpha 1")
     assert ESCAPED in said.stdout and r"two\nlines" in said.stdout
     assert "\x1b" not in said.output
@@ -154,7 +156,7 @@ def test_words_titles_and_columns_of_files(call, tmp_path):
     assert r"\x1b[2Jy" in told.stderr and "\x1b" not in told.stderr
     counts = rng.poisson(1.0, (30, 6)).astype(float)
     words = [HOSTILE, *"bcdef"]
-    sl.TopicImager(rank=3, random_state=0, stop_words=None).fit(
+    TopicImager(rank=3, random_state=0, stop_words=None).fit(
         counts, vocabulary=words, titles=[f"{HOSTILE}{i}" for i in range(30)]
     ).save("hostile.topics")
     said = call("topics image hostile.topics b c --documents 2 --n-words 5").output
@@ -191,10 +193,10 @@ class TestLinks:
         circle, pipe = tmp_path / "circle.csv", tmp_path / "pipe.csv"
         circle.symlink_to(circle)
         os.mkfifo(pipe)
-        table = sl.Table(np.eye(2))
+        table = Table(np.eye(2))
         for path in (circle, pipe):
             assert "only a file can be written" in refusal(
-                sl.StoredFileError, sl.write_table, path, table
+                StoredFileError, write_table, path, table
             )
         assert circle.is_symlink() and pipe.is_fifo()
 
@@ -218,27 +220,27 @@ class TestLinks:
         return tmp_path / "texts"
 
     def test_links_out_of_a_folder_are_not_followed(self, folder):
-        corpus = sl.read_corpus(folder)
+        corpus = read_corpus(folder)
         assert corpus.titles == ("a.txt", "b.txt", "c.txt", "within.txt")
         assert corpus.settings["links_left_out"] == 2
-        everything = sl.read_corpus(folder, follow_links=True)
+        everything = read_corpus(folder, follow_links=True)
         assert set(everything.titles) == {*corpus.titles, "link.txt", "more/deep.txt"}
         assert everything.settings["links_left_out"] == 0
 
     def test_a_folder_of_nothing_but_links(self, folder):
         for name in "abc":
             (folder / f"{name}.txt").unlink()
-        told = refusal(sl.InvalidInputError, sl.read_corpus, folder)
+        told = refusal(InvalidInputError, read_corpus, folder)
         assert "2 symbolic links out of it" in told and "follow_links=True" in told
 
     def test_from_the_command_line(self, call, folder):
         line = "topics fit texts -o t.topics --rank 2 --min-documents 1"
         said = call(line).stdout
         assert "2 out of the folder, not followed" in said
-        assert "password" not in sl.load_topics("t.topics").words_
+        assert "password" not in load_topics("t.topics").words_
         said = call(f"{line} --follow-links").stdout
         assert "not followed" not in said
-        assert "password" in sl.load_topics("t.topics").words_
+        assert "password" in load_topics("t.topics").words_
 
 
 @posix
@@ -270,19 +272,17 @@ def test_a_writer_that_was_killed_leaves_no_lock(made, tmp_path):
     process.stderr.readline()
     process.kill()
     process.communicate()
-    sl.load_topics(made / "many.topics").image_all(tmp_path / "many.images")
+    load_topics(made / "many.topics").image_all(tmp_path / "many.images")
     assert [entry.name for entry in tmp_path.iterdir()] == ["many.images"]
 
 
 def test_a_second_thread_is_refused_too(made, tmp_path):
-    imager = sl.load_topics(made / "posts.topics")
+    imager = load_topics(made / "posts.topics")
     told = []
 
     def again(done, total):
         own = threading.Thread(
-            target=lambda: told.append(
-                refusal(sl.StoredFileError, imager.image_all, tmp_path / "i")
-            )
+            target=lambda: told.append(refusal(StoredFileError, imager.image_all, tmp_path / "i"))
         )
         own.start()
         own.join()

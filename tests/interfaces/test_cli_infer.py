@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import sketchlasso as sl
+from sketchlasso.inference import desparsified
+from sketchlasso.io import Table, read_table, write_table
 
 
 def test_infer_reports_the_features_that_matter(call, files):
@@ -20,8 +22,8 @@ def test_infer_for_machines_equals_the_library(call, files):
     result = call("infer {data}/houses.csv --target price --level 0.9 --adjust bh --robust --json")
     told = json.loads(result.stdout)
     assert result.stderr == ""
-    table = sl.read_table(files / "houses.csv", target="price")
-    found = sl.desparsified(table.X, table.y, errors="robust")
+    table = read_table(files / "houses.csv", target="price")
+    found = desparsified(table.X, table.y, errors="robust")
     assert told["feature"] == list(table.feature_names)
     np.testing.assert_allclose(told["estimate"], found.estimate, rtol=1e-12)
     np.testing.assert_allclose(told["standard_error"], found.standard_error, rtol=1e-12)
@@ -32,10 +34,10 @@ def test_infer_for_machines_equals_the_library(call, files):
 
 def test_infer_writes_a_table(call, files):
     call("infer {data}/houses.csv --target price -o intervals.csv")
-    back = sl.read_table("intervals.csv", target="feature")
-    table = sl.read_table(files / "houses.csv", target="price")
+    back = read_table("intervals.csv", target="feature")
+    table = read_table(files / "houses.csv", target="price")
     assert list(back.y) == list(table.feature_names)
-    found = sl.desparsified(table.X, table.y)
+    found = desparsified(table.X, table.y)
     np.testing.assert_array_equal(back.X[:, 0], found.estimate)
 
 
@@ -82,7 +84,7 @@ def test_bad_data_are_refused_in_one_sentence(call):
         "same": (same, y),
         "flat": (flat, y),
     }.items():
-        sl.write_table(f"{name}.csv", sl.Table(entries, target, names, "y"))
+        write_table(f"{name}.csv", Table(entries, target, names, "y"))
     assert "9 rows" in call("infer few.csv --target y", code=2).stderr
     assert "columns a and c are the same" in call("infer same.csv --target y", code=2).stderr
     assert "column c is constant" in call("infer flat.csv --target y", code=2).stderr

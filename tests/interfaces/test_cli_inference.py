@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import sketchlasso as sl
+from sketchlasso.inference import StabilitySelection, error_control
+from sketchlasso.io import read_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
 
@@ -13,9 +15,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
 def test_stability_selects_and_writes(call, files):
     said = call("stability {data}/houses.csv --target price --pairs 10 -o often.csv").stdout
     assert "selected" in said and "false selections expected at most (unimodal)" in said
-    table = sl.read_table(files / "houses.csv", target="price")
-    found = sl.StabilitySelection(n_pairs=10, random_state=0).fit(table.X, table.y)
-    written = sl.read_table("often.csv", target="feature")
+    table = read_table(files / "houses.csv", target="price")
+    found = StabilitySelection(n_pairs=10, random_state=0).fit(table.X, table.y)
+    written = read_table("often.csv", target="feature")
     assert list(written.y) == list(table.feature_names)
     np.testing.assert_allclose(written.X[:, 0], found.frequencies_)
     np.testing.assert_array_equal(written.X[:, 1] == 1, found.get_support())
@@ -26,7 +28,7 @@ def test_stability_for_machines(call):
     told = json.loads(call(line).stdout)
     assert [one["feature"] for one in told["selected"]] == ["age", "rooms"]
     assert told["q"] == 2 and told["cutoff"] == 0.8
-    assert told["pfer"] == sl.error_control(6, q=2, cutoff=0.8, n_pairs=10).pfer
+    assert told["pfer"] == error_control(6, q=2, cutoff=0.8, n_pairs=10).pfer
     assert len(told["frequencies"]) == 6
 
 
@@ -65,8 +67,8 @@ def test_a_saved_model_predicts_intervals(call, files, command, method):
     said = call("predict h.model {data}/houses.csv --interval 0.8 -o ends.csv").stdout
     assert f"0.8 by {method} from 60 rows" in said and "of the responses lie inside" in said
     model = sl.load_model("h.model")
-    table = sl.read_table(files / "houses.csv", target="price")
-    written = sl.read_table("ends.csv")
+    table = read_table(files / "houses.csv", target="price")
+    written = read_table("ends.csv")
     assert written.feature_names == ("row", "prediction", "lower", "upper")
     del model.feature_names_in_
     ends = model.predict_interval(table.X, 0.8)

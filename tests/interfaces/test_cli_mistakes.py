@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import sketchlasso as sl
+from sketchlasso.io import Table, write_table
 
 
 @pytest.fixture
@@ -115,8 +116,8 @@ def test_files_that_do_not_belong_together(call, refused, tmp_path):
     assert "is a sketch of other data" in told
     assert "holds a sketch, but a model" in refused("predict h.sketch {data}/houses.csv", 3)
     assert "has 5 features" in refused("predict h.model {data}/plain.npz --target 0", 2)
-    table = sl.Table(np.eye(3), None, ("age", "rooms", "roof"))
-    sl.write_table(tmp_path / "less.csv", table)
+    table = Table(np.eye(3), None, ("age", "rooms", "roof"))
+    write_table(tmp_path / "less.csv", table)
     told = refused("certify h.model less.csv", 2)
     assert "lacks 4 of the 6 columns that the model uses: 'noise', 'light'" in told
     call("fit {data}/sizes.csv --target size -o s.model")

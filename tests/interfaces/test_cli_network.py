@@ -12,8 +12,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-import sketchlasso as sl
+from sketchlasso.inference import SparsePrecision, neighbourhoods
 from sketchlasso.interfaces.exits import Exit
+from sketchlasso.io import Table, read_table, write_table
 
 NAMES = tuple(f"gene{letter}" for letter in "abcdefgh")
 
@@ -26,7 +27,7 @@ def genes(tmp_path_factory):
     X = rng.standard_normal((150, 8))
     for j in range(1, 8):
         X[:, j] += 0.8 * X[:, j - 1]
-    sl.write_table(folder / "genes.csv", sl.Table(X, None, NAMES))
+    write_table(folder / "genes.csv", Table(X, None, NAMES))
     (folder / "regulators.txt").write_text("geneb\n\n gened \n")
     return folder
 
@@ -38,8 +39,8 @@ def ask(call, genes):
 
 def test_the_graph_is_that_of_python(ask, genes):
     said = ask("network {genes}/genes.csv -o g.csv").stdout
-    table = sl.read_table(genes / "genes.csv")
-    found = sl.neighbourhoods(table.X, names=NAMES)
+    table = read_table(genes / "genes.csv")
+    found = neighbourhoods(table.X, names=NAMES)
     graph = found.graph("and")
     assert f"links        {len(graph.edges)}, if each column explains the other" in said
     with open("g.csv", encoding="utf-8") as file:
@@ -84,8 +85,8 @@ def test_the_penalty_is_chosen_or_given(ask, genes, choice):
     if choice == "4.5":
         assert told["alpha"] == 4.5
         return
-    X = sl.read_table(genes / "genes.csv").X
-    chosen = sl.SparsePrecision(choice, rule="and", random_state=0).fit(X)
+    X = read_table(genes / "genes.csv").X
+    chosen = SparsePrecision(choice, rule="and", random_state=0).fit(X)
     assert told["alpha"] == pytest.approx(chosen.alpha_)
     # The weights differ (here in deviations, there partial correlations), the edges do not.
     assert told["n_links"] == len(chosen.graph().edges)

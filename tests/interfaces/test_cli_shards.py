@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import sketchlasso as sl
+from sketchlasso.io import Table, read_shards, read_table, write_table
+from sketchlasso.topics import load_images
 
 pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
 
@@ -14,17 +16,17 @@ pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
 @pytest.fixture
 def parts(files, tmp_path):
     """The houses in three npz shards, the signs in three of svmlight text."""
-    table = sl.read_table(files / "houses.csv", target="price")
-    signs = sl.read_table(files / "signs.svm.gz")
+    table = read_table(files / "houses.csv", target="price")
+    signs = read_table(files / "signs.svm.gz")
     (tmp_path / "houses").mkdir()
     (tmp_path / "signs").mkdir()
     for number, rows in enumerate(np.array_split(np.arange(60), 3)):
-        sl.write_table(
+        write_table(
             tmp_path / "houses" / f"part-{9 + number}.npz",
-            sl.Table(table.X[rows], table.y[rows], table.feature_names, "price"),
+            Table(table.X[rows], table.y[rows], table.feature_names, "price"),
         )
-        sl.write_table(
-            tmp_path / "signs" / f"part-{9 + number}.svm", sl.Table(signs.X[rows], signs.y[rows])
+        write_table(
+            tmp_path / "signs" / f"part-{9 + number}.svm", Table(signs.X[rows], signs.y[rows])
         )
     return tmp_path
 
@@ -70,7 +72,7 @@ def test_a_pattern_for_the_command_itself(call, parts):
     found = told(call("sketch houses/part-*.npz --rank 3 -o s.sketch --json"))
     assert (found["n_samples"], found["n_features"], found["rank"]) == (60, 6, 3)
     loaded = sl.load_sketch("s.sketch")
-    assert loaded.matches(sl.read_shards("houses").X)
+    assert loaded.matches(read_shards("houses").X)
 
 
 def test_a_sketch_file_of_the_same_shards_is_taken(call, parts):
@@ -148,7 +150,7 @@ def test_a_cluster_without_workers_is_waited_for_as_long_as_asked(call, parts, m
 def test_a_vocabulary_on_worker_processes(ask, made):
     pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
     ask("topics all {made}/posts.topics --n-words 5 --scheduler local -o spread.images")
-    found, here = sl.load_images("spread.images"), sl.load_images(made / "posts.images")
+    found, here = load_images("spread.images"), load_images(made / "posts.images")
     assert found.words == here.words
     np.testing.assert_allclose(
         found.weights.toarray(), here.weights.toarray(), rtol=1e-4, atol=1e-5

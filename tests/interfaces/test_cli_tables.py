@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 import sketchlasso as sl
+from sketchlasso.io import Table, read_table, stored_info, write_table
 
 ROWS = 80
 CITIES = ("Oslo", "Paris", "Rome")
@@ -71,7 +72,7 @@ def test_scores_come_first_and_effects_in_both_units(call, houses):
     rooms = effects["rooms"]
     assert rooms["value"] == pytest.approx(50, rel=0.05)
     assert rooms["fold_share"] == 1.0
-    table = sl.read_table("houses.csv", target="price", drop=["key"], impute="median")
+    table = read_table("houses.csv", target="price", drop=["key"], impute="median")
     deviation = table.X[:, table.feature_names.index("rooms")].std()
     assert rooms["effect"] == pytest.approx(rooms["value"] * deviation)
 
@@ -84,7 +85,7 @@ def test_held_out_scores_are_those_of_the_folds(call, houses, files):
     chosen = "houses.csv --target price --drop key --impute mean"
     data = json.loads(call(f"cv {chosen} {line} -o h.model").stdout)
     model = sl.load_model("h.model")
-    y = sl.read_table("houses.csv", target="price", drop=["key"], impute="mean").y
+    y = read_table("houses.csv", target="price", drop=["key"], impute="mean").y
     parts = KFold(4, shuffle=True, random_state=3).split(y)
     scores = [r2_score(y[test], model.oof_prediction_[test]) for _, test in parts]
     assert data["held_out"]["R2"]["mean"] == pytest.approx(np.mean(scores))
@@ -92,7 +93,7 @@ def test_held_out_scores_are_those_of_the_folds(call, houses, files):
     assert data["held_out"]["R2"]["standard_error"] == pytest.approx(error)
     data = json.loads(call(f"cv {{data}}/sizes.csv --target size {line} -o s.model").stdout)
     model = sl.load_model("s.model")
-    y = sl.read_table(files / "sizes.csv", target="size").y == "small"
+    y = read_table(files / "sizes.csv", target="size").y == "small"
     parts = list(StratifiedKFold(4, shuffle=True, random_state=3).split(y, y))
     guess = model.oof_decision_ > 0
     for name, score in (("accuracy", accuracy_score), ("F1", f1_score)):
@@ -119,10 +120,10 @@ def test_predict_reads_new_rows_as_the_fit_did(call, houses):
     assert "'city' holds levels that the model has not seen: 'Lima' in 1 row" in result.stderr
     assert "filled 1 missing value of 'rooms'" in result.stderr
     model = sl.load_model("h.model")
-    assert sl.stored_info("h.model").facts["encoding"][2]["levels"] == list(CITIES)
+    assert stored_info("h.model").facts["encoding"][2]["levels"] == list(CITIES)
     assert model.n_features_in_ == 6
     call("predict h.model new.csv --id name -o p.csv")
-    written = sl.read_table("p.csv", id="name")
+    written = read_table("p.csv", id="name")
     assert written.ids.tolist() == ["a", "b"]
     assert written.X[:, 0].tolist() == [float(rome), float(lima)]
 
@@ -146,7 +147,7 @@ def test_dropped_rows_keep_their_numbers(call, houses):
     assert "'rooms' (2 missing values" in told and "--impute drop" in told
     result = call("predict d.model later.csv --impute drop -o p.csv")
     assert "left out 2 rows with missing values" in result.stderr
-    rows = sl.read_table("p.csv").X[:, 0]
+    rows = read_table("p.csv").X[:, 0]
     assert len(rows) == ROWS - 2
     assert rows[:5].tolist() == [1, 2, 3, 6, 7]
 
@@ -199,9 +200,9 @@ def test_raw_columns_warn(call, houses):
 
 
 def test_leaving_out_divides_columns_as_the_model_did(call, files):
-    table = sl.read_table(files / "houses.csv", target="price")
+    table = read_table(files / "houses.csv", target="price")
     units = 10.0 ** np.arange(6)
-    sl.write_table("units.csv", sl.Table(table.X * units, table.y, table.feature_names, "price"))
+    write_table("units.csv", Table(table.X * units, table.y, table.feature_names, "price"))
     call("fit units.csv --target price --alpha 2 -o h.model")
     told = json.loads(call("loo units.csv --target price --model h.model --json").stdout)
     X = table.X * units / sl.load_model("h.model").scale_

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-import sketchlasso as sl
+from sketchlasso.topics import compare_images, load_images, load_topics, read_corpus, word_graph
 from tests.interfaces.posts import posts
 
 
@@ -22,7 +22,7 @@ def test_fit_writes_a_model_that_python_reads(ask, made):
     assert "documents  90, 0 of them without a word" in said
     assert "wrote      p.topics" in said
     assert "ask it: sketchlasso topics image p.topics " in said
-    loaded, expected = sl.load_topics("p.topics"), sl.load_topics(made / "posts.topics")
+    loaded, expected = load_topics("p.topics"), load_topics(made / "posts.topics")
     assert loaded.corpus_.titles[0] == "sea 0"
     mine, theirs = loaded.image("sea"), expected.image("sea")
     assert mine.words == theirs.words
@@ -40,14 +40,14 @@ def test_options_of_a_fit_arrive(ask, tmp_path):
     )
     assert told["command"] == "topics fit"
     assert told["n_documents"] == 90
-    kept = sl.load_topics("p.topics").get_params()
+    kept = load_topics("p.topics").get_params()
     assert (kept["weighting"], kept["scale"], kept["positive"]) == ("log", True, True)
     assert (kept["min_documents"], kept["max_share"], kept["n_jobs"]) == (3, 0.9, 1)
     assert (kept["radius"], kept["rank"], kept["random_state"]) == (0.5, 5, 7)
     assert kept["stop_words"] == ["day", "people"]
-    assert not {"day", "people"} & set(sl.load_topics("p.topics").words_)
+    assert not {"day", "people"} & set(load_topics("p.topics").words_)
     ask("topics fit {made}/posts.jsonl --column body --stop-words none -o q.topics")
-    assert sl.load_topics("q.topics").stop_words is None
+    assert load_topics("q.topics").stop_words is None
 
 
 @pytest.mark.parametrize("kind", ["folder", "lines", "csv", "counts"])
@@ -66,20 +66,20 @@ def test_other_sources(ask, tmp_path, kind):
         (tmp_path / "source.csv").write_text("number;text\n" + "".join(rows))
         line = "topics fit source.csv --separator ;"
     else:
-        corpus = sl.read_corpus(texts)
+        corpus = read_corpus(texts)
         sparse.save_npz(tmp_path / "counts.npz", sparse.csr_matrix(corpus.counts))
         (tmp_path / "words.txt").write_text("\n".join(corpus.words))
         line = "topics fit counts.npz --vocabulary words.txt"
     told = document(ask(f"{line} --rank 8 -o m.topics --json"))
     assert told["n_documents"] == 90
-    assert "wave" in sl.load_topics("m.topics").image("sea").words
+    assert "wave" in load_topics("m.topics").image("sea").words
 
 
 def test_an_image_for_people(ask, made):
     said = ask("topics image {made}/posts.topics sea music --n-words 4").stdout
     assert said.isascii()
     lines = said.splitlines()
-    image = sl.load_topics(made / "posts.topics").image("sea", 4)
+    image = load_topics(made / "posts.topics").image("sea", 4)
     share = f"{100 * image.held_out:.0f} %"
     assert lines[0] == f"sea: {image.quality}, its words explain {share} of it in other documents"
     word, weight, bar = lines[2].split()
@@ -89,7 +89,7 @@ def test_an_image_for_people(ask, made):
 
 
 def test_words_that_keep_away_have_another_bar(ask, made):
-    image = sl.load_topics(made / "posts.topics").image("sea", 12)
+    image = load_topics(made / "posts.topics").image("sea", 12)
     assert (image.weights < 0).any()
     said = ask("topics image {made}/posts.topics sea --n-words 12").stdout
     shown = {line.split()[0]: line.split()[1:] for line in said.splitlines()[2:]}
@@ -104,7 +104,7 @@ def test_an_image_for_machines(ask, made):
     told = document(
         ask("topics image {made}/posts.topics sea --alpha 0.2 --radius 0.1 --documents 2 --json")
     )
-    imager = sl.load_topics(made / "posts.topics")
+    imager = load_topics(made / "posts.topics")
     image = imager.image("sea", alpha=0.2, radius=0.1)
     (mine,) = told["images"]
     assert mine["words"] == list(image.words)
@@ -124,7 +124,7 @@ def test_words_together_and_words_left_out(ask, made):
     (mine,) = told["images"]
     assert mine["query"] == ["sea", "ship"]
     assert mine["excluded"] == ["wave"]
-    image = sl.load_topics(made / "posts.topics").image(["sea", "ship"], exclude=["wave"])
+    image = load_topics(made / "posts.topics").image(["sea", "ship"], exclude=["wave"])
     assert mine["words"] == list(image.words)
     assert "wave" not in image.words
 
@@ -141,8 +141,8 @@ def test_two_corpora_side_by_side(ask, made):
     said = ask(line).stdout
     assert "posts.topics" in said and "other.topics" in said and "words shared" in said
     (told,) = document(ask(f"{line} --json"))["compared"]
-    models = [sl.load_topics(made / f"{name}.topics") for name in ("posts", "other")]
-    expected = sl.compare_images(*models, "sea")
+    models = [load_topics(made / f"{name}.topics") for name in ("posts", "other")]
+    expected = compare_images(*models, "sea")
     assert told["shared"] == list(expected.shared)
     assert told["only_second"] == list(expected.only_second)
     assert told["overlap"] == expected.overlap
@@ -152,21 +152,21 @@ def test_two_corpora_side_by_side(ask, made):
 def test_all_writes_what_python_writes(ask, made):
     result = ask("topics all {made}/posts.topics -o all.images --n-words 5")
     assert "each explained by at most 5 others" in result.stdout
-    count = len(sl.load_images("all.images").words)
+    count = len(load_images("all.images").words)
     assert result.stderr == f"imaging every word: {count} of {count} words\n"
     with open("all.images", "rb") as mine:
         assert mine.read() == (made / "posts.images").read_bytes()
     told = document(ask("topics all {made}/posts.topics -o b.images --positive --json"))
     assert told["worst_gap"] <= 1e-6
-    assert sl.load_images("b.images").weights.data.min() > 0
+    assert load_images("b.images").weights.data.min() > 0
 
 
 @pytest.mark.parametrize("ending", ["graphml", "json", "csv"])
 @pytest.mark.parametrize("rule", ["or", "and"])
 def test_graphs(ask, made, tmp_path, ending, rule):
     told = document(ask(f"topics graph {{made}}/posts.images -o g.{ending} --rule {rule} --json"))
-    images = sl.load_images(made / "posts.images")
-    graph = sl.word_graph(images.weights, images.words, rule)
+    images = load_images(made / "posts.images")
+    graph = word_graph(images.weights, images.words, rule)
     assert told["n_links"] == len(graph.edges) > 0
     getattr(graph, f"to_{ending}")(tmp_path / "expected")
     assert (tmp_path / f"g.{ending}").read_bytes() == (tmp_path / "expected").read_bytes()
@@ -210,7 +210,7 @@ def test_the_demo_images_words_of_installed_packages(ask, tmp_path):
     told = document(ask("topics demo matrix --rank 20 --json"))
     assert [image["query"] for image in told["images"]] == [["matrix"]]
     assert told["n_documents"] > 4000
-    assert "sparse" in sl.load_topics("docs.topics").image("matrix").words
+    assert "sparse" in load_topics("docs.topics").image("matrix").words
 
 
 def test_every_command_of_topics_has_examples(call):

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import sketchlasso as sl
+from sketchlasso.topics import load_topics
 from tests.interfaces.posts import posts
 
 pytest.importorskip("networkx", reason="needs the extra graph")
@@ -58,7 +58,7 @@ def test_everything_is_exported(ask, grouped):
     assert float(rows[0][f"topic {main}"]) > 0.5
     data = json.loads((out / "topics.json").read_text(encoding="utf-8"))
     assert "sea" in data["topics"][main - 1]["words"]
-    imager = sl.load_topics(grouped)
+    imager = load_topics(grouped)
     image = imager.image("sea")
     assert {word for word, _ in data["words"]["sea"]["image"]} == set(image.words)
     with (out / "words.csv").open(encoding="utf-8", newline="") as file:

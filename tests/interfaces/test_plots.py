@@ -10,7 +10,9 @@ from scipy import sparse
 from sklearn.base import clone
 
 import sketchlasso as sl
+from sketchlasso.errors import EmptyGridWarning
 from sketchlasso.interfaces.plots.labels import spread
+from sketchlasso.topics import word_graph
 from tests.plotted import drawable, everything
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -171,7 +173,7 @@ def _heights(display):
 
 
 def test_cv_leaves_out_radii_that_allow_no_feature(made):
-    with pytest.warns(sl.EmptyGridWarning):
+    with pytest.warns(EmptyGridWarning):
         cv = sl.cross_validate(made.sketch, made.X, made.y, cv=3, alphas=5, radii=[0.1, 1e6])
     display = plots.CrossValidationDisplay.from_cross_validation(cv).plot()
     assert display.others_ == []
@@ -333,7 +335,7 @@ def test_nothing_to_name_draw_or_see(made):
 def test_network_draws_every_link_with_its_sign_and_names_the_most_linked():
     weights = np.zeros((6, 6))
     weights[0, 1:4], weights[3, 4] = (0.5, -0.2, 0.4), -1.0
-    graph = sl.word_graph(weights, [f"node {j}" for j in range(6)])
+    graph = word_graph(weights, [f"node {j}" for j in range(6)])
     display = plots.NetworkDisplay.from_graph(graph).plot(top=2)
     assert display.names == tuple(f"node {j}" for j in range(5))  # the last has no link
     positive, negative = (lines.get_segments() for lines in display.links_)

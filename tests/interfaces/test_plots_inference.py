@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.inference import SparsePrecision
 from tests.plotted import drawable
 from tests.sentences import refusal
 
@@ -72,21 +74,19 @@ def test_paths_of_rigorous_estimators_pass_through_their_model(made):
 
 def test_bad_input_is_refused_in_one_sentence(made):
     told = [
-        refusal(sl.InvalidInputError, plots.plot_forest, made.loo),
-        refusal(sl.InvalidInputError, plots.plot_volcano, made.cv),
+        refusal(InvalidInputError, plots.plot_forest, made.loo),
+        refusal(InvalidInputError, plots.plot_volcano, made.cv),
     ]
     assert all("Desparsified or TreatmentEffects" in text for text in told)
-    assert "level=2" in refusal(sl.InvalidInputError, plots.plot_forest, made.inferred, level=2)
-    assert "cutoff=0" in refusal(sl.InvalidInputError, plots.plot_volcano, made.inferred, cutoff=0)
-    assert "top=-1" in refusal(sl.InvalidInputError, plots.plot_volcano, made.inferred, top=-1)
-    assert "there are 2" in refusal(
-        sl.InvalidInputError, plots.plot_forest, made.inferred, response=2
-    )
+    assert "level=2" in refusal(InvalidInputError, plots.plot_forest, made.inferred, level=2)
+    assert "cutoff=0" in refusal(InvalidInputError, plots.plot_volcano, made.inferred, cutoff=0)
+    assert "top=-1" in refusal(InvalidInputError, plots.plot_volcano, made.inferred, top=-1)
+    assert "there are 2" in refusal(InvalidInputError, plots.plot_forest, made.inferred, response=2)
     assert "simultaneous" in refusal(
-        sl.InvalidInputError, plots.plot_forest, made.effects, simultaneous=True
+        InvalidInputError, plots.plot_forest, made.effects, simultaneous=True
     )
     assert "3 names" in refusal(
-        sl.InvalidInputError, plots.plot_forest, made.inferred, feature_names=["a", "b", "c"]
+        InvalidInputError, plots.plot_forest, made.inferred, feature_names=["a", "b", "c"]
     )
 
 
@@ -94,7 +94,7 @@ def test_a_network_whose_links_have_one_sign_is_drawn():
     rng = np.random.default_rng(0)
     Z = rng.standard_normal((100, 5))
     Z[:, 1] += Z[:, 0]
-    display = plots.NetworkDisplay.from_graph(sl.SparsePrecision().fit(Z).graph()).plot()
+    display = plots.NetworkDisplay.from_graph(SparsePrecision().fit(Z).graph()).plot()
     assert [text.get_text() for text in display.legend_.get_texts()] == ["positive (1 links)"]
 
 

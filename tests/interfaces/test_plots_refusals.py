@@ -6,6 +6,8 @@ import sys
 import pytest
 
 import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError, MissingExtraError
+from sketchlasso.topics import word_graph
 from tests.plotted import drawable, everything
 from tests.sentences import refusal
 
@@ -52,9 +54,9 @@ MISTAKES = {
     "a CrossValidation was given, but a Path": lambda m: plots.plot_gaps(m.cv),
     "tol=-1 was given": lambda m: plots.plot_gaps(m.one, tol=-1),
     "a Path was given, but a Graph": lambda m: plots.plot_network(m.one),
-    "the graph has no links": lambda m: plots.plot_network(sl.word_graph([[0.0]], ["a"])),
+    "the graph has no links": lambda m: plots.plot_network(word_graph([[0.0]], ["a"])),
     "top=-2 was given": lambda m: plots.plot_network(
-        sl.word_graph([[0, 1.0], [1.0, 0]], ["a", "b"]), top=-2
+        word_graph([[0, 1.0], [1.0, 0]], ["a", "b"]), top=-2
     ),
     "ax is a str, but Matplotlib axes": lambda m: plots.plot_gaps(m.one, ax="left"),
 }
@@ -62,13 +64,13 @@ MISTAKES = {
 
 @pytest.mark.parametrize("message", MISTAKES)
 def test_mistakes_get_one_sentence(made, message):
-    assert message in refusal(sl.InvalidInputError, MISTAKES[message], made)
+    assert message in refusal(InvalidInputError, MISTAKES[message], made)
     assert plt.get_fignums() == [], "what is refused leaves no empty figure behind"
 
 
 def test_responses_with_sketches_of_their_own_are_refused(made):
     model = sl.SqrtLasso(alpha=2.0, sketch="response", rank=8, random_state=0).fit(made.X, made.Y)
-    told = refusal(sl.InvalidInputError, plots.plot_path, model, made.X, made.Y, response=1)
+    told = refusal(InvalidInputError, plots.plot_path, model, made.X, made.Y, response=1)
     assert "keeps the sketch of response 0" in told
 
 
@@ -76,7 +78,7 @@ def test_without_matplotlib_the_sentence_says_how_to_install_it(made, monkeypatc
     for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
         monkeypatch.setitem(sys.modules, name, None)
     for draw in everything(made).values():
-        with pytest.raises(sl.MissingExtraError, match=r"pip install 'sketchlasso\[plot\]'"):
+        with pytest.raises(MissingExtraError, match=r"pip install 'sketchlasso\[plot\]'"):
             draw()
 
 

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.inference import StabilitySelection
 from tests.plotted import drawable
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -46,7 +48,7 @@ def test_stability_draws_every_feature_that_is_ever_chosen(made):
 def test_a_selector_that_selects_nothing_is_drawn(made):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((30, 5)), rng.standard_normal(30)
-    empty = sl.StabilitySelection(n_pairs=10, cutoff=1.0, q=1, random_state=0).fit(X, y)
+    empty = StabilitySelection(n_pairs=10, cutoff=1.0, q=1, random_state=0).fit(X, y)
     display = plots.StabilityDisplay.from_estimator(empty).plot()
     assert display.lines_ == [] and display.others_ is not None
 
@@ -77,19 +79,19 @@ def test_intervals_of_several_targets_and_without_responses(made):
 
 
 def test_refusals(made):
-    with pytest.raises(sl.InvalidInputError, match="a fitted StabilitySelection is accepted"):
-        plots.plot_stability(sl.StabilitySelection())
-    with pytest.raises(sl.InvalidInputError, match="top=-1 was given"):
+    with pytest.raises(InvalidInputError, match="a fitted StabilitySelection is accepted"):
+        plots.plot_stability(StabilitySelection())
+    with pytest.raises(InvalidInputError, match="top=-1 was given"):
         plots.plot_stability(made.stable, top=-1)
-    with pytest.raises(sl.InvalidInputError, match="feature_names holds 2 names"):
+    with pytest.raises(InvalidInputError, match="feature_names holds 2 names"):
         plots.plot_stability(made.stable, feature_names=["a", "b"])
-    with pytest.raises(sl.InvalidInputError, match="a fitted and calibrated SqrtLasso or"):
+    with pytest.raises(InvalidInputError, match="a fitted and calibrated SqrtLasso or"):
         plots.plot_intervals(made.stable, made.X)
-    with pytest.raises(sl.InvalidInputError, match="the model is not calibrated"):
+    with pytest.raises(InvalidInputError, match="the model is not calibrated"):
         plots.plot_intervals(made.chosen, made.X)
-    with pytest.raises(sl.InvalidInputError, match=r"are infinite, .*calibrate on more rows"):
+    with pytest.raises(InvalidInputError, match=r"are infinite, .*calibrate on more rows"):
         plots.plot_intervals(made.calibrated, made.X, level=0.99)
-    with pytest.raises(sl.InvalidInputError, match="pass one response per row"):
+    with pytest.raises(InvalidInputError, match="pass one response per row"):
         plots.plot_intervals(made.calibrated, made.X, made.y[:3])
-    with pytest.raises(sl.InvalidInputError, match="response=1 was given"):
+    with pytest.raises(InvalidInputError, match="response=1 was given"):
         plots.plot_intervals(made.calibrated, made.X, response=1)

@@ -11,7 +11,8 @@ from scipy import sparse
 from tests.examples import examples
 from tests.oracles import full_problem_reference
 
-from sketchlasso import InvalidInputError, certify
+from sketchlasso import certify
+from sketchlasso.errors import InvalidInputError
 
 # Rounding of products of doubles, as a share of the sums of their sizes, and of the smallest ones.
 ROUNDING = Fraction(1e-11)

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from tests.examples import examples
 
-from sketchlasso import certify, weighted_rows
+from sketchlasso import certify
+from sketchlasso.engine import weighted_rows
 from sketchlasso.exact import exact_alpha_max, solve_exact
 
 

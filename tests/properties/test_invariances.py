@@ -8,7 +8,7 @@ from tests.examples import examples
 from tests.problems import Recipe, recipes
 
 from sketchlasso.problem import Batch, alpha_max
-from sketchlasso.solve import Iterates, Settings, solve
+from sketchlasso.solvers import Iterates, Settings, solve
 
 TIGHT = Settings(tol=1e-9)
 

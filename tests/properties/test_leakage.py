@@ -12,15 +12,15 @@ from sklearn.model_selection import KFold
 from tests.examples import examples
 
 from sketchlasso import (
-    InvalidInputError,
     Settings,
-    bootstrap_rows,
     build_problems,
     cross_validate,
     leave_one_out,
     sketch,
     splitter_rows,
 )
+from sketchlasso.engine import bootstrap_rows
+from sketchlasso.errors import InvalidInputError
 
 POLICIES = ["realised", "0.3*spectral", "0"]
 

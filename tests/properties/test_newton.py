@@ -8,7 +8,7 @@ from tests.examples import examples
 from tests.problems import Recipe, recipes
 
 from sketchlasso.problem import optimality_residual
-from sketchlasso.solve import Screening, Settings, solve
+from sketchlasso.solvers import Screening, Settings, solve
 
 FEASIBLE = {"float64": 1e-9, "float32": 3e-6}
 

@@ -13,9 +13,9 @@ from tests.examples import examples
 from tests.problems import Recipe, recipes
 
 from sketchlasso.problem import Batch, alpha_max, certify_batch
-from sketchlasso.solve import Settings, solve
-from sketchlasso.solve.algorithms.homotopy import can_walk, walk_chains
-from sketchlasso.solve.algorithms.protocol import Iterates
+from sketchlasso.solvers import Settings, solve
+from sketchlasso.solvers.algorithms.homotopy import can_walk, walk_chains
+from sketchlasso.solvers.algorithms.protocol import Iterates
 
 SHARES = tuple(np.geomspace(1.1, 1e-3, 12))
 

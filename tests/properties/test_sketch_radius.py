@@ -8,7 +8,7 @@ from scipy import sparse
 from tests.examples import examples
 from tests.matrices import decaying, sparse_counts, spectral_error
 
-from sketchlasso.sketch import sketch
+from sketchlasso.sketches import sketch
 
 METHODS = [
     "power", "randomized", "krylov", "projection", "sampling", "nystrom",

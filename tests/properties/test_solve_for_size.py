@@ -11,7 +11,7 @@ from tests.examples import examples
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.problem import Batch, alpha_max
-from sketchlasso.solve import Settings, solve, solve_for_size
+from sketchlasso.solvers import Settings, solve, solve_for_size
 
 TOL = 1e-7
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from tests.problems import Recipe, recipes
 
-from sketchlasso.solve import Settings, solve
+from sketchlasso.solvers import Settings, solve
 
 REACH = {"barrier": 1e-7, "first_order": 1e-6, "conic": 1e-7}
 

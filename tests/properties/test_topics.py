@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from tests.examples import examples
 
-from sketchlasso import Corpus, InvalidInputError, word_graph
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.topics import Corpus, word_graph
 from sketchlasso.topics.packing import pack_strings, unpack_strings
 
 VALUES = st.sampled_from([0.0, 0.0, 0.0, 0.5, -0.5, 1.0, -2.0, 1e-300, 0.1])

@@ -8,7 +8,8 @@ import pytest
 from scipy import sparse
 from tests.oracles import full_problem_reference
 
-from sketchlasso import certify, weighted_rows
+from sketchlasso import certify
+from sketchlasso.engine import weighted_rows
 from sketchlasso.exact import exact_alpha_max, solve_exact
 
 

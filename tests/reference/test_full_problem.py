@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from tests.oracles import full_problem_reference
 
-from sketchlasso import Settings, build_problems, linear_models, sketch, solve
+from sketchlasso import Settings, build_problems, sketch, solve
+from sketchlasso.engine import linear_models
 
 
 @pytest.mark.parametrize("seed", range(4))

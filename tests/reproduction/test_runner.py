@@ -19,6 +19,7 @@ from reproduction import (
     run_experiments,
     write_report,
 )
+from sketchlasso.errors import MissingExtraError
 from sketchlasso.interfaces.commands.report import Sheet
 
 
@@ -121,7 +122,7 @@ def test_a_failing_experiment_is_reported_and_tried_again(toys, tmp_path):
 def test_missing_data_and_extras_are_skips_not_failures(toys, tmp_path):
     toys.errors = {
         "first": MissingDataError("no such set"),
-        "third": sl.MissingExtraError("it", "clarabel", "conic"),
+        "third": MissingExtraError("it", "clarabel", "conic"),
     }
     outcomes = run_experiments(tmp_path, toys.all(), Plan())
     assert [outcome.status for outcome in outcomes] == ["skipped", "finished", "skipped"]

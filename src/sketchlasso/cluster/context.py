@@ -63,9 +63,10 @@ def cluster(
     --------
     >>> import numpy as np
     >>> import sketchlasso as sl
+    >>> from sketchlasso.io import BlockMatrix
     >>> X = np.random.default_rng(0).standard_normal((90, 20))
-    >>> blocks = sl.BlockMatrix.from_arrays([X[:40], X[40:]])
-    >>> with sl.cluster("sequential"):
+    >>> blocks = BlockMatrix.from_arrays([X[:40], X[40:]])
+    >>> with sl.cluster.cluster("sequential"):
     ...     found = sl.sketch(blocks, rank=5, random_state=0)
     >>> bool(np.isclose(found.radius, sl.sketch(X, rank=5, random_state=0).radius))
     True

@@ -89,7 +89,7 @@ class BlockMatrix:
     --------
     >>> import numpy as np
     >>> import sketchlasso as sl
-    >>> X = sl.BlockMatrix.from_arrays([np.eye(3), np.ones((2, 3))])
+    >>> X = sl.io.BlockMatrix.from_arrays([np.eye(3), np.ones((2, 3))])
     >>> X
     BlockMatrix(5 x 3, float64, 2 blocks)
     >>> X.sum(axis=0)

@@ -21,7 +21,7 @@ from sketchlasso.estimators.task import Prepared, settings_of
 from sketchlasso.estimators.warn import warn_user
 from sketchlasso.results.fitting import Task
 from sketchlasso.results.path import path_of
-from sketchlasso.sketch import Sketch
+from sketchlasso.sketches import Sketch
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["LinearModel", "ResponseFit", "fit_response", "keep_fits"]

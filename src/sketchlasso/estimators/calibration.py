@@ -20,7 +20,7 @@ from sketchlasso.estimators.task import Prepared, prepare, solves_without_sketch
 from sketchlasso.instances import RowSets, leave_one_out_rows, splitter_rows
 from sketchlasso.results.left_out import left_out_models
 from sketchlasso.results.models import LinearModels
-from sketchlasso.solve import Progress
+from sketchlasso.solvers import Progress
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Calibration", "IntervalMethod", "TargetResiduals", "calibrated"]

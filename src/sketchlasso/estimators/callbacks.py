@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from sketchlasso.estimators.interrupts import unfitted_if_interrupted
-from sketchlasso.solve import Progress, StopSolve
+from sketchlasso.solvers import Progress, StopSolve
 
 __all__ = ["CallbackSupport", "reported", "round_reporter"]
 

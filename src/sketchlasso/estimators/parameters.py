@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.base import LinearModel
 from sketchlasso.linalg.device import check_device
-from sketchlasso.solve import Solver
+from sketchlasso.solvers import Solver
 
 __all__ = ["PenaltySearch", "SinglePenalty", "check_parameters", "check_values"]
 

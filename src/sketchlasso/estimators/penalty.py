@@ -14,7 +14,7 @@ from sketchlasso.estimators.scales import column_scales
 from sketchlasso.estimators.task import Prepared
 from sketchlasso.estimators.warn import warn_user
 from sketchlasso.instances import check_weights
-from sketchlasso.sketch import Sketch
+from sketchlasso.sketches import Sketch
 from sketchlasso.types import BoolArray, FloatArray
 
 __all__ = [

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import TypeAlias
 
-from sketchlasso.solve import Progress
+from sketchlasso.solvers import Progress
 
 __all__ = ["both", "count_callback", "progress_callback"]
 

@@ -21,7 +21,7 @@ from sketchlasso.estimators.base import ResponseFit, fit_response
 from sketchlasso.estimators.relaxed import refit_on_support
 from sketchlasso.estimators.scales import column_scales, robust_scales
 from sketchlasso.estimators.task import Prepared
-from sketchlasso.sketch import Sketch
+from sketchlasso.sketches import Sketch
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = [

@@ -17,7 +17,7 @@ from sketchlasso.estimators.warn import warn_user
 from sketchlasso.instances import RowSet, RowSets, splitter_rows
 from sketchlasso.instances.grid import check_alphas
 from sketchlasso.results import Choice, CrossValidation, cross_validate
-from sketchlasso.sketch import Sketch
+from sketchlasso.sketches import Sketch
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Chosen", "choose", "keep_choices"]

@@ -11,7 +11,7 @@ from sketchlasso.estimators.base import ResponseFit, fit_response
 from sketchlasso.estimators.penalty import RIGOROUS, penalties
 from sketchlasso.estimators.rigorous import rigorous_fits
 from sketchlasso.estimators.task import Prepared, constant_responses, sketches
-from sketchlasso.sketch import Sketch
+from sketchlasso.sketches import Sketch
 
 __all__ = ["fit_responses"]
 

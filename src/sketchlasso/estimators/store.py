@@ -19,7 +19,7 @@ from sketchlasso.estimators.regression import SqrtLasso, SqrtLassoCV
 from sketchlasso.estimators.stored_calibration import packed_calibration, unpacked_calibration
 from sketchlasso.files import Encoding
 from sketchlasso.results import LinearModels, RadiusPolicy
-from sketchlasso.sketch import Sketch
+from sketchlasso.sketches import Sketch
 from sketchlasso.storage.container import MODEL, read_container, unpacking, write_container
 from sketchlasso.storage.door import UnfitError, check_facts, check_memory, check_numbers
 from sketchlasso.storage.sparse import checked_csr

@@ -23,10 +23,10 @@ from sketchlasso.estimators.scales import column_scales, divided_columns
 from sketchlasso.instances import check_weights
 from sketchlasso.linalg.device import CPU
 from sketchlasso.results.radius_policy import radius_policies
-from sketchlasso.sketch import Sketch, SketchMethod, extend_sketch
-from sketchlasso.sketch import sketch as make_sketch
-from sketchlasso.sketch.matching import check_sketch_shape
-from sketchlasso.solve import Settings
+from sketchlasso.sketches import Sketch, SketchMethod, extend_sketch
+from sketchlasso.sketches import sketch as make_sketch
+from sketchlasso.sketches.matching import check_sketch_shape
+from sketchlasso.solvers import Settings
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 __all__ = [

@@ -15,7 +15,7 @@ from sketchlasso.data.block_handles import is_dask_array
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.blocks import ACCEPTED, map_rows, validated
 from sketchlasso.estimators.callbacks import CallbackSupport, reported
-from sketchlasso.sketch import Sketch, sketch
+from sketchlasso.sketches import Sketch, sketch
 from sketchlasso.types import FloatArray
 
 __all__ = ["SketchTransformer"]

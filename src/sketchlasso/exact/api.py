@@ -20,8 +20,8 @@ from sketchlasso.exact.training import TrainingRows
 from sketchlasso.instances.grid import check_nonnegative
 from sketchlasso.instances.rows import RowSets, all_rows
 from sketchlasso.linalg.threads import single_blas_thread
-from sketchlasso.solve.clock import Stopwatch
-from sketchlasso.solve.settings import Progress, StopSolve
+from sketchlasso.solvers.clock import Stopwatch
+from sketchlasso.solvers.settings import Progress, StopSolve
 from sketchlasso.types import FloatArray, IntArray, SparseRows
 
 __all__ = ["checked_problems", "exact_alpha_max", "solve_exact"]

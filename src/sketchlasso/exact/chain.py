@@ -24,8 +24,8 @@ from sketchlasso.problem.full_problem import (
     full_gap,
     full_primal,
 )
-from sketchlasso.solve.polish import NEARLY_EXACT, exact_fit
-from sketchlasso.solve.status import Status
+from sketchlasso.solvers.polish import NEARLY_EXACT, exact_fit
+from sketchlasso.solvers.status import Status
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["Chain", "Solved"]

@@ -17,7 +17,7 @@ from sketchlasso.exact.point import Target
 from sketchlasso.exact.training import TrainingRows
 from sketchlasso.instances.rows import RowSet, RowSets
 from sketchlasso.linalg.threads import map_items
-from sketchlasso.solve.settings import StopSolve
+from sketchlasso.solvers.settings import StopSolve
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Descent", "Problems", "Start"]

@@ -17,7 +17,7 @@ from scipy import linalg
 from sketchlasso.exact.point import Point, Target
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.reduction import unreachable_part
-from sketchlasso.solve import Settings, solve_or_raise
+from sketchlasso.solvers import Settings, solve_or_raise
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Answer", "solve_on_columns", "within_reach"]

@@ -13,9 +13,9 @@ from sketchlasso.exact.point import Target
 from sketchlasso.exact.solution import ExactSolution
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.problem.full_problem import full_gap
-from sketchlasso.solve.clock import Stopwatch
-from sketchlasso.solve.settings import Progress, StopSolve
-from sketchlasso.solve.status import Status
+from sketchlasso.solvers.clock import Stopwatch
+from sketchlasso.solvers.settings import Progress, StopSolve
+from sketchlasso.solvers.status import Status
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["ExactLedger"]

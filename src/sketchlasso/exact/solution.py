@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sketchlasso.problem.full_problem import full_gap
-from sketchlasso.solve.solution import Certified
+from sketchlasso.solvers.solution import Certified
 from sketchlasso.types import FloatArray, IntArray, SparseRows
 
 __all__ = ["ExactSolution"]

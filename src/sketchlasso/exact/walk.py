@@ -12,7 +12,7 @@ from sketchlasso.exact.gram_cache import TrainingGram
 from sketchlasso.exact.point import Point, Target
 from sketchlasso.exact.restricted import Restricted, improve
 from sketchlasso.problem.full_problem import SMALL_RESIDUAL, FullValues
-from sketchlasso.solve.status import Status
+from sketchlasso.solvers.status import Status
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Found", "Walk"]

@@ -132,7 +132,7 @@ def read_table(
     Examples
     --------
     >>> import sketchlasso as sl
-    >>> table = sl.read_table("houses.csv", target="price")  # doctest: +SKIP
+    >>> table = sl.io.read_table("houses.csv", target="price")  # doctest: +SKIP
     >>> table.X.shape, table.feature_names  # doctest: +SKIP
     """
     source = Source.of(path, format)

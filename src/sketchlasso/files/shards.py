@@ -111,7 +111,7 @@ def read_shards(
     Examples
     --------
     >>> import sketchlasso as sl
-    >>> shards = sl.read_shards("clicks/part-*.npz", memory="1GB")  # doctest: +SKIP
+    >>> shards = sl.io.read_shards("clicks/part-*.npz", memory="1GB")  # doctest: +SKIP
     >>> model = sl.SqrtLassoCV().fit(shards.X, shards.y)  # doctest: +SKIP
     """
     options = ReadOptions(

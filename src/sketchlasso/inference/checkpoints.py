@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sketchlasso.inference.column_problems import ColumnProblems, ColumnSolutions, slices
 from sketchlasso.inference.nodewise import Nodewise, as_nodewise
-from sketchlasso.solve import Settings
+from sketchlasso.solvers import Settings
 from sketchlasso.storage.container import Content
 from sketchlasso.storage.door import MISFITS, UnfitError, check_numbers
 from sketchlasso.storage.parts import Parts

@@ -18,7 +18,7 @@ from sketchlasso.inference.columns import ColumnRows
 from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.rows import replace_rows
 from sketchlasso.problem.batch import Batch
-from sketchlasso.solve import Settings, Status, solve_or_raise
+from sketchlasso.solvers import Settings, Status, solve_or_raise
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["ColumnProblems", "ColumnSolutions", "penalty_table", "slices"]

@@ -32,7 +32,7 @@ from sketchlasso.inference.scores import (
     ready_scores,
 )
 from sketchlasso.linalg.device import CPU
-from sketchlasso.solve import Settings
+from sketchlasso.solvers import Settings
 from sketchlasso.types import FloatArray
 
 __all__ = ["desparsified"]
@@ -121,7 +121,7 @@ def desparsified(
     Examples
     --------
     >>> import numpy as np
-    >>> from sketchlasso import desparsified
+    >>> from sketchlasso.inference import desparsified
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((100, 150))
     >>> y = X[:, 0] - X[:, 1] + rng.standard_normal(100)

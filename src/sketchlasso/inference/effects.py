@@ -151,7 +151,7 @@ def treatment_effect(
     Examples
     --------
     >>> import numpy as np
-    >>> from sketchlasso import treatment_effect
+    >>> from sketchlasso.inference import treatment_effect
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((200, 50))
     >>> d = X[:, 0] + rng.standard_normal(200)

@@ -25,7 +25,7 @@ from sketchlasso.inference.nodewise import Nodewise, check_row_count, checked_co
 from sketchlasso.inference.precision import FEWEST_ROWS, column_names
 from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.seeds import RandomState, seed_of
-from sketchlasso.solve import Settings
+from sketchlasso.solvers import Settings
 from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 
 __all__ = ["Neighbourhoods", "neighbourhoods"]
@@ -251,7 +251,7 @@ def neighbourhoods(
     Examples
     --------
     >>> import numpy as np
-    >>> from sketchlasso import neighbourhoods
+    >>> from sketchlasso.inference import neighbourhoods
     >>> X = np.random.default_rng(0).standard_normal((200, 5))
     >>> X[:, 0] += X[:, 3]
     >>> found = neighbourhoods(X, targets=[0, 1], predictors=[2, 3, 4])

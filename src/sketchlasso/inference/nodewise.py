@@ -16,8 +16,8 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.inference.column_problems import ColumnProblems, ColumnSolutions, slices
 from sketchlasso.inference.columns import column_rows
 from sketchlasso.linalg.device import CPU
-from sketchlasso.solve import Settings, Status
-from sketchlasso.solve.status import warn_of_ending
+from sketchlasso.solvers import Settings, Status
+from sketchlasso.solvers.status import warn_of_ending
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 __all__ = [
@@ -213,7 +213,7 @@ def nodewise(
     Examples
     --------
     >>> import numpy as np
-    >>> from sketchlasso import nodewise
+    >>> from sketchlasso.inference import nodewise
     >>> X = np.random.default_rng(0).standard_normal((200, 5))
     >>> X[:, 1] += X[:, 0]
     >>> found = nodewise(X, targets=[0])

@@ -16,7 +16,7 @@ from sketchlasso.inference.columns import ColumnRows, column_rows
 from sketchlasso.inference.nodewise import Nodewise, solve_columns
 from sketchlasso.inference.precision_matrix import assemble, interpolates
 from sketchlasso.linalg.threads import single_blas_thread
-from sketchlasso.solve import Settings
+from sketchlasso.solvers import Settings
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Path", "Selected", "penalty_path", "select_by_cv", "select_by_ebic", "select_by_stars"]

@@ -29,7 +29,7 @@ from sketchlasso.inference.penalty_selection import (
     select_by_stars,
 )
 from sketchlasso.inference.precision_matrix import assemble
-from sketchlasso.solve import Settings
+from sketchlasso.solvers import Settings
 from sketchlasso.types import FloatArray
 
 __all__ = ["SparsePrecision", "column_names"]
@@ -113,7 +113,7 @@ class SparsePrecision(EmpiricalCovariance):
     Examples
     --------
     >>> import numpy as np
-    >>> from sketchlasso import SparsePrecision
+    >>> from sketchlasso.inference import SparsePrecision
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((200, 4))
     >>> X[:, 1] += X[:, 0]

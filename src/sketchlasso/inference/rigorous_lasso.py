@@ -19,8 +19,8 @@ from sketchlasso.estimators.rigorous import (
 from sketchlasso.estimators.task import Prepared, prepare
 from sketchlasso.estimators.warn import warn_user
 from sketchlasso.instances import build_problems
-from sketchlasso.sketch import Sketch, sketch
-from sketchlasso.solve import Settings, solve
+from sketchlasso.sketches import Sketch, sketch
+from sketchlasso.solvers import Settings, solve
 from sketchlasso.types import BoolArray, FloatArray, Loss
 
 __all__ = ["Loadings", "rigorous_selection"]

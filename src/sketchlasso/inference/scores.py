@@ -18,7 +18,7 @@ from sketchlasso.inference.checks import dense_matrix
 from sketchlasso.inference.column_problems import ColumnProblems, slices
 from sketchlasso.inference.columns import column_rows
 from sketchlasso.inference.nodewise import Nodewise, nodewise
-from sketchlasso.solve import Settings
+from sketchlasso.solvers import Settings
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Columns", "ScoreOptions", "bias_bounds", "made_scores", "ready_scores"]

@@ -27,10 +27,10 @@ from sketchlasso.instances import complementary_pairs
 from sketchlasso.instances.grid import default_ratio
 from sketchlasso.results.entering import Entered, first_to_enter
 from sketchlasso.results.fitting import Task
-from sketchlasso.sketch import Sketch
-from sketchlasso.sketch import sketch as make_sketch
-from sketchlasso.sketch.matching import check_sketch_shape
-from sketchlasso.solve import Settings
+from sketchlasso.sketches import Sketch
+from sketchlasso.sketches import sketch as make_sketch
+from sketchlasso.sketches.matching import check_sketch_shape
+from sketchlasso.solvers import Settings
 from sketchlasso.types import BoolArray
 
 __all__ = ["StabilitySelection"]
@@ -123,7 +123,7 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from sketchlasso import StabilitySelection
+    >>> from sketchlasso.inference import StabilitySelection
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((100, 200))
     >>> y = X[:, :3].sum(axis=1) + rng.standard_normal(100)

@@ -19,7 +19,7 @@ from sketchlasso.estimators.progress import count_callback
 from sketchlasso.inference.column_problems import ColumnProblems, slices
 from sketchlasso.inference.columns import ColumnRows
 from sketchlasso.inference.nodewise import solve_columns
-from sketchlasso.solve import Settings
+from sketchlasso.solvers import Settings
 from sketchlasso.types import FloatArray
 
 __all__ = ["SparseSubspaceClustering"]
@@ -73,7 +73,7 @@ class SparseSubspaceClustering(ClusterMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from sketchlasso import SparseSubspaceClustering
+    >>> from sketchlasso.inference import SparseSubspaceClustering
     >>> rng = np.random.default_rng(0)
     >>> lines = rng.standard_normal((2, 5))
     >>> X = np.repeat(lines, 20, axis=0) * rng.standard_normal((40, 1))

@@ -18,8 +18,8 @@ from sketchlasso.instances.rows import RowSets, all_rows
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.penalty_max import alpha_max
 from sketchlasso.problem.reduction import unreachable_part
-from sketchlasso.sketch import Sketch
-from sketchlasso.sketch.matching import check_sketch
+from sketchlasso.sketches import Sketch
+from sketchlasso.sketches.matching import check_sketch
 from sketchlasso.types import FloatArray, IntArray, Loss, SparseRows
 
 __all__ = ["build_problems", "feature_problems", "penalty_grid"]

@@ -8,7 +8,7 @@ import threading
 from types import FrameType
 from typing import Any
 
-from sketchlasso import MissingExtraError
+from sketchlasso.errors import MissingExtraError
 from sketchlasso.interfaces.exits import Exit, Interrupted
 from sketchlasso.interfaces.visible import visible
 from sketchlasso.startup import end_at_once

@@ -18,6 +18,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 import sketchlasso as sl
+from sketchlasso.errors import StoredFileError
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.topics.asking import ask
@@ -225,7 +226,7 @@ def _draw(model: Any, picture: Path) -> bool:
         figure.savefig(partial, format="png", dpi=110)
         partial.replace(target)
     except OSError as problem:
-        raise sl.StoredFileError(
+        raise StoredFileError(
             f"{picture} could not be written ({problem.strerror}); choose a path in a folder that "
             "exists and can be written to."
         ) from problem

@@ -16,7 +16,12 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-import sketchlasso as sl
+from sketchlasso.errors import (
+    ClusterLostError,
+    MissingExtraError,
+    SketchlassoError,
+    StoredFileError,
+)
 from sketchlasso.startup import INTERRUPTED
 
 __all__ = ["Exit", "Interrupted", "exit_of"]
@@ -61,13 +66,13 @@ class Interrupted(BaseException):
 
 def exit_of(error: Exception) -> Exit | None:
     """Return the exit code of an error that ends in one line; None for one that is a bug."""
-    if isinstance(error, sl.MissingExtraError):
+    if isinstance(error, MissingExtraError):
         return Exit.MISSING_EXTRA
-    if isinstance(error, sl.StoredFileError):
+    if isinstance(error, StoredFileError):
         return Exit.BAD_FILE
-    if isinstance(error, sl.ClusterLostError):
+    if isinstance(error, ClusterLostError):
         return Exit.CLUSTER_LOST
     # scikit-learn refuses folds, labels and shapes with a plain ValueError.
-    if isinstance(error, sl.SketchlassoError | ValueError):
+    if isinstance(error, SketchlassoError | ValueError):
         return Exit.BAD_INPUT
     return None

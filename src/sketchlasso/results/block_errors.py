@@ -17,7 +17,7 @@ from sketchlasso.data import DataMatrix, ImplicitRows
 from sketchlasso.data.block_work import centred_product, dense_product
 from sketchlasso.data.storage import CHUNK
 from sketchlasso.instances import RowSets
-from sketchlasso.sketch import Sketch
+from sketchlasso.sketches import Sketch
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["block_error_lengths"]

@@ -17,9 +17,9 @@ from sketchlasso.results.models import LinearModels, fitted_values
 from sketchlasso.results.path import Path, sqrt_lasso_path
 from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy, radius_policies
 from sketchlasso.results.scores import Metric, check_metric, greater_is_better, score
-from sketchlasso.sketch import Sketch
-from sketchlasso.sketch.matching import check_sketch_of
-from sketchlasso.solve import Settings, Solver
+from sketchlasso.sketches import Sketch
+from sketchlasso.sketches.matching import check_sketch_of
+from sketchlasso.solvers import Settings, Solver
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Comparison", "Side", "compare"]

@@ -25,8 +25,8 @@ from sketchlasso.results.scores import (
     score,
 )
 from sketchlasso.results.staged import can_stage, search
-from sketchlasso.sketch import Sketch
-from sketchlasso.solve import Settings, Solver
+from sketchlasso.sketches import Sketch
+from sketchlasso.solvers import Settings, Solver
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Choice", "CrossValidation", "cross_validate"]

@@ -17,8 +17,8 @@ from sketchlasso.instances.grid import alpha_grid
 from sketchlasso.linalg.threads import map_items, single_blas_thread
 from sketchlasso.results.fitting import FULL_TOL, Task, fit_all, full_penalty_factor
 from sketchlasso.results.radius_policy import RadiusLike, radius_policies
-from sketchlasso.sketch import Sketch
-from sketchlasso.solve import Progress, Settings
+from sketchlasso.sketches import Sketch
+from sketchlasso.solvers import Progress, Settings
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Entered", "first_to_enter"]

@@ -29,9 +29,9 @@ from sketchlasso.results.models import LinearModels, fitted_values
 from sketchlasso.results.out_of_fold import OutOfFold
 from sketchlasso.results.scores import Metric, greater_is_better, score
 from sketchlasso.results.stopping import decided
-from sketchlasso.solve import Settings
-from sketchlasso.solve.clock import Stopwatch
-from sketchlasso.solve.settings import StopSolve
+from sketchlasso.solvers import Settings
+from sketchlasso.solvers.clock import Stopwatch
+from sketchlasso.solvers.settings import StopSolve
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["ExactSearch", "search_exact"]

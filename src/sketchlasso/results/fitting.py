@@ -16,9 +16,9 @@ from sketchlasso.instances.grid import alpha_grid, check_alphas, default_ratio
 from sketchlasso.results.models import LinearModels
 from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy, radius_policies
 from sketchlasso.results.sketched import Fits, grids_of, join_fits, sketched_rows, solve_sketched
-from sketchlasso.sketch import Sketch
-from sketchlasso.sketch.matching import check_sketch_of
-from sketchlasso.solve import Settings, Solver
+from sketchlasso.sketches import Sketch
+from sketchlasso.sketches.matching import check_sketch_of
+from sketchlasso.solvers import Settings, Solver
 from sketchlasso.types import FloatArray
 
 __all__ = ["Fitted", "Task", "fit_all", "full_penalty_factor"]

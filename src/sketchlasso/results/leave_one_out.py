@@ -16,9 +16,9 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import all_rows, build_problems, leave_one_out_rows
 from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy, radius_policies
 from sketchlasso.results.sketched import SketchedRows, solve_sketched
-from sketchlasso.sketch import Sketch, sketch_rows
-from sketchlasso.sketch.matching import check_sketch, check_sketch_of
-from sketchlasso.solve import Iterates, Settings, Solution, Solver, solve_or_raise
+from sketchlasso.sketches import Sketch, sketch_rows
+from sketchlasso.sketches.matching import check_sketch, check_sketch_of
+from sketchlasso.solvers import Iterates, Settings, Solution, Solver, solve_or_raise
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["LeaveOneOut", "leave_one_out"]

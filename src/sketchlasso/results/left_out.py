@@ -28,7 +28,7 @@ from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.problem.faces import face_level
 from sketchlasso.problem.full_problem import full_dual, full_gap, full_primal
 from sketchlasso.results.models import LinearModels
-from sketchlasso.solve import Progress
+from sketchlasso.solvers import Progress
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["LeftOut", "left_out_models"]

@@ -16,8 +16,8 @@ from sketchlasso.results.fitting import Task, fit_all, full_penalty_factor
 from sketchlasso.results.full_data import FullCertificate, certify_with_bound
 from sketchlasso.results.models import LinearModels
 from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy
-from sketchlasso.sketch import Sketch
-from sketchlasso.solve import Settings, Solver
+from sketchlasso.sketches import Sketch
+from sketchlasso.solvers import Settings, Solver
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Path", "path_of", "sqrt_lasso_path"]

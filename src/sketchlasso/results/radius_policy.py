@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, cast
 import numpy as np
 
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.sketch import Sketch
+from sketchlasso.sketches import Sketch
 
 __all__ = ["RadiusLike", "RadiusPolicy", "radius_policies"]
 

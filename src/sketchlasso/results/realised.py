@@ -21,8 +21,8 @@ from sketchlasso.data import DataMatrix
 from sketchlasso.instances import ProblemSet
 from sketchlasso.linalg.operator import LowRankResidual
 from sketchlasso.results.block_errors import block_error_lengths
-from sketchlasso.sketch import Sketch
-from sketchlasso.solve import Iterates, Settings, Solver, solve_or_raise
+from sketchlasso.sketches import Sketch
+from sketchlasso.solvers import Iterates, Settings, Solver, solve_or_raise
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["RealisedError", "secant_slope", "settle_radii"]

@@ -27,8 +27,8 @@ from sketchlasso.instances.grid import default_ratio
 from sketchlasso.results.models import LinearModels, linear_models
 from sketchlasso.results.radius_policy import RadiusPolicy
 from sketchlasso.results.realised import RealisedError, settle_radii
-from sketchlasso.sketch import Sketch, sketch_rows
-from sketchlasso.solve import Settings, Solution, Solver, solve_or_raise
+from sketchlasso.sketches import Sketch, sketch_rows
+from sketchlasso.solvers import Settings, Solution, Solver, solve_or_raise
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 __all__ = [

@@ -27,7 +27,7 @@ from sketchlasso.results.realised import (
     secant_slope,
 )
 from sketchlasso.results.sketched import Fits, SketchedProblems, join_fits
-from sketchlasso.solve import (
+from sketchlasso.solvers import (
     Iterates,
     Screening,
     Settings,
@@ -36,7 +36,7 @@ from sketchlasso.solve import (
     Status,
     solve_or_raise,
 )
-from sketchlasso.solve.workers import join_solutions
+from sketchlasso.solvers.workers import join_solutions
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["Points", "Stage", "StagePart", "spread_fits"]

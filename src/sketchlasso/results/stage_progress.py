@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from sketchlasso.solve import Progress, Settings
+from sketchlasso.solvers import Progress, Settings
 
 __all__ = ["StageProgress"]
 

@@ -38,10 +38,10 @@ from sketchlasso.results.sketched import (
 from sketchlasso.results.stage_parts import Points, Stage, StagePart, spread_fits
 from sketchlasso.results.stage_progress import StageProgress
 from sketchlasso.results.stopping import IN_A_ROW, decided
-from sketchlasso.sketch import Sketch
-from sketchlasso.sketch.matching import check_sketch_of
-from sketchlasso.solve import Settings, Status
-from sketchlasso.solve.status import warn_of_ending
+from sketchlasso.sketches import Sketch
+from sketchlasso.sketches.matching import check_sketch_of
+from sketchlasso.solvers import Settings, Status
+from sketchlasso.solvers.status import warn_of_ending
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["Searched", "can_stage", "search"]

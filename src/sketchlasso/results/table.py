@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchlasso.instances import ProblemSet
-from sketchlasso.solve import Solution, Status
+from sketchlasso.solvers import Solution, Status
 
 __all__ = ["tidy_table"]
 

@@ -11,8 +11,8 @@ from scipy import sparse
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.problem.batch import Batch
 from sketchlasso.results import RadiusPolicy
-from sketchlasso.sketch import Sketch
-from sketchlasso.solve import Settings, solve_for_size, solve_or_raise
+from sketchlasso.sketches import Sketch
+from sketchlasso.solvers import Settings, solve_for_size, solve_or_raise
 from sketchlasso.topics.queries import Queries, WordColumns, automatic_radius
 from sketchlasso.types import FloatArray, IntArray
 

@@ -147,7 +147,7 @@ def embedded_corpus(*, cache: str | os.PathLike[str] | None = None) -> Corpus:
     Examples
     --------
     >>> import sketchlasso as sl
-    >>> corpus = sl.embedded_corpus()
+    >>> corpus = sl.topics.embedded_corpus()
     >>> "fourier" in corpus.words
     True
     """

@@ -170,8 +170,9 @@ def find_topics(
     Examples
     --------
     >>> import sketchlasso as sl
-    >>> imager = sl.TopicImager(random_state=0).fit(sl.embedded_corpus())  # doctest: +SKIP
-    >>> for topic in sl.find_topics(imager).topics:  # doctest: +SKIP
+    >>> from sketchlasso.topics import embedded_corpus
+    >>> imager = sl.topics.TopicImager(random_state=0).fit(embedded_corpus())  # doctest: +SKIP
+    >>> for topic in sl.topics.find_topics(imager).topics:  # doctest: +SKIP
     ...     print(topic, topic.n_documents)
     """
     check_is_fitted(imager)

@@ -76,7 +76,7 @@ def word_graph(
     --------
     >>> import sketchlasso as sl
     >>> images = [[0, 0.5, 0], [0.2, 0, 0], [-0.3, 0, 0]]
-    >>> graph = sl.word_graph(images, ["sea", "wave", "desert"])
+    >>> graph = sl.topics.word_graph(images, ["sea", "wave", "desert"])
     >>> graph.neighbours("sea")
     [('wave', 0.5), ('desert', -0.3)]
     """

@@ -16,8 +16,8 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.interrupts import unfitted_if_interrupted
 from sketchlasso.linalg.device import CPU
 from sketchlasso.results import RadiusPolicy
-from sketchlasso.sketch import sketch
-from sketchlasso.solve import Settings
+from sketchlasso.sketches import sketch
+from sketchlasso.solvers import Settings
 from sketchlasso.topics.advising import advice
 from sketchlasso.topics.answering import Answers, Question, answer, explained
 from sketchlasso.topics.corpus import Corpus, CountMatrix, StopWords, stop_list

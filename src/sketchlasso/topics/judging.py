@@ -19,8 +19,8 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.results import RadiusPolicy
-from sketchlasso.sketch import Sketch, sketch
-from sketchlasso.solve import Settings
+from sketchlasso.sketches import Sketch, sketch
+from sketchlasso.solvers import Settings
 from sketchlasso.topics.answering import Answers, Question, answer
 from sketchlasso.topics.corpus import CountMatrix
 from sketchlasso.topics.queries import Queries, WordColumns

@@ -59,7 +59,7 @@ def corpus_from_matrix(
     Examples
     --------
     >>> import sketchlasso as sl
-    >>> corpus = sl.corpus_from_matrix([[2, 1], [0, 3]], ["wave", "sea"])
+    >>> corpus = sl.topics.corpus_from_matrix([[2, 1], [0, 3]], ["wave", "sea"])
     >>> corpus.shape, corpus.words
     ((2, 2), ('wave', 'sea'))
     """

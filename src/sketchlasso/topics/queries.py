@@ -19,8 +19,8 @@ from scipy import sparse
 
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.reduction import unreachable_part
-from sketchlasso.sketch import Sketch
-from sketchlasso.solve import Settings, strongest_levels
+from sketchlasso.sketches import Sketch
+from sketchlasso.solvers import Settings, strongest_levels
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Queries", "WordColumns"]

@@ -125,10 +125,10 @@ def read_corpus(
     Examples
     --------
     >>> import sketchlasso as sl
-    >>> corpus = sl.read_corpus(["The wave and the sea.", "The sea at night."])
+    >>> corpus = sl.topics.read_corpus(["The wave and the sea.", "The sea at night."])
     >>> corpus.shape, corpus.titles[0]
     ((2, 6), 'The wave and the sea.')
-    >>> corpus = sl.read_corpus("posts.jsonl", column="body")  # doctest: +SKIP
+    >>> corpus = sl.topics.read_corpus("posts.jsonl", column="body")  # doctest: +SKIP
     """
     _check_sizes(max_bytes, text_length)
     settings: dict[str, Any] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from sketchlasso.sketch import Sketch
+from sketchlasso.sketches import Sketch
 from sketchlasso.storage import read_container, unpacking, write_container
 from sketchlasso.storage.container import TOPICS
 from sketchlasso.storage.door import UnfitError, check_facts

@@ -11,6 +11,7 @@ from tests.explored import PATIENCE
 import sketchlasso as sl
 from sketchlasso.interfaces.web import Limits, create_app
 from sketchlasso.interfaces.web.excerpts import excerpt
+from sketchlasso.topics import find_topics, word_graph
 
 
 def same_image(body, image):
@@ -118,7 +119,7 @@ def test_compare_stands_two_images_side_by_side(ask, imager):
 
 def test_the_map_is_the_graph_of_all_images(client, images):
     body = client.get("/api/map").json()
-    graph = sl.word_graph(images.weights, images.words)
+    graph = word_graph(images.weights, images.words)
     linked = [word for word, degree in zip(graph.words, graph.degrees, strict=True) if degree]
     assert [node["word"] for node in body["nodes"]] == linked
     assert body["n_edges"] == len(body["edges"]) == len(graph.edges)
@@ -180,7 +181,7 @@ def test_gzip_of_the_map_is_reproducible(images, imager):
 
     frequency = dict(zip(imager.words_, imager.document_frequency_, strict=True))
     small = Limits(map_words=10, map_edges=5)
-    topics = sl.find_topics(imager, images, stability=False)
+    topics = find_topics(imager, images, stability=False)
     first, second = (
         whole_map(images, topics, frequency, small).model_dump_json() for _ in range(2)
     )

@@ -22,9 +22,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at Linux 
 
 PROGRAM = """
 import resource, sys
-import sketchlasso as sl
+from sketchlasso.topics import load_topics
 from sketchlasso.interfaces.web import Limits, serve
-imager = sl.load_topics(sys.argv[1])
+imager = load_topics(sys.argv[1])
 files = int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
 serve(imager, port=0, limits=Limits(seconds=3, request_seconds=float(sys.argv[3])))

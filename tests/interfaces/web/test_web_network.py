@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-import sketchlasso as sl
+from sketchlasso.graphs import Graph
 from sketchlasso.interfaces.web import create_network_app
 from sketchlasso.interfaces.web.pages import read_pages
 
-GRAPH = sl.Graph(
+GRAPH = Graph(
     ("Hub", "ab", "abc", "cab", "lone"),
     np.array([[0, 1], [0, 2], [0, 3], [1, 2]]),
     np.array([0.5, -2.0, 1.0, 0.25]),
@@ -78,7 +78,7 @@ def test_refusals_are_one_sentence(get, path, parameters, says):
 
 def test_a_network_without_links_has_an_empty_map(asking):
     pytest.importorskip("networkx")
-    lonely = sl.Graph(("a", "b"), np.zeros((0, 2), dtype=np.intp), np.zeros(0), "or")
+    lonely = Graph(("a", "b"), np.zeros((0, 2), dtype=np.intp), np.zeros(0), "or")
     with asking(create_network_app(lonely)) as client:
         told = client.get("/api/map").json()
     assert (told["nodes"], told["edges"], told["n_words"]) == ([], [], 2)

@@ -9,9 +9,10 @@ import pytest
 from tests.explored import small_imager, small_images
 from tests.sentences import refusal
 
-import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError, MissingExtraError
 from sketchlasso.interfaces.web import Limits, create_app, serve
 from sketchlasso.interfaces.web.pages import read_pages
+from sketchlasso.topics import TopicImager
 
 LONG = "x" * 10_000
 ASKING = ("/api/image", "/api/images", "/api/documents")
@@ -156,25 +157,25 @@ def test_a_map_that_was_not_made_says_how_to_make_it(imager, asking):
 
 
 def test_images_of_another_vocabulary_are_refused():
-    fewer = sl.TopicImager(rank=4, random_state=0).fit(["red green blue", "red blue", "green"] * 9)
-    assert "same vocabulary" in refusal(sl.InvalidInputError, create_app, fewer, small_images())
+    fewer = TopicImager(rank=4, random_state=0).fit(["red green blue", "red blue", "green"] * 9)
+    assert "same vocabulary" in refusal(InvalidInputError, create_app, fewer, small_images())
 
 
 def test_limits_must_be_positive():
-    assert "n_words=0" in refusal(sl.InvalidInputError, Limits, n_words=0)
-    assert "seconds=0" in refusal(sl.InvalidInputError, Limits, seconds=0)
+    assert "n_words=0" in refusal(InvalidInputError, Limits, n_words=0)
+    assert "seconds=0" in refusal(InvalidInputError, Limits, seconds=0)
     assert Limits(waiting=0).waiting == 0
 
 
 def test_a_taken_port_is_one_sentence():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        text = refusal(sl.InvalidInputError, serve, small_imager(), port=port)
+        text = refusal(InvalidInputError, serve, small_imager(), port=port)
     assert f"port {port} cannot be listened on" in text
     assert "no address of this machine" in refusal(
-        sl.InvalidInputError, serve, small_imager(), host="no.such.host.invalid"
+        InvalidInputError, serve, small_imager(), host="no.such.host.invalid"
     )
-    refusal(sl.InvalidInputError, serve, small_imager(), port=70_000)
+    refusal(InvalidInputError, serve, small_imager(), port=70_000)
 
 
 def test_without_the_extra_the_sentence_says_how_to_install_it(monkeypatch):
@@ -183,7 +184,7 @@ def test_without_the_extra_the_sentence_says_how_to_install_it(monkeypatch):
     for name in ("fastapi", "uvicorn"):
         monkeypatch.setitem(sys.modules, name, None)
     for call in (create_app, serve):
-        with pytest.raises(sl.MissingExtraError, match=r"pip install 'sketchlasso\[web\]'"):
+        with pytest.raises(MissingExtraError, match=r"pip install 'sketchlasso\[web\]'"):
             call(small_imager())
 
 

@@ -11,20 +11,21 @@ import pytest
 from tests.explored import running, small_imager
 from tests.sentences import refusal
 
-import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.web import create_app, serve
 from sketchlasso.interfaces.web.protection import read_host
 
 PROGRAM = """
 import signal, sys
-import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.topics import load_topics
 from sketchlasso.interfaces.web import serve
 
 def of_the_caller(number, frame):
     raise SystemExit("the caller's own Ctrl-C")
 
 signal.signal(signal.SIGINT, of_the_caller)
-serve(sl.load_topics(sys.argv[1]), host=sys.argv[2], port=0, allowed_hosts=sys.argv[3:])
+serve(load_topics(sys.argv[1]), host=sys.argv[2], port=0, allowed_hosts=sys.argv[3:])
 assert signal.getsignal(signal.SIGINT) is of_the_caller
 print("after")
 """
@@ -87,7 +88,7 @@ def test_an_address_that_the_connection_came_to_is_its_own(imager):
 
 @pytest.mark.parametrize("host", ["", "http://a.example", "a.example:80", "a b", "a,b", "-a", "é"])
 def test_an_allowed_host_is_a_name(imager, host):
-    text = refusal(sl.InvalidInputError, serve, imager, port=0, allowed_hosts=[host])
+    text = refusal(InvalidInputError, serve, imager, port=0, allowed_hosts=[host])
     assert f"{host!a} was given as an allowed host" in text
 
 

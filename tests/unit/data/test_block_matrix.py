@@ -18,6 +18,9 @@ from sketchlasso.data.block_work import (
     product_triangle,
     strip_edges,
 )
+from sketchlasso.engine import fingerprint
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.io import BlockMatrix
 
 
 @pytest.fixture(params=["dense", "sparse"], scope="module")
@@ -86,7 +89,7 @@ def test_products_and_sums(X, blocks):
 )
 def test_rows_in_order_move_no_data(X, blocks, rows):
     chosen = blocks[rows]
-    assert isinstance(chosen, sl.BlockMatrix)
+    assert isinstance(chosen, BlockMatrix)
     wanted = dense(X)[np.asarray(rows, dtype=int) if isinstance(rows, list) else rows]
     assert close(chosen.collect(), wanted)
     assert close(chosen[::2].collect(), wanted[::2])
@@ -177,9 +180,9 @@ def test_sums_squares_and_digest_are_one_pass(X):
 
 def test_digest_tells_entries_and_cuts(X):
     one, other = cut(X, CUTS["two"]), cut(X, CUTS["two"])
-    assert sl.fingerprint(one) == sl.fingerprint(other)
-    assert sl.fingerprint(one) != sl.fingerprint(cut(X, CUTS["seven"]))
-    assert sl.fingerprint(one) != sl.fingerprint(cut(2 * X, CUTS["two"]))
+    assert fingerprint(one) == fingerprint(other)
+    assert fingerprint(one) != fingerprint(cut(X, CUTS["seven"]))
+    assert fingerprint(one) != fingerprint(cut(2 * X, CUTS["two"]))
 
 
 def test_float32_stays_and_integers_become_doubles():
@@ -198,13 +201,13 @@ def test_blocks_can_be_pickled(X):
 def test_dask_arrays_of_any_cut_are_blocks(X):
     pytest.importorskip("dask")
     array = dask_array(X, CUTS["odd"])
-    blocks = sl.BlockMatrix.from_dask(array)
+    blocks = BlockMatrix.from_dask(array)
     assert blocks.sparse == sparse.issparse(X)
     assert blocks.rows_per_block == (60, 1, 89)
     assert blocks.distributed
     assert close(blocks.collect(), X)
     if not sparse.issparse(X):
-        assert close(sl.BlockMatrix.from_dask(array.rechunk((50, 5))).collect(), X)
+        assert close(BlockMatrix.from_dask(array.rechunk((50, 5))).collect(), X)
 
 
 def test_sparse_chunks_that_were_announced_as_dense():
@@ -215,15 +218,15 @@ def test_sparse_chunks_that_were_announced_as_dense():
         da.from_delayed(dask.delayed(part), part.shape, dtype=X.dtype)
         for part in pieces(X, CUTS["two"])
     ]
-    blocks = sl.BlockMatrix.from_dask(da.concatenate(parts))
+    blocks = BlockMatrix.from_dask(da.concatenate(parts))
     assert close(blocks @ np.eye(12), X)
     assert sparse.issparse(blocks.collect())
     assert np.isclose(DataMatrix.of(blocks).density, X.nnz / (150 * 12))
 
 
 def test_refusals_of_arrays(X):
-    refuse = sl.InvalidInputError
-    make = sl.BlockMatrix.from_arrays
+    refuse = InvalidInputError
+    make = BlockMatrix.from_arrays
     good = np.ones((3, 2))
     assert "no block" in refusal(refuse, make, [])
     assert "block 1" in refusal(refuse, make, [good, np.ones((3, 4))])
@@ -243,8 +246,8 @@ def test_refusals_of_arrays(X):
 def test_entries_that_are_not_finite_are_named(kind):
     bad = np.ones((4, 3))
     bad[2, 1] = np.nan
-    blocks = sl.BlockMatrix.from_arrays([kind(np.ones((2, 3))), kind(bad)])
-    text = refusal(sl.InvalidInputError, sl.sketch, blocks, rank=1)
+    blocks = BlockMatrix.from_arrays([kind(np.ones((2, 3))), kind(bad)])
+    text = refusal(InvalidInputError, sl.sketch, blocks, rank=1)
     assert "nan in block 1, row 2 of it, column 1" in text
 
 
@@ -253,8 +256,8 @@ def test_entries_that_are_not_finite_are_named(kind):
 def test_entries_whose_squares_overflow_are_refused(value, form):
     bad = np.eye(4)
     bad[2, 1] = value
-    blocks = sl.BlockMatrix.from_arrays([form(np.eye(4)), form(bad)])
-    text = refusal(sl.InvalidInputError, sl.sketch, blocks, rank=1)
+    blocks = BlockMatrix.from_arrays([form(np.eye(4)), form(bad)])
+    text = refusal(InvalidInputError, sl.sketch, blocks, rank=1)
     assert f"X holds {value:g} in block 1, row 2 of it, column 1" in text
     assert "1e+120 at most" in text
 
@@ -276,14 +279,14 @@ class Announced:
 def test_blocks_that_break_their_promise_are_named():
     good = np.ones((3, 2))
     for entries in (np.ones((3, 4)), np.ones((2, 2)), good.astype(np.float32), good.astype(str)):
-        blocks = sl.BlockMatrix([Announced(good), Announced(entries)])
-        text = refusal(sl.InvalidInputError, blocks.collect)
+        blocks = BlockMatrix([Announced(good), Announced(entries)])
+        text = refusal(InvalidInputError, blocks.collect)
         assert "block 1 (part.npy)" in text
 
 
 def test_refusals_of_dask_arrays():
     da = pytest.importorskip("dask.array")
-    make, refuse = sl.BlockMatrix.from_dask, sl.InvalidInputError
+    make, refuse = BlockMatrix.from_dask, InvalidInputError
     X = da.ones((6, 2), chunks=(3, 2))
     assert "compute_chunk_sizes" in refusal(refuse, make, X[X[:, 0] > 0])
     assert "two dimensions" in refusal(refuse, make, da.ones(4))
@@ -299,7 +302,7 @@ def test_refusals_of_dask_arrays():
 def test_a_handle_of_pieces_is_enough():
     X = np.arange(12.0).reshape(6, 2)
     handles = [Announced(part) for part in pieces(X, (3, 3))]
-    assert close(sl.BlockMatrix(handles).collect(), X)
+    assert close(BlockMatrix(handles).collect(), X)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])

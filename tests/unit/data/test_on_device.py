@@ -7,6 +7,7 @@ from scipy.sparse.linalg import aslinearoperator
 
 import sketchlasso as sl
 from sketchlasso.data import DataMatrix
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.device import Device
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -67,10 +68,10 @@ def test_a_sketch_that_knows_the_response_is_that_of_the_cpu():
 
 
 def test_operators_are_refused():
-    with pytest.raises(sl.InvalidInputError, match="arrays and sparse matrices in memory"):
+    with pytest.raises(InvalidInputError, match="arrays and sparse matrices in memory"):
         sl.sketch(aslinearoperator(matrices()["dense"]), rank=3, device="torch")
 
 
 def test_a_device_too_small_for_a_row_is_refused():
-    with pytest.raises(sl.InvalidInputError, match="one row of X"):
+    with pytest.raises(InvalidInputError, match="one row of X"):
         DataMatrix.of(matrices()["dense"]).on(Device("cpu", 100, torch))

@@ -6,6 +6,8 @@ from scipy import sparse
 from sklearn.model_selection import KFold, StratifiedKFold
 
 import sketchlasso as sl
+from sketchlasso.errors import ScaleWarning
+from sketchlasso.io import BlockMatrix
 
 M, N = 60, 6
 KINDS = [
@@ -41,7 +43,7 @@ def test_dense_columns_are_standardised_and_sparse_ones_are_not(kind):
         assert proof.relative_gap[0] <= 1e-7
     same = type(kind)(**{**kind.get_params(), "standardize": True}).fit(X, y)
     np.testing.assert_array_equal(coef, same.coef_)
-    assert kind.fit(sl.BlockMatrix.from_arrays([X[:30], X[30:]]), y).standardized_ is True
+    assert kind.fit(BlockMatrix.from_arrays([X[:30], X[30:]]), y).standardized_ is True
     assert kind.fit(sparse.csr_array(X), y).standardized_ is False
     assert kind.scale_ is None
     ready = sl.sketch(X, method="exact", center=True)
@@ -58,13 +60,13 @@ def test_a_pivotal_fit_finds_a_feature_in_a_small_unit():
 @pytest.mark.parametrize("sketch", [None, "exact"])
 def test_columns_of_different_scales_warn(sketch):
     X, y = make()
-    with pytest.warns(sl.ScaleWarning, match=r"from 1\.06 to 8\.42e\+04.*standardize=True"):
+    with pytest.warns(ScaleWarning, match=r"from 1\.06 to 8\.42e\+04.*standardize=True"):
         poor = sl.SqrtLasso(standardize=False, sketch=sketch).fit(X, y)
     assert poor.score(X, y) < 0.5
-    with pytest.warns(sl.ScaleWarning, match="standardize=True"):
+    with pytest.warns(ScaleWarning, match="standardize=True"):
         sl.SqrtLasso(sketch=sketch).fit(sparse.csr_array(X), y)
     ready = sl.sketch(X, method="exact", center=True)
-    with pytest.warns(sl.ScaleWarning, match="make the sketch with scale=True"):
+    with pytest.warns(ScaleWarning, match="make the sketch with scale=True"):
         sl.SqrtLasso(sketch=ready).fit(X, y)
 
 
@@ -75,7 +77,7 @@ def test_columns_of_like_scales_do_not_warn(recwarn):
     sl.SqrtLasso(1.0, standardize=False).fit(X, y)
     sl.SqrtLasso(penalty_factor=np.r_[1.0, np.zeros(N - 1)], standardize=False).fit(X, y)
     sl.SqrtLasso(standardize=True).fit(sparse.csr_array(X), y)
-    assert not [note for note in recwarn if issubclass(note.category, sl.ScaleWarning)]
+    assert not [note for note in recwarn if issubclass(note.category, ScaleWarning)]
 
 
 def test_folds_are_shuffled_and_stratified():

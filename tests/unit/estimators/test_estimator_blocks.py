@@ -10,16 +10,16 @@ from sklearn.model_selection import GroupKFold, KFold
 from tests.sentences import refusal
 
 from sketchlasso import (
-    BlockMatrix,
-    InvalidInputError,
     SketchTransformer,
     SqrtLasso,
     SqrtLassoClassifier,
     SqrtLassoClassifierCV,
     SqrtLassoCV,
-    cluster,
     pivotal_alpha,
 )
+from sketchlasso.cluster import cluster
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.io import BlockMatrix
 
 M, N = 90, 24
 CUTS = (31, 32, 60)

@@ -15,7 +15,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from sketchlasso import (
-    InaccurateWarning,
     SketchTransformer,
     SqrtLasso,
     SqrtLassoClassifier,
@@ -23,6 +22,7 @@ from sketchlasso import (
     SqrtLassoCV,
     sketch,
 )
+from sketchlasso.errors import InaccurateWarning
 
 M, N = 60, 10
 pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")

@@ -5,7 +5,6 @@ import pytest
 from tests.sentences import refusal
 
 from sketchlasso import (
-    InvalidInputError,
     SketchTransformer,
     SqrtLasso,
     SqrtLassoClassifier,
@@ -15,6 +14,7 @@ from sketchlasso import (
     pivotal_alpha,
     sketch,
 )
+from sketchlasso.errors import InvalidInputError
 
 rng = np.random.default_rng(0)
 X, y = rng.standard_normal((30, 6)), rng.standard_normal(30)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.model_selection import GroupKFold, KFold, RepeatedKFold, TimeSeriesSplit
 
-from sketchlasso import GridEdgeWarning, SqrtLasso, SqrtLassoClassifierCV, SqrtLassoCV
+from sketchlasso import SqrtLasso, SqrtLassoClassifierCV, SqrtLassoCV
+from sketchlasso.errors import GridEdgeWarning
 
 M, N = 80, 15
 pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")

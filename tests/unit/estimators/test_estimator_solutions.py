@@ -7,7 +7,6 @@ from sklearn.linear_model import Lasso, LinearRegression
 from tests.oracles import full_problem_reference
 
 from sketchlasso import (
-    InaccurateWarning,
     SqrtLasso,
     SqrtLassoClassifier,
     SqrtLassoClassifierCV,
@@ -16,6 +15,7 @@ from sketchlasso import (
     convert_alpha,
     sketch,
 )
+from sketchlasso.errors import InaccurateWarning
 
 M, N = 40, 25
 

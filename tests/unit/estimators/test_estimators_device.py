@@ -5,6 +5,8 @@ import pytest
 from sklearn.base import clone
 
 import sketchlasso as sl
+from sketchlasso.errors import DeviceWarning, InvalidInputError
+from sketchlasso.io import BlockMatrix
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 torch.set_num_threads(1)
@@ -57,7 +59,7 @@ def test_classes(made):
 
 def test_blocks_are_multiplied_where_they_are_and_solved_on_the_device(made):
     X, y = made
-    blocks = sl.BlockMatrix.from_arrays([X[:50], X[50:]])
+    blocks = BlockMatrix.from_arrays([X[:50], X[50:]])
     fitted = sl.SqrtLasso(rank=20, radius=0.5, random_state=0, device="torch").fit(blocks, y)
     same = sl.SqrtLasso(rank=20, radius=0.5, random_state=0).fit(blocks, y)
     assert np.allclose(fitted.coef_, same.coef_, atol=1e-4)
@@ -65,10 +67,10 @@ def test_blocks_are_multiplied_where_they_are_and_solved_on_the_device(made):
 
 @pytest.mark.parametrize("device", ["gpu", 1, None])
 def test_an_unknown_device_is_refused(made, device):
-    with pytest.raises(sl.InvalidInputError, match="device="):
+    with pytest.raises(InvalidInputError, match="device="):
         sl.SqrtLasso(device=device).fit(*made)
 
 
 def test_a_device_without_work_is_told(made):
-    with pytest.warns(sl.DeviceWarning, match="without a sketch"):
+    with pytest.warns(DeviceWarning, match="without a sketch"):
         sl.SqrtLasso(sketch=None, device="torch").fit(*made)

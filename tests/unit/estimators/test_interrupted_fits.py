@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
 import sketchlasso as sl
+from sketchlasso.engine import solve_for_size
 from sketchlasso.errors import InaccurateWarning
 
 # One fit that would take minutes is interrupted after each of several times.
@@ -18,6 +19,7 @@ INTERRUPTED = """
 import os, signal, sys, threading, warnings
 import numpy as np
 import sketchlasso as sl
+from sketchlasso.engine import solve_for_size
 from threadpoolctl import ThreadpoolController
 
 warnings.simplefilter("ignore")
@@ -83,13 +85,13 @@ def interrupting(number):
 
 
 def path(batch, chain):
-    from sketchlasso.solve import solve_or_raise
+    from sketchlasso.solvers import solve_or_raise
 
     return solve_or_raise(batch, settings=sl.Settings(n_threads=1), chain=chain)
 
 
 def for_size(batch, chain):
-    return sl.solve_for_size(batch, 3, sl.Settings(n_threads=1))
+    return solve_for_size(batch, 3, sl.Settings(n_threads=1))
 
 
 @pytest.mark.parametrize("work", [path, for_size])
@@ -151,7 +153,7 @@ def test_an_interrupted_path_and_leave_one_out_raise():
         lambda: sl.sqrt_lasso_path(X, y, sketch, settings=settings),
         lambda: sl.cross_validate(sketch, X, y, settings=settings),
         lambda: sl.leave_one_out(sketch, X, y, alpha=1.0, settings=settings),
-        lambda: sl.solve_for_size(sl.build_problems(sketch, y, radii=0.1).batch, 3, settings),
+        lambda: solve_for_size(sl.build_problems(sketch, y, radii=0.1).batch, 3, settings),
     ):
         with pytest.raises(KeyboardInterrupt):
             call()

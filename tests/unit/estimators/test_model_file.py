@@ -10,7 +10,9 @@ from sklearn.model_selection import KFold
 from tests.sentences import refusal
 
 import sketchlasso as sl
+from sketchlasso.engine import LinearModels, RadiusPolicy
 from sketchlasso.errors import InvalidInputError, StoredFileError
+from sketchlasso.io import Encoding, read_table, stored_info
 
 pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
 
@@ -74,14 +76,14 @@ def test_a_loaded_model_can_be_fitted_again(models, path):
 
 
 def test_rules_and_objects_among_the_parameters(path):
-    policy = sl.RadiusPolicy("realised", 0.3)
+    policy = RadiusPolicy("realised", 0.3)
     model = sl.SqrtLassoCV(alphas=[3.0, 2.0, 1.0], cv=KFold(3), radius=policy, random_state=0)
     sl.save_model(path, model.fit(X, Y[:, 0]))
     loaded = sl.load_model(path)
     assert loaded.radius == policy
     assert loaded.cv is None  # a splitter is an object of another library
     assert np.array_equal(loaded.alphas, [3.0, 2.0, 1.0])
-    assert sl.stored_info(path).facts["settings"]["cv"] == {"left_out": "KFold"}
+    assert stored_info(path).facts["settings"]["cv"] == {"left_out": "KFold"}
 
 
 def test_folds_given_as_indices_are_left_out(path):
@@ -94,14 +96,14 @@ def test_linear_models_come_back_too(path):
     models = sl.sqrt_lasso_path(X, Y[:, 0], None, alphas=5).models
     sl.save_model(path, models)
     loaded = sl.load_model(path)
-    assert isinstance(loaded, sl.LinearModels)
+    assert isinstance(loaded, LinearModels)
     assert np.array_equal(loaded.predict(X), models.predict(X))
 
 
 def test_the_file_says_what_it_holds(models, path):
     names = [f"x{j}" for j in range(8)]
     sl.save_model(path, models["one"], X=X, feature_names=names, target_name="weight")
-    info = sl.stored_info(path)
+    info = stored_info(path)
     assert info.content == "model"
     assert info.facts["estimator"] == "SqrtLasso"
     assert info.facts["library"] == sl.__version__
@@ -193,9 +195,9 @@ def test_stored_info_of_other_files(path):
     from sketchlasso.storage import Content, write_container
 
     write_container(path, Content("poem", "", ""), {}, {})
-    assert "nothing that this release knows" in refusal(StoredFileError, sl.stored_info, path)
+    assert "nothing that this release knows" in refusal(StoredFileError, stored_info, path)
     sl.sketch(X, rank=2, random_state=3).save(path)
-    info = sl.stored_info(path)
+    info = stored_info(path)
     assert (info.content, info.facts["seed"], info.arrays["P"]) == ("sketch", 3, (8, 2))
     assert json.dumps(dict(info.facts))
 
@@ -220,13 +222,13 @@ def test_the_encoding_of_the_columns_is_kept(path, tmp_path):
 
     table = tmp_path / "a.csv"
     table.write_text("city,rooms,y\nOslo,1,2\nRome,,3\nLima,4,1\n", encoding="utf-8")
-    found = sl.read_table(table, target="y", impute="mean")
+    found = read_table(table, target="y", impute="mean")
     model = sl.SqrtLasso(alpha=0.1).fit(found.X, found.y)
     names = found.feature_names
     sl.save_model(path, model, feature_names=names, encoding=found.encoding)
     assert sl.load_model(path).standardized_ is True
-    stored = sl.stored_info(path).facts["encoding"]
-    assert sl.Encoding.from_json(stored) == found.encoding
+    stored = stored_info(path).facts["encoding"]
+    assert Encoding.from_json(stored) == found.encoding
     header, arrays = read_container(path, MODEL)
     for wrong in ("x", [{"name": "city"}], stored[:1]):
         write_container(path, MODEL, {**header, "encoding": wrong}, arrays)

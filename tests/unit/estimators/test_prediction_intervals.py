@@ -7,6 +7,8 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold, ShuffleSplit
 
 import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError, StoredFileError
+from sketchlasso.io import BlockMatrix
 from sketchlasso.results.intervals import plus_intervals, split_intervals
 
 
@@ -75,11 +77,11 @@ def test_split_takes_blocks(made):
     X, y, new, _ = made
     model = sl.SqrtLasso(alpha=1.0).fit(X[:50], y[:50]).calibrate(X[50:], y[50:], method="split")
     whole = model.predict_interval(new)
-    blocks = sl.BlockMatrix.from_arrays([X[50:60], X[60:]])
+    blocks = BlockMatrix.from_arrays([X[50:60], X[60:]])
     again = sl.SqrtLasso(alpha=1.0).fit(X[:50], y[:50]).calibrate(blocks, y[50:], method="split")
-    found = again.predict_interval(sl.BlockMatrix.from_arrays([new[:5], new[5:]]))
+    found = again.predict_interval(BlockMatrix.from_arrays([new[:5], new[5:]]))
     np.testing.assert_allclose(found, whole, rtol=1e-12)
-    with pytest.raises(sl.InvalidInputError, match="for X in blocks, but rows are left out of X"):
+    with pytest.raises(InvalidInputError, match="for X in blocks, but rows are left out of X"):
         again.calibrate(blocks, y[50:])
 
 
@@ -149,7 +151,7 @@ def test_a_new_fit_forgets_the_residuals(made):
     X, y, new, _ = made
     model = sl.SqrtLasso(alpha=1.0).fit(X, y).calibrate(X, y)
     model.fit(X, y)
-    with pytest.raises(sl.InvalidInputError, match="the model is not calibrated"):
+    with pytest.raises(InvalidInputError, match="the model is not calibrated"):
         model.predict_interval(new)
 
 
@@ -180,7 +182,7 @@ def test_a_file_with_a_wrong_calibration_is_refused(made, tmp_path):
             {k: v for k, v in {**header, **(new_header or {})}.items() if k in header},
             {**arrays, **{f"calibration.0.{k}": v for k, v in changed.items()}},
         )
-        with pytest.raises(sl.StoredFileError):
+        with pytest.raises(StoredFileError):
             sl.load_model(path)
 
     refused({"calibration": "bootstrap"})
@@ -204,9 +206,7 @@ def test_progress(made):
 def test_levels(made, level):
     X, y, new, _ = made
     model = sl.SqrtLasso(alpha=1.0).fit(X, y).calibrate(X, y, method="cv+")
-    with pytest.raises(
-        sl.InvalidInputError, match="strictly between 0 and 1 is accepted; pass for"
-    ):
+    with pytest.raises(InvalidInputError, match="strictly between 0 and 1 is accepted; pass for"):
         model.predict_interval(new, level)
 
 
@@ -221,22 +221,22 @@ def test_refusals(made):
     X, y, new, _ = made
     model = sl.SqrtLasso(alpha=1.0).fit(X, y)
     refuse = pytest.raises
-    with refuse(sl.InvalidInputError, match=r"call calibrate\(X, y, method='jackknife\+'\) once"):
+    with refuse(InvalidInputError, match=r"call calibrate\(X, y, method='jackknife\+'\) once"):
         model.predict_interval(new)
-    with refuse(sl.InvalidInputError, match="X has 9 rows, but fewer than 10 residuals"):
+    with refuse(InvalidInputError, match="X has 9 rows, but fewer than 10 residuals"):
         model.calibrate(X[:9], y[:9])
-    with refuse(sl.InvalidInputError, match="method='jackknife' was given, but 'jackknife"):
+    with refuse(InvalidInputError, match="method='jackknife' was given, but 'jackknife"):
         model.calibrate(X, y, method="jackknife")
-    with refuse(sl.InvalidInputError, match="from 2 to 80 folds of these rows are possible"):
+    with refuse(InvalidInputError, match="from 2 to 80 folds of these rows are possible"):
         model.calibrate(X, y, method="cv+", cv=1)
-    with refuse(sl.InvalidInputError, match="each row has to be left out exactly once"):
+    with refuse(InvalidInputError, match="each row has to be left out exactly once"):
         model.calibrate(X, y, method="cv+", cv=ShuffleSplit(3, random_state=0))
-    with refuse(sl.InvalidInputError, match="y has 2 targets, but the model was fitted with 1"):
+    with refuse(InvalidInputError, match="y has 2 targets, but the model was fitted with 1"):
         model.calibrate(X, np.column_stack([y, y]))
     model.calibrate(X, y)
-    with refuse(sl.InvalidInputError, match=r"the model was calibrated by 'jackknife\+'"):
+    with refuse(InvalidInputError, match=r"the model was calibrated by 'jackknife\+'"):
         model.predict_interval(new, method="cv+")
-    with refuse(sl.InvalidInputError, match="method='bootstrap' was given"):
+    with refuse(InvalidInputError, match="method='bootstrap' was given"):
         model.predict_interval(new, method="bootstrap")
     with refuse(ValueError, match="15 features"):
         model.predict_interval(new[:, :3])

@@ -8,7 +8,9 @@ from tests.reference_files import reference_file
 from tests.sentences import refusal
 
 import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.penalty import rigorous_level
+from sketchlasso.io import BlockMatrix
 
 CLINICAL = ["lcavol", "lweight", "age", "lbph", "svi", "lcp", "gleason", "pgg45"]
 SELECTED = [0, 1, 4]
@@ -158,7 +160,7 @@ def test_every_class_has_its_own_penalties(uneven, alpha):
 
 def test_blocks_of_rows_have_loadings_for_equal_variances(uneven):
     X, y = uneven
-    blocks = sl.BlockMatrix.from_arrays([X[:100], X[100:]])
+    blocks = BlockMatrix.from_arrays([X[:100], X[100:]])
     inside = sl.SqrtLasso("rigorous", sketch="exact", rank=40, tol=1e-10).fit(X, y)
     outside = sl.SqrtLasso("rigorous", sketch="exact", rank=40, tol=1e-10).fit(blocks, y)
     np.testing.assert_allclose(outside.loadings_, inside.loadings_, rtol=1e-10)
@@ -192,8 +194,8 @@ def test_a_refit_of_another_kind_forgets_what_it_lacks(uneven):
 
 def test_blocks_and_unknown_names_are_refused(uneven):
     X, y = uneven
-    blocks = sl.BlockMatrix.from_arrays([X[:100], X[100:]])
+    blocks = BlockMatrix.from_arrays([X[:100], X[100:]])
     model = sl.SqrtLasso("rigorous-robust", sketch="exact", rank=40)
-    assert "in blocks" in refusal(sl.InvalidInputError, model.fit, blocks, y)
-    text = refusal(sl.InvalidInputError, sl.SqrtLasso("robust").fit, X, y)
+    assert "in blocks" in refusal(InvalidInputError, model.fit, blocks, y)
+    text = refusal(InvalidInputError, sl.SqrtLasso("robust").fit, X, y)
     assert "'rigorous-robust'" in text

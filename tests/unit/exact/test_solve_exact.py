@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sketchlasso import InaccurateWarning, InvalidInputError, Status, certify, weighted_rows
+from sketchlasso import Status, certify
+from sketchlasso.engine import weighted_rows
+from sketchlasso.errors import InaccurateWarning, InvalidInputError
 from sketchlasso.exact import exact_alpha_max, solve_exact
 from sketchlasso.exact.walk import Walk
 from sketchlasso.instances.rows import splitter_rows
-from sketchlasso.solve import StopSolve
+from sketchlasso.solvers import StopSolve
 
 
 def make(seed=0, m=60, n=90, t=1):

@@ -6,7 +6,9 @@ import scipy.io
 from scipy import sparse
 from tests.sentences import refusal
 
-from sketchlasso import InvalidInputError, StoredFileError, read_table, sketch
+from sketchlasso import sketch
+from sketchlasso.errors import InvalidInputError, StoredFileError
+from sketchlasso.io import read_table
 
 X = np.array([[1.0, 0, 2], [0, 3, 0]])
 

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 from tests.sentences import refusal
 
-from sketchlasso import InvalidInputError, StoredFileError, read_table
+from sketchlasso.errors import InvalidInputError, StoredFileError
 from sketchlasso.files import arrow
+from sketchlasso.io import read_table
 
 pa = pytest.importorskip("pyarrow", reason="the extra 'files' is not installed")
 feather = pytest.importorskip("pyarrow.feather")

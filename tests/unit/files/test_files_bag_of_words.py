@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from tests.sentences import refusal
 
-from sketchlasso import InvalidInputError, StoredFileError, read_table
+from sketchlasso.errors import InvalidInputError, StoredFileError
 from sketchlasso.files import bag_of_words
+from sketchlasso.io import read_table
 
 GOOD = "2\n3\n3\n1 1 1\n1 3 2\n2 2 1\n"
 

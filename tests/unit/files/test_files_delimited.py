@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from tests.sentences import refusal
 
-from sketchlasso import InvalidInputError, read_table
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.files import delimited
 from sketchlasso.files.sniff import find_separator, has_header
+from sketchlasso.io import read_table
 
 
 @pytest.fixture

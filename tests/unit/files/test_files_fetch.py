@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 from tests.sentences import refusal
 
-from sketchlasso import InvalidInputError, MissingExtraError, StoredFileError, fetch_dataset
+from sketchlasso.errors import InvalidInputError, MissingExtraError, StoredFileError
 from sketchlasso.files import fetch
 from sketchlasso.files import source as source_module
 from sketchlasso.files.catalogue import CATALOGUE, DataSet
+from sketchlasso.io import fetch_dataset
 
 SVM = b"1 1:0.5 3:2\n-1 2:1\n"
 DOCWORD = b"2\n3\n3\n1 1 1\n1 3 2\n2 2 1\n"

@@ -12,7 +12,9 @@ from scipy import sparse
 from tests.sentences import refusal
 
 import sketchlasso as sl
-from sketchlasso import InvalidInputError, StoredFileError, read_shards, read_table
+from sketchlasso.errors import InvalidInputError, StoredFileError
+from sketchlasso.io import read_shards, read_table
+from sketchlasso.topics import read_corpus
 
 HUGE = 10**12
 X = sparse.csr_array(np.array([[1.0, 0, 2], [0, 3, 0]]))
@@ -138,7 +140,7 @@ def test_compressed_text_of_the_usual_kind_is_read(tmp_path):
 def test_text_nested_too_deeply(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"text": "sea"}) + "\n" + "[" * 100_000 + "\n")
-    assert "is not JSON" in refusal(InvalidInputError, sl.read_corpus, path)
+    assert "is not JSON" in refusal(InvalidInputError, read_corpus, path)
 
 
 def test_arrow_offsets_outside_the_text(tmp_path):

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from tests.sentences import refusal
 
-from sketchlasso import Encoding, InvalidInputError, read_table
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.files import delimited
+from sketchlasso.io import Encoding, read_table
 
 HOUSES = """city,rooms,garden,price
 Oslo,3,yes,10

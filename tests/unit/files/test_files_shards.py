@@ -10,12 +10,12 @@ from scipy import sparse
 from tests.matrices import sparse_counts
 from tests.sentences import refusal
 
-import sketchlasso as sl
-from sketchlasso import InvalidInputError, StoredFileError, read_shards
+from sketchlasso.errors import InvalidInputError, StoredFileError
 from sketchlasso.files.scan import scan
 from sketchlasso.files.shard_block import COPIES, PRODUCTS
 from sketchlasso.files.shards import natural_order
 from sketchlasso.files.sizes import bytes_of
+from sketchlasso.io import Table, read_shards, read_table, write_table
 from sketchlasso.storage.memory import in_words
 
 SIZES = (5, 1, 9, 12)
@@ -45,8 +45,8 @@ def written(folder, ending, X, y=None, names=None, **how):
     """Write shards whose names come in natural but not in alphabetical order."""
     starts = np.cumsum([0, *SIZES])
     for number, (start, stop) in enumerate(pairwise(starts)):
-        part = sl.Table(X[start:stop], None if y is None else y[start:stop], names, **how)
-        sl.write_table(folder / f"part-{8 + number}{ending}", part)
+        part = Table(X[start:stop], None if y is None else y[start:stop], names, **how)
+        write_table(folder / f"part-{8 + number}{ending}", part)
     return folder
 
 
@@ -228,7 +228,7 @@ def test_shards_of_any_format_may_have_no_rows(tmp_path, ending):
     text = refusal(InvalidInputError, read_shards, tmp_path / f"1{ending}", **options)
     assert "hold no rows" in text
     # Alone such a file is refused, as it always was.
-    refusal(InvalidInputError, sl.read_table, tmp_path / f"1{ending}", **options)
+    refusal(InvalidInputError, read_table, tmp_path / f"1{ending}", **options)
 
 
 @pytest.mark.parametrize("ending", [".npy", ".npz", ".parquet", ".mtx", ".svm.gz"])
@@ -275,22 +275,22 @@ def test_shards_that_do_not_belong_together(tmp_path, data):
     last = tmp_path / "part-12.npz"
 
     def told(table):
-        sl.write_table(last, table)
+        write_table(last, table)
         return refusal(InvalidInputError, read_shards, tmp_path)
 
-    text = told(sl.Table(X[:4, :5], y[:4]))
+    text = told(Table(X[:4, :5], y[:4]))
     assert "shard 5, " in text
     assert "part-12.npz, has 5 columns but" in text
     assert "part-8.npz has 7" in text
-    assert "is dense but" in told(sl.Table(X[:4].toarray(), y[:4]))
-    assert "holds no target but" in told(sl.Table(X[:4]))
-    assert "of another kind" in told(sl.Table(X[:4], np.array(["a"] * 4)))
-    assert "names its columns otherwise" in told(sl.Table(X[:4], y[:4], tuple("abcdefg")))
-    text = told(sl.Table(X[:4].astype(np.float32), y[:4]))
+    assert "is dense but" in told(Table(X[:4].toarray(), y[:4]))
+    assert "holds no target but" in told(Table(X[:4]))
+    assert "of another kind" in told(Table(X[:4], np.array(["a"] * 4)))
+    assert "names its columns otherwise" in told(Table(X[:4], y[:4], tuple("abcdefg")))
+    text = told(Table(X[:4].astype(np.float32), y[:4]))
     assert "holds float32 but" in text
     assert read_shards(tmp_path, dtype="float32").X.dtype == np.float32
     last.unlink()
-    sl.write_table(tmp_path / "part-12.svm", sl.Table(X[:4], y[:4]))
+    write_table(tmp_path / "part-12.svm", Table(X[:4], y[:4]))
     text = refusal(InvalidInputError, read_shards, tmp_path)
     assert "is svmlight, but shards are all of one format" in text
 
@@ -300,7 +300,7 @@ def test_a_file_given_twice_or_of_no_use(tmp_path, data):
     written(tmp_path, ".npz", X, y)
     again = [tmp_path / "part-8.npz", tmp_path / "part-8.npz"]
     assert "part-8.npz was given twice" in refusal(InvalidInputError, read_shards, again)
-    sl.write_table(tmp_path / "docword.a.txt", sl.Table(np.eye(7), None, tuple("abcdefg")))
+    write_table(tmp_path / "docword.a.txt", Table(np.eye(7), None, tuple("abcdefg")))
     text = refusal(InvalidInputError, read_shards, tmp_path / "docword.a.txt")
     assert "is a bag-of-words file, but shards are of the formats npz" in text
     text = refusal(InvalidInputError, read_shards, tmp_path, n_features=3)
@@ -334,7 +334,7 @@ def test_a_shard_damaged_within_is_named_when_it_is_read(tmp_path, data):
 def test_a_shard_that_changes_meanwhile_is_named(tmp_path, data):
     X, y = data
     shards = read_shards(written(tmp_path, ".npz", X, y))
-    sl.write_table(tmp_path / "part-9.npz", sl.Table(X[:3], y[:3]))
+    write_table(tmp_path / "part-9.npz", Table(X[:3], y[:3]))
     text = refusal(StoredFileError, in_full, shards.X)
     assert "part-9.npz has changed since it was first looked at" in text
 

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from tests.sentences import refusal
 
-from sketchlasso import InvalidInputError, MissingExtraError, StoredFileError, read_table
+from sketchlasso.errors import InvalidInputError, MissingExtraError, StoredFileError
 from sketchlasso.files import source as source_module
 from sketchlasso.files.read import READERS, Format
 from sketchlasso.files.source import FORMATS, format_of
+from sketchlasso.io import read_table
 
 PACKERS = {".gz": gzip, ".bz2": bz2, ".xz": lzma}
 TEXTS = {

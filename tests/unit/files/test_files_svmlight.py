@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from tests.sentences import refusal
 
-from sketchlasso import InvalidInputError, StoredFileError, read_table
+from sketchlasso.errors import InvalidInputError, StoredFileError
+from sketchlasso.io import read_table
 
 
 @pytest.fixture

@@ -13,9 +13,10 @@ from sklearn.datasets import load_svmlight_file
 from tests.examples import examples
 from tests.sentences import refusal
 
-from sketchlasso import InvalidInputError, StoredFileError, Table, read_table, write_table
+from sketchlasso.errors import InvalidInputError, StoredFileError
 from sketchlasso.files import delimited, svmlight
 from sketchlasso.files import table as files_table
+from sketchlasso.io import Table, read_table, write_table
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 names = st.text(string.ascii_letters + "äß,;\"' |", min_size=1, max_size=8).map("x{}x".format)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from tests.sentences import refusal
 
-from sketchlasso import Graph, InvalidInputError, StoredFileError, read_graph
+from sketchlasso.errors import InvalidInputError, StoredFileError
+from sketchlasso.graphs import Graph, read_graph
 
 GRAPH = Graph(
     ("a <b>", "b&c", "é", "alone"),

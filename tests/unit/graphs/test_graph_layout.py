@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
 
-from sketchlasso import Graph
+from sketchlasso.graphs import Graph
 
 
 @pytest.mark.parametrize("leaves", [2, 5, 40])

@@ -7,9 +7,12 @@ from scipy.stats import norm
 from tests.reference_files import reference_file
 from tests.sentences import refusal
 
-import sketchlasso as sl
+from sketchlasso.cluster import cluster
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.inference import desparsified, nodewise
 from sketchlasso.inference.column_problems import ColumnProblems
 from sketchlasso.inference.normal import adjusted_p_values
+from sketchlasso.io import BlockMatrix
 
 HDI_NOISE = 0.3862513
 
@@ -35,12 +38,12 @@ def wide():
 
 @pytest.fixture(scope="module")
 def found(wide):
-    return sl.desparsified(*wide)
+    return desparsified(*wide)
 
 
 def test_hdis_scores_estimate_and_noise_give_hdis_results(hdi):
     X, y, Z, table = hdi
-    found = sl.desparsified(X, y, scores=Z, initial=table[:, 6], noise=HDI_NOISE)
+    found = desparsified(X, y, scores=Z, initial=table[:, 6], noise=HDI_NOISE)
     np.testing.assert_allclose(found.estimate, table[:, 0], rtol=0, atol=1e-12)
     np.testing.assert_allclose(found.standard_error, table[:, 1], rtol=1e-6)
     np.testing.assert_allclose(found.p_value, table[:, 2], atol=1e-6)
@@ -50,7 +53,7 @@ def test_hdis_scores_estimate_and_noise_give_hdis_results(hdi):
 
 def test_own_scores_agree_with_hdi_within_their_errors(hdi):
     X, y, _, table = hdi
-    found = sl.desparsified(X, y)
+    found = desparsified(X, y)
     distance = np.abs(found.estimate - table[:, 0]) / found.standard_error
     assert distance.max() < 2.5 and np.median(distance) < 0.75
 
@@ -72,7 +75,7 @@ def test_the_formula_is_the_published_one(wide, found):
 
 def test_the_bias_bound_is_at_most_the_penalty_of_the_scores(wide):
     X, y = wide
-    found = sl.desparsified(X, y, score_alpha=2.0, tol=1e-9)
+    found = desparsified(X, y, score_alpha=2.0, tol=1e-9)
     assert found.bias_bound.max() <= 2.0 * (1 + 1e-6)
 
 
@@ -84,11 +87,11 @@ def test_tiny_penalties_on_tall_data_give_least_squares():
     coef = np.linalg.lstsq(A, y, rcond=None)[0]
     r = y - A @ coef
     sigma = np.sqrt(r @ r / (80 - 7))
-    found = sl.desparsified(X, y, score_alpha=1e-7, noise=sigma, tol=1e-12)
+    found = desparsified(X, y, score_alpha=1e-7, noise=sigma, tol=1e-12)
     errors = sigma * np.sqrt(np.diag(np.linalg.inv(A.T @ A)))[1:]
     np.testing.assert_allclose(found.estimate, coef[1:], rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(found.standard_error, errors, rtol=1e-5)
-    robust = sl.desparsified(X, y, score_alpha=1e-7, initial=coef[1:], errors="robust", tol=1e-12)
+    robust = desparsified(X, y, score_alpha=1e-7, initial=coef[1:], errors="robust", tol=1e-12)
     inverse = np.linalg.inv(A.T @ A)
     white = np.sqrt(np.diag(inverse @ (A.T * r**2) @ A @ inverse))[1:]
     np.testing.assert_allclose(robust.standard_error, white, rtol=1e-5)
@@ -98,10 +101,10 @@ def test_tiny_penalties_on_tall_data_give_least_squares():
 def test_several_responses_are_as_each_alone(wide, errors):
     X, y = wide
     Y = np.column_stack([y, np.random.default_rng(0).standard_normal(60)])
-    both = sl.desparsified(X, Y, errors=errors, tol=1e-9)
+    both = desparsified(X, Y, errors=errors, tol=1e-9)
     assert both.estimate.shape == (90, 2) and both.interval().shape == (2, 90, 2)
     for number in range(2):
-        alone = sl.desparsified(X, Y[:, number], errors=errors, scores=both.scores, tol=1e-9)
+        alone = desparsified(X, Y[:, number], errors=errors, scores=both.scores, tol=1e-9)
         np.testing.assert_allclose(both.estimate[:, number], alone.estimate, rtol=1e-5, atol=1e-7)
         np.testing.assert_allclose(both.standard_error[:, number], alone.standard_error, rtol=1e-6)
         np.testing.assert_allclose(both.adjusted()[:, number], alone.adjusted(), atol=1e-5)
@@ -112,7 +115,7 @@ def test_several_responses_are_as_each_alone(wide, errors):
 
 def test_features_are_a_part_of_the_whole(wide, found):
     X, y = wide
-    part = sl.desparsified(X, y, features=[4, 0, 30])
+    part = desparsified(X, y, features=[4, 0, 30])
     np.testing.assert_allclose(part.estimate, found.estimate[[4, 0, 30]], rtol=1e-6, atol=1e-8)
     assert part.names == ("x4", "x0", "x30")
     assert part.adjusted("holm")[0] <= found.adjusted("holm")[4]
@@ -121,32 +124,32 @@ def test_features_are_a_part_of_the_whole(wide, found):
 def test_units_shift_and_storage_do_not_matter(wide, found):
     X, y = wide
     units = np.geomspace(1e-4, 1e4, X.shape[1])
-    other = sl.desparsified(sparse.csr_array(X * units), 1e3 * y - 7.0)
+    other = desparsified(sparse.csr_array(X * units), 1e3 * y - 7.0)
     np.testing.assert_allclose(other.z_value, found.z_value, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(other.standard_error * units, 1e3 * found.standard_error, rtol=1e-5)
 
 
 def test_single_precision_and_whole_numbers_are_computed_in_double(wide, found):
     X, y = wide
-    single = sl.desparsified((X + 1e3).astype(np.float32), y)
+    single = desparsified((X + 1e3).astype(np.float32), y)
     np.testing.assert_allclose(single.z_value, found.z_value, atol=0.02)
     whole = np.random.default_rng(0).integers(0, 5, (60, 20))
     np.testing.assert_allclose(
-        sl.desparsified(whole, y).estimate, sl.desparsified(whole.astype(float), y).estimate
+        desparsified(whole, y).estimate, desparsified(whole.astype(float), y).estimate
     )
 
 
 def test_coefficients_of_regressions_become_scores_on_the_full_data(wide):
     X, y = wide
-    regressions = sl.nodewise(X, 2.0)
-    by_object = sl.desparsified(X, y, scores=regressions)
-    by_matrix = sl.desparsified(X, y, scores=regressions.coef)
+    regressions = nodewise(X, 2.0)
+    by_object = desparsified(X, y, scores=regressions)
+    by_matrix = desparsified(X, y, scores=regressions.coef)
     expected = X - X @ regressions.coef.T.toarray()
     expected -= expected.mean(axis=0)
     np.testing.assert_allclose(by_object.scores, expected, atol=1e-10)
     np.testing.assert_allclose(by_matrix.scores, expected, atol=1e-10)
     # Worse regressions, such as those of a sketch, show in the bias bound.
-    worse = sl.desparsified(X, y, scores=0.5 * regressions.coef)
+    worse = desparsified(X, y, scores=0.5 * regressions.coef)
     assert worse.bias_bound.max() > 1.2 * by_object.bias_bound.max()
 
 
@@ -154,7 +157,7 @@ def test_columns_that_others_explain_keep_something_of_their_own():
     rng = np.random.default_rng(1)
     X = rng.standard_normal((15, 400))
     X[:, 1] = X[:, 0] + 1e-3 * rng.standard_normal(15)
-    found = sl.desparsified(X, rng.standard_normal(15), tol=1e-8)
+    found = desparsified(X, rng.standard_normal(15), tol=1e-8)
     length = np.linalg.norm(X - X.mean(axis=0), axis=0)
     inner = np.abs(np.sum(found.scores * X, axis=0))
     inflation = np.linalg.norm(found.scores, axis=0) * length / inner
@@ -167,7 +170,7 @@ def test_intervals_cover_and_tests_keep_their_level():
     beta = np.zeros(120)
     beta[:3] = 1.0, -0.5, 0.2
     Y = X @ beta[:, None] + rng.standard_normal((100, 200))
-    found = sl.desparsified(X, Y)
+    found = desparsified(X, Y)
     lower, upper = found.interval(0.9)
     hits = (lower < beta[:, None]) & (beta[:, None] < upper)
     assert 0.87 <= hits[3:].mean() <= 0.94
@@ -180,7 +183,7 @@ def test_simultaneous_intervals_hold_at_once():
     rng = np.random.default_rng(9)
     X = 0.8 * rng.standard_normal((100, 1)) + 0.6 * rng.standard_normal((100, 60))
     Y = rng.standard_normal((100, 300))
-    found = sl.desparsified(X, Y)
+    found = desparsified(X, Y)
     lower, upper = found.simultaneous(0.9, random_state=0)
     covered = ((lower < 0) & (upper > 0)).all(axis=0).mean()
     assert 0.85 <= covered <= 0.96
@@ -196,7 +199,7 @@ def test_simultaneous_intervals_hold_at_once():
 @pytest.mark.parametrize("errors", ["equal", "robust"])
 def test_group_tests_find_the_group_that_matters(wide, errors):
     X, y = wide
-    found = sl.desparsified(X, y, errors=errors)
+    found = desparsified(X, y, errors=errors)
     assert found.group_test([0, 1, 2], random_state=0) < 0.01
     assert found.group_test(np.arange(90) >= 10, random_state=0) > 0.05
     again = found.group_test([0, 1, 2], random_state=0)
@@ -209,8 +212,8 @@ def test_noise_that_depends_on_a_feature_needs_robust_errors():
     rng = np.random.default_rng(12)
     X = rng.standard_normal((200, 50))
     Y = rng.standard_normal((200, 300)) * np.abs(X[:, [0]])
-    equal = sl.desparsified(X, Y, features=[0])
-    robust = sl.desparsified(X, Y, features=[0], errors="robust", scores=equal.scores)
+    equal = desparsified(X, Y, features=[0])
+    robust = desparsified(X, Y, features=[0], errors="robust", scores=equal.scores)
     assert np.mean(equal.p_value < 0.05) > 0.15
     assert np.mean(robust.p_value < 0.05) < 0.09
 
@@ -239,7 +242,7 @@ def test_names_come_from_data_frames(wide):
     pandas = pytest.importorskip("pandas")
     X, y = wide
     frame = pandas.DataFrame(X[:, :5], columns=list("abcde"))
-    table = sl.desparsified(frame, y).table(adjustment="benjamini-hochberg")
+    table = desparsified(frame, y).table(adjustment="benjamini-hochberg")
     assert table["feature"].tolist() == list("abcde")
     wanted = {"estimate", "standard_error", "p_value", "adjusted", "lower", "upper", "bias_bound"}
     assert wanted <= {*table.columns}
@@ -248,7 +251,7 @@ def test_names_come_from_data_frames(wide):
 def test_progress_counts_scores(wide):
     X, y = wide
     seen = []
-    sl.desparsified(X, y, progress=lambda done, total: seen.append((done, total)))
+    desparsified(X, y, progress=lambda done, total: seen.append((done, total)))
     assert seen[-1] == (90, 90)
 
 
@@ -264,14 +267,14 @@ def test_scores_go_on_after_an_accident(tmp_path, monkeypatch):
 
     path = tmp_path / "scores"
     with pytest.raises(KeyboardInterrupt):
-        sl.desparsified(X, y, checkpoint=path, progress=stop)
+        desparsified(X, y, checkpoint=path, progress=stop)
     solve = ColumnProblems.solve
     monkeypatch.setattr(
         ColumnProblems, "solve", lambda *given: (seen.append(given[1]), solve(*given))[1]
     )
-    found = sl.desparsified(X, y, checkpoint=path)
+    found = desparsified(X, y, checkpoint=path)
     assert [(part.start, part.stop) for part in seen] == [(50, 70)]
-    expected = sl.desparsified(X, y)
+    expected = desparsified(X, y)
     np.testing.assert_array_equal(found.estimate, expected.estimate)
     assert not list(tmp_path.iterdir())
 
@@ -280,7 +283,7 @@ def test_bad_input_is_refused_in_one_sentence(wide, found):
     X, y = wide
 
     def told(*args, **kwargs):
-        return refusal(sl.InvalidInputError, sl.desparsified, *args, **kwargs)
+        return refusal(InvalidInputError, desparsified, *args, **kwargs)
 
     assert "X has 9 rows" in told(X[:9], y[:9])
     assert "column x3 is constant" in told(np.where(np.arange(90) == 3, 1.0, X), y)
@@ -296,16 +299,16 @@ def test_bad_input_is_refused_in_one_sentence(wide, found):
     assert "initial has shape (89,)" in told(X, y, initial=np.zeros(89))
     assert "noise=-1.0" in told(X, y, noise=-1.0)
     assert "scores has shape (60, 3)" in told(X, y, scores=np.ones((60, 3)))
-    blocks = sl.BlockMatrix.from_arrays([X[:30], X[30:]])
+    blocks = BlockMatrix.from_arrays([X[:30], X[30:]])
     assert "'pivotal' or numbers > 0 are accepted" in told(blocks, y, alpha="rigorous")
     assert "shape (3, 90)" in told(X, y, features=[1, 2, 3], scores=sparse.csr_array((90, 90)))
     for level in (0.0, 1.0, 95, -0.5):
-        assert "strictly between 0 and 1" in refusal(sl.InvalidInputError, found.interval, level)
-        assert "strictly" in refusal(sl.InvalidInputError, found.simultaneous, level)
-    assert "'fdr'" in refusal(sl.InvalidInputError, found.adjusted, "fdr")
-    assert "n_draws=5" in refusal(sl.InvalidInputError, found.group_test, [0], n_draws=5)
-    assert "group" in refusal(sl.InvalidInputError, found.group_test, [90])
-    assert "group" in refusal(sl.InvalidInputError, found.group_test, [])
+        assert "strictly between 0 and 1" in refusal(InvalidInputError, found.interval, level)
+        assert "strictly" in refusal(InvalidInputError, found.simultaneous, level)
+    assert "'fdr'" in refusal(InvalidInputError, found.adjusted, "fdr")
+    assert "n_draws=5" in refusal(InvalidInputError, found.group_test, [0], n_draws=5)
+    assert "group" in refusal(InvalidInputError, found.group_test, [90])
+    assert "group" in refusal(InvalidInputError, found.group_test, [])
 
 
 @pytest.mark.parametrize("shape", [(200, 12), (40, 50)])
@@ -317,8 +320,8 @@ def test_blocks_give_the_same_as_the_whole(shape, kind):
     X = 50.0 + rng.standard_normal(shape) * np.geomspace(0.1, 10, n)
     Y = (X[:, :2] / X[:, :2].std(axis=0)) @ [[2.0, 0.0], [-2.0, 1.0]]
     Y = 5.0 + Y + rng.standard_normal((m, 2))
-    blocks = sl.BlockMatrix.from_arrays([kind(X[:15]), kind(X[15:])])
-    here, there = (sl.desparsified(data, Y, tol=1e-10) for data in (X, blocks))
+    blocks = BlockMatrix.from_arrays([kind(X[:15]), kind(X[15:])])
+    here, there = (desparsified(data, Y, tol=1e-10) for data in (X, blocks))
     np.testing.assert_allclose(there.initial, here.initial, atol=1e-7 * np.abs(here.initial).max())
     np.testing.assert_allclose(there.noise, here.noise, rtol=1e-6)
     np.testing.assert_allclose(
@@ -331,15 +334,15 @@ def test_blocks_give_the_same_as_the_whole(shape, kind):
 def test_blocks_that_hold_copies_of_a_column_are_refused(wide):
     X, y = wide
     copied = np.column_stack([X[:, :5], 7.0 - 2.0 * X[:, 3]])
-    blocks = sl.BlockMatrix.from_arrays([copied[:30], copied[30:]])
-    assert "columns x3 and x5" in refusal(sl.InvalidInputError, sl.desparsified, blocks, y)
+    blocks = BlockMatrix.from_arrays([copied[:30], copied[30:]])
+    assert "columns x3 and x5" in refusal(InvalidInputError, desparsified, blocks, y)
 
 
 def test_a_dask_array_gives_the_same_as_the_whole(wide):
     dask = pytest.importorskip("dask.array")
     pytest.importorskip("distributed")
     X, y = wide
-    here = sl.desparsified(X, y, features=[0, 4], tol=1e-10)
-    with sl.cluster("sequential"):
-        there = sl.desparsified(dask.from_array(X, chunks=(25, 90)), y, features=[0, 4], tol=1e-10)
+    here = desparsified(X, y, features=[0, 4], tol=1e-10)
+    with cluster("sequential"):
+        there = desparsified(dask.from_array(X, chunks=(25, 90)), y, features=[0, 4], tol=1e-10)
     np.testing.assert_allclose(there.estimate, here.estimate, rtol=1e-5)

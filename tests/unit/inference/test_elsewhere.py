@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-import sketchlasso as sl
+from sketchlasso.cluster import cluster
+from sketchlasso.inference import neighbourhoods, nodewise
 
 
 @pytest.fixture(scope="module")
@@ -16,23 +17,23 @@ def X():
 
 def test_workers_find_the_same(X):
     distributed = pytest.importorskip("distributed")
-    here = sl.neighbourhoods(X, alpha=2.0, n_half_samples=2, random_state=0, tol=1e-9)
+    here = neighbourhoods(X, alpha=2.0, n_half_samples=2, random_state=0, tol=1e-9)
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
         ) as local,
         distributed.Client(local, set_as_default=False) as client,
-        sl.cluster(client),
+        cluster(client),
     ):
-        there = sl.neighbourhoods(X, alpha=2.0, n_half_samples=2, random_state=0, tol=1e-9)
+        there = neighbourhoods(X, alpha=2.0, n_half_samples=2, random_state=0, tol=1e-9)
     np.testing.assert_allclose(there.weights.toarray(), here.weights.toarray(), atol=1e-8)
     np.testing.assert_array_equal(there.stability.toarray(), here.stability.toarray())
 
 
 def test_a_device_finds_the_same(X):
     pytest.importorskip("torch")
-    here = sl.neighbourhoods(X, alpha=2.0, tol=1e-6)
-    there = sl.neighbourhoods(X, alpha=2.0, tol=1e-6, device="torch")
+    here = neighbourhoods(X, alpha=2.0, tol=1e-6)
+    there = neighbourhoods(X, alpha=2.0, tol=1e-6, device="torch")
     assert there.regressions.solved.all()
     assert there.regressions.relative_gap.max() <= 1e-6
     np.testing.assert_allclose(there.weights.toarray(), here.weights.toarray(), atol=1e-3)
@@ -41,8 +42,8 @@ def test_a_device_finds_the_same(X):
 def test_a_dask_array_is_worked_on_where_it_is(X):
     dask = pytest.importorskip("dask.array")
     pytest.importorskip("distributed")
-    here = sl.nodewise(X, 2.0, tol=1e-9)
-    with sl.cluster("sequential"):
-        there = sl.nodewise(dask.from_array(X, chunks=(25, 30)), 2.0, tol=1e-9)
+    here = nodewise(X, 2.0, tol=1e-9)
+    with cluster("sequential"):
+        there = nodewise(dask.from_array(X, chunks=(25, 30)), 2.0, tol=1e-9)
     np.testing.assert_allclose(there.coef.toarray(), here.coef.toarray(), atol=1e-8)
     np.testing.assert_allclose(there.residuals(X), here.residuals(X), atol=1e-7)

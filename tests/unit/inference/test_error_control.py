@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq, minimize_scalar
 
-import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.inference import error_control
 from sketchlasso.inference.error_bounds import _tail, pfer_bound
 
 # Rows of stabs::stabsel_parameters, 50 pairs: p, assumption, cutoff, q, bound to three digits.
@@ -45,7 +46,7 @@ def tables(name):
 
 @pytest.mark.parametrize(("p", "assumption", "cutoff", "q", "bound"), STABS)
 def test_q_and_bound_are_those_of_stabs(p, assumption, cutoff, q, bound):
-    found = sl.error_control(p, cutoff=cutoff, pfer=1.0, assumption=assumption)
+    found = error_control(p, cutoff=cutoff, pfer=1.0, assumption=assumption)
     assert found.q == q
     assert close(found.pfer, bound)
 
@@ -90,7 +91,7 @@ def test_tables_of_cutoffs():
     """r-concave bounds of stabs stop short of their own maximum by up to a percent."""
     for row in tables("stabs_cutoff.csv"):
         p, q, cutoff = int(row["p"]), int(row["q"]), float(row["cutoff"])
-        found = sl.error_control(
+        found = error_control(
             p, cutoff=cutoff, pfer=float(row["PFER_asked"]), assumption=row["assumption"]
         )
         published = float(row["PFER"])
@@ -111,10 +112,10 @@ def test_tables_of_q():
         if published > float(row["PFER_asked"]):
             # stabs returns a cutoff that misses the error rate; here that is refused.
             assert close(pfer_bound(p, q, 1.0, 50, assumption), published)
-            with pytest.raises(sl.InvalidInputError, match="is not possible"):
-                sl.error_control(p, q=q, pfer=1.0, assumption=assumption)
+            with pytest.raises(InvalidInputError, match="is not possible"):
+                error_control(p, q=q, pfer=1.0, assumption=assumption)
             continue
-        found = sl.error_control(p, q=q, pfer=1.0, assumption=assumption)
+        found = error_control(p, q=q, pfer=1.0, assumption=assumption)
         assert found.cutoff == pytest.approx(float(row["cutoff"]), abs=1e-12), row
         assert found.pfer == pytest.approx(published, rel=6e-3), row
 
@@ -145,21 +146,21 @@ def test_the_tail_bounds_every_r_concave_distribution():
 
 @pytest.mark.parametrize("assumption", ["none", "unimodal", "r-concave"])
 def test_two_decide_the_third_and_agree(assumption):
-    by_cutoff = sl.error_control(300, cutoff=0.8, pfer=2.0, assumption=assumption)
+    by_cutoff = error_control(300, cutoff=0.8, pfer=2.0, assumption=assumption)
     assert by_cutoff.pfer <= 2.0
     assert pfer_bound(300, by_cutoff.q + 1, 0.8, 50, assumption) > 2.0
-    by_both = sl.error_control(300, cutoff=0.8, q=by_cutoff.q, assumption=assumption)
+    by_both = error_control(300, cutoff=0.8, q=by_cutoff.q, assumption=assumption)
     assert by_both == by_cutoff
-    by_q = sl.error_control(300, q=by_cutoff.q, pfer=by_cutoff.pfer, assumption=assumption)
+    by_q = error_control(300, q=by_cutoff.q, pfer=by_cutoff.pfer, assumption=assumption)
     assert by_q.cutoff <= 0.8 + 1e-12
     assert by_q.pfer <= by_cutoff.pfer * (1 + 1e-12)
 
 
 def test_defaults_fill_what_is_missing():
-    assert sl.error_control(100) == sl.error_control(100, cutoff=0.75, pfer=1.0)
-    assert sl.error_control(100, q=5) == sl.error_control(100, q=5, pfer=1.0)
-    assert sl.error_control(100, cutoff=0.9) == sl.error_control(100, cutoff=0.9, pfer=1.0)
-    assert sl.error_control(100, pfer=2.0) == sl.error_control(100, cutoff=0.75, pfer=2.0)
+    assert error_control(100) == error_control(100, cutoff=0.75, pfer=1.0)
+    assert error_control(100, q=5) == error_control(100, q=5, pfer=1.0)
+    assert error_control(100, cutoff=0.9) == error_control(100, cutoff=0.9, pfer=1.0)
+    assert error_control(100, pfer=2.0) == error_control(100, cutoff=0.75, pfer=2.0)
 
 
 @pytest.mark.parametrize(
@@ -181,5 +182,5 @@ def test_defaults_fill_what_is_missing():
     ],
 )
 def test_sentences(options, sentence):
-    with pytest.raises(sl.InvalidInputError, match=sentence):
-        sl.error_control(100, **options)
+    with pytest.raises(InvalidInputError, match=sentence):
+        error_control(100, **options)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import sketchlasso as sl
+from sketchlasso.inference import SparsePrecision, nodewise
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def f1(truth, graph):
 def test_every_penalty_of_the_range_of_huge_is_solved(hub_400):
     X, _ = hub_400
     # 8,000 regressions; those at the smallest penalties fit exactly.
-    found = sl.nodewise(X, np.geomspace(0.642, 0.0642, 20) * 10.0)
+    found = nodewise(X, np.geomspace(0.642, 0.0642, 20) * 10.0)
     assert found.solved.all()
     assert found.relative_gap.max() <= 1e-6
     exact = found.residual_norm <= 1e-6 * X.std(axis=0)[found.targets]
@@ -50,10 +50,10 @@ def test_edges_of_the_hubs(hub_400):
     X, truth = hub_400
     assert X.shape == (100, 400)
     assert np.count_nonzero(np.triu(truth, 1)) == 380
-    found = sl.SparsePrecision().fit(X)
+    found = SparsePrecision().fit(X)
     graph = found.graph()
     inside = truth[graph.edges[:, 0], graph.edges[:, 1]]
     assert inside.mean() > 0.9  # the pivotal penalty is cautious
-    chosen = sl.SparsePrecision("ebic").fit(X)
+    chosen = SparsePrecision("ebic").fit(X)
     assert f1(truth, chosen.graph()) > 0.55
     assert found.score(X) > -np.inf

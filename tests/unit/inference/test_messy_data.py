@@ -5,6 +5,8 @@ import pytest
 from tests.sentences import refusal
 
 import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.inference import SparseSubspaceClustering, desparsified, nodewise, treatment_effect
 
 
 @pytest.fixture(scope="module")
@@ -18,8 +20,8 @@ def data():
 @pytest.mark.parametrize("method", ["double-selection", "partialling-out"])
 def test_effects_do_not_depend_on_the_means_of_controls(data, method):
     X, y, d = data
-    here = sl.treatment_effect(X, y, d, method=method)
-    there = sl.treatment_effect(X + 1e7, y + 1e7, d - 1e7, method=method)
+    here = treatment_effect(X, y, d, method=method)
+    there = treatment_effect(X + 1e7, y + 1e7, d - 1e7, method=method)
     np.testing.assert_allclose(there.estimate, here.estimate, rtol=1e-6)
     np.testing.assert_allclose(there.standard_error, here.standard_error, rtol=1e-6)
 
@@ -48,7 +50,7 @@ def test_weights_of_the_fit_are_not_forgotten_by_calibration(data):
     X, y, _ = data
     for model in (sl.SqrtLasso(1.0), sl.SqrtLassoCV(alphas=[9.0, 5.0, 2.0])):
         model.fit(X, y, sample_weight=np.linspace(1, 2, 60))
-        said = refusal(sl.InvalidInputError, model.calibrate, X, y)
+        said = refusal(InvalidInputError, model.calibrate, X, y)
         assert "fitted with sample_weight" in said and "method='split'" in said
         assert model.calibrate(X, y, method="split").predict_interval(X).shape == (60, 2)
         assert model.fit(X, y).calibrate(X, y).predict_interval(X).shape == (60, 2)
@@ -58,9 +60,7 @@ def test_weights_of_the_fit_are_not_forgotten_by_calibration(data):
 def test_shifted_copies_are_copies(data, shift):
     X, y, _ = data
     twice = np.column_stack([X, shift - 3 * X[:, 2]])
-    assert "the same up to shift and scale" in refusal(
-        sl.InvalidInputError, sl.desparsified, twice, y
-    )
+    assert "the same up to shift and scale" in refusal(InvalidInputError, desparsified, twice, y)
 
 
 def test_frames_of_numbers_and_truth_values_are_matrices(data):
@@ -68,20 +68,18 @@ def test_frames_of_numbers_and_truth_values_are_matrices(data):
     X, y, d = data
     X = np.column_stack([X, np.arange(60) % 3 == 0])
     frame = pandas.DataFrame(X[:, :8]).add_prefix("x").assign(third=X[:, 8] > 0)
-    np.testing.assert_array_equal(
-        sl.desparsified(frame, y).estimate, sl.desparsified(X, y).estimate
-    )
-    np.testing.assert_array_equal(sl.nodewise(frame).coef.toarray(), sl.nodewise(X).coef.toarray())
-    effect = sl.treatment_effect(frame, y, d)
-    np.testing.assert_allclose(effect.estimate, sl.treatment_effect(X, y, d).estimate)
+    np.testing.assert_array_equal(desparsified(frame, y).estimate, desparsified(X, y).estimate)
+    np.testing.assert_array_equal(nodewise(frame).coef.toarray(), nodewise(X).coef.toarray())
+    effect = treatment_effect(frame, y, d)
+    np.testing.assert_allclose(effect.estimate, treatment_effect(X, y, d).estimate)
     words = frame.assign(city="Oslo", street="main")
-    for function in (sl.desparsified, sl.treatment_effect):
-        rest = (y, d) if function is sl.treatment_effect else (y,)
-        said = refusal(sl.InvalidInputError, function, words, *rest)
+    for function in (desparsified, treatment_effect):
+        rest = (y, d) if function is treatment_effect else (y,)
+        said = refusal(InvalidInputError, function, words, *rest)
         assert "'city', 'street'" in said and "get_dummies" in said
 
 
 def test_two_points_are_too_few_to_cluster():
     with pytest.raises(ValueError, match="minimum of 3 is required"):
-        sl.SparseSubspaceClustering(2).fit(np.eye(2))
-    assert len(sl.SparseSubspaceClustering(2).fit_predict(np.eye(4))) == 4
+        SparseSubspaceClustering(2).fit(np.eye(2))
+    assert len(SparseSubspaceClustering(2).fit_predict(np.eye(4))) == 4

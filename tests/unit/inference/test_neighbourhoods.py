@@ -8,7 +8,9 @@ import pytest
 from scipy import sparse, stats
 from tests.sentences import refusal
 
-import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.inference import neighbourhoods, nodewise
+from sketchlasso.io import BlockMatrix
 
 
 def chained(m=200, n=10, seed=0):
@@ -21,8 +23,8 @@ def chained(m=200, n=10, seed=0):
 
 def test_edges_are_the_regressions_of_columns_in_units_of_their_deviations():
     X = chained()
-    found = sl.neighbourhoods(X)
-    own = sl.nodewise(X)
+    found = neighbourhoods(X)
+    own = nodewise(X)
     np.testing.assert_array_equal(found.regressions.coef.toarray(), own.coef.toarray())
     scales = X.std(axis=0)
     np.testing.assert_allclose(
@@ -38,7 +40,7 @@ def test_edges_are_the_regressions_of_columns_in_units_of_their_deviations():
 
 
 def test_a_chain_is_found_under_both_rules():
-    found = sl.neighbourhoods(chained(m=400), alpha=5.0)
+    found = neighbourhoods(chained(m=400), alpha=5.0)
     for rule in ("and", "or"):
         graph = found.graph(rule)
         assert graph.edges.tolist() == [[j, j + 1] for j in range(9)]
@@ -51,7 +53,7 @@ def test_targets_among_regulators_keep_their_names():
     pd = pytest.importorskip("pandas")
     X = chained()
     frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(10)])
-    found = sl.neighbourhoods(frame, ["g3", "g4"], ["g2", "g5", "g4"])
+    found = neighbourhoods(frame, ["g3", "g4"], ["g2", "g5", "g4"])
     np.testing.assert_array_equal(found.targets, [3, 4])
     np.testing.assert_array_equal(found.predictors, [2, 5, 4])
     edges = set(zip(found.edges()["source"], found.edges()["target"], strict=True))
@@ -63,20 +65,20 @@ def test_targets_among_regulators_keep_their_names():
         assert {(graph.names[a], graph.names[b]) for a, b in graph.edges} == {
             tuple(sorted(pair)) for pair in edges
         }
-    by_index = sl.neighbourhoods(X, [3, 4], [2, 5, 4], names=list(frame.columns))
+    by_index = neighbourhoods(X, [3, 4], [2, 5, 4], names=list(frame.columns))
     np.testing.assert_array_equal(by_index.weights.toarray(), found.weights.toarray())
 
 
 def test_stability_is_the_share_of_half_samples_with_an_edge():
     X = chained(m=60, n=8, seed=3)
-    found = sl.neighbourhoods(X, alpha=1.2, n_half_samples=6, random_state=5)
+    found = neighbourhoods(X, alpha=1.2, n_half_samples=6, random_state=5)
     assert found.n_half_samples == 6
     rng = np.random.default_rng(5)
     counts, joined = np.zeros((8, 8)), {"and": np.zeros((8, 8)), "or": np.zeros((8, 8))}
     for _ in range(3):
         order = rng.permutation(60)
         for rows in (order[:30], order[30:]):
-            coef = sl.nodewise(X[np.sort(rows)], 1.2).coef.toarray()
+            coef = nodewise(X[np.sort(rows)], 1.2).coef.toarray()
             counts += coef != 0
             joined["or"] += (coef != 0) | (coef.T != 0)
             joined["and"] += coef * coef.T > 0
@@ -94,13 +96,13 @@ def test_stability_is_the_share_of_half_samples_with_an_edge():
         stable = found.graph(rule, min_stability=0.9)
         np.testing.assert_array_equal(stable.edges, graph.edges[shares >= 0.9])
         assert (stable.edge_attributes["stability"] >= 0.9).all()
-    again = sl.neighbourhoods(X, alpha=1.2, n_half_samples=6, random_state=5)
+    again = neighbourhoods(X, alpha=1.2, n_half_samples=6, random_state=5)
     np.testing.assert_array_equal(again.stability.toarray(), found.stability.toarray())
 
 
 def test_without_a_penalty_the_tests_are_those_of_partial_correlations():
     X = chained(m=80, n=5, seed=1)
-    found = sl.neighbourhoods(X, alpha=1e-7, tol=1e-12, p_values=True)
+    found = neighbourhoods(X, alpha=1e-7, tol=1e-12, p_values=True)
     precision = np.linalg.inv(np.cov(X.T))
     size = np.sqrt(np.diag(precision))
     partial = -precision / np.outer(size, size)
@@ -118,7 +120,7 @@ def test_tests_of_absent_edges_are_as_large_as_chance():
     for seed in range(30):
         X = np.random.default_rng(seed).standard_normal((500, 12))
         # A small penalty, so that almost every pair is chosen and none by its size.
-        found = sl.neighbourhoods(X, alpha=0.02, p_values=True)
+        found = neighbourhoods(X, alpha=0.02, p_values=True)
         tested = sparse.triu(found.p_values).tocoo().data
         assert len(tested) > 58
         values.append(tested)
@@ -126,7 +128,7 @@ def test_tests_of_absent_edges_are_as_large_as_chance():
 
 
 def test_pairs_with_one_regression_are_not_tested():
-    found = sl.neighbourhoods(chained(), [3, 4], [2, 4, 5], p_values=True)
+    found = neighbourhoods(chained(), [3, 4], [2, 4, 5], p_values=True)
     table = found.edges()
     assert np.isnan(table["p_value"]).all()
     assert "p_value" not in found.graph().edge_attributes
@@ -134,7 +136,7 @@ def test_pairs_with_one_regression_are_not_tested():
 
 def test_edge_attributes_reach_every_file(tmp_path):
     networkx = pytest.importorskip("networkx")
-    found = sl.neighbourhoods(chained(), n_half_samples=4, p_values=True, random_state=0)
+    found = neighbourhoods(chained(), n_half_samples=4, p_values=True, random_state=0)
     graph = found.graph()
     shares = graph.edge_attributes["stability"].tolist()
     graph.to_json(tmp_path / "g.json")
@@ -156,7 +158,7 @@ def test_an_interrupted_call_goes_on_where_it_ended(tmp_path, monkeypatch):
     monkeypatch.setattr("sketchlasso.inference.column_problems.TARGETS_PER_PART", 4)
     X, path = chained(m=60), tmp_path / "genes"
     options = {"n_half_samples": 2, "random_state": 7}
-    whole = sl.neighbourhoods(X, **options)
+    whole = neighbourhoods(X, **options)
     calls = []
 
     def stop(done, total):
@@ -165,7 +167,7 @@ def test_an_interrupted_call_goes_on_where_it_ended(tmp_path, monkeypatch):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sl.neighbourhoods(X, **options, checkpoint=path, progress=stop)
+        neighbourhoods(X, **options, checkpoint=path, progress=stop)
     assert calls == [(4, 30), (8, 30), (10, 30), (14, 30)]
     kept = sorted(file.name for file in (tmp_path / "genes.parts").glob("*.part"))
     assert len(kept) == 4
@@ -181,7 +183,7 @@ def test_an_interrupted_call_goes_on_where_it_ended(tmp_path, monkeypatch):
         "solve",
         lambda self, part, settings: solved.append(part) or original(self, part, settings),
     )
-    found = sl.neighbourhoods(X, **options, checkpoint=path)
+    found = neighbourhoods(X, **options, checkpoint=path)
     assert len(solved) == 9 - 3
     np.testing.assert_array_equal(found.weights.toarray(), whole.weights.toarray())
     np.testing.assert_array_equal(found.stability.toarray(), whole.stability.toarray())
@@ -196,9 +198,9 @@ def test_parts_of_other_data_are_not_used(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sl.neighbourhoods(X, checkpoint=path, progress=stop)
+        neighbourhoods(X, checkpoint=path, progress=stop)
     for other in ({"X": X + np.eye(60, 10)}, {"X": X, "alpha": 2.0}, {"X": X, "targets": [1]}):
-        said = refusal(sl.InvalidInputError, sl.neighbourhoods, **other, checkpoint=path)
+        said = refusal(InvalidInputError, neighbourhoods, **other, checkpoint=path)
         assert "parts of another data set or other settings" in said
 
 
@@ -213,16 +215,16 @@ def test_parts_of_other_data_are_not_used(tmp_path):
     ],
 )
 def test_bad_options_get_one_sentence(options, says):
-    assert says in refusal(sl.InvalidInputError, sl.neighbourhoods, chained(), **options)
+    assert says in refusal(InvalidInputError, neighbourhoods, chained(), **options)
 
 
 def test_bad_data_get_one_sentence():
-    few, blocks = chained(m=15), sl.BlockMatrix.from_arrays([chained()])
-    assert "at least 10" in refusal(sl.InvalidInputError, sl.neighbourhoods, few[:9])
-    said = refusal(sl.InvalidInputError, sl.neighbourhoods, few, n_half_samples=2)
+    few, blocks = chained(m=15), BlockMatrix.from_arrays([chained()])
+    assert "at least 10" in refusal(InvalidInputError, neighbourhoods, few[:9])
+    said = refusal(InvalidInputError, neighbourhoods, few, n_half_samples=2)
     assert "half-samples need at least 20" in said
-    said = refusal(sl.InvalidInputError, sl.neighbourhoods, blocks, n_half_samples=2)
+    said = refusal(InvalidInputError, neighbourhoods, blocks, n_half_samples=2)
     assert "data in blocks" in said
-    graph = sl.neighbourhoods(chained()).graph
-    assert "min_stability=0.5" in refusal(sl.InvalidInputError, graph, min_stability=0.5)
-    assert "rule='xor'" in refusal(sl.InvalidInputError, graph, "xor")
+    graph = neighbourhoods(chained()).graph
+    assert "min_stability=0.5" in refusal(InvalidInputError, graph, min_stability=0.5)
+    assert "rule='xor'" in refusal(InvalidInputError, graph, "xor")

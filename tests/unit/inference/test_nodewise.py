@@ -6,6 +6,9 @@ from scipy import sparse
 from tests.oracles import full_problem_reference
 
 import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.inference import nodewise
+from sketchlasso.io import BlockMatrix
 from sketchlasso.problem.full_problem import full_dual, full_gap, full_primal
 
 
@@ -43,7 +46,7 @@ def recomputed_gaps(X, found, predictors=None):
 @pytest.mark.parametrize("standardize", [True, False])
 def test_every_regression_is_solved_on_the_full_data(m, n, standardize):
     X = correlated(m, n)
-    found = sl.nodewise(X, standardize=standardize, tol=1e-8)
+    found = nodewise(X, standardize=standardize, tol=1e-8)
     assert found.solved.all()
     assert found.relative_gap.max() <= 1e-8
     assert recomputed_gaps(X, found).max() <= 1e-7
@@ -57,7 +60,7 @@ def test_coefficients_are_those_of_an_independent_solver(m, n):
     pytest.importorskip("cvxpy")
     X = correlated(m, n, seed=1)
     alpha = 0.25 * np.sqrt(m)
-    found = sl.nodewise(X, alpha, tol=1e-10)
+    found = nodewise(X, alpha, tol=1e-10)
     standard = (X - X.mean(axis=0)) / X.std(axis=0)
     for j in (0, n // 2, n - 1):
         factor = np.ones(n)
@@ -72,12 +75,12 @@ def test_coefficients_are_those_of_an_independent_solver(m, n):
 def test_several_penalties_are_the_single_ones_in_the_order_given():
     X = correlated(40, 30, seed=2)
     alphas = np.array([1.0, 3.0, 0.6, 2.0])
-    chained = sl.nodewise(X, alphas, tol=1e-10)
+    chained = nodewise(X, alphas, tol=1e-10)
     assert chained.n_penalties == 4
     np.testing.assert_array_equal(chained.targets[:8], [0, 0, 0, 0, 1, 1, 1, 1])
     np.testing.assert_array_equal(chained.alpha[:4], alphas)
     for number, alpha in enumerate(alphas):
-        single = sl.nodewise(X, float(alpha), tol=1e-10)
+        single = nodewise(X, float(alpha), tol=1e-10)
         part = chained.penalty(number)
         np.testing.assert_array_equal(part.targets, single.targets)
         np.testing.assert_allclose(part.coef.toarray(), single.coef.toarray(), atol=1e-6)
@@ -87,7 +90,7 @@ def test_several_penalties_are_the_single_ones_in_the_order_given():
 def test_each_target_may_have_penalties_of_its_own():
     X = correlated(50, 6, seed=3)
     own = np.array([[2.0, 1.0], [3.0, 0.5]])
-    found = sl.nodewise(X, own, targets=[4, 1], tol=1e-9)
+    found = nodewise(X, own, targets=[4, 1], tol=1e-9)
     np.testing.assert_array_equal(found.targets, [4, 4, 1, 1])
     np.testing.assert_array_equal(found.alpha, own.ravel())
     assert recomputed_gaps(X, found).max() <= 1e-8
@@ -96,12 +99,12 @@ def test_each_target_may_have_penalties_of_its_own():
 def test_targets_and_predictors_can_be_parts_of_the_columns():
     X = correlated(60, 20, seed=4)
     predictors = np.arange(5, 15)
-    found = sl.nodewise(X, 0.15 * np.sqrt(60), targets=[2, 7, -1], predictors=predictors, tol=1e-9)
+    found = nodewise(X, 0.15 * np.sqrt(60), targets=[2, 7, -1], predictors=predictors, tol=1e-9)
     np.testing.assert_array_equal(found.targets, [2, 7, 19])
     assert np.isin(found.coef.indices, predictors).all()
     assert found.coef[1, 7] == 0
     assert recomputed_gaps(X, found, predictors).max() <= 1e-8
-    masks = sl.nodewise(
+    masks = nodewise(
         X,
         0.15 * np.sqrt(60),
         targets=np.isin(np.arange(20), [2, 7, 19]),
@@ -118,12 +121,12 @@ def test_few_columns_at_a_time_give_the_same(monkeypatch, m, n, first):
     X = np.column_stack([X, X[:, 3], np.full(m, 0.1)])
     options = {"targets": np.arange(0, n + 2, 3), "predictors": np.arange(1, n + 2), "tol": 1e-9}
     alphas = np.geomspace(0.6, 0.1, 6) * np.sqrt(m)
-    whole = sl.nodewise(X, alphas, **options)
+    whole = nodewise(X, alphas, **options)
     monkeypatch.setattr("sketchlasso.inference.column_problems.LARGE", 0)
     monkeypatch.setattr("sketchlasso.exact.many_targets.MOST_AT_FIRST", first)
     monkeypatch.setattr("sketchlasso.exact.many_targets.MOST_JOINING", first)
     monkeypatch.setattr("sketchlasso.exact.many_targets.LOOKS", 12)
-    few = sl.nodewise(X, alphas, **options)
+    few = nodewise(X, alphas, **options)
     assert few.solved.all()
     assert few.relative_gap.max() <= 1e-9
     unique = ~np.isin(few.targets, [3, n])  # copies may share their weight in any way
@@ -138,7 +141,7 @@ def test_few_columns_at_a_time_give_the_same(monkeypatch, m, n, first):
 @pytest.mark.parametrize("m", [20, 100])
 def test_residuals_are_those_of_the_full_data(m):
     X = correlated(m, 40, seed=5)
-    found = sl.nodewise(X, tol=1e-8)
+    found = nodewise(X, tol=1e-8)
     by_hand = X - X @ found.coef.toarray().T - found.intercept
     residuals = found.residuals(X)
     np.testing.assert_allclose(residuals, by_hand, atol=1e-10 * np.abs(X).max())
@@ -151,7 +154,7 @@ def test_sparse_blocked_and_single_precision_data_give_the_same(m):
     rng = np.random.default_rng(6)
     X = np.where(rng.random((m, 40)) < 0.3, rng.poisson(3.0, (m, 40)), 0).astype(float)
     X[:, 1] += X[:, 0]
-    dense = sl.nodewise(X, tol=1e-9)
+    dense = nodewise(X, tol=1e-9)
     assert dense.coef.nnz > 0
     half = m // 2
     for other in (
@@ -159,9 +162,9 @@ def test_sparse_blocked_and_single_precision_data_give_the_same(m):
         sparse.csc_matrix(X),
         X.astype(np.float32),
         np.asfortranarray(X),
-        sl.BlockMatrix.from_arrays([X[:half], X[half:]]),
+        BlockMatrix.from_arrays([X[:half], X[half:]]),
     ):
-        found = sl.nodewise(other, tol=1e-9)
+        found = nodewise(other, tol=1e-9)
         np.testing.assert_allclose(found.coef.toarray(), dense.coef.toarray(), atol=1e-6)
         np.testing.assert_allclose(found.residuals(other), dense.residuals(X), atol=1e-5)
 
@@ -169,7 +172,7 @@ def test_sparse_blocked_and_single_precision_data_give_the_same(m):
 def test_copies_of_columns_are_solved_too():
     X = correlated(40, 12, seed=7)
     X = np.column_stack([X, X[:, 3], -2.0 * X[:, 5] + 1.0])
-    found = sl.nodewise(X, 2.0, tol=1e-7)
+    found = nodewise(X, 2.0, tol=1e-7)
     assert found.solved.all()
     # A column is explained by its copy at the price of the penalty alone.
     for j in (3, 12, 5, 13):
@@ -184,14 +187,14 @@ def test_copies_of_columns_are_solved_too():
 def test_constant_columns_explain_nothing_and_are_explained_by_their_mean(level):
     X = correlated(40, 8, seed=8)
     X[:, 2], X[:, 6] = level, 0.0
-    found = sl.nodewise(X, tol=1e-8)
+    found = nodewise(X, tol=1e-8)
     assert found.solved.all()
     assert found.coef[[2, 6]].nnz == 0
     assert not np.isin(found.coef.indices, [2, 6]).any()
     np.testing.assert_allclose(found.intercept[[2, 6]], [level, 0.0])
     assert (found.residual_norm[[2, 6]] == 0).all()
     np.testing.assert_allclose(found.residuals(X)[:, [2, 6]], 0.0, atol=1e-15 * max(level, 1.0))
-    without = sl.nodewise(np.delete(X, [2, 6], axis=1), tol=1e-8)
+    without = nodewise(np.delete(X, [2, 6], axis=1), tol=1e-8)
     kept = np.setdiff1d(np.arange(8), [2, 6])
     np.testing.assert_allclose(
         found.coef.toarray()[np.ix_(kept, kept)], without.coef.toarray(), atol=1e-7
@@ -201,7 +204,7 @@ def test_constant_columns_explain_nothing_and_are_explained_by_their_mean(level)
 @pytest.mark.parametrize("size", [1e-150, 1e150])
 def test_units_of_the_data_do_not_matter(size):
     X = correlated(30, 10, seed=9)
-    plain, scaled = sl.nodewise(X, tol=1e-9), sl.nodewise(size * X, tol=1e-9)
+    plain, scaled = nodewise(X, tol=1e-9), nodewise(size * X, tol=1e-9)
     np.testing.assert_allclose(scaled.coef.toarray(), plain.coef.toarray(), atol=1e-7)
     np.testing.assert_allclose(scaled.residual_norm, size * plain.residual_norm, rtol=1e-7)
     np.testing.assert_allclose(
@@ -211,20 +214,20 @@ def test_units_of_the_data_do_not_matter(size):
 
 def test_the_pivotal_penalty_counts_the_other_predictors():
     X = correlated(30, 10, seed=10)
-    found = sl.nodewise(X, targets=[0, 1], predictors=np.arange(1, 10))
+    found = nodewise(X, targets=[0, 1], predictors=np.arange(1, 10))
     standard = (X - X.mean(axis=0)) / X.std(axis=0)
     nine, eight = sl.pivotal_alpha(standard[:, :9]), sl.pivotal_alpha(standard[:, :8])
     np.testing.assert_allclose(found.alpha, [nine, eight])
-    own = sl.nodewise(X, standardize=False, targets=[0], predictors=np.arange(1, 10))
+    own = nodewise(X, standardize=False, targets=[0], predictors=np.arange(1, 10))
     assert own.alpha[0] == pytest.approx(sl.pivotal_alpha(X[:, 1:]))
 
 
 def test_parts_of_the_targets_are_solved_as_all_and_progress_is_reported(monkeypatch):
     X = correlated(30, 20, seed=11)
-    whole = sl.nodewise(X, tol=1e-9)
+    whole = nodewise(X, tol=1e-9)
     monkeypatch.setattr("sketchlasso.inference.column_problems.TARGETS_PER_PART", 7)
     calls = []
-    parts = sl.nodewise(X, tol=1e-9, progress=lambda done, total: calls.append((done, total)))
+    parts = nodewise(X, tol=1e-9, progress=lambda done, total: calls.append((done, total)))
     assert calls == [(7, 20), (14, 20), (20, 20)]
     np.testing.assert_allclose(parts.coef.toarray(), whole.coef.toarray(), atol=1e-12)
 
@@ -247,19 +250,19 @@ def test_parts_of_the_targets_are_solved_as_all_and_progress_is_reported(monkeyp
     ],
 )
 def test_bad_options_get_one_sentence(options, sentence):
-    with pytest.raises(sl.InvalidInputError, match=sentence):
-        sl.nodewise(correlated(20, 5), **options)
+    with pytest.raises(InvalidInputError, match=sentence):
+        nodewise(correlated(20, 5), **options)
 
 
 def test_bad_data_gets_one_sentence():
-    with pytest.raises(sl.InvalidInputError, match=r"X has 2 rows .*at least 3 are needed"):
-        sl.nodewise(correlated(2, 5))
+    with pytest.raises(InvalidInputError, match=r"X has 2 rows .*at least 3 are needed"):
+        nodewise(correlated(2, 5))
     X = correlated(20, 5)
     X[3, 2] = np.nan
-    with pytest.raises(sl.InvalidInputError, match="row 3, column 2"):
-        sl.nodewise(X)
-    found = sl.nodewise(correlated(20, 5))
-    with pytest.raises(sl.InvalidInputError, match="X has 4 columns, but the regressions are of 5"):
+    with pytest.raises(InvalidInputError, match="row 3, column 2"):
+        nodewise(X)
+    found = nodewise(correlated(20, 5))
+    with pytest.raises(InvalidInputError, match="X has 4 columns, but the regressions are of 5"):
         found.residuals(np.ones((3, 4)))
-    with pytest.raises(sl.InvalidInputError, match="penalty 1 was asked for, but there are 1 per"):
+    with pytest.raises(InvalidInputError, match="penalty 1 was asked for, but there are 1 per"):
         found.penalty(1)

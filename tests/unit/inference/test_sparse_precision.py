@@ -8,7 +8,8 @@ from sklearn.model_selection import KFold
 from sklearn.utils.estimator_checks import check_estimator
 from tests.sentences import refusal
 
-import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.inference import SparsePrecision, nodewise
 from sketchlasso.inference.precision_matrix import Assembled
 
 
@@ -25,11 +26,11 @@ def chain(m=300, n=8, seed=0):
 @pytest.mark.parametrize(
     "estimator",
     [
-        sl.SparsePrecision(),
-        sl.SparsePrecision(0.5, rule="or"),
-        sl.SparsePrecision("ebic", alphas=4),
-        sl.SparsePrecision("cv", alphas=3, cv=3),
-        sl.SparsePrecision("stars", alphas=3, n_subsamples=3),
+        SparsePrecision(),
+        SparsePrecision(0.5, rule="or"),
+        SparsePrecision("ebic", alphas=4),
+        SparsePrecision("cv", alphas=3, cv=3),
+        SparsePrecision("stars", alphas=3, n_subsamples=3),
     ],
     ids=repr,
 )
@@ -44,7 +45,7 @@ def test_check_estimator_finds_nothing(estimator):
 
 def test_without_a_penalty_it_is_the_inverse_of_the_covariance():
     X = chain(m=200, n=6)
-    found = sl.SparsePrecision(1e-7, tol=1e-12).fit(X)
+    found = SparsePrecision(1e-7, tol=1e-12).fit(X)
     plain = EmpiricalCovariance().fit(X)
     size = np.sqrt(np.outer(np.diag(plain.precision_), np.diag(plain.precision_)))
     np.testing.assert_allclose(found.precision_ / size, plain.precision_ / size, atol=1e-6)
@@ -60,8 +61,8 @@ def test_without_a_penalty_it_is_the_inverse_of_the_covariance():
 def test_entries_are_those_of_the_regressions(rule):
     X = chain(m=60, n=12, seed=3)
     alpha = 0.1 * np.sqrt(60)
-    found = sl.SparsePrecision(alpha, rule=rule, tol=1e-9).fit(X)
-    regressions = sl.nodewise(X, alpha, tol=1e-9)
+    found = SparsePrecision(alpha, rule=rule, tol=1e-9).fit(X)
+    regressions = nodewise(X, alpha, tol=1e-9)
     diagonal = 60 / np.sum(regressions.residuals(X) ** 2, axis=0)
     np.testing.assert_allclose(np.diag(found.precision_), diagonal, rtol=1e-9)
     theta = -regressions.coef.toarray() * diagonal[:, None]
@@ -80,7 +81,7 @@ def test_a_chain_is_found_with_its_names_and_signs():
     pd = pytest.importorskip("pandas")
     X = chain()
     names = [f"gene {letter}" for letter in "abcdefgh"]
-    found = sl.SparsePrecision().fit(pd.DataFrame(X, columns=names))
+    found = SparsePrecision().fit(pd.DataFrame(X, columns=names))
     graph = found.graph()
     assert graph.edges.tolist() == [[j, j + 1] for j in range(7)]
     assert graph.names == tuple(names)
@@ -90,14 +91,14 @@ def test_a_chain_is_found_with_its_names_and_signs():
     )
     np.testing.assert_allclose(graph.weights, partial[graph.edges[:, 0], graph.edges[:, 1]])
     assert graph.neighbours("gene a")[0][0] == "gene b"
-    assert sl.SparsePrecision().fit(X).graph().names[:2] == ("x0", "x1")
+    assert SparsePrecision().fit(X).graph().names[:2] == ("x0", "x1")
     assert found.graph(list("abcdefgh")).names == tuple("abcdefgh")
 
 
 def test_units_change_the_matrix_as_they_must():
     X = chain(m=100, n=6, seed=1)
     units = np.array([1e-3, 1.0, 1e4, 2.0, 0.5, 1e6])
-    found, other = sl.SparsePrecision().fit(X), sl.SparsePrecision().fit(X * units)
+    found, other = SparsePrecision().fit(X), SparsePrecision().fit(X * units)
     np.testing.assert_allclose(other.precision_, found.precision_ / np.outer(units, units), 1e-6)
     np.testing.assert_array_equal(other.graph().edges, found.graph().edges)
 
@@ -121,13 +122,13 @@ def test_partial_correlations_shrink_just_enough_to_be_positive_definite():
 def test_cross_validation_compares_likelihoods_of_rows_held_out():
     X = chain(m=60, n=5, seed=4)
     alphas = np.array([3.0, 1.0, 0.2])
-    found = sl.SparsePrecision("cv", alphas=alphas[::-1], cv=KFold(3)).fit(X)
+    found = SparsePrecision("cv", alphas=alphas[::-1], cv=KFold(3)).fit(X)
     np.testing.assert_array_equal(found.alphas_, alphas)
     scores = []
     for train, test in KFold(3).split(X):
         row = []
         for alpha in alphas:
-            own = sl.SparsePrecision(alpha * np.sqrt(len(train) / 60)).fit(X[train])
+            own = SparsePrecision(alpha * np.sqrt(len(train) / 60)).fit(X[train])
             rest = X[test] - X[train].mean(axis=0)
             row.append(log_likelihood(rest.T @ rest / len(test), own.precision_))
         scores.append(row)
@@ -138,11 +139,11 @@ def test_cross_validation_compares_likelihoods_of_rows_held_out():
 def test_the_extended_bic_is_that_of_refitted_neighbourhoods():
     X = chain(m=80, n=5, seed=5)
     alphas = np.array([4.0, 2.0, 0.5])
-    found = sl.SparsePrecision("ebic", alphas=alphas, gamma=0.7).fit(X)
+    found = SparsePrecision("ebic", alphas=alphas, gamma=0.7).fit(X)
     standard = (X - X.mean(axis=0)) / X.std(axis=0)
     expected = []
     for alpha in alphas:
-        regressions = sl.nodewise(X, alpha)
+        regressions = nodewise(X, alpha)
         value = 0.0
         for j in range(5):
             chosen = regressions.coef[[j]].indices
@@ -159,14 +160,14 @@ def test_the_extended_bic_is_that_of_refitted_neighbourhoods():
 def test_stability_ends_the_search_and_repeats_with_its_seed():
     X = chain(m=100, n=12, seed=6)
     options = {"alphas": 12, "n_subsamples": 10, "threshold": 0.03}
-    found = sl.SparsePrecision("stars", random_state=1, **options).fit(X)
+    found = SparsePrecision("stars", random_state=1, **options).fit(X)
     known = found.criterion_[~np.isnan(found.criterion_)]
     assert (np.diff(known) >= 0).all()
     assert known[0] <= 0.03 < known[-1]
     assert np.isnan(found.criterion_[-1])  # the rest of the path was not needed
     index = np.flatnonzero(found.alphas_ == found.alpha_)[0]
     assert found.criterion_[index] <= 0.03 < found.criterion_[index + 1]
-    again = sl.SparsePrecision("stars", random_state=1, **options).fit(X)
+    again = SparsePrecision("stars", random_state=1, **options).fit(X)
     np.testing.assert_array_equal(again.criterion_, found.criterion_)
     np.testing.assert_array_equal(again.precision_, found.precision_)
 
@@ -174,7 +175,7 @@ def test_stability_ends_the_search_and_repeats_with_its_seed():
 def test_penalties_that_fit_exactly_are_not_chosen():
     X = chain(m=20, n=40, seed=7)
     for choice in ("ebic", "cv"):
-        found = sl.SparsePrecision(choice, alphas=np.geomspace(4.0, 1e-3, 8)).fit(X)
+        found = SparsePrecision(choice, alphas=np.geomspace(4.0, 1e-3, 8)).fit(X)
         assert not np.isfinite(found.criterion_[-1])
         assert np.isfinite(found.precision_).all()
 
@@ -184,7 +185,7 @@ def test_an_interrupted_fit_leaves_nothing_behind():
         raise KeyboardInterrupt
 
     X = chain()
-    found = sl.SparsePrecision().fit(X)
+    found = SparsePrecision().fit(X)
     with pytest.raises(KeyboardInterrupt):
         found.set_params(verbose=interrupt).fit(X)
     with pytest.raises(NotFittedError):
@@ -208,19 +209,19 @@ def test_an_interrupted_fit_leaves_nothing_behind():
     ],
 )
 def test_bad_parameters_get_one_sentence(options, says):
-    assert says in refusal(sl.InvalidInputError, sl.SparsePrecision(**options).fit, chain())
+    assert says in refusal(InvalidInputError, SparsePrecision(**options).fit, chain())
 
 
 def test_bad_data_get_one_sentence():
     X = chain(m=40, n=5)
-    fit = sl.SparsePrecision().fit
-    assert "at least 10 are needed" in refusal(sl.InvalidInputError, fit, X[:9])
+    fit = SparsePrecision().fit
+    assert "at least 10 are needed" in refusal(InvalidInputError, fit, X[:9])
     flat = X.copy()
     flat[:, 3] = 0.1
-    assert "column 3 of X is constant" in refusal(sl.InvalidInputError, fit, flat)
+    assert "column 3 of X is constant" in refusal(InvalidInputError, fit, flat)
     copied = np.column_stack([X, X[:, 1]])
-    said = refusal(sl.InvalidInputError, fit, copied)
+    said = refusal(InvalidInputError, fit, copied)
     assert "column 1 of X is fitted exactly by others (such as column 5)" in said
     names = fit(X).graph
-    assert "4 names were given" in refusal(sl.InvalidInputError, names, list("abcd"))
-    assert "3 of them different" in refusal(sl.InvalidInputError, names, list("aabbc"))
+    assert "4 names were given" in refusal(InvalidInputError, names, list("abcd"))
+    assert "3 of them different" in refusal(InvalidInputError, names, list("aabbc"))

@@ -9,11 +9,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sketchlasso as sl
+from sketchlasso.errors import DuplicateColumnWarning, InvalidInputError
+from sketchlasso.inference import StabilitySelection, error_control
 from sketchlasso.inference.duplicates import duplicate_columns
 from sketchlasso.instances import complementary_pairs
+from sketchlasso.io import BlockMatrix
 from sketchlasso.results.entering import first_to_enter
 from sketchlasso.results.fitting import Task
-from sketchlasso.solve import Settings
+from sketchlasso.solvers import Settings
 
 
 @pytest.fixture(scope="module")
@@ -26,18 +29,18 @@ def made():
 
 @pytest.fixture(scope="module")
 def fitted(made):
-    return sl.StabilitySelection(n_pairs=20, random_state=1).fit(*made)
+    return StabilitySelection(n_pairs=20, random_state=1).fit(*made)
 
 
 @pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")
-@parametrize_with_checks([sl.StabilitySelection(n_pairs=5, random_state=0)])
+@parametrize_with_checks([StabilitySelection(n_pairs=5, random_state=0)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
 def test_the_true_features_are_selected(fitted):
     np.testing.assert_array_equal(fitted.get_support(indices=True), [3, 17, 30])
-    assert (fitted.cutoff_, fitted.q_) == (0.75, sl.error_control(40, n_pairs=20).q)
+    assert (fitted.cutoff_, fitted.q_) == (0.75, error_control(40, n_pairs=20).q)
     assert fitted.pfer_ <= 1.0
 
 
@@ -76,15 +79,11 @@ def test_an_exact_sketch_selects_what_the_data_do(made, fitted):
 
 
 def test_a_small_sketch_is_one_for_all_halves(made):
-    found = sl.StabilitySelection(n_pairs=10, sketch="randomized", rank=10, random_state=1).fit(
-        *made
-    )
+    found = StabilitySelection(n_pairs=10, sketch="randomized", rank=10, random_state=1).fit(*made)
     assert found.sketch_.rank == 10 and found.sketch_.response_rank == 0
-    ready = sl.StabilitySelection(
-        n_pairs=10, sketch=found.sketch_, standardize=False, random_state=1
-    )
-    with pytest.raises(sl.InvalidInputError):  # it is of standardised columns
-        sl.StabilitySelection(sketch=sl.sketch(made[0][:50]), standardize=False).fit(*made)
+    ready = StabilitySelection(n_pairs=10, sketch=found.sketch_, standardize=False, random_state=1)
+    with pytest.raises(InvalidInputError):  # it is of standardised columns
+        StabilitySelection(sketch=sl.sketch(made[0][:50]), standardize=False).fit(*made)
     own = sl.sketch(made[0], rank=10, center=True, scale=True, random_state=0)
     assert ready.set_params(sketch=own).fit(*made).sketch_ is own
 
@@ -106,7 +105,7 @@ def test_units_change_nothing(made, fitted):
 
 
 def test_a_cutoff_off_the_grid_needs_the_next_half_sample(made):
-    found = sl.StabilitySelection(n_pairs=10, cutoff=0.9, random_state=0).fit(*made)
+    found = StabilitySelection(n_pairs=10, cutoff=0.9, random_state=0).fit(*made)
     found.frequencies_ = np.arange(41) / 40
     found.n_pairs, found.n_features_in_ = 20, 41
     assert found.get_support().sum() == 5  # 36 to 40 of 40 half-samples
@@ -115,7 +114,7 @@ def test_a_cutoff_off_the_grid_needs_the_next_half_sample(made):
 
 
 def test_positive_leaves_negative_effects_out(made):
-    found = sl.StabilitySelection(n_pairs=20, positive=True, random_state=1).fit(*made)
+    found = StabilitySelection(n_pairs=20, positive=True, random_state=1).fit(*made)
     assert found.frequencies_[17] == 0 and found.get_support()[[3, 30]].all()
 
 
@@ -123,7 +122,7 @@ def test_a_pipeline_keeps_names(made):
     pandas = pytest.importorskip("pandas")
     X = pandas.DataFrame(made[0], columns=[f"gene {j}" for j in range(40)])
     pipe = make_pipeline(
-        sl.StabilitySelection(n_pairs=10, random_state=1).set_output(transform="pandas"),
+        StabilitySelection(n_pairs=10, random_state=1).set_output(transform="pandas"),
         LinearRegression(),
     ).fit(X, made[1])
     assert list(pipe[-1].feature_names_in_) == ["gene 3", "gene 17", "gene 30"]
@@ -143,8 +142,8 @@ def test_duplicate_columns_are_named(made):
     X, y = made
     table = pandas.DataFrame(X, columns=[f"gene {j}" for j in range(40)])
     table["copy"] = 5.0 - 2.0 * X[:, 3]
-    with pytest.warns(sl.DuplicateColumnWarning, match="columns gene 3 and copy of X are equal up"):
-        sl.StabilitySelection(n_pairs=5, random_state=0).fit(table, y)
+    with pytest.warns(DuplicateColumnWarning, match="columns gene 3 and copy of X are equal up"):
+        StabilitySelection(n_pairs=5, random_state=0).fit(table, y)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
@@ -177,7 +176,7 @@ def test_fewer_features_enter_than_asked_for():
 
 def test_progress_counts_half_samples(made):
     seen = []
-    sl.StabilitySelection(n_pairs=5, random_state=0, verbose=seen.append).fit(*made)
+    StabilitySelection(n_pairs=5, random_state=0, verbose=seen.append).fit(*made)
     assert sorted(progress.solved for progress in seen) == list(range(1, 11))
     assert {progress.total for progress in seen} == {10}
 
@@ -187,7 +186,7 @@ def test_ctrl_c_leaves_nothing_fitted(made):
         if progress.solved == 3:
             raise KeyboardInterrupt
 
-    selector = sl.StabilitySelection(n_pairs=5, random_state=0, verbose=interrupt)
+    selector = StabilitySelection(n_pairs=5, random_state=0, verbose=interrupt)
     with pytest.raises(KeyboardInterrupt):
         selector.fit(*made)
     assert not hasattr(selector, "frequencies_") and not hasattr(selector, "n_features_in_")
@@ -211,17 +210,17 @@ def test_ctrl_c_leaves_nothing_fitted(made):
     ],
 )
 def test_bad_parameters(made, options, sentence):
-    with pytest.raises(sl.InvalidInputError, match=sentence):
-        sl.StabilitySelection(**options).fit(*made)
+    with pytest.raises(InvalidInputError, match=sentence):
+        StabilitySelection(**options).fit(*made)
 
 
 def test_bad_data(made):
     X, y = made
-    with pytest.raises(sl.InvalidInputError, match=r"X has n_samples=9, .*pass at least 10 rows"):
-        sl.StabilitySelection().fit(X[:9], y[:9])
-    with pytest.raises(sl.InvalidInputError, match="y is 1 on every row"):
-        sl.StabilitySelection().fit(X, np.ones(90))
-    with pytest.raises(sl.InvalidInputError, match="every column of X is constant"):
-        sl.StabilitySelection().fit(np.ones((90, 3)), y)
-    with pytest.raises(sl.InvalidInputError, match="X in blocks was given"):
-        sl.StabilitySelection().fit(sl.BlockMatrix.from_arrays([X[:40], X[40:]]), y)
+    with pytest.raises(InvalidInputError, match=r"X has n_samples=9, .*pass at least 10 rows"):
+        StabilitySelection().fit(X[:9], y[:9])
+    with pytest.raises(InvalidInputError, match="y is 1 on every row"):
+        StabilitySelection().fit(X, np.ones(90))
+    with pytest.raises(InvalidInputError, match="every column of X is constant"):
+        StabilitySelection().fit(np.ones((90, 3)), y)
+    with pytest.raises(InvalidInputError, match="X in blocks was given"):
+        StabilitySelection().fit(BlockMatrix.from_arrays([X[:40], X[40:]]), y)

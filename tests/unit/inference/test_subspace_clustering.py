@@ -7,7 +7,8 @@ from sklearn.utils.estimator_checks import check_estimator
 from tests.oracles import full_problem_reference
 from tests.sentences import refusal
 
-import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.inference import SparseSubspaceClustering
 
 
 def planted(groups=3, size=30, dimension=2, n=12, noise=0.01, seed=0):
@@ -23,7 +24,7 @@ def planted(groups=3, size=30, dimension=2, n=12, noise=0.01, seed=0):
 
 @pytest.mark.filterwarnings("ignore")
 def test_check_estimator_finds_nothing():
-    outcomes = check_estimator(sl.SparseSubspaceClustering(), on_skip=None, on_fail=None)
+    outcomes = check_estimator(SparseSubspaceClustering(), on_skip=None, on_fail=None)
     assert len(outcomes) > 30
     for outcome in outcomes:
         reason = str(outcome["exception"])
@@ -34,7 +35,7 @@ def test_check_estimator_finds_nothing():
 @pytest.mark.parametrize("n", [12, 200])
 def test_planted_subspaces_are_found(n):
     X, truth = planted(n=n)
-    found = sl.SparseSubspaceClustering(3, random_state=0).fit(X)
+    found = SparseSubspaceClustering(3, random_state=0).fit(X)
     assert adjusted_rand_score(truth, found.labels_) == 1.0
     assert found.relative_gap_.max() <= 1e-6
     # Almost all weight lies inside the subspaces.
@@ -47,7 +48,7 @@ def test_planted_subspaces_are_found(n):
 def test_weights_are_those_of_an_independent_solver():
     pytest.importorskip("cvxpy")
     X, _ = planted(size=8, noise=0.1, seed=1)
-    found = sl.SparseSubspaceClustering(3, penalty=0.4, tol=1e-10, random_state=0).fit(X)
+    found = SparseSubspaceClustering(3, penalty=0.4, tol=1e-10, random_state=0).fit(X)
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
     for i in (0, 11, 23):
         factor = np.ones(24)
@@ -61,8 +62,8 @@ def test_lengths_and_signs_of_points_do_not_matter():
     X, _ = planted(seed=2)
     rng = np.random.default_rng(0)
     lengths = np.exp(rng.uniform(-5, 5, len(X))) * rng.choice([-1.0, 1.0], len(X))
-    plain = sl.SparseSubspaceClustering(3, random_state=0).fit(X)
-    scaled = sl.SparseSubspaceClustering(3, random_state=0).fit(X * lengths[:, None])
+    plain = SparseSubspaceClustering(3, random_state=0).fit(X)
+    scaled = SparseSubspaceClustering(3, random_state=0).fit(X * lengths[:, None])
     np.testing.assert_allclose(
         np.abs(scaled.coef_.toarray()), np.abs(plain.coef_.toarray()), atol=1e-6
     )
@@ -71,7 +72,7 @@ def test_lengths_and_signs_of_points_do_not_matter():
 
 def test_affinities_are_symmetric_and_keep_the_strongest():
     X, _ = planted(noise=0.3, seed=3)
-    found = sl.SparseSubspaceClustering(3, n_neighbors=2, random_state=0).fit(X)
+    found = SparseSubspaceClustering(3, n_neighbors=2, random_state=0).fit(X)
     affinity = found.affinity_matrix_.toarray()
     np.testing.assert_array_equal(affinity, affinity.T)
     weights = np.abs(found.coef_.toarray())
@@ -80,14 +81,14 @@ def test_affinities_are_symmetric_and_keep_the_strongest():
         strongest = np.argsort(-row)[:2]
         expected[i, strongest] = row[strongest] / row.max()
     np.testing.assert_allclose(affinity, expected + expected.T)
-    everything = sl.SparseSubspaceClustering(3, n_neighbors=None, random_state=0).fit(X)
+    everything = SparseSubspaceClustering(3, n_neighbors=None, random_state=0).fit(X)
     assert everything.affinity_matrix_.nnz > found.affinity_matrix_.nnz
 
 
 def test_copies_and_points_at_the_origin_are_allowed():
     X, truth = planted(seed=4)
     X = np.concatenate([X, X[:2], np.zeros((2, X.shape[1]))])
-    found = sl.SparseSubspaceClustering(3, random_state=0).fit(X)
+    found = SparseSubspaceClustering(3, random_state=0).fit(X)
     assert adjusted_rand_score(truth, found.labels_[: len(truth)]) > 0.9
     assert found.labels_[0] == found.labels_[len(truth)]
     assert found.coef_[-2:].nnz == 0
@@ -105,5 +106,5 @@ def test_copies_and_points_at_the_origin_are_allowed():
     ],
 )
 def test_bad_parameters_get_one_sentence(options, says):
-    fit = sl.SparseSubspaceClustering(**options).fit
-    assert says in refusal(sl.InvalidInputError, fit, planted()[0])
+    fit = SparseSubspaceClustering(**options).fit
+    assert says in refusal(InvalidInputError, fit, planted()[0])

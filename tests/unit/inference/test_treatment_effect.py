@@ -9,8 +9,9 @@ from scipy.stats import norm
 from tests.reference_files import reference_file
 from tests.sentences import refusal
 
-import sketchlasso as sl
+from sketchlasso.errors import FewTreatedWarning, InvalidInputError
 from sketchlasso.estimators.penalty import rigorous_level
+from sketchlasso.inference import treatment_effect
 from sketchlasso.inference.rigorous_lasso import rigorous_selection
 
 # hdm::rlassoEffect on the growth data: estimate, standard error, p-value.
@@ -47,7 +48,7 @@ def confounded():
 @pytest.mark.parametrize("method", GROWTH)
 def test_growth_is_as_in_hdm(growth, method):
     X, y, d = growth
-    found = sl.treatment_effect(X, y, d, method=method, loss="squared")
+    found = treatment_effect(X, y, d, method=method, loss="squared")
     estimate, error, p_value = GROWTH[method]
     assert found.estimate[0] == pytest.approx(estimate, abs=1e-7)
     assert found.standard_error[0] == pytest.approx(error, abs=1e-7)
@@ -57,7 +58,7 @@ def test_growth_is_as_in_hdm(growth, method):
 
 def test_several_treatments_are_as_in_hdm(simulated):
     y, D, X = simulated[:, 0], simulated[:, 1:6], simulated[:, 6:]
-    found = sl.treatment_effect(X, y, D, method="partialling-out", loss="squared")
+    found = treatment_effect(X, y, D, method="partialling-out", loss="squared")
     np.testing.assert_allclose(found.estimate, SIMULATED, atol=1e-5)
     np.testing.assert_allclose(found.standard_error, SIMULATED_ERRORS, atol=1e-5)
 
@@ -76,7 +77,7 @@ def test_the_rigorous_lasso_is_that_of_hdm(simulated):
 @pytest.mark.parametrize("method", GROWTH)
 def test_known_effects_are_within_their_errors(confounded, loss, loadings, method):
     X, y, D = confounded
-    found = sl.treatment_effect(X, y, D, method=method, loss=loss, loadings=loadings)
+    found = treatment_effect(X, y, D, method=method, loss=loss, loadings=loadings)
     assert np.all(np.abs(found.estimate - [0.5, 0.0]) < 3 * found.standard_error)
     assert found.p_value[0] < 1e-3
     # Each treatment's own confounder is found, by way of the treatment.
@@ -87,7 +88,7 @@ def test_known_effects_are_within_their_errors(confounded, loss, loadings, metho
 @pytest.mark.parametrize("errors", ["robust", "equal"])
 def test_errors_are_those_of_least_squares(confounded, errors):
     X, y, D = confounded
-    found = sl.treatment_effect(X, y, D[:, 0], errors=errors)
+    found = treatment_effect(X, y, D[:, 0], errors=errors)
     chosen = found.controls[0][:-1]
     A = np.column_stack([D[:, 0], np.ones(len(y)), X[:, chosen]])
     inverse = np.linalg.inv(A.T @ A)
@@ -109,14 +110,14 @@ def test_intervals_cover_the_effect_though_controls_are_selected():
         X = rng.standard_normal((100, 60))
         d = X[:, 0] + rng.standard_normal(100)
         y = d + 0.3 * X[:, 0] + rng.standard_normal(100)
-        lower, upper = sl.treatment_effect(X, y, d, tol=1e-6).interval(0.9)
+        lower, upper = treatment_effect(X, y, d, tol=1e-6).interval(0.9)
         hits += bool(lower[0] < 1.0 < upper[0])
     assert 82 <= hits <= 97
 
 
 def test_table_intervals_and_adjusted_values(confounded):
     X, y, D = confounded
-    found = sl.treatment_effect(sparse.csr_array(X), y, D)
+    found = treatment_effect(sparse.csr_array(X), y, D)
     table = found.table(0.9)
     half = norm.ppf(0.95) * found.standard_error
     np.testing.assert_allclose(np.asarray(table["lower"]), found.estimate - half)
@@ -133,7 +134,7 @@ def test_names_come_from_data_frames(confounded):
     pandas = pytest.importorskip("pandas")
     X, y, D = confounded
     frame = pandas.DataFrame(X, columns=[f"control {j}" for j in range(X.shape[1])])
-    found = sl.treatment_effect(frame, y, pandas.Series(D[:, 0], name="schooling"))
+    found = treatment_effect(frame, y, pandas.Series(D[:, 0], name="schooling"))
     assert found.names == ("schooling",)
     assert found.control_names[0] == "control 0" and found.control_names[-1] == "schooling"
 
@@ -141,7 +142,7 @@ def test_names_come_from_data_frames(confounded):
 def test_progress_counts_treatments(confounded):
     X, y, D = confounded
     seen = []
-    sl.treatment_effect(X[:, :20], y, D, progress=lambda done, total: seen.append((done, total)))
+    treatment_effect(X[:, :20], y, D, progress=lambda done, total: seen.append((done, total)))
     assert seen == [(1, 2), (2, 2)]
 
 
@@ -151,8 +152,8 @@ def test_a_treatment_of_few_rows_draws_a_warning(confounded, treated, warned):
     d = (np.arange(150) < treated).astype(float)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        sl.treatment_effect(X[:, :5], y, d)
-    few = [one for one in caught if one.category is sl.FewTreatedWarning]
+        treatment_effect(X[:, :5], y, d)
+    few = [one for one in caught if one.category is FewTreatedWarning]
     assert len(few) == warned
     if warned:
         usual = int(treated > 75)
@@ -165,7 +166,7 @@ def test_bad_input_is_refused_in_one_sentence(confounded):
     d = D[:, 0]
 
     def told(*args, **kwargs):
-        return refusal(sl.InvalidInputError, sl.treatment_effect, *args, **kwargs)
+        return refusal(InvalidInputError, treatment_effect, *args, **kwargs)
 
     assert "9 rows" in told(X[:9], y[:9], d[:9])
     assert "constant" in told(X, y, np.ones(150))
@@ -175,6 +176,6 @@ def test_bad_input_is_refused_in_one_sentence(confounded):
     assert "'post'" in told(X, y, d, method="post")
     assert "'absolute'" in told(X, y, d, loss="absolute")
     assert "exact combination" in told(np.column_stack([X[:, :5], d]), y, d)
-    found = sl.treatment_effect(X, y, d)
+    found = treatment_effect(X, y, d)
     for level in (0.0, 1.0, 95, -0.5, "high", np.nan):
-        assert "strictly between 0 and 1" in refusal(sl.InvalidInputError, found.interval, level)
+        assert "strictly between 0 and 1" in refusal(InvalidInputError, found.interval, level)

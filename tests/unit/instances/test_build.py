@@ -11,21 +11,15 @@ from sklearn.model_selection import (
     TimeSeriesSplit,
 )
 
-from sketchlasso import (
-    EmptyGridWarning,
-    InvalidInputError,
-    Settings,
+from sketchlasso import Settings, build_problems, feature_problems, sketch, solve, splitter_rows
+from sketchlasso.engine import (
     bootstrap_rows,
-    build_problems,
     complementary_pairs,
-    feature_problems,
     leave_one_out_rows,
     leave_p_out_rows,
-    sketch,
-    solve,
-    splitter_rows,
     weighted_rows,
 )
+from sketchlasso.errors import EmptyGridWarning, InvalidInputError
 from sketchlasso.instances.reduced_sets import reduce_row_sets, set_statistics
 from sketchlasso.instances.statistics import row_statistics
 from sketchlasso.linalg.factor import psd_root
@@ -182,7 +176,7 @@ def test_each_feature_is_regressed_on_the_others(data):
 
 
 def test_feature_problems_need_an_orthonormal_basis(data):
-    from sketchlasso import sketch_from_factors
+    from sketchlasso.engine import sketch_from_factors
 
     _, _, found = data
     skewed = sketch_from_factors(found.P, 2 * found.Q, radius=0.1)

@@ -3,19 +3,11 @@
 import numpy as np
 import pytest
 
-from sketchlasso import (
-    BlockMatrix,
-    InvalidInputError,
-    SqrtLasso,
-    bootstrap_rows,
-    build_problems,
-    certify,
-    leave_one_out_rows,
-    sketch,
-    splitter_rows,
-    weighted_rows,
-)
+from sketchlasso import SqrtLasso, build_problems, certify, sketch, splitter_rows
+from sketchlasso.engine import bootstrap_rows, leave_one_out_rows, weighted_rows
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances.reduced_sets import reduce_row_sets
+from sketchlasso.io import BlockMatrix
 from sketchlasso.linalg.centring import centre
 
 M = 40

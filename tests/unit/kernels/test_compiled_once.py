@@ -6,7 +6,8 @@ import sys
 # In a process of its own: other tests call kernels with arrays of their own choice.
 PROGRAM = """
 import pickle, numpy as np
-from sketchlasso import Batch, solve
+from sketchlasso import solve
+from sketchlasso.engine import Batch
 from sketchlasso.kernels.homotopy import walk_path
 from sketchlasso.kernels.newton import solve_instance
 

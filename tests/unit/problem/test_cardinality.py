@@ -10,7 +10,7 @@ from tests.regimes import drive, make_instance
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.problem import Batch, primal_value, sparsify
-from sketchlasso.solve.algorithms.conic import Conic
+from sketchlasso.solvers.algorithms.conic import Conic
 
 
 def random_case(seed, n, k, spread=3.0):

@@ -22,7 +22,7 @@ from sketchlasso.problem import (
 )
 from sketchlasso.problem.penalty_max import null_model
 from sketchlasso.problem.unpenalised import project_out
-from sketchlasso.solve import Settings, solve
+from sketchlasso.solvers import Settings, solve
 
 
 @examples(60)

@@ -5,7 +5,8 @@ import pytest
 from scipy import sparse
 from sklearn.model_selection import KFold, RepeatedKFold
 
-from sketchlasso import BlockMatrix, cross_validate, sketch
+from sketchlasso import cross_validate, sketch
+from sketchlasso.io import BlockMatrix
 from sketchlasso.results.block_scores import OutOfFold
 from sketchlasso.results.scores import is_sum
 

@@ -5,14 +5,8 @@ import pytest
 from scipy import sparse
 from tests.sentences import refusal
 
-from sketchlasso import (
-    InvalidInputError,
-    certify,
-    compare,
-    cross_validate,
-    sketch,
-    sqrt_lasso_path,
-)
+from sketchlasso import certify, compare, cross_validate, sketch, sqrt_lasso_path
+from sketchlasso.errors import InvalidInputError
 
 M, N = 90, 30
 

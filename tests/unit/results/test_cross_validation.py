@@ -7,8 +7,6 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit
 
 from sketchlasso import (
-    InaccurateWarning,
-    InvalidInputError,
     Settings,
     Status,
     build_problems,
@@ -18,8 +16,9 @@ from sketchlasso import (
     solve,
     splitter_rows,
     tidy_table,
-    weighted_rows,
 )
+from sketchlasso.engine import weighted_rows
+from sketchlasso.errors import InaccurateWarning, InvalidInputError
 from sketchlasso.results.models import linear_models
 
 TIGHT = Settings(tol=1e-8)

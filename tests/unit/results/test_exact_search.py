@@ -5,18 +5,11 @@ import pytest
 from sklearn.linear_model import Lasso
 from sklearn.model_selection import KFold, RepeatedKFold
 
-from sketchlasso import (
-    InaccurateWarning,
-    InvalidInputError,
-    Settings,
-    SqrtLassoCV,
-    Status,
-    certify,
-    cross_validate,
-)
+from sketchlasso import Settings, SqrtLassoCV, Status, certify, cross_validate
+from sketchlasso.errors import InaccurateWarning, InvalidInputError
 from sketchlasso.exact.descent import Descent
 from sketchlasso.results.stopping import IN_A_ROW, decided
-from sketchlasso.solve import StopSolve
+from sketchlasso.solvers import StopSolve
 
 
 def make(m=120, n=40, noise=2.0, seed=0, t=1):

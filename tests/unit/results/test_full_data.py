@@ -6,7 +6,8 @@ from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
 from tests.oracles import full_problem_reference
 
-from sketchlasso import InvalidInputError, Settings, build_problems, certify, sketch, solve
+from sketchlasso import Settings, build_problems, certify, sketch, solve
+from sketchlasso.errors import InvalidInputError
 
 
 def make(seed, m=50, n=30):

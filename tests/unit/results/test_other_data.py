@@ -6,7 +6,9 @@ from scipy import sparse
 from tests.sentences import refusal
 
 import sketchlasso as sl
-from sketchlasso import InvalidInputError
+from sketchlasso.engine import sketch_from_factors
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.io import BlockMatrix
 
 METHODS = ["randomized", "nystrom", "sampling", "frequent_directions", "exact", "response"]
 rng = np.random.default_rng(0)
@@ -39,7 +41,7 @@ def test_a_sketch_of_other_data_is_refused(method, center, scale):
 def test_it_does_not_matter_how_the_same_data_are_stored(method):
     found = made(method)
     wanted = sl.sqrt_lasso_path(X, Y, found, alphas=[1.0], radius=0.1).models.coef.toarray()
-    blocks = sl.BlockMatrix.from_arrays([X[:15], X[15:]])
+    blocks = BlockMatrix.from_arrays([X[:15], X[15:]])
     for same in (np.asfortranarray(X), sparse.csr_array(X), sparse.csc_array(X), blocks):
         path = sl.sqrt_lasso_path(same, Y, found, alphas=[1.0], radius=0.1)
         np.testing.assert_allclose(path.models.coef.toarray(), wanted, atol=1e-6)
@@ -70,9 +72,9 @@ def test_everything_that_takes_a_sketch_and_x_refuses_other_data():
 
 def test_factors_of_the_user_are_taken_at_their_word_unless_x_came_with_them():
     P, Q = rng.standard_normal((25, 3)), rng.standard_normal((40, 3))
-    alone = sl.sketch_from_factors(P, Q, radius=0.5)
+    alone = sketch_from_factors(P, Q, radius=0.5)
     sl.sqrt_lasso_path(X, Y, alone, alphas=[1.0])
-    known = sl.sketch_from_factors(P, Q, X=X, radius=0.5)
+    known = sketch_from_factors(P, Q, X=X, radius=0.5)
     sl.sqrt_lasso_path(X, Y, known, alphas=[1.0])
     refusal(InvalidInputError, sl.sqrt_lasso_path, X[::-1], Y, known, alphas=[1.0])
 

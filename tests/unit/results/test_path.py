@@ -5,15 +5,8 @@ import pytest
 from scipy import sparse
 from tests.sentences import refusal
 
-from sketchlasso import (
-    InvalidInputError,
-    Settings,
-    certify,
-    cross_validate,
-    leave_one_out,
-    sketch,
-    sqrt_lasso_path,
-)
+from sketchlasso import Settings, certify, cross_validate, leave_one_out, sketch, sqrt_lasso_path
+from sketchlasso.errors import InvalidInputError
 
 
 @pytest.fixture(scope="module")

@@ -4,14 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sketchlasso import (
-    InvalidInputError,
-    RadiusPolicy,
-    Settings,
-    cross_validate,
-    sketch,
-    sqrt_lasso_path,
-)
+from sketchlasso import Settings, cross_validate, sketch, sqrt_lasso_path
+from sketchlasso.engine import RadiusPolicy
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.results.radius_policy import radius_policies
 
 

@@ -8,6 +8,9 @@ from tests.matrices import sparse_counts
 from tests.sentences import refusal
 
 import sketchlasso as sl
+from sketchlasso.cluster import cluster
+from sketchlasso.engine import complementary_pairs
+from sketchlasso.errors import InvalidInputError
 
 FINE = sl.Settings(tol=1e-10)
 
@@ -101,7 +104,7 @@ def test_cross_validation_of_halves_and_several_responses():
     X, y = data("dense")
     Y = np.column_stack([y, -y + X[:, 7]])
     blocks, ours, theirs = sketches(X, y, CUTS["seven"], "randomized")
-    rows = sl.complementary_pairs(len(y), 2, random_state=0)
+    rows = complementary_pairs(len(y), 2, random_state=0)
     call = {"cv": rows, "alphas": 4, "radii": "realised", "settings": FINE}
     a = sl.cross_validate(ours, blocks, Y, **call)
     b = sl.cross_validate(theirs, X, Y, **call)
@@ -161,7 +164,7 @@ def test_left_out_features_need_no_rows():
 def test_the_exact_problem_is_refused():
     X, y = data("dense")
     blocks = cut(X, CUTS["two"])
-    assert "collect" in refusal(sl.InvalidInputError, sl.sqrt_lasso_path, blocks, y)
+    assert "collect" in refusal(InvalidInputError, sl.sqrt_lasso_path, blocks, y)
 
 
 @pytest.fixture(scope="module")
@@ -183,7 +186,7 @@ def test_dask_arrays_with_everything_on_workers(client, kind):
     theirs = sl.sketch(X, rank=8, random_state=0)
     wanted = sl.cross_validate(theirs, X, y, cv=3, alphas=10, settings=FINE)
     left = sl.leave_one_out(theirs, X, y, alpha=0.3)
-    with sl.cluster(client):
+    with cluster(client):
         ours = sl.sketch(array, rank=8, random_state=0)
         found = sl.cross_validate(ours, array, y, cv=3, alphas=10, settings=FINE)
         assert close(found.scores["mse"], wanted.scores["mse"])

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from sketchlasso import InvalidInputError, score
+from sketchlasso.engine import score
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.results.scores import check_metric, greater_is_better
 
 SKLEARN = {

@@ -5,17 +5,10 @@ import pytest
 from scipy import sparse
 from sklearn.model_selection import KFold
 
-from sketchlasso import (
-    GridEdgeWarning,
-    Progress,
-    Settings,
-    SqrtLassoCV,
-    Status,
-    cross_validate,
-    sketch,
-)
+from sketchlasso import Progress, Settings, SqrtLassoCV, Status, cross_validate, sketch
+from sketchlasso.errors import GridEdgeWarning
 from sketchlasso.results.stopping import decided
-from sketchlasso.solve import StopSolve
+from sketchlasso.solvers import StopSolve
 
 COUNT = 48
 LOOSE = Settings(tol=1e-5, n_threads=2)

@@ -7,7 +7,8 @@ import pytest
 from scipy import sparse
 from tests.sentences import refusal
 
-from sketchlasso import Corpus, InvalidInputError
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.topics import Corpus
 
 COUNTS = np.array([[1, 0, 2], [0, 3, 0]])
 WORDS = ("wave", "sea", "the")

@@ -8,8 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from sketchlasso import Corpus, embedded_corpus
-from sketchlasso.topics import embedded
+from sketchlasso.topics import Corpus, embedded, embedded_corpus
 from sketchlasso.topics.docstrings import compiled_docstrings, package_docstrings
 from sketchlasso.topics.packing import pack_corpus, pack_strings, unpack_corpus, unpack_strings
 

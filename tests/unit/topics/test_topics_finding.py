@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from tests.made_corpus import TOPICS, topical_corpus
 
-import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.topics import Corpus, TopicImager, Topics, find_topics, load_topics, read_corpus
 from sketchlasso.topics.finding import periods
 
 pytest.importorskip("networkx", reason="needs the extra graph")
@@ -16,13 +17,13 @@ pytest.importorskip("networkx", reason="needs the extra graph")
 def imager():
     corpus = topical_corpus()
     years = [str(1990 + row // 60) for row in range(240)]
-    grouped = sl.Corpus(corpus.counts, corpus.words, corpus.titles, corpus.texts, groups=years)
-    return sl.TopicImager(rank=10, random_state=0).fit(grouped)
+    grouped = Corpus(corpus.counts, corpus.words, corpus.titles, corpus.texts, groups=years)
+    return TopicImager(rank=10, random_state=0).fit(grouped)
 
 
 @pytest.fixture(scope="module")
 def topics(imager):
-    return sl.find_topics(imager)
+    return find_topics(imager)
 
 
 def test_planted_topics_are_found_with_telling_labels(topics):
@@ -58,31 +59,31 @@ def test_topics_over_groups_are_means(topics):
     assert np.allclose(shares[1], topics.shares[60:120].mean(axis=0))
     other, _ = topics.over(["a", "b"] * 120)
     assert other == ("a", "b")
-    with pytest.raises(sl.InvalidInputError, match="3 groups were given for 240 documents"):
+    with pytest.raises(InvalidInputError, match="3 groups were given for 240 documents"):
         topics.over(["a", "b", "c"])
 
 
 def test_groups_are_needed_and_kept(topics, imager, tmp_path):
-    bare = sl.Topics(topics.topics, topics.titles, topics.shares)
-    with pytest.raises(sl.InvalidInputError, match="no groups of documents"):
+    bare = Topics(topics.topics, topics.titles, topics.shares)
+    with pytest.raises(InvalidInputError, match="no groups of documents"):
         bare.over()
     imager.save(tmp_path / "made.topics")
-    assert sl.load_topics(tmp_path / "made.topics").corpus_.groups == imager.corpus_.groups
+    assert load_topics(tmp_path / "made.topics").corpus_.groups == imager.corpus_.groups
 
 
 def test_without_half_samples_stability_is_unknown(imager):
     images = imager.image_all()
-    quick = sl.find_topics(imager, images, stability=False)
+    quick = find_topics(imager, images, stability=False)
     assert all(math.isnan(topic.stability) for topic in quick.topics)
-    fine = sl.find_topics(imager, images, stability=False, resolution=4.0)
+    fine = find_topics(imager, images, stability=False, resolution=4.0)
     assert len(fine) >= len(quick)
 
 
 def test_images_of_another_vocabulary_are_refused(imager):
-    other = sl.TopicImager(rank=4, random_state=0).fit(topical_corpus(60)).image_all(n_words=3)
-    few = sl.TopicImager(rank=4, random_state=0, stop_words=["sea"]).fit(topical_corpus())
-    with pytest.raises(sl.InvalidInputError, match="run image_all on this model again"):
-        sl.find_topics(few, other)
+    other = TopicImager(rank=4, random_state=0).fit(topical_corpus(60)).image_all(n_words=3)
+    few = TopicImager(rank=4, random_state=0, stop_words=["sea"]).fit(topical_corpus())
+    with pytest.raises(InvalidInputError, match="run image_all on this model again"):
+        find_topics(few, other)
 
 
 @pytest.mark.parametrize(
@@ -102,8 +103,8 @@ def test_dates_become_periods(values, expected):
 def test_a_column_of_groups_is_read(tmp_path):
     path = tmp_path / "posts.csv"
     path.write_text("day,text\n2003-05-01,the wave\n2004-01-02,the sea\n", encoding="utf-8")
-    corpus = sl.read_corpus(path, column="text", group_column="day")
+    corpus = read_corpus(path, column="text", group_column="day")
     assert corpus.groups == ("2003-05-01", "2004-01-02")
     assert corpus.pruned().groups == corpus.groups
-    with pytest.raises(sl.InvalidInputError, match="1 groups"):
-        sl.read_corpus(["the wave", "the sea"], groups=["a"])
+    with pytest.raises(InvalidInputError, match="1 groups"):
+        read_corpus(["the wave", "the sea"], groups=["a"])

@@ -10,7 +10,8 @@ import pytest
 from scipy import sparse
 from tests.sentences import refusal
 
-from sketchlasso import InvalidInputError, MissingExtraError, StoredFileError, word_graph
+from sketchlasso.errors import InvalidInputError, MissingExtraError, StoredFileError
+from sketchlasso.topics import word_graph
 
 WORDS = ["sea", "wave", "desert", "owl"]
 #          sea  wave desert owl

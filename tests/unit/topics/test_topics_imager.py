@@ -16,21 +16,24 @@ from sklearn.exceptions import NotFittedError
 from tests.made_corpus import TOPICS, topical_corpus
 
 import sketchlasso as sl
+from sketchlasso.engine import RadiusPolicy
 from sketchlasso.errors import InvalidInputError, StoredFileError, UnknownWordError
-from sketchlasso.solve import Settings, solve
+from sketchlasso.io import stored_info
+from sketchlasso.solvers import Settings, solve
+from sketchlasso.topics import TopicImager, compare_images, load_images, load_topics
 from sketchlasso.topics.queries import Queries
 from sketchlasso.topics.weighting import weigh
 
 
 @pytest.fixture(scope="module")
 def imager():
-    return sl.TopicImager(rank=12, random_state=0).fit(topical_corpus())
+    return TopicImager(rank=12, random_state=0).fit(topical_corpus())
 
 
 @pytest.mark.parametrize("weighting", ["tfidf", "log", "counts", "length"])
 @pytest.mark.parametrize("scale", [False, True])
 def test_a_word_is_explained_by_its_topic(weighting, scale):
-    fitted = sl.TopicImager(rank=5, weighting=weighting, scale=scale, random_state=0).fit(
+    fitted = TopicImager(rank=5, weighting=weighting, scale=scale, random_state=0).fit(
         topical_corpus()
     )
     for word, others in TOPICS.items():
@@ -118,7 +121,7 @@ def test_excluded_words_are_not_used(imager):
 
 
 def test_a_penalty_of_ones_own(imager):
-    exact = sl.TopicImager(rank=12, tol=1e-11, random_state=0).fit(topical_corpus())
+    exact = TopicImager(rank=12, tol=1e-11, random_state=0).fit(topical_corpus())
     found = exact.image("sea", n_words=5)
     same = exact.image("sea", n_words=5, alpha=found.alpha, radius=found.radius)
     assert same.words == found.words
@@ -184,9 +187,9 @@ def test_unknown_words_come_with_suggestions(imager):
         (lambda t: t.images("sea"), "is one word"),
         (lambda t: t.image(["sea", 3]), "3 is no word"),
         (lambda t: t.documents(t.image("sea"), 0), "count=0"),
-        (lambda t: sl.TopicImager(weighting="odd").fit(topical_corpus()), "weighting='odd'"),
-        (lambda t: sl.TopicImager(radius=-1).fit(topical_corpus()), "radius=-1"),
-        (lambda t: sl.TopicImager().fit(np.eye(4)), "no words"),
+        (lambda t: TopicImager(weighting="odd").fit(topical_corpus()), "weighting='odd'"),
+        (lambda t: TopicImager(radius=-1).fit(topical_corpus()), "radius=-1"),
+        (lambda t: TopicImager().fit(np.eye(4)), "no words"),
     ],
 )
 def test_bad_input_is_one_sentence(imager, call, said):
@@ -198,16 +201,16 @@ def test_bad_input_is_one_sentence(imager, call, said):
 def test_nothing_works_before_fit():
     for call in (lambda t: t.image("sea"), lambda t: t.image_all(), lambda t: t.save("x")):
         with pytest.raises(NotFittedError):
-            call(sl.TopicImager())
+            call(TopicImager())
 
 
 def test_fit_takes_what_users_have():
     corpus = topical_corpus()
     matrix = sparse.csr_matrix(corpus.counts)
-    from_matrix = sl.TopicImager(rank=12, random_state=0).fit(matrix, vocabulary=corpus.words)
-    from_corpus = sl.TopicImager(rank=12, random_state=0).fit(corpus)
+    from_matrix = TopicImager(rank=12, random_state=0).fit(matrix, vocabulary=corpus.words)
+    from_corpus = TopicImager(rank=12, random_state=0).fit(corpus)
     texts = [" ".join(np.repeat(corpus.words, row.astype(int))) for row in corpus.counts.toarray()]
-    from_texts = sl.TopicImager(rank=12, random_state=0).fit(texts)
+    from_texts = TopicImager(rank=12, random_state=0).fit(texts)
     for other in (from_matrix, from_texts):
         assert set(other.image("sea", 5).words) == set(from_corpus.image("sea", 5).words)
     copy = clone(from_corpus)
@@ -217,30 +220,30 @@ def test_fit_takes_what_users_have():
 def test_a_saved_imager_answers_alike(imager, tmp_path):
     path = tmp_path / "made.topics"
     imager.save(path)
-    loaded = sl.load_topics(path)
+    loaded = load_topics(path)
     assert loaded.get_params() == imager.get_params()
     first, second = imager.image("sea"), loaded.image("sea")
     assert first.words == second.words
     np.testing.assert_array_equal(first.weights, second.weights)
     assert loaded.documents(second)[0] == imager.documents(first)[0]
-    assert sl.stored_info(path).content == "topics"
+    assert stored_info(path).content == "topics"
     with pytest.raises(StoredFileError, match="holds topics, but a model is needed"):
         sl.load_model(path)
     path.write_bytes(path.read_bytes()[:-7])
     with pytest.raises(StoredFileError, match="truncated"):
-        sl.load_topics(path)
+        load_topics(path)
 
 
 def test_settings_of_other_libraries_come_back_as_far_as_they_can(tmp_path):
     rng = np.random.default_rng(3)
-    given = sl.TopicImager(
+    given = TopicImager(
         rank=8,
-        radius=sl.RadiusPolicy("spectral", 0.02),
+        radius=RadiusPolicy("spectral", 0.02),
         stop_words={"fillera", "fillerb"},
         random_state=rng,
     ).fit(topical_corpus())
     given.save(tmp_path / "a")
-    loaded = sl.load_topics(tmp_path / "a")
+    loaded = load_topics(tmp_path / "a")
     assert loaded.radius == "0.02*spectral" and loaded.stop_words == ["fillera", "fillerb"]
     assert loaded.random_state is None
     assert loaded.image("sea").words == given.image("sea").words
@@ -259,7 +262,7 @@ def test_the_whole_vocabulary_at_once(imager, tmp_path):
         assert [str(imager.words_[i]) for i in found.indices[order]] == list(image.words)
         np.testing.assert_allclose(found.data[order], image.weights, rtol=1e-5, atol=1e-9)
         np.testing.assert_allclose(images.alpha[row], image.alpha, rtol=1e-6)
-    loaded = sl.load_images(tmp_path / "a")
+    loaded = load_images(tmp_path / "a")
     assert (loaded.weights != images.weights).nnz == 0 and loaded.words == images.words
     assert loaded.settings == images.settings
     assert not (tmp_path / "a.parts").exists()
@@ -304,9 +307,12 @@ def test_parts_of_other_settings_are_refused(imager, tmp_path):
 KILLED = """
 import sys, time
 import sketchlasso as sl
+from sketchlasso.engine import RadiusPolicy
+from sketchlasso.topics import TopicImager, compare_images, load_images, load_topics
+from sketchlasso.io import stored_info
 import sketchlasso.topics.everything as everything
 everything.WORDS_PER_PART = 4
-imager = sl.load_topics(sys.argv[1])
+imager = load_topics(sys.argv[1])
 def slow(done, total):
     print(done, flush=True)
     time.sleep(0.05 if len(sys.argv) > 3 else 0.0)
@@ -336,12 +342,12 @@ def test_killed_and_started_again_it_ends_in_the_same_file(imager, tmp_path):
 
 
 def test_one_word_in_two_corpora(imager):
-    other = sl.TopicImager(rank=12, random_state=0).fit(topical_corpus(seed=1))
-    compared = sl.compare_images(imager, other, "sea", 6)
+    other = TopicImager(rank=12, random_state=0).fit(topical_corpus(seed=1))
+    compared = compare_images(imager, other, "sea", 6)
     assert set(compared.shared) | set(compared.only_first) == set(compared.first.words)
     assert set(compared.shared) | set(compared.only_second) == set(compared.second.words)
     assert 0 < compared.overlap <= 1
-    same = sl.compare_images(imager, imager, "sea", 6)
+    same = compare_images(imager, imager, "sea", 6)
     assert same.overlap == 1.0 and same.only_first == ()
 
 
@@ -362,7 +368,7 @@ def test_a_device_images_the_vocabulary_as_the_cpu_does(monkeypatch):
     monkeypatch.setattr("sketchlasso.topics.imager.DEVICE_QUERIES", 1)
     monkeypatch.setattr("sketchlasso.topics.everything.WORDS_PER_DEVICE_PART", 40)
     here, there = (
-        sl.TopicImager(rank=8, random_state=0, device=device).fit(topical_corpus())
+        TopicImager(rank=8, random_state=0, device=device).fit(topical_corpus())
         for device in ("cpu", "torch")
     )
     asked, answered = here.image_all(n_words=4), there.image_all(n_words=4)

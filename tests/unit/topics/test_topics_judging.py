@@ -8,8 +8,9 @@ import pytest
 from scipy import sparse
 from tests.made_corpus import topical_corpus
 
-import sketchlasso as sl
-from sketchlasso.solve import Settings
+from sketchlasso.errors import UnknownWordError
+from sketchlasso.solvers import Settings
+from sketchlasso.topics import TopicImager, corpus_from_matrix
 from sketchlasso.topics.advising import advice
 from sketchlasso.topics.answering import Question
 from sketchlasso.topics.judging import RIDGE, HalfSample, held_out, quality_of, split
@@ -19,7 +20,7 @@ from sketchlasso.topics.weighting import weigh
 
 @pytest.fixture(scope="module")
 def imager():
-    return sl.TopicImager(rank=10, random_state=0).fit(topical_corpus())
+    return TopicImager(rank=10, random_state=0).fit(topical_corpus())
 
 
 def test_a_topic_is_strong_and_a_filler_is_weak(imager):
@@ -48,7 +49,7 @@ def test_without_judging_nothing_is_said(imager):
 
 
 def test_a_few_documents_are_not_judged():
-    few = sl.TopicImager(rank=4, random_state=0).fit(topical_corpus(12))
+    few = TopicImager(rank=4, random_state=0).fit(topical_corpus(12))
     assert few.image("violin").quality == "unknown"
 
 
@@ -150,7 +151,7 @@ def test_case_is_folded(imager):
 
 
 def test_stop_words_are_called_stop_words(imager):
-    with pytest.raises(sl.UnknownWordError, match="'Eight' is a stop word") as caught:
+    with pytest.raises(UnknownWordError, match="'Eight' is a stop word") as caught:
         imager.image("Eight")
     assert caught.value.stop_word
     assert caught.value.suggestions == ()
@@ -160,13 +161,13 @@ def test_stop_words_are_called_stop_words(imager):
 
 def test_documents_without_titles_are_named_by_their_words():
     made = topical_corpus()
-    bare = sl.corpus_from_matrix(made.counts, made.words)
-    imager = sl.TopicImager(rank=10, random_state=0).fit(bare)
+    bare = corpus_from_matrix(made.counts, made.words)
+    imager = TopicImager(rank=10, random_state=0).fit(bare)
     match = imager.documents(imager.image("violin"), 1)[0]
     number, _, words = match.title.partition(" (")
     assert number == f"document {match.number + 1}"
     own = {made.words[j] for j in bare.counts[[match.number]].indices}
     assert set(words.rstrip(")").split(", ")) <= own
     assert len(words.split(", ")) == 5
-    titled = sl.TopicImager(rank=10, random_state=0).fit(made)
+    titled = TopicImager(rank=10, random_state=0).fit(made)
     assert titled.documents(titled.image("violin"), 1)[0].title.startswith("report ")

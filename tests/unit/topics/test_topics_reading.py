@@ -12,14 +12,9 @@ from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 from tests.sentences import refusal
 
-from sketchlasso import (
-    InvalidInputError,
-    StoredFileError,
-    Table,
-    corpus_from_matrix,
-    read_corpus,
-    read_table,
-)
+from sketchlasso.errors import InvalidInputError, StoredFileError
+from sketchlasso.io import Table, read_table
+from sketchlasso.topics import corpus_from_matrix, read_corpus
 
 DOCUMENTS = ["The sea, the wave!", "Night at sea.", ""]
 COUNTS = {

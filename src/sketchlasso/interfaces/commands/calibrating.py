@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
 
 __all__ = ["Calibrate", "calibrate", "check_calibrate"]
 
@@ -26,16 +27,16 @@ def check_calibrate(method: str | None, X: Any, classes: bool) -> None:
     if method is None:
         return
     if method not in ("jackknife+", "cv+"):
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"--calibrate {method} was given, but jackknife+ or cv+ is accepted; give one of them."
         )
     if classes:
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             "--calibrate was given for classes, but intervals are of numbers; leave it out, or "
             "give --regress."
         )
-    if isinstance(X, sl.BlockMatrix):
-        raise sl.InvalidInputError(
+    if isinstance(X, sl.io.BlockMatrix):
+        raise InvalidInputError(
             f"--calibrate {method} was given for data in blocks, but rows are left out of data in "
             "memory; leave it out, or read one file without --memory."
         )

@@ -12,7 +12,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-import sketchlasso as sl
+from sketchlasso.errors import GridEdgeWarning, InaccurateWarning
 from sketchlasso.interfaces.commands.report import Report
 from sketchlasso.interfaces.commands.screen import Note, Screen, remarks_kept
 from sketchlasso.interfaces.commands.wording import sentence, spoken
@@ -22,7 +22,7 @@ from sketchlasso.interfaces.visible import visible
 __all__ = ["as_command", "examples"]
 
 # Warnings after which a command ends with Exit.INACCURATE.
-SHORTFALLS = (sl.InaccurateWarning, sl.GridEdgeWarning)
+SHORTFALLS = (InaccurateWarning, GridEdgeWarning)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")]

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError, StoredFileError
 from sketchlasso.interfaces.commands.options import (
     BlockOptions,
     DataOptions,
@@ -63,7 +64,7 @@ class Given:
     names: tuple[str, ...] | None
     target_name: str | None
     source: str
-    encoding: sl.Encoding | None = None
+    encoding: sl.io.Encoding | None = None
     rows: Any = None
     ids: Any = None
 
@@ -71,7 +72,7 @@ class Given:
     def response(self) -> Any:
         """The response, which must be there."""
         if self.y is None:
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 f"{self.source} was read without a target, but the command needs one; name the "
                 f"column with --target{self._columns()}, or give --target-file."
             )
@@ -82,13 +83,13 @@ class Given:
         y = self.response
         if y.dtype.kind == "U":
             if asked is False:
-                raise sl.InvalidInputError(
+                raise InvalidInputError(
                     f"--regress was given, but the target of {self.source} is text such as "
                     f"{str(y[0])!r}; give a column of numbers, or leave --regress out."
                 )
             count = len(np.unique(y))
             if count > MOST_CLASSES and 2 * count > len(y):
-                raise sl.InvalidInputError(
+                raise InvalidInputError(
                     f"the target of {self.source} has {count} different texts in {len(y)} rows, "
                     f"such as {str(y[0])!r}, but a column of numbers or of a few classes is "
                     "needed; give another with --target."
@@ -106,7 +107,7 @@ class Given:
             return y, None
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) != 2:
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 f"the target of {self.source} has {len(classes)} classes, but this command takes "
                 "numbers or two classes; use fit or cv, which handle several."
             )
@@ -115,7 +116,7 @@ class Given:
     def words(self) -> str:
         """Describe the data in a few words."""
         m, n = self.X.shape
-        if isinstance(self.X, sl.BlockMatrix):
+        if isinstance(self.X, sl.io.BlockMatrix):
             kind = "sparse" if self.X.sparse else "dense"
             return f"{m} samples x {n} features, {kind}, in {self.X.n_blocks} blocks"
         kind = "sparse" if sparse.issparse(self.X) else "dense"
@@ -124,20 +125,20 @@ class Given:
     def without(self, feature: str) -> Given:
         """Return the data with one feature as the response of the others."""
         if self.names is None:
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 f"--target-word {feature} was given, but the features of {self.source} have no "
                 "names; give --vocabulary, or --target with a position."
             )
         if feature not in self.names:
             close = get_close_matches(feature, self.names, n=3)
             hint = f" (nearest: {', '.join(map(repr, close))})" if close else ""
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 f"--target-word {feature} is not a feature of {self.source}{hint}; give one of "
                 f"its {len(self.names)} names."
             )
         self._refuse_blocks(f"--target-word {feature} was given")
         if self.encoding is not None and "=" in feature:
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 f"--target-word {feature} is one level of a category of {self.source}; give the "
                 "column itself with --target."
             )
@@ -161,7 +162,7 @@ class Given:
         place = {name: j for j, name in enumerate(self.names)}
         absent = [name for name in wanted if name not in place]
         if absent:
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 f"{self.source} lacks {len(absent)} of the {len(wanted)} features of the model, "
                 f"such as {absent[0]!r}; give data with the columns of the fit."
             )
@@ -179,8 +180,8 @@ class Given:
         return f" (one of {shown}{', ...' if len(known) > 8 else ''})"
 
     def _refuse_blocks(self, reason: str) -> None:
-        if isinstance(self.X, sl.BlockMatrix):
-            raise sl.InvalidInputError(
+        if isinstance(self.X, sl.io.BlockMatrix):
+            raise InvalidInputError(
                 f"{reason}, but the columns of data in blocks stay as they are stored; write the "
                 "files with the columns wanted, and the target as one of its own."
             )
@@ -189,7 +190,7 @@ class Given:
 @contextmanager
 def at_work(given: Given, blocks: BlockOptions, watch: Watch | None) -> Iterator[None]:
     """Work through data in blocks one by one, or on the cluster that was asked for."""
-    if not isinstance(given.X, sl.BlockMatrix):
+    if not isinstance(given.X, sl.io.BlockMatrix):
         yield
         return
     progress = None if watch is None else watch.blocks
@@ -202,7 +203,7 @@ def read_given(
     options: DataOptions,
     blocks: BlockOptions | None = None,
     *,
-    encoding: sl.Encoding | None = None,
+    encoding: sl.io.Encoding | None = None,
     id: str | None = None,
     needs_target: bool = False,
 ) -> Given:
@@ -232,7 +233,7 @@ def read_given(
         if getattr(options, name) is not None
     ]
     if len(named) > 1:
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"{' and '.join(named)} were given, but there is one target; give one of them."
         )
     in_blocks = len(paths) > 1 or _is_many(path) or (blocks is not None and blocks.asked)
@@ -241,9 +242,9 @@ def read_given(
     else:
         try:
             table = _read(path, options, encoding, id)
-        except sl.InvalidInputError:
+        except InvalidInputError:
             if needs_target and not named and is_table(path, options.format):
-                raise sl.InvalidInputError(
+                raise InvalidInputError(
                     f"{path} is a table, and the command has to know its target; name the column "
                     "with --target."
                 ) from None
@@ -268,15 +269,15 @@ def read_given(
 def _origin(table: Any) -> tuple[Any, Any, Any]:
     """The encoding of a table, the numbers of its rows in the file, and their ids."""
     every = np.arange(table.shape[0])
-    if not isinstance(table, sl.Table):
+    if not isinstance(table, sl.io.Table):
         return None, every, None
     return table.encoding, every if table.rows is None else table.rows, table.ids
 
 
-def _without_column(encoding: sl.Encoding | None, name: str) -> sl.Encoding | None:
+def _without_column(encoding: sl.io.Encoding | None, name: str) -> sl.io.Encoding | None:
     if encoding is None:
         return None
-    return sl.Encoding(tuple(rule for rule in encoding.columns if rule.name != name))
+    return sl.io.Encoding(tuple(rule for rule in encoding.columns if rule.name != name))
 
 
 def is_table(path: Path, format: str | None) -> bool:
@@ -295,8 +296,8 @@ def _is_many(path: Path) -> bool:
 
 
 def _read(
-    path: Path, options: DataOptions, encoding: sl.Encoding | None, id: str | None
-) -> sl.Table:
+    path: Path, options: DataOptions, encoding: sl.io.Encoding | None, id: str | None
+) -> sl.io.Table:
     rest: dict[str, Any] = {
         "impute": options.impute,
         "encoding": encoding,
@@ -305,13 +306,13 @@ def _read(
         "n_features": options.n_features,
         "vocabulary": options.vocabulary,
     }
-    return _by_columns(lambda **columns: sl.read_table(path, **columns, **rest), options, id)
+    return _by_columns(lambda **columns: sl.io.read_table(path, **columns, **rest), options, id)
 
 
-def _look_at(paths: list[Path], options: DataOptions, blocks: BlockOptions | None) -> sl.Shards:
+def _look_at(paths: list[Path], options: DataOptions, blocks: BlockOptions | None) -> sl.io.Shards:
     for name in ("separator", "vocabulary", "impute"):
         if getattr(options, name) is not None:
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 f"--{name} means nothing for data in blocks; leave it out, or read one file whole."
             )
     rest: dict[str, Any] = {
@@ -319,7 +320,7 @@ def _look_at(paths: list[Path], options: DataOptions, blocks: BlockOptions | Non
         "n_features": options.n_features,
         "memory": None if blocks is None else blocks.memory,
     }
-    return _by_columns(lambda **columns: sl.read_shards(paths, **columns, **rest), options)
+    return _by_columns(lambda **columns: sl.io.read_shards(paths, **columns, **rest), options)
 
 
 def _by_columns(read: Callable[..., Any], options: DataOptions, id: str | None = None) -> Any:
@@ -329,7 +330,7 @@ def _by_columns(read: Callable[..., Any], options: DataOptions, id: str | None =
     key: dict[str, Any] = {} if id is None else {"id": id}
     try:
         return read(target=target, drop=drop, **key)
-    except sl.InvalidInputError:
+    except InvalidInputError:
         numbered = [_position(column) for column in (target, id, *drop)]
         if numbered == [target, id, *drop]:
             raise
@@ -337,7 +338,7 @@ def _by_columns(read: Callable[..., Any], options: DataOptions, id: str | None =
             key["id"] = numbered[1]
         try:
             return read(target=numbered[0], drop=numbered[2:], **key)
-        except sl.InvalidInputError as problem:
+        except InvalidInputError as problem:
             if not str(problem).startswith(("target=", "drop=", "id=")):
                 raise
         raise
@@ -354,7 +355,7 @@ def _read_target(path: Path, count: int | None, data: str, rows: Any) -> Any:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as problem:
         why = "is not UTF-8 text" if isinstance(problem, ValueError) else "could not be read"
-        raise sl.StoredFileError(
+        raise StoredFileError(
             f"{path} {why}; give the path of a text file with one number or label a line."
         ) from problem
     values = [line.strip() for line in lines]
@@ -362,7 +363,7 @@ def _read_target(path: Path, count: int | None, data: str, rows: Any) -> Any:
         values = [values[row] for row in rows if row < len(values)]
         count = len(rows)
     if len(values) != count:
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"{path} has {len(values)} lines but {data} has {count} rows; give one number or "
             "label a row."
         )
@@ -371,7 +372,7 @@ def _read_target(path: Path, count: int | None, data: str, rows: Any) -> Any:
         (k for k, value in enumerate(values) if not value or numbers[k] in NOT_FINITE), None
     )
     if unusable is not None:
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"{path} has no usable target in line {unusable + 1}; fill it in or leave the row out."
         )
     return np.array(values) if None in numbers else np.array(numbers, dtype=np.float64)

@@ -106,7 +106,7 @@ def score_of(model: Any, given: Given) -> tuple[str, float]:
     if name == "accuracy" and model.classes_.dtype.kind != "U":
         y = y.astype(model.classes_.dtype)
     return name, float(np.mean(model.predict(given.X) == y)) if name == "accuracy" else float(
-        sl.score("r2", y, model.predict(given.X)[:, None])[0]
+        sl.engine.score("r2", y, model.predict(given.X)[:, None])[0]
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import typer
 
 import sketchlasso as sl
+from sketchlasso.errors import MissingExtraError
 from sketchlasso.interfaces.commands.data import Given
 from sketchlasso.interfaces.commands.describe import feature_name
 from sketchlasso.interfaces.commands.effects import effects_of
@@ -50,14 +51,14 @@ def _canvas(panels: int) -> Any:
     try:
         from matplotlib.figure import Figure
     except ImportError as missing:
-        raise sl.MissingExtraError("--plot", "matplotlib", "plot") from missing
+        raise MissingExtraError("--plot", "matplotlib", "plot") from missing
     figure = Figure(figsize=(panels * PANEL[0], PANEL[1]), layout="constrained")
     figure.subplots(1, panels)
     return figure
 
 
 def _in_blocks(given: Given) -> bool:
-    return isinstance(given.X, sl.BlockMatrix)
+    return isinstance(given.X, sl.io.BlockMatrix)
 
 
 def _draw_effects(estimator: Any, given: Given, ax: Any) -> None:

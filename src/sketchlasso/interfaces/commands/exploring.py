@@ -34,7 +34,7 @@ def explore(
 
     Serves a page and a JSON API, to this machine only unless told otherwise, until Ctrl-C.
     """
-    graph = sl.read_graph(file)
+    graph = sl.graphs.read_graph(file)
     # The server says on stdout where it is; a document for machines has to be alone there.
     with redirect_stdout(sys.stderr) if screen.json else nullcontext():
         serve_network(

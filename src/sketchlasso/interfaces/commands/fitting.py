@@ -155,7 +155,7 @@ def path(
         columns = _columns(found)
     seconds = perf_counter() - start
     if output is not None:
-        sl.write_table(output, _coefficient_table(found, scales, given))
+        sl.io.write_table(output, _coefficient_table(found, scales, given))
     return Report(
         data={
             "command": "path",
@@ -224,14 +224,14 @@ def _thinned(columns: dict[str, Any]) -> Sheet:
     return Sheet(title, tuple(columns), tuple(rows[k] for k in places))
 
 
-def _coefficient_table(found: sl.Path, scales: Any, given: Given) -> sl.Table:
+def _coefficient_table(found: sl.Path, scales: Any, given: Given) -> sl.io.Table:
     coef = found.models.coef
     used = np.unique(coef.indices[coef.data != 0])
     values = coef[:, used].toarray()
     if scales is not None:
         values = values / scales[used]
     names = [f"feature {j}" if given.names is None else given.names[j] for j in used]
-    return sl.Table(
+    return sl.io.Table(
         np.column_stack([found.alphas.ravel(), found.models.intercept, values]),
         None,
         ("alpha", "intercept", *(_distinct(name) for name in names)),

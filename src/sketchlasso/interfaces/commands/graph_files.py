@@ -9,6 +9,7 @@ import numpy as np
 import typer
 
 import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.commands.report import Sheet
 
 __all__ = ["GraphFile", "communities_sheet", "graph_ending", "members_of", "write_graph"]
@@ -31,19 +32,19 @@ def graph_ending(output: Path, communities: bool) -> str:
     """Return how the file's name ends, which says what to write."""
     ending = next((one for one in ENDINGS if output.name.lower().endswith(one)), None)
     if ending is None:
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"--output {output} was given, but the ending says what to write; end it in .graphml, "
             ".gexf, .json or .csv."
         )
     if communities and ending.startswith(".csv"):
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"--communities was given, but {output} is a list of links without a place for them; "
             "write .graphml, .gexf or .json."
         )
     return ending
 
 
-def write_graph(graph: sl.Graph, groups: Any, output: Path, ending: str) -> None:
+def write_graph(graph: sl.graphs.Graph, groups: Any, output: Path, ending: str) -> None:
     """Write a graph in the format of an ending, with the groups (n_nodes,) or None."""
     attributes = None if groups is None else {"community": groups}
     if ending == ".graphml":
@@ -56,7 +57,7 @@ def write_graph(graph: sl.Graph, groups: Any, output: Path, ending: str) -> None
         graph.to_csv(output)
 
 
-def members_of(graph: sl.Graph, groups: Any) -> list[dict[str, Any]]:
+def members_of(graph: sl.graphs.Graph, groups: Any) -> list[dict[str, Any]]:
     """Every community with its size and its most linked nodes."""
     degrees, names = graph.degrees, np.array(graph.names)
     found = []

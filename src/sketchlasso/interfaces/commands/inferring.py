@@ -11,6 +11,7 @@ import numpy as np
 import typer
 
 import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.commands.data import Given, read_given
 from sketchlasso.interfaces.commands.fitting import target_words
 from sketchlasso.interfaces.commands.options import DataOptions, File, penalty_of
@@ -77,7 +78,7 @@ def infer(
     y = _numbers(given)
     start = perf_counter()
     with screen.watching("regressing every feature on the others") as watch:
-        found = sl.desparsified(
+        found = sl.inference.desparsified(
             given.X,
             y,
             alpha=penalty_of(alpha, "rigorous", "rigorous-robust"),
@@ -109,7 +110,7 @@ def infer(
 
 
 def _facts(
-    found: sl.Desparsified,
+    found: sl.inference.Desparsified,
     given: Given,
     columns: dict[str, Any],
     level: float,
@@ -136,12 +137,12 @@ def _facts(
 
 def _check(level: float, adjust: str) -> None:
     if not 0 < level < 1:
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"--level {level:g} was given, but a number strictly between 0 and 1 is accepted; give "
             "for example 0.95."
         )
     if adjust not in ADJUSTMENTS:
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"--adjust {adjust} was given, but {', '.join(ADJUSTMENTS)} are accepted; give one of "
             "them."
         )
@@ -150,14 +151,14 @@ def _check(level: float, adjust: str) -> None:
 def _numbers(given: Given) -> Any:
     y = given.response
     if y.dtype.kind not in "biuf" or y.ndim != 1:
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"the target of {given.source} is not one column of numbers, but intervals are for "
             "regressions; give a target of numbers."
         )
     return y
 
 
-def _columns(found: sl.Desparsified, level: float, adjustment: Any) -> dict[str, Any]:
+def _columns(found: sl.inference.Desparsified, level: float, adjustment: Any) -> dict[str, Any]:
     lower, upper = found.interval(level)
     return {
         "estimate": found.estimate,
@@ -172,7 +173,7 @@ def _columns(found: sl.Desparsified, level: float, adjustment: Any) -> dict[str,
 
 
 def _write(
-    found: sl.Desparsified,
+    found: sl.inference.Desparsified,
     columns: dict[str, Any],
     output: Path | None,
     level: float,
@@ -183,7 +184,7 @@ def _write(
     if output is not None:
         values = np.column_stack(list(columns.values()))
         names = np.array(found.names)
-        sl.write_table(output, sl.Table(values, names, tuple(columns), target_name="feature"))
+        sl.io.write_table(output, sl.io.Table(values, names, tuple(columns), target_name="feature"))
     if forest is not None:
         save_picture(sl.plots.plot_forest(found, level=level), forest)
     if volcano is not None:
@@ -192,7 +193,7 @@ def _write(
 
 
 def _sheet(
-    found: sl.Desparsified, columns: dict[str, Any], level: float, top: int
+    found: sl.inference.Desparsified, columns: dict[str, Any], level: float, top: int
 ) -> tuple[Sheet, ...]:
     order = np.argsort(found.p_value, kind="stable")[:top]
     if len(order) == 0:

@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.commands.calibrating import Calibrate, calibrate, check_calibrate
 from sketchlasso.interfaces.commands.data import Given, at_work, read_given
 from sketchlasso.interfaces.commands.describe import model_data, model_words, solver_facts
@@ -64,12 +65,12 @@ class SearchOptions:
         from sklearn.model_selection import KFold, StratifiedKFold, TimeSeriesSplit
 
         if self.split not in SPLITS:
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 f"--split {self.split} was given, but {', '.join(SPLITS[:-1])} or {SPLITS[-1]} is "
                 "accepted; give one of them."
             )
         if not 2 <= self.folds <= rows:
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 f"--folds {self.folds} was given, but the data have {rows} rows; give from 2 to "
                 f"{rows}."
             )

@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.commands.data import at_work, read_given
 from sketchlasso.interfaces.commands.fitting import target_words
 from sketchlasso.interfaces.commands.options import (
@@ -72,7 +73,7 @@ def loo(
     scores = _scores(found, y, classes)
     table = _loo_table(found)
     if output is not None:
-        sl.write_table(output, table)
+        sl.io.write_table(output, table)
     return Report(
         data={
             "command": "loo",
@@ -131,17 +132,17 @@ def _penalty(alpha: str | None, stored: Any, model: ModelOptions, X: Any) -> tup
 def _stored(from_model: Path, alpha: str | None) -> Any:
     """Return the model that --model names, which must have one penalty for all features."""
     if alpha is not None:
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             "--alpha and --model were given, but both name the penalty; give one of them."
         )
     stored = sl.load_model(from_model)
     if np.size(getattr(stored, "alpha_", ())) != 1:
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"{from_model} holds several models, but leave-one-out takes one penalty; give it by "
             "--alpha."
         )
     if hasattr(stored, "loadings_"):
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"{from_model} has a rigorous penalty, with a loading for each feature, but "
             "leave-one-out takes one penalty for all; give it by --alpha."
         )
@@ -152,7 +153,7 @@ def _drawn(count: int | None, total: int, seed: int) -> Any:
     if count is None:
         return None
     if not 1 <= count <= total:
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"--rows {count} was given, but the data have {total} rows; give 1 to {total}."
         )
     return np.sort(np.random.default_rng(seed).choice(total, count, replace=False))
@@ -170,7 +171,7 @@ def _scores(found: sl.LeaveOneOut, y: Any, classes: Any) -> dict[str, float]:
     }
 
 
-def _loo_table(found: sl.LeaveOneOut) -> sl.Table:
+def _loo_table(found: sl.LeaveOneOut) -> sl.io.Table:
     columns = {
         "row": found.rows,
         "prediction": found.predictions,
@@ -180,7 +181,7 @@ def _loo_table(found: sl.LeaveOneOut) -> sl.Table:
         "features_lost": found.features_lost,
     }
     values = np.column_stack([np.asarray(part, dtype=np.float64) for part in columns.values()])
-    return sl.Table(values, None, tuple(columns))
+    return sl.io.Table(values, None, tuple(columns))
 
 
 def _influence_sheet(found: sl.LeaveOneOut, top: int) -> tuple[Sheet, ...]:

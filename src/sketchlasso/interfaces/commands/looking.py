@@ -53,14 +53,14 @@ def info(
     top: Top = 10,
 ) -> Report:
     """Show what a file of sketchlasso holds: a sketch, a model, topics or images."""
-    stored = sl.stored_info(file)
+    stored = sl.io.stored_info(file)
     if stored.content in TOPIC_FILES:
         return TOPIC_FILES[stored.content](file, top)
     if stored.content == "sketch":
         return _sketch_info(file)
     model, names = sl.load_model(file), stored.facts["feature_names"]
     origin = {name: stored.facts[name] for name in ("library", "fingerprint")}
-    if isinstance(model, sl.LinearModels):
+    if isinstance(model, sl.engine.LinearModels):
         count, width = model.coef.shape
         return Report(
             {

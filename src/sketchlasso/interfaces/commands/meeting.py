@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.commands.data import Given, is_table, read_given
 from sketchlasso.interfaces.commands.options import BlockOptions, DataOptions
 
@@ -29,7 +30,7 @@ def meet(
 
     Columns that the model does not use may be absent or hold anything, where `predicting`.
     """
-    info = sl.stored_info(model)
+    info = sl.io.stored_info(model)
     estimator = sl.load_model(model)
     names, target = info.facts["feature_names"], info.facts["target_name"]
     encoding = _encoding(info.facts, files, options, blocks)
@@ -47,7 +48,7 @@ def meet(
         # The columns stand as the fit had them; rows of plain numbers need no names now.
         vars(estimator).pop("feature_names_in_", None)
     if given.X.shape[1] != info.facts["n_features"]:
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"{given.source} has {given.X.shape[1]} features but the model in {model} was fitted "
             f"on {info.facts['n_features']}; give data with the columns of the fit."
         )
@@ -56,18 +57,18 @@ def meet(
 
 def _encoding(
     facts: Mapping[str, Any], files: list[Path], options: DataOptions, blocks: BlockOptions | None
-) -> sl.Encoding | None:
+) -> sl.io.Encoding | None:
     """How columns of a table become the features of a model, by name; None for other files."""
     stored, names = facts.get("encoding"), facts["feature_names"]
     in_blocks = len(files) > 1 or (blocks is not None and blocks.asked)
     if names is None or in_blocks or not is_table(files[0], options.format):
         return None
     if stored is not None:
-        return sl.Encoding.from_json(stored)
-    return sl.Encoding.of_numbers(names)
+        return sl.io.Encoding.from_json(stored)
+    return sl.io.Encoding.of_numbers(names)
 
 
-def _used(encoding: sl.Encoding | None, estimator: Any) -> sl.Encoding | None:
+def _used(encoding: sl.io.Encoding | None, estimator: Any) -> sl.io.Encoding | None:
     """The columns whose coefficients are not all zero; the first where none is.
 
     The models of a calibration have coefficients of their own, and need all columns.
@@ -81,7 +82,7 @@ def _used(encoding: sl.Encoding | None, estimator: Any) -> sl.Encoding | None:
         if nonzero[first:last].any():
             kept.append(rule)
         first = last
-    return sl.Encoding(tuple(kept) or encoding.columns[:1])
+    return sl.io.Encoding(tuple(kept) or encoding.columns[:1])
 
 
 def _widened(given: Given, names: Sequence[str]) -> Given:
@@ -113,7 +114,7 @@ def _read_like(
         return given.without(target) if known and target not in names else given
     try:
         return read(replace(options, target=target))
-    except sl.InvalidInputError as problem:
+    except InvalidInputError as problem:
         if not str(problem).startswith("target="):
             raise
         return read(options)

@@ -12,6 +12,7 @@ import numpy as np
 import typer
 
 import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError, StoredFileError
 from sketchlasso.interfaces.commands.data import Given, at_work, read_given
 from sketchlasso.interfaces.commands.graph_files import (
     GraphFile,
@@ -100,11 +101,11 @@ class NetworkOptions:
     def check(self) -> None:
         """Refuse before the work what would only be seen after it."""
         if self.rule not in ("and", "or"):
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 f"--rule {self.rule} was given, but 'and' or 'or' is accepted; give one of them."
             )
         if not 0 <= self.min_stability <= 1 or (self.min_stability > 0 and not self.half_samples):
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 f"--min-stability {self.min_stability:g} was given, but a share from 0 to 1 is "
                 "accepted, and only with --half-samples; give both."
             )
@@ -114,19 +115,19 @@ class NetworkOptions:
         text = self.alpha
         if text in CHOICES:
             if self.targets is not None or self.predictors is not None:
-                raise sl.InvalidInputError(
+                raise InvalidInputError(
                     f"--alpha {text} was given with --targets or --predictors, but it compares "
                     "graphs of all columns; give a number or pivotal, or leave those out."
                 )
             rule: Any = self.rule
-            chosen = sl.SparsePrecision(text, rule=rule, random_state=seed, tol=self.tol)
+            chosen = sl.inference.SparsePrecision(text, rule=rule, random_state=seed, tol=self.tol)
             return chosen.fit(given.X).alpha_
         try:
             return float(text)
         except ValueError:
             if text == "pivotal":
                 return text
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"--alpha {text} was given, but pivotal, stars, ebic, cv or a number > 0 is accepted; "
             "give one of them."
         )
@@ -160,7 +161,7 @@ def network(
     try:
         counting = screen.counting("regressing columns", "regressions")
         with counting as count, at_work(given, blocks, None):
-            found = sl.neighbourhoods(
+            found = sl.inference.neighbourhoods(
                 given.X,
                 _listed("--targets", asked.targets, given.names),
                 _listed("--predictors", asked.predictors, given.names),
@@ -197,7 +198,7 @@ def _listed(option: str, text: str | None, columns: Sequence[str] | None) -> lis
         lines = path.read_text(encoding="utf-8").splitlines()
         return [line.strip() for line in lines if line.strip()]
     if (path.suffix or path.name != text) and "," not in text and text not in (columns or ()):
-        raise sl.StoredFileError(
+        raise StoredFileError(
             f"{option} {text} was given, but there is neither such a file nor such a column; give "
             "the path of a file with one name per line, or names separated by commas."
         )
@@ -206,8 +207,8 @@ def _listed(option: str, text: str | None, columns: Sequence[str] | None) -> lis
 
 def _report(
     given: Given,
-    found: sl.Neighbourhoods,
-    graph: sl.Graph,
+    found: sl.inference.Neighbourhoods,
+    graph: sl.graphs.Graph,
     groups: Any,
     output: Path,
     seconds: float,
@@ -253,7 +254,7 @@ def _report(
     )
 
 
-def _links_sheet(graph: sl.Graph, top: int) -> Sheet:
+def _links_sheet(graph: sl.graphs.Graph, top: int) -> Sheet:
     order = np.argsort(-np.abs(graph.weights), kind="stable")[:top]
     extra = tuple(graph.edge_attributes)
     rows = tuple(

@@ -12,6 +12,7 @@ import typer
 from scipy import sparse
 
 import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.commands.screen import Watcher
 
 __all__ = [
@@ -263,7 +264,7 @@ class ModelOptions:
             return self.sketch
         ready = sl.load_sketch(self.sketch)
         if ready.shape != X.shape or not (ready.fingerprint is None or ready.matches(X)):
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 f"{self.sketch} is a sketch of other data ({ready.n_samples} x "
                 f"{ready.n_features}) than given here ({X.shape[0]} x {X.shape[1]}); sketch this "
                 "file with the same target, or leave --sketch out."
@@ -274,10 +275,10 @@ class ModelOptions:
         """Return a sketch of X for the functions that take one; None for the full problem."""
         wanted = self.sketch_argument(X)
         if wanted == "auto":
-            robust = needed or self.radius is not None or isinstance(X, sl.BlockMatrix)
-            wanted = sl.automatic_method(X.shape, self.rank, robust=robust)
+            robust = needed or self.radius is not None or isinstance(X, sl.io.BlockMatrix)
+            wanted = sl.engine.automatic_method(X.shape, self.rank, robust=robust)
         if wanted is None and needed:
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 f"--sketch {self.sketch} was given, but leave-one-out works on a sketch; leave it "
                 "out, or give exact."
             )
@@ -290,7 +291,7 @@ class ModelOptions:
             method=wanted,
             center=self.intercept,
             random_state=self.seed,
-            device="cpu" if isinstance(X, sl.BlockMatrix) else self.device,
+            device="cpu" if isinstance(X, sl.io.BlockMatrix) else self.device,
             **size,
         )
 
@@ -308,17 +309,17 @@ class ModelOptions:
         ready = self.sketch != "auto" and Path(self.sketch).exists()
         wanted = self.standardize
         if wanted is None:
-            dense = not (isinstance(X, sl.BlockMatrix) or sparse.issparse(X) or ready)
+            dense = not (isinstance(X, sl.io.BlockMatrix) or sparse.issparse(X) or ready)
             wanted = dense if like is None else bool(like.standardized_)
         if not wanted:
             return X, None
-        if isinstance(X, sl.BlockMatrix):
-            raise sl.InvalidInputError(
+        if isinstance(X, sl.io.BlockMatrix):
+            raise InvalidInputError(
                 "--standardize was given for data in blocks, but a path needs their columns as "
                 "they are; use fit or cv, which divide them as they are read."
             )
         if ready:
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 "--standardize was given with a ready sketch, which has scales of its own or "
                 "none; make the sketch with --scale and leave --standardize out."
             )
@@ -331,7 +332,7 @@ class ModelOptions:
         """Refuse options that mean nothing for a command."""
         for name in names:
             if getattr(self, name):
-                raise sl.InvalidInputError(
+                raise InvalidInputError(
                     f"--{name} means nothing for {command}; leave it out, or use fit or cv."
                 )
 
@@ -345,14 +346,14 @@ def on_scheduler(
     """Work on the cluster that --scheduler names, or in this process."""
     refuse_timeout_alone(scheduler, worker_timeout)
     where = None if scheduler == "local" else scheduler or "sequential"
-    with sl.cluster(where, on_progress=on_progress, worker_timeout=worker_timeout):
+    with sl.cluster.cluster(where, on_progress=on_progress, worker_timeout=worker_timeout):
         yield
 
 
 def refuse_timeout_alone(scheduler: str | None, worker_timeout: float | None) -> None:
     """Refuse --worker-timeout without --scheduler."""
     if scheduler is None and worker_timeout is not None:
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"worker_timeout={worker_timeout:g} was given without scheduler=, but only a cluster "
             "has workers to wait for; give scheduler= or leave worker_timeout= out."
         )
@@ -367,7 +368,7 @@ def alphas_of(text: str) -> int | list[float]:
     try:
         return [float(part) for part in text.split(",") if part.strip()]
     except ValueError:
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"--alphas {text} was given, but a whole number (how many) or penalties separated by "
             "commas are accepted; give for example 50 or 4,2,1."
         ) from None
@@ -379,14 +380,14 @@ def penalty_of(text: str, *others: str) -> float | str:
     try:
         return text if text in names else float(text)
     except ValueError:
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"--alpha {text} was given, but {', '.join(names)} or a number > 0 (or 0, on a sketch) "
             "is accepted; give one of them."
         ) from None
 
 
-def radii_of(text: str | None) -> list[sl.RadiusPolicy] | None:
+def radii_of(text: str | None) -> list[sl.engine.RadiusPolicy] | None:
     """Read radii, separated by commas."""
     if text is None:
         return None
-    return [sl.RadiusPolicy.parse(part.strip()) for part in text.split(",")]
+    return [sl.engine.RadiusPolicy.parse(part.strip()) for part in text.split(",")]

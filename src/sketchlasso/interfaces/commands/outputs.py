@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError, StoredFileError
 
 __all__ = ["check_outputs", "save_picture"]
 
@@ -26,7 +26,7 @@ def check_outputs(table: Path | None, *pictures: Path | None) -> None:
     """
     for path in (table, *pictures):
         if path is not None and not path.absolute().parent.is_dir():
-            raise sl.StoredFileError(
+            raise StoredFileError(
                 f"{path} cannot be written, for there is no folder {path.parent}; choose a path in "
                 "a folder that exists."
             )
@@ -42,7 +42,7 @@ def save_picture(axes: Any, path: Path) -> None:
     try:
         axes.figure.savefig(path, dpi=150)
     except OSError as problem:
-        raise sl.StoredFileError(
+        raise StoredFileError(
             f"{path} could not be written ({problem.strerror or problem}); choose a path in a "
             "folder that can be written to."
         ) from problem
@@ -56,6 +56,6 @@ def _plain(path: Path) -> str:
 
 
 def _refuse(path: Path, what: str, endings: str) -> None:
-    raise sl.InvalidInputError(
+    raise InvalidInputError(
         f"{path} was given for {what}, but its ending says what to write; end it in {endings}."
     )

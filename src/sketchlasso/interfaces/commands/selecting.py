@@ -73,9 +73,9 @@ class SelectionOptions:
     threads: Annotated[int | None, typer.Option(help="Threads; all by default.")] = None
     seed: Seed = 0
 
-    def selector(self, watch: Watcher | None) -> sl.StabilitySelection:
+    def selector(self, watch: Watcher | None) -> sl.inference.StabilitySelection:
         """Return the selector that the options ask for."""
-        return sl.StabilitySelection(
+        return sl.inference.StabilitySelection(
             pfer=self.pfer,
             cutoff=self.cutoff,
             q=self.q,
@@ -147,7 +147,7 @@ def stability(
     )
 
 
-def _data(selector: sl.StabilitySelection, given: Given) -> dict[str, Any]:
+def _data(selector: sl.inference.StabilitySelection, given: Given) -> dict[str, Any]:
     """What was selected, for machines."""
     return {
         "n_samples": given.X.shape[0],
@@ -173,8 +173,8 @@ def _write(
     if output is not None:
         columns = [selector.frequencies_, selector.get_support().astype(np.float64)]
         names = np.array([_name(given, j) for j in range(given.X.shape[1])])
-        table = sl.Table(np.column_stack(columns), names, ("frequency", "selected"), "feature")
-        sl.write_table(output, table)
+        table = sl.io.Table(np.column_stack(columns), names, ("frequency", "selected"), "feature")
+        sl.io.write_table(output, table)
         wrote.append(("wrote", str(output)))
     if plot is not None:
         save_picture(sl.plots.plot_stability(selector, feature_names=given.names), plot)

@@ -11,6 +11,7 @@ import numpy as np
 import typer
 
 import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.commands.data import Given, at_work
 from sketchlasso.interfaces.commands.describe import label, score_of
 from sketchlasso.interfaces.commands.meeting import meet
@@ -77,12 +78,12 @@ def predict(
 def _check_calibrated(estimator: Any, model: Path) -> None:
     """Refuse --interval for a model file that cannot give any, and say how to make one."""
     if not hasattr(estimator, "predict_interval"):
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"--interval was given, but {model} holds a {type(estimator).__name__}, which predicts "
             "no numbers with intervals; give a model of numbers, written by fit or cv --regress."
         )
     if not hasattr(estimator, "calibration_"):
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"--interval was given, but {model} was saved without a calibration; fit it again with "
             "--calibrate jackknife+ (fit) or --calibrate cv+ (cv)."
         )
@@ -116,7 +117,7 @@ def _predicted(
         return Report(document, outcome=lines)
     table = _prediction_table(estimator, given, predictions, ends)
     ids = given.rows + 1 if given.ids is None else given.ids
-    sl.write_table(output, replace(table, ids=ids, id_name=id or "row"))
+    sl.io.write_table(output, replace(table, ids=ids, id_name=id or "row"))
     return Report(document, facts=(*facts, ("wrote", str(output))))
 
 
@@ -142,7 +143,7 @@ def _describe_intervals(
     width = float(np.median(ends[..., 1] - ends[..., 0]))
     words = f"{level:g} by {method} from {count} rows, median width {width:.4g}"
     if not np.isfinite(width):
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"--interval {level:g} was given, but the {count} rows of the calibration can say "
             f"{count / (count + 1):.4g} at most; give that or less, or calibrate on more rows."
         )
@@ -170,12 +171,12 @@ def certify(
     whatever can reach.
     """
     estimator, given = meet(model, [file], data)
-    if isinstance(estimator, sl.LinearModels):
-        raise sl.InvalidInputError(
+    if isinstance(estimator, sl.engine.LinearModels):
+        raise InvalidInputError(
             f"{model} holds linear models without their penalties; use certify in Python, which "
             "takes them."
         )
-    info = sl.stored_info(model)
+    info = sl.io.stored_info(model)
     found = sl.certify(
         given.X,
         _responses(estimator, given),
@@ -185,7 +186,7 @@ def certify(
         fit_intercept=estimator.fit_intercept,
         nonnegative=estimator.positive,
     )
-    same = info.facts["fingerprint"] == sl.fingerprint(given.X)
+    same = info.facts["fingerprint"] == sl.engine.fingerprint(given.X)
     worst = float(found.relative_gap.max())
     rows = tuple(
         (short(name), *map(float, numbers))
@@ -244,7 +245,7 @@ def _responses(estimator: Any, given: Given) -> Any:
     classes = estimator.classes_
     unknown = np.setdiff1d(y, classes)
     if len(unknown):
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"the target of {given.source} holds {label(unknown[0])!r}, which is none of the "
             "model's classes; give data with the classes of the fit."
         )
@@ -273,7 +274,9 @@ def _response_names(estimator: Any, given: Given) -> list[str]:
     return [label(value) for value in classes]
 
 
-def _prediction_table(estimator: Any, given: Given, predictions: Any, ends: Any = None) -> sl.Table:
+def _prediction_table(
+    estimator: Any, given: Given, predictions: Any, ends: Any = None
+) -> sl.io.Table:
     """Predictions as a table: numbers, or decision values with the label as their target."""
     if not hasattr(estimator, "classes_"):
         rows = predictions.reshape(len(predictions), -1)
@@ -289,14 +292,14 @@ def _prediction_table(estimator: Any, given: Given, predictions: Any, ends: Any 
                 for name in names
                 for part in ("prediction", "lower", "upper")
             ]
-        return sl.Table(rows, None, tuple(names))
+        return sl.io.Table(rows, None, tuple(names))
     scores = estimator.decision_function(given.X).reshape(len(predictions), -1)
     names = (
         ["decision"]
         if scores.shape[1] == 1
         else [f"decision {label(value)}" for value in estimator.classes_]
     )
-    return sl.Table(scores, predictions, tuple(names), "prediction")
+    return sl.io.Table(scores, predictions, tuple(names), "prediction")
 
 
 def _cell(text: str) -> str:

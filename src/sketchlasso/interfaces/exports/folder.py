@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.exports.page import offline_page
 from sketchlasso.interfaces.exports.pictures import map_svg, save_map, save_over
 
@@ -20,7 +21,10 @@ __all__ = ["export_topics", "topics_data"]
 
 
 def export_topics(
-    folder: Path, imager: sl.TopicImager, images: sl.WordImages, topics: sl.Topics
+    folder: Path,
+    imager: sl.topics.TopicImager,
+    images: sl.topics.WordImages,
+    topics: sl.topics.Topics,
 ) -> list[str]:
     """Write topics, words and documents to a folder.
 
@@ -41,9 +45,7 @@ def export_topics(
         other than map.svg if matplotlib is installed.
     """
     if folder.exists() and not folder.is_dir():
-        raise sl.InvalidInputError(
-            f"{folder} is a file, but a folder is needed; give another name."
-        )
+        raise InvalidInputError(f"{folder} is a file, but a folder is needed; give another name.")
     folder.mkdir(parents=True, exist_ok=True)
     graph = images.graph()
     places, of_word = graph.layout(), topics.of_word(images.words)
@@ -73,7 +75,9 @@ def export_topics(
     return written
 
 
-def topics_data(imager: sl.TopicImager, images: sl.WordImages, topics: sl.Topics) -> dict[str, Any]:
+def topics_data(
+    imager: sl.topics.TopicImager, images: sl.topics.WordImages, topics: sl.topics.Topics
+) -> dict[str, Any]:
     """Return topics, words and documents as JSON can hold them."""
     frequency, of_word = imager.document_frequency_, topics.of_word(images.words)
     weights = images.weights
@@ -119,7 +123,7 @@ def topics_data(imager: sl.TopicImager, images: sl.WordImages, topics: sl.Topics
 TOPIC_COLUMNS = ("topic", "label", "n_words", "n_documents", "stability", "words", "examples")
 
 
-def _topic_rows(topics: sl.Topics) -> Iterable[Sequence[Any]]:
+def _topic_rows(topics: sl.topics.Topics) -> Iterable[Sequence[Any]]:
     for number, topic in enumerate(topics.topics, start=1):
         stability = "" if math.isnan(topic.stability) else _rounded(topic.stability)
         examples = " | ".join(one.title for one in topic.examples)
@@ -134,7 +138,7 @@ def _word_rows(data: dict[str, Any]) -> Iterable[Sequence[Any]]:
         yield word, facts["topic"] or "", facts["documents"], image
 
 
-def _document_table(topics: sl.Topics) -> tuple[Sequence[str], Iterable[Sequence[Any]]]:
+def _document_table(topics: sl.topics.Topics) -> tuple[Sequence[str], Iterable[Sequence[Any]]]:
     grouped = topics.groups is not None
     numbers = [f"topic {number}" for number in range(1, len(topics) + 1)]
     header = ["number", "title", *(["group"] if grouped else []), "main topic", *numbers]

@@ -25,7 +25,7 @@ def colour_of(topic: int) -> str:
     return GREY if topic < 0 else COLOURS[topic % len(COLOURS)]
 
 
-def map_svg(graph: sl.WordGraph, places: Any, of_word: Any) -> str:
+def map_svg(graph: sl.topics.WordGraph, places: Any, of_word: Any) -> str:
     """Return the map of all linked words as SVG; words with most links are labelled first.
 
     Parameters
@@ -56,7 +56,7 @@ def map_svg(graph: sl.WordGraph, places: Any, of_word: Any) -> str:
     )
 
 
-def save_map(path: Path, graph: sl.WordGraph, places: Any, of_word: Any) -> None:
+def save_map(path: Path, graph: sl.topics.WordGraph, places: Any, of_word: Any) -> None:
     """Draw the map with matplotlib."""
     from matplotlib.figure import Figure
 
@@ -75,7 +75,7 @@ def save_map(path: Path, graph: sl.WordGraph, places: Any, of_word: Any) -> None
     figure.savefig(path, dpi=150)
 
 
-def save_over(path: Path, names: Any, shares: Any, topics: sl.Topics) -> None:
+def save_over(path: Path, names: Any, shares: Any, topics: sl.topics.Topics) -> None:
     """Draw the share of each topic in each group as stacked bars, with matplotlib.
 
     Parameters
@@ -108,7 +108,7 @@ def _on_paper(places: Any) -> Any:
     return MARGIN + (places - low) / spread * (np.array([WIDTH, HEIGHT]) - 2 * MARGIN)
 
 
-def _labelled(graph: sl.WordGraph, at: Any) -> list[int]:
+def _labelled(graph: sl.topics.WordGraph, at: Any) -> list[int]:
     """Return the words to label: those with most links first, none on top of another."""
     taken: list[tuple[float, float, float]] = []
     chosen: list[int] = []

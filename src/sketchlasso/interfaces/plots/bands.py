@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.plots.canvas import Display, hue, ink, opacity
 from sketchlasso.interfaces.plots.inputs import check_index
 
@@ -80,7 +80,7 @@ class IntervalDisplay(Display):
             Which target.
         """
         if not hasattr(estimator, "predict_interval"):
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 f"a {type(estimator).__name__} was given, but a fitted and calibrated SqrtLasso or "
                 "SqrtLassoCV is accepted; pass one."
             )
@@ -93,7 +93,7 @@ class IntervalDisplay(Display):
             ends, predictions = ends[:, response], predictions[:, response]
             known = known if known is None or known.ndim == 1 else known[:, response]
         if known is not None and known.shape != predictions.shape:
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 f"y has shape {known.shape}, but X has {len(predictions)} rows; pass one response "
                 "per row."
             )
@@ -119,7 +119,7 @@ class IntervalDisplay(Display):
         IntervalDisplay
         """
         if not np.isfinite(self.intervals).all():
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 f"the intervals at level {self.level:g} are infinite, but a picture shows finite "
                 "ones; lower the level, or calibrate on more rows."
             )

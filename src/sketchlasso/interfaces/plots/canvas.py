@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError, MissingExtraError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,7 +70,7 @@ class Display:
             _, ax = plt.subplots(figsize=size, layout="constrained")
             ax.spines[["top", "right"]].set_visible(False)
         elif not isinstance(ax, axes_type):
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 f"ax is a {type(ax).__name__}, but Matplotlib axes or None is accepted; pass what "
                 "plt.subplots() returns second."
             )
@@ -102,7 +102,7 @@ def _axes_type() -> type[Any]:
     try:
         from matplotlib.axes import Axes
     except ModuleNotFoundError:
-        raise sl.MissingExtraError("Plotting", "matplotlib", "plot") from None
+        raise MissingExtraError("Plotting", "matplotlib", "plot") from None
     return Axes
 
 
@@ -134,7 +134,7 @@ def check_penalties(alphas: ArrayLike) -> FloatArray:
     values = np.asarray(alphas, dtype=np.float64)
     if values.size == 0 or not np.isfinite(values).all() or values.min() <= 0:
         smallest = f"the smallest penalty is {values.min():g}" if values.size else "no penalty came"
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"{smallest}, but a logarithmic axis shows positive ones only; solve for positive "
             "alphas."
         )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.plots.canvas import (
     WIDE,
     Display,
@@ -104,7 +105,7 @@ class CrossValidationDisplay(Display):
         name = metric or found.first_metric
         if name not in found.scores:
             scored = ", ".join(repr(key) for key in found.scores)
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 f"metric={metric!r} was given, but {scored} was scored; pass one of them."
             )
         response = check_index("response", response, len(found.alphas))
@@ -287,13 +288,13 @@ def plot_cv(
         )
     elif hasattr(source, "score_path_"):
         if metric not in (None, source.scoring):
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 f"metric={metric!r} was given, but the estimator keeps {source.scoring!r} only; "
                 "leave metric out, or pass what cross_validate returns."
             )
         display = CrossValidationDisplay.from_estimator(source, response=response)
     else:
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"a {type(source).__name__} was given, but a CrossValidation or a fitted SqrtLassoCV "
             "or SqrtLassoClassifierCV is accepted; pass what cross_validate or fit returns."
         )

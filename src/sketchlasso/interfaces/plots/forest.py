@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.plots.canvas import Display, hue, ink
 from sketchlasso.interfaces.plots.inputs import check_index, feature_labels
 
@@ -27,8 +28,8 @@ SHOWN = 20
 
 def inferred(found: Any, response: int) -> tuple[FloatArray, FloatArray, Any]:
     """Estimates (c,), errors (c,) and a function that takes one response of other arrays."""
-    if not isinstance(found, sl.Desparsified | sl.TreatmentEffects):
-        raise sl.InvalidInputError(
+    if not isinstance(found, sl.inference.Desparsified | sl.inference.TreatmentEffects):
+        raise InvalidInputError(
             f"a {type(found).__name__} was given, but a Desparsified or TreatmentEffects is "
             "accepted; pass what desparsified or treatment_effect returns."
         )
@@ -44,7 +45,7 @@ def inferred(found: Any, response: int) -> tuple[FloatArray, FloatArray, Any]:
 def check_top(top: int) -> int:
     """Return how many features to show or name."""
     if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 0:
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"top={top!r} was given, but an integer >= 0 is accepted; pass one."
         )
     return int(top)
@@ -88,7 +89,7 @@ class ForestDisplay(Display):
     @classmethod
     def from_estimates(
         cls,
-        found: sl.Desparsified | sl.TreatmentEffects,
+        found: sl.inference.Desparsified | sl.inference.TreatmentEffects,
         *,
         level: float = 0.95,
         simultaneous: bool = False,
@@ -114,8 +115,8 @@ class ForestDisplay(Display):
         estimate, _, one = inferred(found, response)
         wide = None
         if simultaneous:
-            if not isinstance(found, sl.Desparsified):
-                raise sl.InvalidInputError(
+            if not isinstance(found, sl.inference.Desparsified):
+                raise InvalidInputError(
                     "simultaneous=True was given with TreatmentEffects, but only a Desparsified "
                     "has such intervals; leave it out."
                 )
@@ -166,7 +167,7 @@ class ForestDisplay(Display):
 
 
 def plot_forest(
-    found: sl.Desparsified | sl.TreatmentEffects,
+    found: sl.inference.Desparsified | sl.inference.TreatmentEffects,
     *,
     level: float = 0.95,
     top: int = SHOWN,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.plots.canvas import (
     WIDE,
     Display,
@@ -85,7 +86,7 @@ class GapDisplay(Display):
             Which of those that were solved, counted from 0.
         """
         if tol is not None and not (np.isfinite(tol) and tol > 0):
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 f"tol={tol!r} was given, but a positive number is accepted; pass the gap that was "
                 "asked for, such as 1e-6."
             )

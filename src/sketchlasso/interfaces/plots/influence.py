@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.plots.canvas import WIDE, Display, headroom, hue, ink, opacity
 from sketchlasso.interfaces.plots.labels import label_points
 
@@ -63,7 +64,7 @@ class InfluenceDisplay(Display):
         found : LeaveOneOut
         """
         if not isinstance(found, sl.LeaveOneOut):
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 f"a {type(found).__name__} was given, but a LeaveOneOut is accepted; pass what "
                 "leave_one_out returns."
             )
@@ -99,7 +100,7 @@ class InfluenceDisplay(Display):
         InfluenceDisplay
         """
         if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 0:
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 f"top={top!r} was given, but an integer >= 0 is accepted; pass one."
             )
         self._check_names(row_names)
@@ -146,7 +147,7 @@ class InfluenceDisplay(Display):
 
     def _check_names(self, names: Sequence[str] | None) -> None:
         if names is not None and (isinstance(names, str) or len(names) <= self.rows.max()):
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 f"row_names holds {1 if isinstance(names, str) else len(names)} names, but row "
                 f"{self.rows.max()} was left out; pass one name a row of X."
             )

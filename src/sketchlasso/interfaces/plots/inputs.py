@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
 import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
 
 __all__ = [
     "Line",
@@ -47,11 +48,11 @@ class Line:
 def check_index(name: str, value: int, count: int) -> int:
     """Return a place in a list of `count`, counted from the end where negative."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"{name}={value!r} was given, but an integer below {count} is accepted; pass one."
         )
     if not -count <= value < count:
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"{name}={value} was given, but there are {count}, counted from 0; pass a number below "
             f"{count}."
         )
@@ -61,7 +62,7 @@ def check_index(name: str, value: int, count: int) -> int:
 def line_of(path: Any, response: int = 0, radius: int = 0) -> Line:
     """Take the models of one response and radius from a path."""
     if not isinstance(path, sl.Path):
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"a {type(path).__name__} was given, but a Path is accepted; pass what "
             "sqrt_lasso_path returns."
         )
@@ -88,7 +89,7 @@ def feature_labels(names: Sequence[str] | None, n: int) -> Sequence[str] | None:
     if names is None:
         return None
     if isinstance(names, str) or len(names) != n:
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"feature_names holds {1 if isinstance(names, str) else len(names)} names, but the "
             f"models have {n} features; pass one name a feature."
         )
@@ -111,7 +112,7 @@ def line_of_estimator(estimator: Any, X: Any, y: Any, response: int) -> Line:
     target = _target(estimator, y, response)
     sketch = getattr(estimator, "sketch_", None)
     if response and sketch is not None and sketch.response_rank:
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"response={response} was given, but the estimator keeps the sketch of response 0 "
             "only, and each has its own; pass a Path from sqrt_lasso_path."
         )

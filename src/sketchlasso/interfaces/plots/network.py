@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.plots.canvas import Display, hue, ink, opacity
 from sketchlasso.interfaces.plots.labels import label_points
 
@@ -55,7 +56,7 @@ class NetworkDisplay(Display):
 
     @classmethod
     def from_graph(
-        cls, graph: sl.Graph, *, isolated: bool = False, random_state: Any = 0
+        cls, graph: sl.graphs.Graph, *, isolated: bool = False, random_state: Any = 0
     ) -> NetworkDisplay:
         """Show a graph.
 
@@ -67,14 +68,14 @@ class NetworkDisplay(Display):
         random_state : int, Generator, RandomState or None
             Of the map.
         """
-        if not isinstance(graph, sl.Graph):
-            raise sl.InvalidInputError(
+        if not isinstance(graph, sl.graphs.Graph):
+            raise InvalidInputError(
                 f"a {type(graph).__name__} was given, but a Graph is accepted; pass what "
                 "SparsePrecision.graph, Neighbourhoods.graph or word_graph returns."
             )
         shown = graph if isolated else graph.without_isolated()
         if len(shown.names) == 0:
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 "the graph has no links, so there is nothing to draw; use a smaller penalty, or "
                 "pass isolated=True."
             )
@@ -101,7 +102,7 @@ class NetworkDisplay(Display):
         NetworkDisplay
         """
         if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 0:
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 f"top={top!r} was given, but an integer >= 0 is accepted; pass one."
             )
         ax = self._start(ax, SQUARE)
@@ -142,7 +143,7 @@ class NetworkDisplay(Display):
 
 
 def plot_network(
-    graph: sl.Graph,
+    graph: sl.graphs.Graph,
     *,
     top: int = 15,
     isolated: bool = False,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.plots.canvas import (
     Display,
     check_penalties,
@@ -151,7 +152,7 @@ class PathDisplay(Display):
         PathDisplay
         """
         if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 0:
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 f"top={top!r} was given, but an integer >= 0 is accepted; pass one."
             )
         seen = [] if self.alpha_used is None else [self.alpha_used]
@@ -272,7 +273,7 @@ def plot_path(
         )
     elif is_fitted_model(source):
         if X is None or y is None:
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 f"a {type(source).__name__} was given without data, but it keeps one model only; "
                 "pass X and y as well, or a Path from sqrt_lasso_path."
             )
@@ -280,7 +281,7 @@ def plot_path(
             source, X, y, feature_names=feature_names, response=response
         )
     else:
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"a {type(source).__name__} was given, but a Path or a fitted estimator is accepted; "
             "pass what sqrt_lasso_path or fit returns."
         )

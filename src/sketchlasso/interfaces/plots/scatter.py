@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.plots.canvas import Display, hue, ink, opacity
 from sketchlasso.interfaces.plots.inputs import check_index, is_fitted_model, line_of
 
@@ -82,14 +83,14 @@ class ScatterDisplay(Display):
         elif X is None and not (is_fitted_model(sketched) or is_fitted_model(full)):
             models = [(_array(each), 0.0) for each in (sketched, full)]
         else:
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 f"a {type(sketched).__name__} and a {type(full).__name__} were given, but two "
                 "paths, two fitted estimators or, without X, two arrays are accepted; pass two of "
                 "a kind."
             )
         (first, first_intercept), (second, second_intercept) = models
         if first.shape != second.shape:
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 f"the models have {len(first)} and {len(second)} coefficients, but the same number "
                 "is needed; fit both on the same features."
             )
@@ -202,7 +203,7 @@ def _of_paths(
     places = [int(np.abs(line.alphas - alpha).argmin()) for line in lines]
     other = float(lines[1].alphas[places[1]])
     if not np.isclose(other, alpha, rtol=1e-6, atol=0.0):
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"the sketched path has a penalty {alpha:.4g} and the full one none nearer than "
             f"{other:.4g}, but models of equal penalty are compared; solve the full path for the "
             "sketched one's alphas."
@@ -227,7 +228,7 @@ def _array(values: ArrayLike) -> FloatArray:
     except (TypeError, ValueError):
         array = np.empty((0, 0))
     if array.ndim != 1 or array.size == 0:
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"a {type(values).__name__} was given, but a Path, a fitted estimator or coefficients "
             "of shape (n,) are accepted; pass two of a kind."
         )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.plots.canvas import WIDE, Display, dash, hue, ink, log_ticks
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class SpectrumDisplay(Display):
         sketches : mapping of str to Sketch or estimator with a sketch
         """
         if not sketches:
-            raise sl.InvalidInputError("no sketch was given; pass one, or several by name.")
+            raise InvalidInputError("no sketch was given; pass one, or several by name.")
         found = [_sketch_of(thing) for thing in sketches.values()]
         return cls(
             names=tuple(str(name) for name in sketches),
@@ -192,11 +193,11 @@ def _sketch_of(thing: Any) -> sl.Sketch:
     if isinstance(found, sl.Sketch):
         return found
     if found is None:
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"the {type(thing).__name__} was fitted without a sketch, so it has no spectrum to "
             "show; pass a Sketch, or fit with sketch='randomized'."
         )
-    raise sl.InvalidInputError(
+    raise InvalidInputError(
         f"a {type(thing).__name__} was given, but a Sketch or a fitted estimator with one is "
         "accepted; pass what sketch returns."
     )

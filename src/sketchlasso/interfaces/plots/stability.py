@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.plots.canvas import Display, dash, hue, ink, penalty_axis
 from sketchlasso.interfaces.plots.inputs import feature_labels
 from sketchlasso.interfaces.plots.labels import label_line_ends
@@ -76,7 +76,7 @@ class StabilityDisplay(Display):
             By default those the selector was fitted with.
         """
         if not hasattr(selector, "stability_path_"):
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 f"a {type(selector).__name__} without paths was given, but a fitted "
                 "StabilitySelection is accepted; pass what its fit returns."
             )
@@ -107,7 +107,7 @@ class StabilityDisplay(Display):
         StabilityDisplay
         """
         if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 0:
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 f"top={top!r} was given, but an integer >= 0 is accepted; pass one."
             )
         ax = self._start(ax)

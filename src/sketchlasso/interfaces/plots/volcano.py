@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.plots.canvas import WIDE, Display, headroom, hue, ink, opacity
 from sketchlasso.interfaces.plots.forest import check_top, inferred
 from sketchlasso.interfaces.plots.inputs import feature_labels
@@ -61,7 +62,7 @@ class VolcanoDisplay(Display):
     @classmethod
     def from_estimates(
         cls,
-        found: sl.Desparsified | sl.TreatmentEffects,
+        found: sl.inference.Desparsified | sl.inference.TreatmentEffects,
         *,
         cutoff: float = 0.05,
         adjustment: Any = "benjamini-hochberg",
@@ -82,7 +83,7 @@ class VolcanoDisplay(Display):
             Which of several responses.
         """
         if not 0 < cutoff < 1:
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 f"cutoff={cutoff!r} was given, but a number strictly between 0 and 1 is accepted; "
                 "pass for example 0.05."
             )
@@ -145,7 +146,7 @@ class VolcanoDisplay(Display):
 
 
 def plot_volcano(
-    found: sl.Desparsified | sl.TreatmentEffects,
+    found: sl.inference.Desparsified | sl.inference.TreatmentEffects,
     *,
     cutoff: float = 0.05,
     adjustment: Any = "benjamini-hochberg",

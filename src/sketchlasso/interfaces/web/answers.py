@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.web import payloads
 from sketchlasso.interfaces.web.excerpts import excerpt
 from sketchlasso.interfaces.web.limits import Limits
@@ -29,7 +30,7 @@ class Answers:
     """
 
     def __init__(
-        self, imager: sl.TopicImager, images: sl.WordImages | None, limits: Limits
+        self, imager: sl.topics.TopicImager, images: sl.topics.WordImages | None, limits: Limits
     ) -> None:
         self._imager = imager
         self._images = images
@@ -39,7 +40,7 @@ class Answers:
             for word, count in zip(imager.words_, imager.document_frequency_, strict=True)
         }
         if images is not None and list(images.words) != list(imager.words_):
-            raise sl.InvalidInputError(
+            raise InvalidInputError(
                 f"the images are of {len(images.words)} words and the model has "
                 f"{len(imager.words_)}, or others, but both must be of the same vocabulary; run "
                 "image_all on this model again."
@@ -111,7 +112,7 @@ class Answers:
             overlap=len(shared) / max(1, len(union)),
         )
 
-    def _solve(self, query: ImageQuery) -> sl.TopicImage:
+    def _solve(self, query: ImageQuery) -> sl.topics.TopicImage:
         ask = partial(
             self._imager.image,
             list(query.words),
@@ -130,13 +131,13 @@ class Answers:
         """Return whether a word of the vocabulary gets through to it as a question."""
         try:
             return read_word("word", word, self._limits) == word.strip() == word
-        except sl.InvalidInputError:
+        except InvalidInputError:
             return False
 
     def _counted(self, word: str) -> payloads.WordCount:
         return payloads.WordCount(word=word, documents=self.frequency.get(word, 0))
 
-    def _shown(self, image: sl.TopicImage) -> payloads.Image:
+    def _shown(self, image: sl.topics.TopicImage) -> payloads.Image:
         return payloads.Image(
             query=list(image.query),
             words=[

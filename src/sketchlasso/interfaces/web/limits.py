@@ -81,7 +81,7 @@ class Limits:
             value = getattr(self, field.name)
             least = 0 if field.name == "waiting" else 1
             if not (value >= least if field.type == "int" else value > 0):
-                raise sl.InvalidInputError(
+                raise sl.errors.InvalidInputError(
                     f"{field.name}={value!r} was given as a limit, but it must be positive; "
                     "leave it out to use the default."
                 )

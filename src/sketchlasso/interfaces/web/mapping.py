@@ -68,8 +68,8 @@ class MapDesk:
 
     def __init__(
         self,
-        imager: sl.TopicImager,
-        images: sl.WordImages | None,
+        imager: sl.topics.TopicImager,
+        images: sl.topics.WordImages | None,
         frequency: Mapping[str, int],
         limits: Limits,
     ) -> None:
@@ -79,8 +79,8 @@ class MapDesk:
         self._limits = limits
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="sketchlasso-map")
         self._lock = Lock()
-        self._topics: Future[sl.Topics] | None = None
-        self._stable: Future[sl.Topics] | None = None
+        self._topics: Future[sl.topics.Topics] | None = None
+        self._stable: Future[sl.topics.Topics] | None = None
         self._map: Future[EncodedMap] | None = None
 
     def start(self) -> None:
@@ -108,10 +108,12 @@ class MapDesk:
         """Let nothing more begin."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _found(self, images: sl.WordImages, stability: bool) -> sl.Topics:
-        return sl.find_topics(self._imager, images, stability=stability)
+    def _found(self, images: sl.topics.WordImages, stability: bool) -> sl.topics.Topics:
+        return sl.topics.find_topics(self._imager, images, stability=stability)
 
-    def _encoded(self, images: sl.WordImages, topics: Future[sl.Topics]) -> EncodedMap:
+    def _encoded(
+        self, images: sl.topics.WordImages, topics: Future[sl.topics.Topics]
+    ) -> EncodedMap:
         return EncodedMap.of(whole_map(images, topics.result(), self._frequency, self._limits))
 
 
@@ -127,7 +129,7 @@ async def _finished(future: Future[Made] | None) -> Made:
     return answer.result()
 
 
-def topic_list(found: sl.Topics, frequency: Mapping[str, int]) -> payloads.Topics:
+def topic_list(found: sl.topics.Topics, frequency: Mapping[str, int]) -> payloads.Topics:
     """Return topics as the API shows them."""
     return payloads.Topics(
         topics=[
@@ -148,7 +150,10 @@ def topic_list(found: sl.Topics, frequency: Mapping[str, int]) -> payloads.Topic
 
 
 def whole_map(
-    images: sl.WordImages, topics: sl.Topics, frequency: Mapping[str, int], limits: Limits
+    images: sl.topics.WordImages,
+    topics: sl.topics.Topics,
+    frequency: Mapping[str, int],
+    limits: Limits,
 ) -> payloads.Map:
     """Return the graph of the images with places and communities, within the limits.
 
@@ -166,14 +171,14 @@ def whole_map(
     Map
         Words without links are left out: there is nowhere to put them.
     """
-    graph = sl.word_graph(images.weights, images.words)
+    graph = sl.topics.word_graph(images.weights, images.words)
     found = graph_map(graph, topics.of_word(graph.words), frequency, limits)
     labels = [list(topic.words[:MAP_LABELS]) for topic in topics.topics]
     return found.model_copy(update={"labels": labels})
 
 
 def graph_map(
-    graph: sl.Graph, communities: IntArray, sizes: Mapping[str, int], limits: Limits
+    graph: sl.graphs.Graph, communities: IntArray, sizes: Mapping[str, int], limits: Limits
 ) -> payloads.Map:
     """Return a graph with places and communities, within the limits.
 

@@ -26,7 +26,7 @@ READABLE = "see the network"
 
 
 def create_network_app(
-    graph: sl.Graph,
+    graph: sl.graphs.Graph,
     source: str = "a network",
     *,
     limits: Limits | None = None,
@@ -78,7 +78,7 @@ def create_network_app(
 
 
 def serve_network(
-    graph: sl.Graph,
+    graph: sl.graphs.Graph,
     source: str = "a network",
     host: str = "127.0.0.1",
     port: int = 8000,

@@ -71,7 +71,7 @@ class NetworkAnswers:
     limits : Limits
     """
 
-    def __init__(self, graph: sl.Graph, source: str, limits: Limits) -> None:
+    def __init__(self, graph: sl.graphs.Graph, source: str, limits: Limits) -> None:
         self._graph = graph
         self._source = source
         self._limits = limits

@@ -7,7 +7,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-import sketchlasso as sl
+from sketchlasso.errors import SketchlassoError, UnknownWordError
 from sketchlasso.interfaces.web.door import BUSY
 from sketchlasso.interfaces.web.gate import BusyError, SlowError
 from sketchlasso.interfaces.web.mapping import NoMapError, NotYetError
@@ -35,8 +35,8 @@ def add_problems(application: FastAPI) -> None:
     """Answer every error with its status and a sentence."""
     for kind in PLAIN:
         application.add_exception_handler(kind, _plain)
-    application.add_exception_handler(sl.UnknownWordError, _unknown)
-    application.add_exception_handler(sl.SketchlassoError, _refused)
+    application.add_exception_handler(UnknownWordError, _unknown)
+    application.add_exception_handler(SketchlassoError, _refused)
     application.add_exception_handler(RequestValidationError, _malformed)
     application.add_exception_handler(HTTPException, _http)
     application.add_exception_handler(Exception, _broken)
@@ -49,7 +49,7 @@ async def _plain(request: Request, error: Exception) -> JSONResponse:
 
 
 async def _unknown(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, sl.UnknownWordError)
+    assert isinstance(error, UnknownWordError)
     content = {
         "message": str(error),
         "word": error.word,

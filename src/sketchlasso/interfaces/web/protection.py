@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from ipaddress import ip_address
 from typing import Any, TypeAlias
 
-import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
 
 __all__ = ["LOOPBACK", "Protection", "read_host"]
 
@@ -115,7 +115,7 @@ def read_host(host: str) -> str:
     except ValueError:
         if NAME.fullmatch(host):
             return host.lower()
-    raise sl.InvalidInputError(
+    raise InvalidInputError(
         f"{host!a} was given as an allowed host, but a name or address without scheme and "
         "port is accepted, or * for any; give one such as 'topics.example.org'."
     )

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.web.limits import Limits
 
 __all__ = ["Amount", "ImageQuery", "read_amount", "read_word", "read_words"]
@@ -55,7 +55,7 @@ class ImageQuery:
 def read_words(name: str, texts: Sequence[str], limits: Limits, most: int) -> tuple[str, ...]:
     """Return the words of a parameter that may be repeated, each once, in the order given."""
     if len(texts) > most:
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"{len(texts)} values of {name} were given, but at most {most} are accepted; "
             "ask for fewer."
         )
@@ -66,17 +66,17 @@ def read_word(name: str, text: str, limits: Limits, *, empty: bool = False) -> s
     """Return a word (or a prefix, which may be empty) as the vocabulary would write it."""
     word = unicodedata.normalize("NFC", text.strip(" "))
     if len(word) > limits.word_length:
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"{name} has {len(word)} characters, but at most {limits.word_length} are accepted; "
             "ask for a shorter word."
         )
     if any(unicodedata.category(character) in NOT_TEXT for character in word) or REPLACED in word:
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             f"{name}={shown(word)} holds characters that are not text, but a word in UTF-8 is "
             "accepted; leave them out."
         )
     if not word and not empty:
-        raise sl.InvalidInputError(f"{name} is empty, but a word is needed; give one.")
+        raise InvalidInputError(f"{name} is empty, but a word is needed; give one.")
     return word
 
 
@@ -95,7 +95,7 @@ def read_amount(
                 if scale == known:
                     return Amount(factor, known)
     least = "not negative" if zero else "positive"
-    raise sl.InvalidInputError(
+    raise InvalidInputError(
         f"{name}={shown(text)} was given, but a {least} number, {' or '.join(scales)}, or a "
         f"multiple such as 0.5*{scales[0]} is accepted; correct it or leave it out."
     )

@@ -39,8 +39,8 @@ IDLE_SECONDS = 5
 
 
 def create_app(
-    imager: sl.TopicImager,
-    images: sl.WordImages | None = None,
+    imager: sl.topics.TopicImager,
+    images: sl.topics.WordImages | None = None,
     *,
     limits: Limits | None = None,
     hosts: Sequence[str] = LOOPBACK,
@@ -145,8 +145,8 @@ def assembled(
 
 
 def serve(
-    imager: sl.TopicImager,
-    images: sl.WordImages | None = None,
+    imager: sl.topics.TopicImager,
+    images: sl.topics.WordImages | None = None,
     host: str = "127.0.0.1",
     port: int = 8000,
     open_browser: bool = False,
@@ -247,7 +247,7 @@ def run_server(
 def _listening(host: str, port: int) -> Iterator[socket.socket]:
     """Yield a socket bound before anything starts, so that a taken port is one sentence."""
     if not 0 <= port < 2**16:  # the system would take what is left after division
-        raise sl.InvalidInputError(
+        raise sl.errors.InvalidInputError(
             f"port={port} was given, but ports go from 0 to {2**16 - 1}; give another one."
         )
     try:
@@ -256,7 +256,7 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
         # Only where the protocol is named does asyncio send small answers without delay.
         listener = socket.socket(family, kind, protocol)
     except OSError as error:
-        raise sl.InvalidInputError(
+        raise sl.errors.InvalidInputError(
             f"{host} port {port} is no address of this machine ({error}); give another host."
         ) from error
     with listener:
@@ -265,7 +265,7 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
                 listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(address)
         except OSError as error:
-            raise sl.InvalidInputError(
+            raise sl.errors.InvalidInputError(
                 f"{host} port {port} cannot be listened on ({error.strerror}); give another "
                 "port, or 0 for one that is free."
             ) from error
@@ -312,6 +312,6 @@ def _address(host: str, port: int) -> str:
     return f"http://{f'[{named}]' if ':' in named else named}:{port}/"
 
 
-def missing_web(error: ModuleNotFoundError) -> sl.MissingExtraError:
+def missing_web(error: ModuleNotFoundError) -> sl.errors.MissingExtraError:
     """Return the error for a package of the extra `web` that is not installed."""
-    return sl.MissingExtraError("the explorer", str(error.name), "web")
+    return sl.errors.MissingExtraError("the explorer", str(error.name), "web")

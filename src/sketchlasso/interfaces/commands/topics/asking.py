@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.topics.options import ImageOptions, TopicModel
@@ -51,10 +52,10 @@ def image(
     have are named, and the others are answered.
     """
     if compare is not None and documents:
-        raise sl.InvalidInputError(
+        raise InvalidInputError(
             "--documents was given with --compare, which shows words only; leave one of them out."
         )
-    imager = sl.load_topics(model)
+    imager = sl.topics.load_topics(model)
     queries: list[str | list[str]] = [words] if together else list(words)
     with screen.waiting(COMPILING):
         images, unknown = ask(imager, queries, asked)
@@ -75,8 +76,8 @@ def image(
 
 
 def ask(
-    imager: sl.TopicImager, queries: Sequence[str | list[str]], asked: ImageOptions
-) -> tuple[list[sl.TopicImage], list[sl.UnknownWordError]]:
+    imager: sl.topics.TopicImager, queries: Sequence[str | list[str]], asked: ImageOptions
+) -> tuple[list[sl.topics.TopicImage], list[sl.errors.UnknownWordError]]:
     """Return one image per query with known words, and what is wrong with the others.
 
     Raises
@@ -85,15 +86,15 @@ def ask(
         No query has known words.
     """
     arguments = asked.arguments()
-    images: list[sl.TopicImage] = []
-    unknown: list[sl.UnknownWordError] = []
+    images: list[sl.topics.TopicImage] = []
+    unknown: list[sl.errors.UnknownWordError] = []
     for query in queries:
         try:
             if not images:
                 # The first answer of a process waits for compiled code, which is not its own time.
                 imager.image(query, **arguments)
             images.append(imager.image(query, **arguments))
-        except sl.UnknownWordError as missing:
+        except sl.errors.UnknownWordError as missing:
             unknown.append(missing)
     if not images:
         raise unknown[0]
@@ -101,23 +102,25 @@ def ask(
 
 
 def _pairs(
-    path: Path, images: Sequence[sl.TopicImage], asked: ImageOptions
-) -> tuple[list[sl.ComparedImages], list[sl.InvalidInputError]]:
+    path: Path, images: Sequence[sl.topics.TopicImage], asked: ImageOptions
+) -> tuple[list[sl.topics.ComparedImages], list[InvalidInputError]]:
     """Compare images with those of another model; words it lacks are named with the model."""
-    other = sl.load_topics(path)
+    other = sl.topics.load_topics(path)
     pairs, lacking = [], []
     for image in images:
         try:
             again = other.image(list(image.query), **asked.arguments())
-            pairs.append(sl.ComparedImages.of(image, again))
-        except sl.UnknownWordError as missing:
-            lacking.append(sl.InvalidInputError(f"in {path} {missing}"))
+            pairs.append(sl.topics.ComparedImages.of(image, again))
+        except sl.errors.UnknownWordError as missing:
+            lacking.append(InvalidInputError(f"in {path} {missing}"))
     if not pairs:
         raise lacking[0]
     return pairs, lacking
 
 
-def _sheets(images: list[sl.TopicImage], behind: list[list[sl.DocumentMatch]]) -> list[Sheet]:
+def _sheets(
+    images: list[sl.topics.TopicImage], behind: list[list[sl.topics.DocumentMatch]]
+) -> list[Sheet]:
     sheets = []
     for one, documents in zip(images, behind, strict=True):
         sheets.append(image_sheet(one))

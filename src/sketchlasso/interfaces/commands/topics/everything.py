@@ -45,7 +45,7 @@ def image_all(
 
     What was stopped, by Ctrl-C or by an accident, goes on with the same command.
     """
-    imager = sl.load_topics(model)
+    imager = sl.topics.load_topics(model)
     if device is not None:
         imager.set_params(device=device)
     start = perf_counter()
@@ -97,8 +97,8 @@ def graph(
 ) -> Report:
     """Join the images of all words into one graph."""
     ending = graph_ending(output, communities)
-    stored = sl.load_images(images)
-    joined = sl.word_graph(
+    stored = sl.topics.load_images(images)
+    joined = sl.topics.word_graph(
         stored.weights,
         stored.words,
         rule,  # type: ignore[arg-type]
@@ -129,7 +129,7 @@ def graph(
     )
 
 
-def images_data(images: sl.WordImages) -> dict[str, Any]:
+def images_data(images: sl.topics.WordImages) -> dict[str, Any]:
     """Describe images for machines."""
     return {
         "n_vocabulary": len(images.words),
@@ -140,7 +140,7 @@ def images_data(images: sl.WordImages) -> dict[str, Any]:
     }
 
 
-def images_facts(images: sl.WordImages) -> tuple[tuple[str, str], ...]:
+def images_facts(images: sl.topics.WordImages) -> tuple[tuple[str, str], ...]:
     """Show what a file of images holds."""
     return (
         ("words", f"{len(images.words)}, each explained by at most {images.n_words} others"),

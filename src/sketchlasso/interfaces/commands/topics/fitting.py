@@ -61,7 +61,7 @@ def fit(
     with screen.waiting(f"reading {source}"):
         found = read_source(source, corpus)
     with screen.waiting(f"sketching {found.shape[0]} documents x {found.shape[1]} words"):
-        imager = sl.TopicImager(
+        imager = sl.topics.TopicImager(
             rank=rank,
             weighting=weighting,  # type: ignore[arg-type]
             scale=scale,
@@ -78,7 +78,7 @@ def fit(
     return _report(imager, found.shape[1], output, perf_counter() - start)
 
 
-def model_data(imager: sl.TopicImager) -> dict[str, Any]:
+def model_data(imager: sl.topics.TopicImager) -> dict[str, Any]:
     """Describe an imager for machines."""
     documents, words = imager.corpus_.shape
     return {
@@ -95,7 +95,9 @@ def model_data(imager: sl.TopicImager) -> dict[str, Any]:
     }
 
 
-def _report(imager: sl.TopicImager, words_before: int, output: Path, seconds: float) -> Report:
+def _report(
+    imager: sl.topics.TopicImager, words_before: int, output: Path, seconds: float
+) -> Report:
     return Report(
         {
             "command": "topics fit",
@@ -117,7 +119,7 @@ def _number(radius: str) -> float | str:
         return radius
 
 
-def _example(imager: sl.TopicImager) -> str:
+def _example(imager: sl.topics.TopicImager) -> str:
     """A word in the middle of the frequent ones: neither everywhere nor nowhere."""
     order = (-imager.document_frequency_).argsort(kind="stable")
     return str(imager.words_[order[len(order) // 10]])

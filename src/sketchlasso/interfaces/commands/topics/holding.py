@@ -17,7 +17,7 @@ __all__ = ["images_info", "topics_info"]
 
 def topics_info(file: Path, top: int) -> Report:
     """Tell what a model of topics holds, with its most frequent words."""
-    imager = sl.load_topics(file)
+    imager = sl.topics.load_topics(file)
     frequency = imager.document_frequency_
     order = np.argsort(-frequency, kind="stable")[:top]
     rows = tuple((str(imager.words_[j]), int(frequency[j])) for j in order)
@@ -31,7 +31,7 @@ def topics_info(file: Path, top: int) -> Report:
 
 def images_info(file: Path, top: int) -> Report:
     """Show what a file of images holds, with the words that stand in most of them."""
-    images = sl.load_images(file)
+    images = sl.topics.load_images(file)
     named = np.bincount(images.weights.indices, minlength=len(images.words))
     order = np.argsort(-named, kind="stable")[:top]
     rows = tuple((images.words[j], int(named[j])) for j in order)

@@ -95,15 +95,15 @@ def export(
 
 def _found(
     model: Path, images: Path | None, resolution: float, stability: bool, seed: int, screen: Screen
-) -> tuple[sl.TopicImager, sl.WordImages, sl.Topics]:
-    imager = sl.load_topics(model)
+) -> tuple[sl.topics.TopicImager, sl.topics.WordImages, sl.topics.Topics]:
+    imager = sl.topics.load_topics(model)
     if images is None:
         with screen.counting("imaging every word", "words") as count:
             stored = imager.image_all(progress=count)
     else:
-        stored = sl.load_images(images)
+        stored = sl.topics.load_images(images)
     with screen.counting("imaging every word from half of the documents", "words") as count:
-        found = sl.find_topics(
+        found = sl.topics.find_topics(
             imager,
             stored,
             resolution=resolution,
@@ -114,14 +114,14 @@ def _found(
     return imager, stored, found
 
 
-def _row(numbered: tuple[int, sl.Topic]) -> tuple[Any, ...]:
+def _row(numbered: tuple[int, sl.topics.Topic]) -> tuple[Any, ...]:
     number, topic = numbered
     stable = "-" if math.isnan(topic.stability) else f"{100 * topic.stability:.0f} %"
     example = topic.examples[0].title if topic.examples else ""
     return number, str(topic), len(topic.words), topic.n_documents, stable, example
 
 
-def _data(topic: sl.Topic) -> dict[str, Any]:
+def _data(topic: sl.topics.Topic) -> dict[str, Any]:
     return {
         "label": list(topic.label),
         "words": list(topic.words),

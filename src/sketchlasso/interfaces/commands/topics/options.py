@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError, StoredFileError
 
 __all__ = [
     "CorpusOptions",
@@ -119,7 +120,7 @@ class CorpusOptions:
         try:
             return sorted(set(path.read_text(encoding="utf-8").split()))
         except (OSError, UnicodeDecodeError) as problem:
-            raise sl.StoredFileError(
+            raise StoredFileError(
                 f"--stop-words {path} is no text file that can be read; give english, none, or "
                 "the path of a file with one word a line."
             ) from problem
@@ -192,7 +193,7 @@ class ViewOptions:
     ] = None
 
 
-def read_source(source: Path, options: CorpusOptions) -> sl.Corpus:
+def read_source(source: Path, options: CorpusOptions) -> sl.topics.Corpus:
     """Read a corpus; columns are looked for by name first, then numbers mean positions."""
     rest: dict[str, Any] = {
         "vocabulary": options.vocabulary,
@@ -207,14 +208,14 @@ def read_source(source: Path, options: CorpusOptions) -> sl.Corpus:
         "group_column": options.group_column,
     }
     try:
-        return sl.read_corpus(source, **columns, **rest)
-    except sl.InvalidInputError:
+        return sl.topics.read_corpus(source, **columns, **rest)
+    except InvalidInputError:
         numbered: dict[str, Any] = {name: _position(column) for name, column in columns.items()}
         if numbered == columns:
             raise
         try:
-            return sl.read_corpus(source, **numbered, **rest)
-        except sl.InvalidInputError:
+            return sl.topics.read_corpus(source, **numbered, **rest)
+        except InvalidInputError:
             pass
         raise
 

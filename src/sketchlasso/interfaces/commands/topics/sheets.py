@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-def image_sheet(image: sl.TopicImage) -> Sheet:
+def image_sheet(image: sl.topics.TopicImage) -> Sheet:
     """Return the table of one image: every word with its weight and a bar."""
     longest = float(np.max(np.abs(image.weights), initial=0.0)) or 1.0
     rows = tuple(
@@ -35,7 +35,9 @@ def image_sheet(image: sl.TopicImage) -> Sheet:
     return Sheet(f"{name_of(image)}: {judged(image)}", ("word", "weight", ""), rows)
 
 
-def image_data(image: sl.TopicImage, documents: Sequence[sl.DocumentMatch] = ()) -> dict[str, Any]:
+def image_data(
+    image: sl.topics.TopicImage, documents: Sequence[sl.topics.DocumentMatch] = ()
+) -> dict[str, Any]:
     """Describe an image for machines."""
     found: dict[str, Any] = {
         "query": list(image.query),
@@ -61,7 +63,7 @@ def image_data(image: sl.TopicImage, documents: Sequence[sl.DocumentMatch] = ())
     return found
 
 
-def image_words(image: sl.TopicImage) -> str:
+def image_words(image: sl.topics.TopicImage) -> str:
     """Return the words of an image on one line, those that keep away behind a minus."""
     return ", ".join(
         word if sign > 0 else f"-{word}"
@@ -69,13 +71,15 @@ def image_words(image: sl.TopicImage) -> str:
     )
 
 
-def document_sheet(image: sl.TopicImage, documents: Sequence[sl.DocumentMatch]) -> Sheet:
+def document_sheet(
+    image: sl.topics.TopicImage, documents: Sequence[sl.topics.DocumentMatch]
+) -> Sheet:
     """Return the table of the documents behind an image."""
     rows = tuple((f"{one.score:.1f}", one.title) for one in documents)
     return Sheet(f"{name_of(image)}: documents behind it", ("score", "document"), rows)
 
 
-def compared_sheet(compared: sl.ComparedImages, first: Path, second: Path) -> Sheet:
+def compared_sheet(compared: sl.topics.ComparedImages, first: Path, second: Path) -> Sheet:
     """Return the table of two images of one word: shared words first, then those of either."""
     sides = [
         dict(zip(image.words, image.weights, strict=True))
@@ -92,7 +96,7 @@ def compared_sheet(compared: sl.ComparedImages, first: Path, second: Path) -> Sh
     return Sheet(title, ("word", first.name, second.name), rows)
 
 
-def compared_data(compared: sl.ComparedImages) -> dict[str, Any]:
+def compared_data(compared: sl.topics.ComparedImages) -> dict[str, Any]:
     """Describe two images of one word for machines."""
     return {
         "first": image_data(compared.first),
@@ -104,7 +108,7 @@ def compared_data(compared: sl.ComparedImages) -> dict[str, Any]:
     }
 
 
-def corpus_facts(imager: sl.TopicImager) -> tuple[tuple[str, str], ...]:
+def corpus_facts(imager: sl.topics.TopicImager) -> tuple[tuple[str, str], ...]:
     """Tell of what and how an imager was made."""
     documents, words = imager.corpus_.shape
     kept = imager.corpus_.settings
@@ -120,7 +124,7 @@ def corpus_facts(imager: sl.TopicImager) -> tuple[tuple[str, str], ...]:
     )
 
 
-def name_of(image: sl.TopicImage) -> str:
+def name_of(image: sl.topics.TopicImage) -> str:
     """Return what was asked for: a word, or several together."""
     return " + ".join(image.query)
 
@@ -130,7 +134,7 @@ def _weight(weight: float) -> str:
     return f"{weight:+.4f}" if abs(weight) >= 5e-5 else f"{weight:+.0e}"
 
 
-def judged(image: sl.TopicImage) -> str:
+def judged(image: sl.topics.TopicImage) -> str:
     """Return how far to trust an image, in words."""
     if image.quality == "unknown":
         return "not judged"
@@ -138,7 +142,7 @@ def judged(image: sl.TopicImage) -> str:
     return f"{image.quality}, its words explain {share} of it in other documents"
 
 
-def advice_lines(images: Sequence[sl.TopicImage]) -> str:
+def advice_lines(images: Sequence[sl.topics.TopicImage]) -> str:
     """Return a line for every weak image that something would help."""
     return "\n".join(
         f"{name_of(image)} is weak: {image.advice}" for image in images if image.advice

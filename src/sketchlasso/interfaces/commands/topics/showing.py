@@ -41,8 +41,8 @@ def serve(
 
     Serves a page and a JSON API, to this machine only unless told otherwise, until Ctrl-C.
     """
-    imager = sl.load_topics(model)
-    stored = None if images is None else sl.load_images(images)
+    imager = sl.topics.load_topics(model)
+    stored = None if images is None else sl.topics.load_images(images)
     return _serve(imager, stored, view, screen, "topics serve")
 
 
@@ -94,20 +94,20 @@ def demo(
     )
 
 
-def fit_docstrings(screen: Screen, rank: int, seed: int) -> sl.TopicImager:
+def fit_docstrings(screen: Screen, rank: int, seed: int) -> sl.topics.TopicImager:
     """Return an imager of the embedded corpus."""
     with screen.waiting("reading the docstrings of installed packages (kept for the next time)"):
-        corpus = sl.embedded_corpus()
+        corpus = sl.topics.embedded_corpus()
         # Its words were chosen when it was made.
         least = corpus.settings["min_documents"]
-        return sl.TopicImager(
+        return sl.topics.TopicImager(
             rank=rank, min_documents=least, stop_words=None, random_state=seed
         ).fit(corpus)
 
 
 def _serve(
-    imager: sl.TopicImager,
-    images: sl.WordImages | None,
+    imager: sl.topics.TopicImager,
+    images: sl.topics.WordImages | None,
     view: ViewOptions,
     screen: Screen,
     command: str,

@@ -1,0 +1,250 @@
+"""The function that makes a sketch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sketchlasso.data import DataMatrix, MatrixLike, as_responses, fingerprint, spread
+from sketchlasso.data.units import unit_of
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.linalg.device import CPU, open_device
+from sketchlasso.linalg.seeds import RandomState, seed_of
+from sketchlasso.sketches.exact import exact
+from sketchlasso.sketches.factors import Factors
+from sketchlasso.sketches.frequent_directions import frequent_directions
+from sketchlasso.sketches.nystrom import nystrom
+from sketchlasso.sketches.options import (
+    DEFAULT_RANK,
+    Axis,
+    Distribution,
+    RadiusName,
+    SketchOptions,
+    Weights,
+    checked_options,
+    checked_radius,
+    checked_rank,
+    checked_tolerance,
+)
+from sketchlasso.sketches.projection import projection
+from sketchlasso.sketches.radius import find_radius
+from sketchlasso.sketches.rank import sketch_to_tolerance
+from sketchlasso.sketches.response import response
+from sketchlasso.sketches.sampling import sampling
+from sketchlasso.sketches.sketch import Sketch, SketchCost
+from sketchlasso.sketches.subspace import krylov, power, randomized
+from sketchlasso.types import FloatArray
+
+__all__ = ["SketchMethod", "sketch"]
+
+SketchMethod: TypeAlias = Literal[
+    "power",
+    "randomized",
+    "krylov",
+    "projection",
+    "sampling",
+    "nystrom",
+    "frequent_directions",
+    "exact",
+    "response",
+]
+
+
+@dataclass(frozen=True)
+class _Method:
+    """How to make factors, and which options that reads."""
+
+    build: Callable[..., Factors]
+    options: tuple[str, ...] = ()
+    needs_entries: bool = False
+    needs_response: bool = False
+
+
+METHODS: dict[str, _Method] = {
+    "power": _Method(power, ("n_iter", "oversampling")),
+    "randomized": _Method(randomized, ("n_iter", "oversampling")),
+    "krylov": _Method(krylov, ("n_iter", "oversampling")),
+    "projection": _Method(projection, ("distribution", "oversampling")),
+    "sampling": _Method(sampling, ("axis", "weights", "oversampling"), needs_entries=True),
+    "nystrom": _Method(nystrom, ("distribution", "oversampling")),
+    "frequent_directions": _Method(frequent_directions, ("oversampling",), needs_entries=True),
+    "exact": _Method(exact),
+    "response": _Method(response, ("response_rank", "n_iter", "oversampling"), needs_response=True),
+}
+
+
+@spread
+def sketch(
+    X: MatrixLike,
+    y: ArrayLike | None = None,
+    *,
+    rank: int = DEFAULT_RANK,
+    tol: float | None = None,
+    method: SketchMethod = "randomized",
+    center: bool = False,
+    scale: bool = False,
+    radius: float | RadiusName | None = None,
+    random_state: RandomState = None,
+    n_iter: int | None = None,
+    oversampling: int | None = None,
+    axis: Axis | None = None,
+    weights: Weights | None = None,
+    distribution: Distribution | None = None,
+    response_rank: int | None = None,
+    device: str = CPU,
+    device_memory: int | None = None,
+) -> Sketch:
+    """Approximate a data matrix by two thin factors, X ~ Q P', with a bound on the error.
+
+    Parameters
+    ----------
+    X : array-like, memory map, CSR or CSC matrix, BlockMatrix, dask array or LinearOperator
+        Of shape (m, n), samples in rows, features in columns. float32 stays float32. Never made
+        dense, never copied whole where its type allows products in place; never collected where
+        it is in blocks of rows (chunks of a dask array), see :class:`BlockMatrix`.
+    y : array-like of shape (m,) or (m, t), optional
+        One or several responses, for ``method="response"`` only.
+    rank : int, default 50
+        Number of columns of P and Q, at most min(m, n); with `tol`, the most that may be used.
+        When left out it is min(50, m, n), and min(m, n) for ``method="exact"``.
+    tol : float, optional
+        Choose the smallest rank whose radius is at most ``tol * ||X||_2``, X centred and scaled
+        as asked. It is an error if `rank` does not suffice.
+    method : str
+        ``"randomized"``: Krylov space of a narrow random start; fewest products.
+        ``"krylov"``: block Krylov space as wide as the sketch; few passes over X.
+        ``"power"``: subspace iteration, the paper's.
+        ``"projection"``: range of X times a random matrix; two passes.
+        ``"nystrom"``: Nystroem approximation of X X'; three passes.
+        ``"sampling"``: span of sampled rows or columns.
+        ``"frequent_directions"``: one pass over row blocks and a second for Q; deterministic.
+        ``"exact"``: the singular value decomposition; radius 0 at full rank.
+        ``"response"``: ``randomized`` for a part of the rank, Krylov directions that start at y
+        for the rest; the most accurate regressions for the rank. It has seen y:
+        :func:`cross_validate` and :func:`leave_one_out` remake it without the rows held out.
+    center, scale : bool
+        Whether the sketch is of X with columns of mean zero, and of standard deviation one.
+    radius : "spectral", "frobenius", "realised" or float, optional
+        Norm of X - QP' to bound from above; or ``"realised"``, an estimate that is made exact
+        when problems are solved, see :mod:`sketchlasso.sketches.radius`; or the number to record
+        (0: the non-robust model). ``"realised"`` by default for ``method="response"``,
+        ``"spectral"`` for the others.
+    random_state : int, Generator, RandomState or None
+        The seed it stands for is recorded, and repeats the sketch.
+    n_iter : int, optional
+        Iterations of ``power`` (8) and ``krylov`` (2), blocks of ``randomized`` (10).
+    oversampling : int, optional
+        Columns worked with beyond the rank (``randomized``: twice the rank and 40 more,
+        ``sampling``: half the rank and 10 more, ``power``: none, others: 10).
+    axis : {"rows", "columns"}, optional
+        What ``sampling`` samples (rows).
+    weights : {"length", "leverage"}, optional
+        Probabilities of ``sampling``: squared lengths (default) or leverage scores.
+    distribution : {"gaussian", "sparse"}, optional
+        Random matrix of ``projection`` and ``nystrom`` (gaussian).
+    response_rank : int, optional
+        How much of the rank ``response`` gives to directions from y: two fifths by default, at
+        least 20 where that is no more than four fifths.
+    device : {"cpu", "cuda", "cuda:1", ..., "auto", "torch"}
+        Where X is multiplied; see :class:`Settings`. The sketch is the CPU's up to rounding.
+    device_memory : int, optional
+        Bytes that may be used there; what does not fit is sent in blocks for every product.
+
+    Returns
+    -------
+    Sketch
+
+    Raises
+    ------
+    InvalidInputError
+        With one sentence: what came, what is accepted, what to do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sketchlasso.sketches import sketch
+    >>> X = np.random.default_rng(0).standard_normal((200, 100))
+    >>> found = sketch(X, rank=20, random_state=0)
+    >>> bool(np.linalg.norm(X - found.Q @ found.P.T, 2) <= found.radius)
+    True
+    """
+    start = perf_counter()
+    options = SketchOptions(n_iter, oversampling, axis, weights, distribution, response_rank)
+    chosen = _chosen_method(method, y, options)
+    default = "realised" if chosen.needs_response else "spectral"
+    bound = checked_radius(default if radius is None else radius)
+    tolerance = checked_tolerance(tol, bound, method)
+    seed = seed_of(random_state)
+    A, unit = DataMatrix.in_own_units(X, center=center, scale=scale)
+    A = A.on(open_device(device, device_memory))
+    bound = bound if isinstance(bound, str) or scale else bound / unit
+    _check_entries(A, method, chosen)
+    largest = checked_rank(rank, A.shape, full=method == "exact")
+    factor_rng, radius_rng = np.random.default_rng(seed).spawn(2)
+    extra = {} if y is None else {"Y": _responses(y, A.shape[0])}
+
+    def build(size: int) -> Factors:
+        return chosen.build(A, size, options, factor_rng, **extra)
+
+    with A.blas_limit():
+        if tolerance is None:
+            factors = build(largest)
+            found = find_radius(A, factors, bound, radius_rng)
+        else:
+            factors, found = sketch_to_tolerance(A, build, largest, tolerance, radius_rng)
+    made = Sketch(
+        factors.P,
+        factors.Q,
+        found.value,
+        factors.singular_values,
+        method,
+        radius_kind=found.kind,
+        radius_failure_probability=found.failure_probability,
+        seed=seed,
+        column_means=A.transform.means,
+        column_scales=A.transform.scales,
+        fingerprint=A.fingerprint(),
+        cost=SketchCost(A.meter.passes, A.meter.products, perf_counter() - start),
+        response_rank=factors.response_rank,
+    )
+    return made if unit == 1.0 else made.rescaled(unit, fingerprint(X))
+
+
+def _responses(y: ArrayLike, m: int) -> FloatArray:
+    """Responses (m, t) in units of the largest: only their directions matter."""
+    Y = as_responses(y, m)
+    return Y / unit_of(float(np.abs(Y).max()))
+
+
+def _check_entries(A: DataMatrix, method: str, chosen: _Method) -> None:
+    if chosen.needs_entries and not A.storage.has_entries:
+        raise InvalidInputError(
+            f"method={method!r} was given for a LinearOperator, which has no rows to read, but "
+            "the method needs them; pass an array or a sparse matrix, or use "
+            "method='randomized'."
+        )
+
+
+def _chosen_method(method: str, y: ArrayLike | None, options: SketchOptions) -> _Method:
+    if not isinstance(method, str) or method not in METHODS:
+        raise InvalidInputError(
+            f"method={method!r} was given, but one of {', '.join(map(repr, METHODS))} is "
+            "accepted; pass one of them, or bring factors to sketch_from_factors."
+        )
+    if METHODS[method].needs_response and y is None:
+        raise InvalidInputError(
+            f"method={method!r} was given without y, but it makes directions from the response; "
+            "pass y, or use method='randomized'."
+        )
+    if not METHODS[method].needs_response and y is not None:
+        raise InvalidInputError(
+            f"y was given, but method={method!r} does not use the response; leave y out, or use "
+            "method='response'."
+        )
+    checked_options(options, method, METHODS[method].options)
+    return METHODS[method]

@@ -1,0 +1,140 @@
+"""Whether what is used as a sketch is one, and one of the X it is used with.
+
+Equal matrices that are stored or cut in different ways have different fingerprints.
+Two products show whether the factors belong to X, however it is stored. With A the centred and
+scaled X,
+
+    A'Q = P           for every method that projects A onto Q
+    A P = Q (P'P)     for frequent directions, where Q P' = A V V'
+    A'1 = 0           where columns are centred
+
+One random combination of the columns is enough: a false equation holds for it with probability
+zero. Factors that a user brought need not satisfy any of these.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sketchlasso.data import DataMatrix, ImplicitRows, MatrixLike
+from sketchlasso.data.block_storage import BlockStorage
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.sketches.sketch import Sketch
+from sketchlasso.types import RealArray
+
+__all__ = ["check_sketch", "check_sketch_of", "check_sketch_shape"]
+
+USER = "user"
+FREQUENT_DIRECTIONS = "frequent_directions"
+
+
+def check_sketch(sketch: Any, remedy: str = "make one with sketch(X)") -> Sketch:
+    """Return the sketch, or refuse anything else that was given in its place."""
+    if not isinstance(sketch, Sketch):
+        raise InvalidInputError(
+            f"sketch is of type {type(sketch).__name__}, but a Sketch is needed; {remedy}, and "
+            "check the order of the arguments."
+        )
+    return sketch
+
+
+def check_sketch_shape(sketch: Sketch, shape: tuple[int, ...]) -> None:
+    """Refuse a matrix of another shape than the one that was sketched."""
+    if shape != sketch.shape:
+        raise InvalidInputError(
+            f"X has shape {shape}, but the sketch given is of a matrix of shape {sketch.shape}; "
+            "pass the X that was sketched, or make a sketch of this one."
+        )
+
+
+def check_sketch_of(sketch: Any, X: MatrixLike) -> Sketch:
+    """Return the sketch, or refuse one that was not made from X.
+
+    Parameters
+    ----------
+    sketch : Sketch
+        One of factors that the user brought without X is taken at its word.
+    X : array-like, sparse matrix, BlockMatrix, dask array or LinearOperator of shape (m, n)
+        What is to be used with the sketch, stored in any way.
+
+    Returns
+    -------
+    Sketch
+    """
+    found = check_sketch(sketch)
+    if isinstance(found.Q, ImplicitRows) and found.Q.matrix is X:
+        return found
+    given, unit = DataMatrix.in_own_units(X)
+    check_sketch_shape(found, given.shape)
+    if found.method == USER and found.fingerprint is None:
+        return found
+    with np.errstate(all="ignore"):
+        scaled = found if unit == 1.0 else found.rescaled(1.0 / unit, found.fingerprint)
+        if not _is_of(scaled, DataMatrix(given.storage, scaled.transform), X):
+            raise InvalidInputError(
+                "the sketch given was made from other data than X, although both have shape "
+                f"{given.shape}; pass the X that was sketched, or make a sketch of this one."
+            )
+    return found
+
+
+def _is_of(sketch: Sketch, A: DataMatrix, X: Any) -> bool:
+    """Whether a sketch in the units of A was made from X, which A is a view of."""
+    # The digest of blocks comes with the sums of their columns, which solving needs anyway.
+    if isinstance(A.storage, BlockStorage) and A.fingerprint() == sketch.fingerprint:
+        return True
+    return _equations_hold(sketch, A) or _same_entries(sketch, A, X)
+
+
+def _equations_hold(sketch: Sketch, A: DataMatrix) -> bool:
+    """Whether the factors satisfy the equations of their method with A, up to rounding."""
+    # Rounding stays far below this, and other data far above it.
+    share = np.sqrt(max(np.finfo(A.dtype).eps, np.finfo(sketch.dtype).eps))
+    allowed = float(share) * (float(sketch.singular_values[0]) + A.mean_shift())
+    z = _combination(sketch.rank).astype(sketch.dtype)
+    if sketch.method == FREQUENT_DIRECTIONS:
+        # P = V diag(singular values): all directions of V get about the same weight.
+        values = sketch.singular_values[:, None]
+        start = sketch.P @ np.divide(z, values, out=np.zeros_like(z), where=values > 0)
+        wanted = _rows(sketch, sketch.P.T @ start)
+        found = A.matmat(start)
+    else:
+        start, wanted = z, sketch.P @ z
+        found = A.rmatmat(_rows(sketch, z))
+    allowed *= _length(start)
+    # Where all that the factors say could be rounding, they prove nothing.
+    if not _length(found - wanted) <= allowed < _length(wanted):
+        return False
+    if sketch.column_means is None:
+        return True
+    ones = np.ones((len(sketch.Q), 1), dtype=A.dtype)
+    return _length(A.rmatmat(ones)) <= allowed / _length(start) * _length(ones)
+
+
+def _combination(rank: int) -> RealArray:
+    """Random numbers (rank, 1) of either sign that give all columns about the same weight."""
+    rng = np.random.default_rng(0)
+    return np.asarray(rng.choice([-1.0, 1.0], (rank, 1)) * rng.uniform(1.0, 2.0, (rank, 1)))
+
+
+def _rows(sketch: Sketch, z: RealArray) -> RealArray:
+    """Q z (m, 1); one pass where the rows of Q are not held."""
+    Q = sketch.Q
+    return np.asarray(Q.rotated(z)) if isinstance(Q, ImplicitRows) else Q @ z
+
+
+def _length(vector: RealArray) -> float:
+    return float(np.linalg.norm(np.asarray(vector, dtype=np.float64)))
+
+
+def _same_entries(sketch: Sketch, A: DataMatrix, X: Any) -> bool:
+    """Whether the digests agree, those of a sparse X by rows or by columns."""
+    if not A.storage.has_entries:
+        return False
+    stored: Any = X
+    if not sparse.issparse(X):
+        return sketch.matches(stored)
+    return any(sketch.matches(form(stored)) for form in (sparse.csr_array, sparse.csc_array))

@@ -1,0 +1,222 @@
+"""The radius of a sketch: how far ||A - QP'|| can be, erring upward.
+
+``spectral``
+    With probability at least 1 - 1e-6 over the random start, no smaller than ||A - QP'||_2 and
+    at most 10 % above it (:mod:`sketchlasso.linalg.norms` proves the bound); where the smaller
+    side of A is short, the norm is computed from all entries and the probability is 1. Never
+    above ``frobenius`` where that is known.
+``frobenius``
+    ||A - QP'||_F, from sums of squares; no probability is involved.
+``realised``
+    No bound but an estimate: ||A - QP'||_F / sqrt(n), the root mean square length of a column
+    of the error, which is what coefficients drawn at random would realise. Where problems are
+    solved it is the start of a search for the radius that equals ||(A - QP')w|| / ||w|| at the
+    solution w.
+
+The bounds have an allowance for rounding added, so that the statement holds for the stored factors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from sketchlasso.data import DataMatrix, ImplicitRows, RowFactor
+from sketchlasso.linalg.norms import norm_bound
+from sketchlasso.sketches.factors import Factors, residual_of
+from sketchlasso.types import RealArray
+
+__all__ = [
+    "FAILURE_PROBABILITY",
+    "Radius",
+    "RadiusKind",
+    "find_radius",
+    "frobenius_radius",
+    "realised_estimate",
+    "spectral_radius",
+]
+
+RadiusKind: TypeAlias = Literal["spectral", "frobenius", "realised", "given"]
+
+FAILURE_PROBABILITY = 1e-6
+# Below this smaller side all entries of the residual are as cheap as its Krylov space.
+SMALL_SIDE = 64
+# Units in the last place, times the root of the length of the sums, that products may lose.
+ROUNDING = 8.0
+# Where single precision adds more than this to a norm, the norm is found in double precision.
+LARGEST_ALLOWANCE = 1.05
+# Random vectors that estimate a Frobenius norm where entries cannot be read.
+PROBES = 8
+
+
+@dataclass(frozen=True)
+class Radius:
+    """A radius and what it stands for.
+
+    Attributes
+    ----------
+    value : float
+    kind : {"spectral", "frobenius", "realised", "given"}
+    failure_probability : float or None
+        Probability that `value` falls short of the norm it bounds; None where it bounds none.
+    """
+
+    value: float
+    kind: RadiusKind
+    failure_probability: float | None
+
+
+def find_radius(
+    A: DataMatrix,
+    factors: Factors,
+    wanted: float | str,
+    rng: np.random.Generator,
+    *,
+    projected: bool = True,
+) -> Radius:
+    """Return the radius of a name, or the number that was wanted as it is."""
+    if wanted == "spectral":
+        return spectral_radius(A, factors, rng, projected=projected)
+    if wanted == "frobenius":
+        return frobenius_radius(A, factors, projected=projected)
+    if wanted == "realised":
+        return realised_estimate(A, factors, rng, projected=projected)
+    return Radius(float(wanted), "given", None)
+
+
+def spectral_radius(
+    A: DataMatrix,
+    factors: Factors,
+    rng: np.random.Generator,
+    *,
+    projected: bool = True,
+    failure_probability: float = FAILURE_PROBABILITY,
+) -> Radius:
+    """Bound ||A - QP'||_2 from above.
+
+    Parameters
+    ----------
+    A : DataMatrix of shape (m, n)
+    factors : Factors
+        The sketch of A.
+    rng : Generator
+        Independent of the one the sketch was drawn with: the bound needs a fresh start.
+    projected : bool
+        Whether Q P' is a projection of A (QQ'A or A V V'), which makes the Frobenius norm of
+        the residual cheap.
+    failure_probability : float
+
+    Returns
+    -------
+    Radius
+    """
+    if factors.residual_norm == 0.0:
+        return Radius(0.0, "spectral", 0.0)
+    if factors.residual_norm is not None:
+        value = _rounded_up(A, factors, factors.residual_norm)
+        if not _needs_double(A, value, factors.residual_norm):
+            return Radius(value, "spectral", 0.0)
+    bound = norm_bound(
+        residual_of(A, factors.Q, factors.P),
+        rng,
+        failure_probability=failure_probability,
+        dense_limit=max(SMALL_SIDE, 2 * factors.rank),
+    )
+    value = _rounded_up(A, factors, bound.upper)
+    if _needs_double(A, value, bound.upper):
+        double = Factors(
+            np.asarray(factors.Q, dtype=np.float64),
+            factors.P.astype(np.float64),
+            factors.singular_values.astype(np.float64),
+        )
+        # Factors rounded to single precision are no projection in double precision.
+        return spectral_radius(
+            A.in_double(),
+            double,
+            rng,
+            projected=False,
+            failure_probability=failure_probability,
+        )
+    spectral = Radius(value, "spectral", bound.failure_probability)
+    if projected and A.storage.has_entries:
+        frobenius = frobenius_radius(A, factors)
+        if frobenius.value <= spectral.value:
+            return Radius(frobenius.value, "spectral", 0.0)
+    return spectral
+
+
+def frobenius_radius(A: DataMatrix, factors: Factors, *, projected: bool = True) -> Radius:
+    """Return ||A - QP'||_F, rounding included.
+
+        ||A - QP'||_F^2  =  ||A||_F^2 - 2 tr(Q'A P) + tr(Q'Q P'P)
+
+    For a projection of A, tr(Q'A P) is ||P||_F^2, and no pass over A is needed. Q'Q is never
+    taken for granted: a Q that is not orthonormal makes the error larger than
+    ||A||_F^2 - ||P||_F^2.
+    """
+    total = A.squared_norm()
+    Q, P = factors.Q, factors.P
+    if projected:
+        gram, shared = _gram(Q), _inner(P, P)
+    else:
+        gram, shared = _overlaps(A, Q, P)
+    product = _inner(gram, P.T @ P)
+    # Cancellation: each sum of squares carries a relative error of its own.
+    lost = np.finfo(A.dtype).eps * (ROUNDING + np.sqrt(max(A.shape))) * (total + product)
+    left = max(total - 2 * shared + product, 0.0)
+    return Radius(float(np.sqrt(left + lost)), "frobenius", 0.0)
+
+
+def realised_estimate(
+    A: DataMatrix, factors: Factors, rng: np.random.Generator, *, projected: bool = True
+) -> Radius:
+    """Estimate the error per unit of coefficients: ||A - QP'||_F / sqrt(n)."""
+    if factors.residual_norm == 0.0:
+        return Radius(0.0, "realised", None)
+    if not A.storage.has_entries:
+        # Products with random signs have the squared Frobenius norm as their mean.
+        signs = rng.choice([-1.0, 1.0], (A.shape[1], PROBES)).astype(A.dtype)
+        errors = residual_of(A, factors.Q, factors.P).matmat(signs)
+        return Radius(
+            float(np.linalg.norm(errors) / np.sqrt(PROBES * A.shape[1])), "realised", None
+        )
+    total = frobenius_radius(A, factors, projected=projected).value
+    return Radius(total / float(np.sqrt(A.shape[1])), "realised", None)
+
+
+def _gram(Q: RowFactor) -> RealArray:
+    """Return Q'Q, of shape (k, k).
+
+    An implicit Q is known to be orthonormal: the triangle it was divided by is refused where
+    its condition leaves less (:func:`~sketchlasso.sketches.factors.implicit_basis`).
+    """
+    if isinstance(Q, ImplicitRows):
+        return np.eye(Q.shape[1], dtype=Q.dtype)
+    return np.asarray(Q.T @ Q)
+
+
+def _overlaps(A: DataMatrix, Q: RowFactor, P: RealArray) -> tuple[RealArray, float]:
+    """Return Q'Q, of shape (k, k), and tr(Q'A P): one pass."""
+    if isinstance(Q, ImplicitRows) and A.keeps_rows:
+        image = A.gram_matmat(Q.W)
+        return Q.W.T @ image, _inner(image, P)
+    rows = np.asarray(Q)
+    return rows.T @ rows, _inner(A.matmat(P), rows)
+
+
+def _needs_double(A: DataMatrix, value: float, norm: float) -> bool:
+    """Whether most of what was added for rounding would not be in double precision."""
+    single = A.dtype == np.float32 and A.in_double().dtype == np.float64
+    return single and value > LARGEST_ALLOWANCE * norm
+
+
+def _rounded_up(A: DataMatrix, factors: Factors, norm: float) -> float:
+    """Return the norm plus what its computation from A and the factors may have lost."""
+    size = norm + float(factors.singular_values[0]) + A.mean_shift()
+    return norm + float(ROUNDING * np.finfo(A.dtype).eps * np.sqrt(max(A.shape)) * size)
+
+
+def _inner(A: RealArray, B: RealArray) -> float:
+    return float(np.einsum("ij,ij->", A, B, dtype=np.float64))

@@ -1,0 +1,269 @@
+"""Sketches that know the response: leading directions of A, and Krylov directions from y.
+
+The signal in y need not lie in the leading singular directions of A. The basis is therefore
+extended by the block Krylov space of A A' that starts at the responses,
+
+    Q = orth[ U,  y,  A A'y,  (A A')^2 y,  ... ],      P = A'Q
+
+so that A'y, and with it the gradient of the regression at w = 0, is exact in the sketch. The
+Krylov part is built in the orthogonal complement of U, where it finds what U has missed.
+
+Such a sketch has seen y. Where rows are held out, their responses must not have shaped it:
+:func:`sketch_rows` makes the sketch anew from the training rows, with the unsupervised part U,
+which has not seen y, shared by all of them.
+
+The basis has a row for every sample. Where X is in blocks the products are computed where the
+blocks are, but the basis (m, k) is held here: that much memory the method needs.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import linalg
+
+from sketchlasso.data import (
+    ColumnTransform,
+    DataMatrix,
+    MatrixLike,
+    as_blocks,
+    as_responses,
+    spread,
+)
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.linalg.factor import orthonormal_basis, thin_singular_values
+from sketchlasso.linalg.krylov import extend_basis
+from sketchlasso.linalg.seeds import RandomState, seed_of
+from sketchlasso.sketches.factors import Factors
+from sketchlasso.sketches.matching import check_sketch_of
+from sketchlasso.sketches.options import (
+    RadiusName,
+    SketchOptions,
+    checked_directions,
+    checked_radius,
+)
+from sketchlasso.sketches.radius import find_radius
+from sketchlasso.sketches.sketch import Sketch, SketchCost
+from sketchlasso.sketches.subspace import randomized
+from sketchlasso.types import FloatArray, IntArray, RealArray
+
+__all__ = ["extend_sketch", "response", "response_share", "sketch_rows"]
+
+# How much of the rank the responses get unless told otherwise; docs/accuracy.md has the trials.
+RESPONSE_SHARE = 0.4
+FEWEST_RESPONSE_DIRECTIONS = 20
+LARGEST_RESPONSE_SHARE = 0.8
+# Differences below this share of the largest response are rounding.
+CONSTANT = 1e-12
+
+
+def response_share(rank: int) -> int:
+    """Return how many of `rank` directions start from the response, by default.
+
+    Two fifths of a large rank; a small rank is better spent on the response nearly whole.
+    """
+    wanted = max(FEWEST_RESPONSE_DIRECTIONS, round(RESPONSE_SHARE * rank))
+    return max(1, min(wanted, int(LARGEST_RESPONSE_SHARE * rank)))
+
+
+def response(
+    A: DataMatrix,
+    rank: int,
+    options: SketchOptions,
+    rng: np.random.Generator,
+    *,
+    Y: FloatArray,
+) -> Factors:
+    """Sketch from leading singular directions and the Krylov space of the responses Y (m, t)."""
+    directions = options.response_rank
+    directions = response_share(rank) if directions is None else directions
+    if directions > rank:
+        raise InvalidInputError(
+            f"response_rank={directions} was given with rank={rank}, but the response directions "
+            "are part of the rank; pass at most the rank."
+        )
+    if rank > directions:
+        U = np.asarray(randomized(A, rank - directions, options, rng).Q)
+    else:
+        U = np.empty((A.shape[0], 0), dtype=A.dtype)
+    return _extended(A, U, Y, directions, rng)
+
+
+@spread
+def extend_sketch(
+    base: Sketch,
+    X: MatrixLike,
+    y: ArrayLike,
+    *,
+    directions: int | None = None,
+    radius: float | RadiusName = "realised",
+    random_state: RandomState = None,
+) -> Sketch:
+    """Add directions that start from the response to a sketch made without it.
+
+    Parameters
+    ----------
+    base : Sketch
+        Of X, by any method; the response directions it may have are replaced.
+    X : array-like, sparse matrix or LinearOperator of shape (m, n)
+        What was sketched.
+    y : array-like of shape (m,) or (m, t)
+        One or several responses; several share the directions.
+    directions : int, optional
+        How many to add; as many as make them the default share of the whole by default.
+    radius : "realised", "spectral", "frobenius" or float
+        See :func:`sketch`.
+    random_state : int, Generator, RandomState or None
+
+    Returns
+    -------
+    Sketch
+        Of rank ``base.rank + directions``, at most min(m, n). `base` is not changed.
+    """
+    start = perf_counter()
+    X = as_blocks(X)
+    check_sketch_of(base, X)
+    U = np.asarray(base.Q[:, : base.rank - base.response_rank])
+    count = _default_directions(U.shape[1]) if directions is None else directions
+    A = _matrix(X, base.transform)
+    Y = as_responses(y, A.shape[0])
+    wanted = checked_radius(radius)
+    return _finished(A, base, U, Y, checked_directions(count), wanted, random_state, start)
+
+
+def sketch_rows(
+    base: Sketch,
+    X: MatrixLike,
+    y: ArrayLike,
+    rows: IntArray,
+    *,
+    weights: FloatArray | None = None,
+    radius: float | RadiusName = "realised",
+    random_state: RandomState = None,
+) -> Sketch:
+    """Make a response-aware sketch from some rows of X and their responses alone.
+
+    Parameters
+    ----------
+    base : Sketch
+        Of all rows; its unsupervised directions are shared, its response directions replaced
+        by as many that start from the given responses.
+    X : array or sparse matrix of shape (r, n)
+        The rows in question, and no others.
+    y : array-like of shape (r,) or (r, t)
+    rows : ndarray of shape (r,)
+        Their numbers in the matrix that `base` is a sketch of.
+    weights : ndarray of shape (r,), optional
+        Sample weights. X'Wy is then exact in the sketch.
+    radius, random_state
+        See :func:`extend_sketch`.
+
+    Returns
+    -------
+    Sketch
+        Of the r rows, centred by their own means where `base` is centred.
+    """
+    start = perf_counter()
+    A = _matrix(X, base.transform)
+    Y = as_responses(y, A.shape[0])
+    if weights is not None:
+        Y = weights[:, None] * (Y - weights @ Y / weights.sum())
+    U = np.asarray(base.Q)[rows, : base.rank - base.response_rank]
+    wanted = checked_radius(radius)
+    return _finished(A, base, U, Y, base.response_rank, wanted, random_state, start)
+
+
+def _default_directions(unsupervised: int) -> int:
+    """Return the smallest count that is the default share of itself and the others."""
+    count = 1
+    while count < response_share(unsupervised + count):
+        count += 1
+    return count
+
+
+def _matrix(X: MatrixLike, like: ColumnTransform) -> DataMatrix:
+    """View X with means of its own where `like` centres, and the scales of `like`."""
+    A = DataMatrix.of(X, center=like.means is not None)
+    return DataMatrix(A.storage, ColumnTransform(A.transform.means, like.scales), A.meter)
+
+
+def _finished(
+    A: DataMatrix,
+    base: Sketch,
+    U: RealArray,
+    Y: FloatArray,
+    directions: int,
+    radius: float | str,
+    random_state: RandomState,
+    start: float,
+) -> Sketch:
+    seed = seed_of(random_state)
+    factor_rng, radius_rng = np.random.default_rng(seed).spawn(2)
+    with A.blas_limit():
+        factors = _extended(A, U, Y, directions, factor_rng)
+        found = find_radius(A, factors, radius, radius_rng)
+    method = base.method if base.response_rank else f"{base.method}+response"
+    return Sketch(
+        factors.P,
+        factors.Q,
+        found.value,
+        factors.singular_values,
+        method,
+        radius_kind=found.kind,
+        radius_failure_probability=found.failure_probability,
+        seed=seed,
+        column_means=A.transform.means,
+        column_scales=A.transform.scales,
+        cost=SketchCost(A.meter.passes, A.meter.products, perf_counter() - start),
+        fingerprint=base.fingerprint if A.shape == base.shape else None,
+        response_rank=factors.response_rank,
+    )
+
+
+def _extended(
+    A: DataMatrix, U: RealArray, Y: FloatArray, directions: int, rng: np.random.Generator
+) -> Factors:
+    """Return factors whose basis is U (m, k1), then directions from the responses Y (m, t)."""
+    m, n = A.shape
+    if U.shape[1] + directions >= min(m, n):
+        return _complete(A)
+    if A.transform.means is None and U.shape[1] > 0:
+        # An intercept takes the mean out of y; the span has to hold y with and without it.
+        U = np.hstack([U[:, :-1], np.ones((m, 1), dtype=A.dtype)])
+    if U.shape[1] > 0:
+        U = orthonormal_basis(np.asarray(U, dtype=A.dtype))
+    block = _leading_responses(_centred(Y).astype(A.dtype), directions)
+    Q, P = extend_basis(A, U, block, directions, rng)
+    return Factors(Q, P, thin_singular_values(P), response_rank=directions)
+
+
+def _centred(Y: FloatArray) -> FloatArray:
+    centred = Y - Y.mean(axis=0)
+    if not (np.abs(centred) > CONSTANT * np.abs(Y).max(initial=0.0)).any():
+        raise InvalidInputError(
+            "y is constant, but directions start from its differences; use a method that does not "
+            "look at y, or drop this response."
+        )
+    return centred
+
+
+def _leading_responses(Y: RealArray, count: int) -> RealArray:
+    """Return Y (m, t), or, where t is larger, the `count` directions that hold most of it."""
+    if Y.shape[1] <= count:
+        return Y
+    return np.ascontiguousarray(
+        linalg.svd(Y, full_matrices=False, check_finite=False)[0][:, :count]
+    )
+
+
+def _complete(A: DataMatrix) -> Factors:
+    """Return the sketch that loses nothing, and so need not know the responses."""
+    m, n = A.shape
+    identity = np.eye(min(m, n), dtype=A.dtype)
+    if m <= n:
+        Q, P = identity, A.rmatmat(identity)
+        return Factors(Q, P, thin_singular_values(P), residual_norm=0.0)
+    basis, triangle = linalg.qr(A.matmat(identity), mode="economic", check_finite=False)
+    return Factors(basis, triangle.T, thin_singular_values(triangle.T), residual_norm=0.0)

@@ -1,0 +1,316 @@
+"""The sketch of a data matrix: an immutable record, saved and loaded whole."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sketchlasso.data import ColumnTransform, DataMatrix, ImplicitRows, MatrixLike, RowFactor
+from sketchlasso.data.units import unit_of
+from sketchlasso.linalg.factor import psd_root
+from sketchlasso.linalg.rows import read_only
+from sketchlasso.sketches.factors import Factors
+from sketchlasso.sketches.options import checked_radius
+from sketchlasso.sketches.radius import RadiusKind, realised_estimate, spectral_radius
+from sketchlasso.sketches.stored import check_stored_sketch
+from sketchlasso.storage.container import SKETCH, read_container, unpacking, write_container
+from sketchlasso.types import FloatArray, RealArray
+
+__all__ = ["Sketch", "SketchCost", "load_sketch"]
+
+SCALARS = (
+    "radius",
+    "radius_kind",
+    "radius_failure_probability",
+    "method",
+    "seed",
+    "fingerprint",
+    "response_rank",
+)
+ARRAYS = ("P", "Q", "singular_values", "column_means", "column_scales")
+
+
+@dataclass(frozen=True)
+class SketchCost:
+    """What a sketch cost to make.
+
+    Attributes
+    ----------
+    passes : int
+        Walks over X, those for means, scales and the radius included.
+    products : int
+        Columns that X or X' was multiplied with.
+    seconds : float
+    """
+
+    passes: int = 0
+    products: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sketch:
+    """A data matrix in two thin factors, A ~ Q P', and how far from it they are.
+
+    A is X with its columns centred and scaled as asked; all arrays are read-only.
+
+    Attributes
+    ----------
+    P : ndarray of shape (n_features, rank)
+    Q : ndarray or ImplicitRows of shape (n_samples, rank)
+        Orthonormal columns, except in a pair the user brought. For X in blocks with more
+        samples than features, and methods that have not seen y, it is never made: Q = A W is
+        known by W, its rows stay where the blocks are, and ``numpy.asarray(Q)`` collects them.
+    radius : float
+        Upper bound on ||A - QP'||, or the number that was given, or an estimate to start from;
+        the epsilon of the paper.
+    radius_kind : {"spectral", "frobenius", "realised", "given"}
+        Norm that the radius bounds; or ``"realised"``, an estimate of ||(A - QP')w|| / ||w||
+        that is made exact, instance by instance, when problems are solved.
+    radius_failure_probability : float or None
+        Probability that the radius falls short of the norm; 0 for certain, None when given.
+    singular_values : ndarray of shape (rank,)
+        Of Q P', largest first.
+    method : str
+    seed : int or None
+        Passing it as ``random_state`` repeats the sketch.
+    column_means, column_scales : ndarray of shape (n_features,) or None
+        What centring subtracted and scaling divided by; None when not done.
+    cost : SketchCost
+    fingerprint : str or None
+        Digest of X; None when the pair was brought without X.
+    response_rank : int
+        Trailing columns of P and Q that were made from the response. Where it is not 0 the
+        sketch has seen y, and functions that hold out rows remake those columns without them.
+    """
+
+    P: RealArray
+    Q: RowFactor
+    radius: float
+    singular_values: RealArray
+    method: str
+    radius_kind: RadiusKind = "given"
+    radius_failure_probability: float | None = None
+    seed: int | None = None
+    column_means: FloatArray | None = None
+    column_scales: FloatArray | None = None
+    cost: SketchCost = field(default_factory=SketchCost)
+    fingerprint: str | None = None
+    response_rank: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ARRAYS:
+            array = getattr(self, name)
+            if array is not None and not isinstance(array, ImplicitRows):
+                # Factors are read by rows; a copy also drops the wider array it was cut from,
+                # and a view leaves the caller's own array writeable.
+                object.__setattr__(self, name, read_only(np.ascontiguousarray(array)))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Sketch:
+        # Nothing in it can change, and scikit-learn's clone copies parameters deeply: a sketch
+        # that estimators share must stay one.
+        return self
+
+    @property
+    def rank(self) -> int:
+        """Number of columns of P and Q."""
+        return len(self.singular_values)
+
+    @property
+    def n_samples(self) -> int:
+        """Rows of X."""
+        return len(self.Q)
+
+    @property
+    def n_features(self) -> int:
+        """Columns of X."""
+        return len(self.P)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of X, (n_samples, n_features)."""
+        return self.n_samples, self.n_features
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Floating type of P and Q."""
+        return self.P.dtype
+
+    @property
+    def transform(self) -> ColumnTransform:
+        """Centring and scaling, with the way back for coefficients."""
+        return ColumnTransform(self.column_means, self.column_scales)
+
+    def with_radius(self, radius: float) -> Sketch:
+        """Return the same factors with a radius of the user's choice."""
+        return replace(
+            self,
+            radius=float(checked_radius(float(radius))),
+            radius_kind="given",
+            radius_failure_probability=None,
+        )
+
+    def rescaled(self, unit: float, fingerprint: str | None = None) -> Sketch:
+        """Return the sketch of X times `unit`, a power of two; the digest is that of the product.
+
+        Columns divided by their scales have no unit: only the scales change with X then.
+        """
+        means, scales = self.column_means, self.column_scales
+        factor = unit if scales is None else 1.0
+        return replace(
+            self,
+            P=self.P * self.dtype.type(factor),
+            radius=self.radius * factor,
+            singular_values=self.singular_values * self.dtype.type(factor),
+            column_means=None if means is None else means * unit,
+            column_scales=None if scales is None else scales * unit,
+            fingerprint=fingerprint,
+        )
+
+    def with_spectral_radius(self, X: MatrixLike) -> Sketch:
+        """Return the same factors with a bound on ||A - QP'||_2, for X that was sketched."""
+        if self.radius_kind == "spectral":
+            return self
+        A = DataMatrix(DataMatrix.of(X).storage, self.transform)
+        rng = np.random.default_rng(self.seed)
+        factors = Factors(self.Q, self.P, self.singular_values)
+        found = spectral_radius(A, factors, rng, projected=False)
+        return replace(
+            self,
+            radius=found.value,
+            radius_kind=found.kind,
+            radius_failure_probability=found.failure_probability,
+        )
+
+    def embed(self, X: MatrixLike) -> FloatArray:
+        """Return the rows of Q (r, rank) that fit rows X (r, n) of the same features best.
+
+        q minimises ||x - P q||, x centred and scaled as the sketch is.
+        """
+        A = DataMatrix(DataMatrix.of(X).storage, self.transform)
+        # In units of P, whose squares might overflow or vanish.
+        unit = unit_of(float(np.abs(self.P).max()))
+        P = self.P.astype(np.float64) / unit
+        _, inverse = psd_root(P.T @ P)
+        product = A.matmat(P.astype(self.dtype)).astype(np.float64)
+        return np.asarray(product @ (inverse.T @ inverse) / unit)
+
+    def typical_error(self, A: DataMatrix) -> float:
+        """Estimate ||(A - QP')w|| / ||w|| for w drawn at random; A as it was sketched."""
+        if self.radius_kind == "realised":
+            return self.radius
+        if self.radius == 0 and self.radius_kind != "given":
+            return 0.0
+        factors = Factors(self.Q, self.P, self.singular_values)
+        rng = np.random.default_rng(self.seed)
+        return realised_estimate(A, factors, rng, projected=False).value
+
+    def matches(self, X: MatrixLike) -> bool:
+        """Return whether X is, entry for entry and in the same storage, what was sketched."""
+        return self.fingerprint is not None and DataMatrix.of(X).fingerprint() == self.fingerprint
+
+    def summary(self) -> str:
+        """Return a few lines on what was sketched, how, and how well."""
+        m, n = self.shape
+        done = [
+            word
+            for word, array in (("centred", self.column_means), ("scaled", self.column_scales))
+            if array is not None
+        ]
+        columns = ", columns " + " and ".join(done) if done else ""
+        return "\n".join(
+            (
+                f"Sketch of {m} samples x {n} features{columns}",
+                f"  rank      {self._rank_words()} ({self.method}, {self.dtype}, seed {self.seed})",
+                f"  radius    {self.radius:.4g} ({self._radius_words()})",
+                f"  largest   {self.singular_values[0]:.4g} (singular value of QP')",
+                f"  cost      {self.cost.passes} passes over X, {self.cost.products} products, "
+                f"{self.cost.seconds:.2f} s",
+            )
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the sketch to a file; :func:`load_sketch` reads it back.
+
+        The container is described in :mod:`sketchlasso.storage.container`. Its header holds
+        ``content`` ("sketch"), the scalar attributes of this class under their own names,
+        ``cost`` as a mapping, and its arrays are P, Q, singular_values and, where present,
+        column_means and column_scales. An implicit Q is collected: one pass over the data.
+
+        Parameters
+        ----------
+        path : path-like
+            Replaced if it exists; never left half-written.
+        """
+        write_container(path, SKETCH, *self.packed())
+
+    def packed(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return what JSON can hold of the sketch, and its arrays; see :meth:`unpacked`."""
+        header = {name: getattr(self, name) for name in SCALARS}
+        arrays = {name: getattr(self, name) for name in ARRAYS}
+        arrays["Q"] = np.asarray(arrays["Q"])
+        return (
+            {**header, "cost": asdict(self.cost)},
+            {name: array for name, array in arrays.items() if array is not None},
+        )
+
+    @classmethod
+    def unpacked(cls, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Sketch:
+        """Return the sketch that :meth:`packed` took apart.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            Something is missing or does not fit.
+        """
+        # Files of before there were response directions have none.
+        scalars: dict[str, Any] = {"response_rank": 0, **header}
+        check_stored_sketch(scalars, arrays)
+        everything: dict[str, Any] = {name: scalars[name] for name in SCALARS} | dict(arrays)
+        return cls(**everything, cost=SketchCost(**header["cost"]))
+
+    def __repr__(self) -> str:
+        m, n = self.shape
+        return (
+            f"Sketch({m} x {n}, rank={self.rank}, method={self.method!r}, radius={self.radius:.4g})"
+        )
+
+    def _rank_words(self) -> str:
+        if not self.response_rank:
+            return str(self.rank)
+        return f"{self.rank - self.response_rank} + {self.response_rank} from the response"
+
+    def _radius_words(self) -> str:
+        if self.radius_kind == "realised":
+            return "estimate of the error that coefficients realise"
+        if self.radius_failure_probability is None:
+            return "given"
+        odds = self.radius_failure_probability
+        certainty = f", with probability 1 - {odds:.0e}" if odds else ""
+        return f"at least the {self.radius_kind} norm of X - QP'{certainty}"
+
+
+def load_sketch(path: str | os.PathLike[str]) -> Sketch:
+    """Read a sketch that :meth:`Sketch.save` wrote.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    Sketch
+
+    Raises
+    ------
+    StoredFileError
+        The file is missing, truncated, altered, foreign, or of a newer version.
+    """
+    header, arrays = read_container(path, SKETCH)
+    with unpacking(path, SKETCH):
+        return Sketch.unpacked(header, arrays)

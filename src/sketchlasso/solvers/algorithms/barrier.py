@@ -1,0 +1,196 @@
+"""The paper's log-barrier second-order method (section 5), in primal-dual form.
+
+For gamma = 1/mu growing by a constant factor, damped Newton steps minimise the barrier function
+of :mod:`~sketchlasso.solvers.algorithms.cone_barrier`, where its derivation stands. An iterate on
+the central path has a gap of about mu (2 p + 4). One Newton step costs O(p k^2 + k^3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sketchlasso.solvers.algorithms.cone_barrier import (
+    Cones,
+    DyadicHessian,
+    Multipliers,
+    ScaledInstance,
+    barrier_hessian,
+    cones_at,
+)
+from sketchlasso.solvers.algorithms.protocol import Instance
+from sketchlasso.solvers.algorithms.single import Best, featureless_answer
+from sketchlasso.types import FloatArray
+
+__all__ = ["Barrier", "BarrierState"]
+
+FIRST_MU = 0.1
+MU_REDUCTION = 0.05
+# Below this fraction of the objective rounding dominates, and mu is not reduced further.
+LAST_MU = 1e-14
+NEWTON_STEPS_PER_CENTRING = 8
+# Coefficients and multipliers keep this share of their distance to a bound.
+KEPT_DISTANCE = 0.01
+# Multipliers stay inside their balls by this share, which keeps the Hessian positive.
+BALL_MARGIN = 1e-10
+# With w >= 0, slack times coefficient stays within this factor of mu.
+SLACK_RATIO = 10.0
+
+
+@dataclass(eq=False)
+class BarrierState:
+    """Iterate of the barrier method on the scaled instance.
+
+    Attributes
+    ----------
+    problem : ScaledInstance
+    mu : float
+        1/gamma of the paper.
+    w : ndarray of shape (p,)
+    multipliers : Multipliers
+        u is the dual point.
+    newton_steps : int
+        Newton steps so far.
+    best : Best or None
+        Best points seen; None when there is no feature.
+    """
+
+    problem: ScaledInstance
+    mu: float
+    w: FloatArray
+    multipliers: Multipliers
+    newton_steps: int
+    best: Best | None
+
+    def cones(self) -> Cones:
+        """The cones at the iterate."""
+        problem = self.problem
+        return cones_at(problem, self.mu, self.w, problem.c - problem.R.T @ self.w)
+
+
+class Barrier:
+    """Primal-dual path following; one call of `improve` is one centring."""
+
+    def begin(self, instance: Instance, w: FloatArray, u: FloatArray) -> BarrierState:
+        """Start far from every boundary, with the multipliers of the primal method.
+
+        The given point is not used: a warm start lies at the boundary, where Newton's
+        method is slow.
+        """
+        problem = ScaledInstance.of(instance)
+        start = np.zeros(len(w))
+        if problem.nonnegative:
+            size = np.sqrt(problem.square_norms)
+            start = FIRST_MU / (problem.thresholds + np.maximum(size, 1e-3 * size.max(initial=0.0)))
+            start /= max(1.0, float(np.linalg.norm(problem.R.T @ start)))
+        central = cones_at(problem, FIRST_MU, start, problem.c - problem.R.T @ start).central
+        best = Best(instance) if len(w) else None
+        return BarrierState(problem, FIRST_MU, start, central, 0, best)
+
+    def improve(
+        self, instance: Instance, state: BarrierState
+    ) -> tuple[FloatArray, FloatArray, int]:
+        """Centre for the current mu, offer the centre, reduce mu.
+
+        Sets: every field of the state but the problem.
+        """
+        if state.best is None:
+            return featureless_answer(instance)
+        before = state.newton_steps
+        centred = False
+        while not centred and state.newton_steps - before < NEWTON_STEPS_PER_CENTRING:
+            step, decrement = _newton_step(state)
+            state.newton_steps += 1
+            centred = step > 0.5 and decrement <= state.mu * len(state.w)
+        length = state.problem.length
+        stretch = length if state.problem.squared else 1.0
+        for u in (state.cones().central.u, state.multipliers.u):
+            state.best.offer(length * state.w, stretch * u)
+        if centred:
+            state.mu = max(MU_REDUCTION * state.mu, LAST_MU * state.best.primal / length)
+        return state.best.trimmed(), state.best.u.copy(), state.newton_steps - before
+
+
+def _newton_step(state: BarrierState) -> tuple[float, float]:
+    """One damped primal-dual Newton step; returns its length and the Newton decrement.
+
+    Sets: w, multipliers.
+    """
+    problem, w = state.problem, state.w
+    r = problem.c - problem.R.T @ w
+    cones = cones_at(problem, state.mu, w, r)
+    gradient = cones.central.v + cones.central.d - problem.R @ cones.central.u
+    hessian = barrier_hessian(problem, cones, state.multipliers, w, r)
+    dw, y = hessian.solve(-gradient)
+    slope = float(gradient @ dw)
+    if not np.isfinite(slope) or slope >= 0.0:
+        # Rounding dominates: fall back on the primal multipliers and do not move.
+        state.multipliers = cones.central
+        return 1.0, 0.0
+    step = _step_length(problem, state.mu, w, r, dw, slope)
+    state.w = w + step * dw
+    state.multipliers = _next_multipliers(state, cones, hessian, step, dw, y)
+    return step, -slope
+
+
+def _step_length(
+    problem: ScaledInstance, mu: float, w: FloatArray, r: FloatArray, dw: FloatArray, slope: float
+) -> float:
+    """Step in (0, 1] along dw after which the barrier function hardly rises; O(p) per trial.
+
+    The function is convex, so its slope suffices; function values would be lost in rounding.
+    """
+    dr = -(problem.R.T @ dw)
+    step = 1.0
+    if problem.nonnegative:
+        towards = dw < 0
+        reach = np.min(-w[towards] / dw[towards], initial=np.inf)
+        step = min(1.0, (1.0 - KEPT_DISTANCE) * float(reach))
+    for _ in range(60):
+        there = cones_at(problem, mu, w + step * dw, r + step * dr).central
+        slope_there = float(there.u @ dr + (there.v + there.d) @ dw)
+        if slope_there <= 0.5 * abs(slope):
+            break
+        step *= max(-slope / (slope_there - slope), 0.1)
+    return step
+
+
+def _next_multipliers(
+    state: BarrierState,
+    cones: Cones,
+    hessian: DyadicHessian,
+    step: float,
+    dw: FloatArray,
+    y: FloatArray,
+) -> Multipliers:
+    """Newton's multipliers for the full step dw, brought back inside their bounds."""
+    problem, central, old = state.problem, cones.central, state.multipliers
+    k = len(central.u)
+    # y = M R'dw is the accurate form of the change of u; computed from dw it would cancel.
+    u = central.u - y[:k]
+    d = central.d
+    v = central.v + hessian.absolute * dw
+    if not problem.squared:
+        u = _into_ball(u, 1.0)
+    if problem.robust_cone:
+        change = problem.radius / cones.ridge_height * dw + hessian.X[:, k:] @ y[k:]
+        d = _into_ball(d + change, problem.radius)
+    lam = problem.thresholds
+    if problem.nonnegative:
+        # Here w >= 0 may have shortened the step, and the multipliers must not move further.
+        slack = lam - old.v - step * (v - old.v)
+        slack = np.maximum(slack, KEPT_DISTANCE * (lam - old.v))
+        centre = state.mu / state.w
+        v = lam - np.clip(slack, centre / SLACK_RATIO, centre * SLACK_RATIO)
+    else:
+        room = KEPT_DISTANCE * (lam - np.abs(old.v))
+        v = np.clip(v, room - lam, lam - room)
+    return Multipliers(u, d, v)
+
+
+def _into_ball(x: FloatArray, radius: float) -> FloatArray:
+    """The point itself, or its multiple just inside the ball of that radius."""
+    allowed = (1.0 - BALL_MARGIN) * radius
+    length = float(np.linalg.norm(x))
+    return x if length <= allowed else x * (allowed / length)

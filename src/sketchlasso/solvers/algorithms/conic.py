@@ -1,0 +1,226 @@
+"""A generic conic solver behind the same interface: Clarabel, the extra `conic`.
+
+Square-root loss, with a bound b_j for every penalised |w_j|:
+
+    minimise    h + radius t + sum_j thresholds_j b_j
+    subject to  (h, c - R'w, s) in a second-order cone,   (t, w) in a second-order cone,
+                -b <= w <= b
+
+Squared loss, a quadratic programme in w, r and b:
+
+    minimise    r'r/2 + radius^2 w'w/2 + sum_j thresholds_j b_j
+    subject to  r = c - R'w,   -b <= w <= b
+
+Non-negative coefficients are their own bounds: b = w >= 0. The dual point of the loss is the
+multiplier of its cone (of r = c - R'w), so it is there even where the optimum interpolates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from types import ModuleType
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy import sparse
+
+from sketchlasso.errors import MissingExtraError
+from sketchlasso.solvers.algorithms.protocol import Instance
+from sketchlasso.solvers.algorithms.single import Best, featureless_answer, response_length
+from sketchlasso.types import FloatArray
+
+_Matrix: TypeAlias = "sparse.csc_array[Any]"
+
+__all__ = ["Conic", "ConicOutcome", "ConicState"]
+
+# Tolerances are tried in this order until Clarabel reports success.
+TOLERANCES = (1e-10, 1e-8, 1e-6)
+
+
+class ConicOutcome(Enum):
+    """Meaning of a status of Clarabel."""
+
+    SOLVED = "solved"
+    INACCURATE = "a usable point that misses the tolerance"
+    FAILED = "no usable point"
+
+
+# Clarabel's statuses by name. The problem always has a solution, so a verdict of
+# infeasibility can only be numerical failure.
+STATUSES = {
+    "Solved": ConicOutcome.SOLVED,
+    "AlmostSolved": ConicOutcome.INACCURATE,
+    "InsufficientProgress": ConicOutcome.INACCURATE,
+    "MaxIterations": ConicOutcome.INACCURATE,
+    "MaxTime": ConicOutcome.INACCURATE,
+    "NumericalError": ConicOutcome.FAILED,
+    "PrimalInfeasible": ConicOutcome.FAILED,
+    "DualInfeasible": ConicOutcome.FAILED,
+    "AlmostPrimalInfeasible": ConicOutcome.FAILED,
+    "AlmostDualInfeasible": ConicOutcome.FAILED,
+    "CallbackTerminated": ConicOutcome.FAILED,
+    "Unsolved": ConicOutcome.FAILED,
+}
+
+
+@dataclass(eq=False)
+class ConicState:
+    """Result of the one solve.
+
+    Attributes
+    ----------
+    outcome : ConicOutcome or None
+        None before the solve.
+    w : ndarray of shape (p,)
+    u : ndarray of shape (k,)
+    """
+
+    outcome: ConicOutcome | None = None
+    w: FloatArray = field(default_factory=lambda: np.zeros(0))
+    u: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+
+@dataclass(eq=False)
+class _Programme:
+    """minimise x'diag(curvature)x/2 + linear'x  subject to  A x + slack = b, slack in cones.
+
+    Blocks of A and b are collected row by row; those of the loss come first.
+
+    Attributes
+    ----------
+    curvature, linear : ndarray of shape (size,)
+    dual : slice
+        The multipliers that are minus the dual point.
+    """
+
+    curvature: FloatArray
+    linear: FloatArray
+    dual: slice
+    rows: list[_Matrix] = field(default_factory=list)
+    right: list[FloatArray] = field(default_factory=list)
+    cones: list[Any] = field(default_factory=list)
+
+    def add(self, cone: Any, right: FloatArray, *blocks: tuple[int, int, _Matrix]) -> None:
+        """Append rows made of (first row, first column, block), the slack in the cone."""
+        parts = [block.tocoo() for _, _, block in blocks]
+        row = np.concatenate(
+            [part.row + top for part, (top, _, _) in zip(parts, blocks, strict=True)]
+        )
+        column = np.concatenate(
+            [part.col + left for part, (_, left, _) in zip(parts, blocks, strict=True)]
+        )
+        values = np.concatenate([part.data for part in parts])
+        shape = (len(right), len(self.linear))
+        self.rows.append(sparse.csc_array((values, (row, column)), shape=shape))
+        self.right.append(right)
+        self.cones.append(cone)
+
+
+class Conic:
+    """One solve per instance with Clarabel; later calls repeat its answer."""
+
+    def __init__(self) -> None:
+        self._clarabel = _import_clarabel()
+
+    def begin(self, instance: Instance, w: FloatArray, u: FloatArray) -> ConicState:
+        """Nothing to prepare: an interior-point method gains little from a starting point."""
+        return ConicState()
+
+    def improve(self, instance: Instance, state: ConicState) -> tuple[FloatArray, FloatArray, int]:
+        """Solve on the first call.
+
+        Sets: outcome, w, u.
+        """
+        if state.outcome is not None:
+            return state.w, state.u, 0
+        if len(instance.R) == 0:
+            return featureless_answer(instance)
+        length = response_length(instance)
+        stretch = length if instance.loss == "squared" else 1.0
+        best, steps = Best(instance), 0
+        programme = _programme(self._clarabel, instance, length)
+        for tolerance in TOLERANCES:
+            state.outcome, x, z, iterations = _run(self._clarabel, programme, tolerance)
+            steps += iterations
+            w = length * x[: len(instance.R)]
+            if instance.nonnegative:
+                w = np.maximum(w, 0.0)
+            best.offer(w, -stretch * z[programme.dual])
+            if state.outcome is ConicOutcome.SOLVED:
+                break
+        state.w, state.u = best.trimmed(), best.u
+        return state.w, state.u, steps
+
+
+def _import_clarabel() -> ModuleType:
+    try:
+        import clarabel  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    except ImportError:
+        raise MissingExtraError("solver='conic'", "clarabel", "conic") from None
+    return clarabel  # type: ignore[no-any-return, unused-ignore]
+
+
+def _programme(clarabel: ModuleType, instance: Instance, length: float) -> _Programme:
+    """The instance in Clarabel's form, its response scaled to length one.
+
+    Variables: w (p), b of the penalised features unless w >= 0, then r (k), or h and t.
+    """
+    p, k = instance.R.shape
+    squared, radius = instance.loss == "squared", instance.radius
+    lam = instance.thresholds / length if squared else instance.thresholds
+    bounded = np.flatnonzero(lam > 0) if not instance.nonnegative else np.arange(0)
+    on_w = lam if instance.nonnegative else np.zeros(p)
+    on_rest = np.zeros(k) if squared else np.array([1.0, radius][: 2 if radius > 0 else 1])
+    linear = np.concatenate([on_w, lam[bounded], on_rest])
+    curvature = np.zeros(len(linear))
+    rest = p + len(bounded)
+    rows, c = sparse.csc_array(instance.R.T), instance.c / length
+    if squared:
+        curvature[:p], curvature[rest:] = radius**2, 1.0
+        programme = _Programme(curvature, linear, slice(0, k))
+        programme.add(clarabel.ZeroConeT(k), c, (0, 0, rows), (0, rest, _eye(k)))
+    else:
+        programme = _Programme(curvature, linear, slice(1, k + 1))
+        right = np.concatenate([[0.0], c, [instance.s / length]])
+        programme.add(clarabel.SecondOrderConeT(k + 2), right, (0, rest, -_eye(1)), (1, 0, rows))
+        if radius > 0:
+            cone = clarabel.SecondOrderConeT(p + 1)
+            programme.add(cone, np.zeros(p + 1), (0, rest + 1, -_eye(1)), (1, 0, -_eye(p)))
+    if instance.nonnegative:
+        programme.add(clarabel.NonnegativeConeT(p), np.zeros(p), (0, 0, -_eye(p)))
+    elif bounded.size:
+        q = len(bounded)
+        pick = sparse.csc_array((np.ones(q), (np.arange(q), bounded)), shape=(q, p))
+        programme.add(
+            clarabel.NonnegativeConeT(2 * q),
+            np.zeros(2 * q),
+            *((0, 0, pick), (q, 0, -pick), (0, p, -_eye(q)), (q, p, -_eye(q))),
+        )
+    return programme
+
+
+def _eye(size: int) -> _Matrix:
+    return sparse.csc_array(sparse.eye_array(size))
+
+
+def _run(
+    clarabel: ModuleType, programme: _Programme, tolerance: float
+) -> tuple[ConicOutcome, FloatArray, FloatArray, int]:
+    """Solve once; returns the outcome, x, the multipliers z and the iterations."""
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.max_iter = 200
+    for name in ("tol_gap_abs", "tol_gap_rel", "tol_feas", "tol_ktratio"):
+        setattr(settings, name, tolerance)
+    solver = clarabel.DefaultSolver(
+        sparse.csc_matrix(sparse.diags_array(programme.curvature)),
+        programme.linear,
+        sparse.csc_matrix(sparse.vstack(programme.rows)),
+        np.concatenate(programme.right),
+        programme.cones,
+        settings,
+    )
+    answer = solver.solve()
+    outcome = STATUSES.get(str(answer.status), ConicOutcome.FAILED)
+    return outcome, np.array(answer.x), np.array(answer.z), int(answer.iterations)

@@ -1,0 +1,100 @@
+"""Paths without a radius, walked knot by knot: proposals for whole chains of penalties."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sketchlasso.kernels.homotopy import walk_path
+from sketchlasso.linalg.rows import read_only, stack_rows
+from sketchlasso.linalg.threads import map_rows
+from sketchlasso.problem.batch import Batch
+from sketchlasso.solvers.algorithms.protocol import Iterates
+from sketchlasso.types import BoolArray, FloatArray, IntArray
+
+__all__ = ["can_walk", "walk_chains"]
+
+# Relative spread given to the penalty factors, so that no two rows reach them together: ties
+# and duplicated rows leave the walk no unique way on. It costs this much of the gap.
+SPREAD = 1e-11
+# A path has seldom more than three knots per dimension; past this many something is wrong.
+KNOTS_PER_RANK = 30
+NO_ROOT = np.empty((0, 0))
+GOLDEN = 0.6180339887498949
+
+
+def can_walk(batch: Batch) -> BoolArray:
+    """Instances (B,) whose path is piecewise linear and has a simple start.
+
+    The radius must be zero, and coefficients that are free of penalty may have any sign.
+    """
+    if batch.nonnegative and bool((batch.penalty_factor == 0).any()):
+        return np.zeros(batch.n_instances, dtype=bool)
+    return batch.radius == 0
+
+
+def walk_chains(batch: Batch, chain: IntArray, n_threads: int) -> tuple[Iterates, BoolArray]:
+    """Propose a solution of every instance of a batch that :func:`can_walk` accepts.
+
+    Parameters
+    ----------
+    batch : Batch
+    chain : ndarray of shape (B,)
+        Instances with the same number differ in alpha only.
+    n_threads : int
+
+    Returns
+    -------
+    proposals : Iterates
+        The knots of a chain count as steps of its first instance.
+    found : ndarray of shape (B,)
+        False where a walk ended before it came to the penalty; the proposal is w = 0 there.
+    """
+    order = np.lexsort((-batch.alpha, chain))
+    chains = np.split(order, np.flatnonzero(np.diff(chain[order])) + 1)
+    P = read_only(np.ascontiguousarray(batch.P, dtype=np.float64))
+    spread = 1.0 + SPREAD * np.mod(GOLDEN * np.arange(batch.n_features, dtype=np.float64), 1.0)
+    walks = map_rows(lambda row: _walk(batch, P, spread, chains[row]), len(chains), n_threads)
+    pieces = [(np.empty(0, dtype=np.intp), np.empty(0))] * batch.n_instances
+    dual = np.zeros((batch.n_instances, batch.rank))
+    steps = np.zeros(batch.n_instances, dtype=np.intp)
+    found = np.zeros(batch.n_instances, dtype=bool)
+    for members, (coefficients, points, knots) in zip(chains, walks, strict=True):
+        reached = members[: len(coefficients)]
+        for instance, piece in zip(reached, coefficients, strict=True):
+            pieces[instance] = piece
+        dual[reached] = points
+        found[reached] = True
+        steps[members[0]] = knots
+    return Iterates(stack_rows(pieces, batch.n_features), dual, steps), found
+
+
+def _walk(
+    batch: Batch, P: FloatArray, spread: FloatArray, members: IntArray
+) -> tuple[list[tuple[IntArray, FloatArray]], FloatArray, int]:
+    """Coefficients, dual points (found, k) and knots of one chain, from large to small alpha."""
+    first, k = int(members[0]), batch.rank
+    root = batch.root(first)
+    shape = (len(members), k)
+    indices, values, duals = np.empty(shape, dtype=np.int64), np.empty(shape), np.empty(shape)
+    counts = np.zeros(len(members), dtype=np.int64)
+    done, knots = walk_path(
+        P,
+        NO_ROOT if root is None else root,
+        batch.c[first],
+        float(batch.s[first]),
+        batch.factor_row(first) * spread,
+        batch.nonnegative,
+        batch.loss == "squared",
+        batch.alpha[members],
+        KNOTS_PER_RANK * k,
+        indices,
+        values,
+        counts,
+        duals,
+    )
+    coefficients = []
+    for i in range(done):
+        kept = np.flatnonzero(np.isfinite(values[i, : counts[i]]) & (values[i, : counts[i]] != 0))
+        ordered = kept[np.argsort(indices[i, kept])]
+        coefficients.append((indices[i, ordered], values[i, ordered]))
+    return coefficients, duals[:done], knots

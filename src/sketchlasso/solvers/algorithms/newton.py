@@ -1,0 +1,200 @@
+"""The default solver: semismooth Newton on the dual, on a working set per instance."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from sketchlasso.kernels.instance import Rows, Work
+from sketchlasso.kernels.newton import scratch_for, solve_instance
+from sketchlasso.kernels.working_set import choose_rows, gather
+from sketchlasso.linalg.rows import stack_rows
+from sketchlasso.linalg.threads import map_rows
+from sketchlasso.problem.batch import Batch
+from sketchlasso.problem.screening import dual_reach
+from sketchlasso.problem.unpenalised import project_out
+from sketchlasso.solvers.algorithms.protocol import Iterates, Round
+from sketchlasso.solvers.settings import Settings
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = ["Newton"]
+
+FIRST_ROWS_PER_RANK = 10
+FEWEST_ROWS = 500
+SPARE_ROWS = 1.3
+MAX_STEPS_PER_ROUND = 2000
+CLOSE = 1e-5
+NO_NORMS = np.empty(0)
+NO_ROOT = np.empty((0, 0))
+
+
+# Scratch of each thread, kept between instances.
+_scratch = threading.local()
+
+
+def _space(rows: int, rank: int) -> FloatArray:
+    """Scratch (2, rows or more, rank) of this thread."""
+    kept: FloatArray | None = getattr(_scratch, "space", None)
+    if kept is None or kept.shape[1] < rows or kept.shape[2] != rank:
+        kept = np.empty((2, rows + rows // 2, rank))
+        _scratch.space = kept
+    return kept
+
+
+def _work(rows: Rows, space: FloatArray) -> Work:
+    """Scratch of this thread for an instance; instances of one shape share it."""
+    kept: Work | None = getattr(_scratch, "work", None)
+    if kept is None or kept.rows.base is not space or kept.rows.shape != rows.A.shape:
+        kept = scratch_for(rows, space[1])
+        _scratch.work = kept
+    return kept
+
+
+class Newton:
+    """Proposes the solution of every open instance restricted to its working rows.
+
+    The rows are those whose correlation with the dual point of the last round is largest:
+    all that violate their threshold there, and some to spare. A cold start takes fewer, for
+    its dual point is far from the optimum and nearly every row violates it.
+    """
+
+    def start(self, batch: Batch, settings: Settings) -> None:
+        """Prepare the state that is kept between rounds. Sets: _limit, _finest, _settings."""
+        first = max(FIRST_ROWS_PER_RANK * batch.rank, FEWEST_ROWS)
+        self._limit = np.full(batch.n_instances, first, dtype=np.intp)
+        self._finest = np.full(batch.n_instances, 0.3 * settings.tol)
+        self._settings = settings
+
+    def advance(self, view: Round) -> Iterates:
+        """Solve each open instance on its working rows, instances in parallel."""
+        results = map_rows(
+            lambda row: self._improve(view, row),
+            len(view.instances),
+            self._settings.n_threads,
+        )
+        return Iterates(
+            coef=stack_rows(
+                [(indices, values) for indices, values, _, _ in results], view.batch.n_features
+            ),
+            dual=np.stack([u for _, _, u, _ in results]),
+            steps=np.array([steps for *_, steps in results], dtype=np.intp),
+        )
+
+    def _improve(self, view: Round, row: int) -> tuple[IntArray, FloatArray, FloatArray, int]:
+        batch = view.batch
+        support, _ = _support(view, row)
+        factor = batch.factor_row(row)
+        chosen = self._choose(view, row, support, factor)
+        u = view.iterates.dual[row].copy()
+        free = chosen[factor[chosen] * batch.alpha[row] == 0]
+        if len(free) and batch.radius[row] == 0 and not batch.nonnegative:
+            w, steps = self._solve_without(view, row, chosen, free, u)
+        else:
+            w, steps = self._solve_on(view, row, chosen, batch.root(row), batch.c[row], u)
+        if not np.isfinite(w).all():
+            return np.empty(0, dtype=np.intp), np.empty(0), np.full_like(u, np.nan), steps
+        active = np.flatnonzero(w)
+        return chosen[active], w[active], u, steps
+
+    def _solve_without(
+        self, view: Round, row: int, chosen: IntArray, free: IntArray, u: FloatArray
+    ) -> tuple[FloatArray, int]:
+        """Solve with the unpenalised rows projected out, then fit these; u changes in place."""
+        batch = view.batch
+        reduced = project_out(batch.root(row), batch.c[row], batch.rows(row, free))
+        u[:] = reduced.project(u)
+        is_free = np.isin(chosen, free)
+        others = chosen[~is_free]
+        w = np.zeros(len(chosen))
+        w[~is_free], steps = self._solve_on(view, row, others, reduced.root, reduced.c, u)
+        remainder = batch.c[row] - w[~is_free] @ batch.rows(row, others)
+        w[is_free] = reduced.recover(remainder)
+        return w, steps
+
+    def _solve_on(
+        self,
+        view: Round,
+        row: int,
+        chosen: IntArray,
+        root: FloatArray | None,
+        c: FloatArray,
+        u: FloatArray,
+    ) -> tuple[FloatArray, int]:
+        """Coefficients on the chosen rows and the steps spent; u changes in place."""
+        batch = view.batch
+        if len(chosen) == 0:
+            square = float(c @ c + batch.s[row] ** 2)
+            u[:] = c if batch.loss == "squared" or square == 0 else c / np.sqrt(square)
+            return np.empty(0), 0
+        space = _space(len(chosen), batch.rank)
+        A = space[0, : len(chosen)]
+        gather(batch.P, chosen, A)
+        rows = Rows(
+            A,
+            NO_ROOT if root is None else root,
+            c,
+            batch.s[row],
+            batch.alpha[row] * batch.factor_row(row)[chosen],
+            batch.radius[row],
+            batch.nonnegative,
+            batch.loss == "squared",
+        )
+        w = _start(chosen, *_support(view, row))
+        work = _work(rows, space)
+        _, steps = solve_instance(rows, work, self._target(view, row), MAX_STEPS_PER_ROUND, u, w)
+        return w, steps
+
+    def _choose(self, view: Round, row: int, support: IntArray, factor: FloatArray) -> IntArray:
+        batch, number = view.batch, view.instances[row]
+        limit = max(self._limit[number], 2 * len(support))
+        norms = view.norms
+        chosen = choose_rows(
+            view.correlation[row],
+            factor,
+            batch.alpha[row],
+            batch.nonnegative,
+            NO_NORMS if norms is None else norms.norms[norms.row_of[row]],
+            1.0 if norms is None else norms.scale[row],
+            dual_reach(batch)[row],
+            view.margin[row],
+            view.certificate.scale[row],
+            view.distance[row],
+            support,
+            limit,
+            view.number > 0 or len(support) > 0,
+            SPARE_ROWS,
+        )
+        self._limit[number] = limit + limit // 2
+        return np.asarray(chosen)
+
+    def _target(self, view: Round, row: int) -> float:
+        """Restricted gap to request: no finer than the full gap of the last round justifies.
+
+        An instance that comes back although it met the finest target so far (its dual point
+        loses accuracy on the way to feasibility) is asked for ten times more.
+        """
+        number = view.instances[row]
+        reached = float(view.certificate.relative_gap[row])
+        # Close to the end Newton's method gets the last digits for a step or two.
+        coarse = min(1e-4, 0.01 * reached) if reached > CLOSE else 0.0
+        target = max(self._finest[number], coarse)
+        if target == self._finest[number]:
+            self._finest[number] *= 0.1
+        return target
+
+
+def _start(chosen: IntArray, support: IntArray, values: FloatArray) -> FloatArray:
+    """Coefficients (a,) on the chosen rows, which are sorted, from those on a support."""
+    w = np.zeros(len(chosen))
+    place = np.minimum(np.searchsorted(chosen, support), len(chosen) - 1)
+    kept = chosen[place] == support
+    w[place[kept]] = values[kept]
+    return w
+
+
+def _support(view: Round, row: int) -> tuple[IntArray, FloatArray]:
+    """Features and values of the non-zero coefficients of one open instance."""
+    coef = view.iterates.coef
+    part = slice(coef.indptr[row], coef.indptr[row + 1])
+    return coef.indices[part].astype(np.int64), coef.data[part]

@@ -1,0 +1,211 @@
+"""The interface of solvers: they propose iterates, and the driver does the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from sketchlasso.kernels.sparse_rows import copy_rows
+from sketchlasso.linalg.rows import stack_rows
+from sketchlasso.problem.batch import Batch
+from sketchlasso.problem.dual import Certificate
+from sketchlasso.problem.screening import RowNorms, gap_safe_rule, norm_rule
+from sketchlasso.solvers.settings import Settings
+from sketchlasso.types import BoolArray, FloatArray, IntArray, Loss, RealArray, SparseRows
+
+__all__ = ["Algorithm", "Instance", "InstanceAlgorithm", "Iterates", "PerInstance", "Round"]
+
+
+@dataclass(frozen=True, eq=False)
+class Iterates:
+    """Proposed solutions of some instances.
+
+    Attributes
+    ----------
+    coef : csr_array of shape (b, n)
+    dual : ndarray of shape (b, k)
+        Dual candidates; need not be feasible.
+    steps : ndarray of shape (b,)
+        Inner iterations spent on this proposal.
+    """
+
+    coef: SparseRows
+    dual: FloatArray
+    steps: IntArray
+
+    def take(self, rows: IntArray) -> Iterates:
+        """The iterates of some of the instances."""
+        return Iterates(self.coef[rows], self.dual[rows], self.steps[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """State of the open instances when the driver asks for a proposal.
+
+    Attributes
+    ----------
+    batch : Batch
+        The open instances only.
+    instances : ndarray of shape (b,)
+        Their numbers in the whole chunk; an algorithm keeps its state under these.
+    iterates : Iterates
+        The latest proposal.
+    correlation : ndarray of shape (b, n)
+        R u at the latest dual candidate.
+    certificate : Certificate
+    norms : RowNorms or None
+        Row norms where a safe rule is in force.
+    margin : ndarray of shape (b,)
+        Of the static rule in force; infinite where none is.
+    distance : ndarray of shape (b,)
+        Gap-safe distance; infinite where that rule is off.
+    number : int
+        0 for the first round.
+    """
+
+    batch: Batch
+    instances: IntArray
+    iterates: Iterates
+    correlation: RealArray
+    certificate: Certificate
+    norms: RowNorms | None
+    margin: FloatArray
+    distance: FloatArray
+    number: int
+
+    def take(self, rows: IntArray) -> Round:
+        """The view of some of the instances; their correlations move to the front, in place."""
+        if len(rows) == len(self.instances):
+            return self
+        found = self.certificate
+        copy_rows(self.correlation, rows)
+        return Round(
+            batch=self.batch.take(rows),
+            instances=self.instances[rows],
+            iterates=self.iterates.take(rows),
+            correlation=self.correlation[: len(rows)],
+            certificate=Certificate(
+                found.primal[rows],
+                found.dual[rows],
+                found.null[rows],
+                found.point[rows],
+                found.scale[rows],
+            ),
+            norms=None if self.norms is None else self.norms.take(rows),
+            margin=self.margin[rows],
+            distance=self.distance[rows],
+            number=self.number,
+        )
+
+
+class Algorithm(Protocol):
+    """A solver of batches."""
+
+    def start(self, batch: Batch, settings: Settings) -> None:
+        """Prepare for a chunk of instances."""
+        ...
+
+    def advance(self, view: Round) -> Iterates:
+        """Propose better iterates for the open instances."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """One problem with its own R, restricted to the features no safe rule has removed.
+
+        minimise  sqrt(||c - R'w||^2 + s^2) + radius ||w||_2 + sum_j thresholds_j |w_j|
+
+    or, for the squared loss, the elastic net of :class:`~sketchlasso.problem.batch.Batch`.
+
+    Attributes
+    ----------
+    R : ndarray of shape (p, k)
+    c : ndarray of shape (k,)
+    s, radius : float
+    thresholds : ndarray of shape (p,)
+        Finite.
+    nonnegative : bool
+    loss : {"sqrt", "squared"}
+    tol : float
+        Relative gap to aim for; better aim a little lower.
+    """
+
+    R: FloatArray
+    c: FloatArray
+    s: float
+    radius: float
+    thresholds: FloatArray
+    nonnegative: bool
+    loss: Loss
+    tol: float
+
+
+class InstanceAlgorithm(Protocol):
+    """A solver of single instances, wrapped for batches by :class:`PerInstance`."""
+
+    def begin(self, instance: Instance, w: FloatArray, u: FloatArray) -> Any:
+        """State of a new instance, from a starting point w (p,), u (k,)."""
+        ...
+
+    def improve(self, instance: Instance, state: Any) -> tuple[FloatArray, FloatArray, int]:
+        """Advance the state; return w (p,), a dual candidate u (k,) and the steps spent."""
+        ...
+
+
+class PerInstance:
+    """Wraps an algorithm for single instances as one for batches, by a loop over them."""
+
+    def __init__(self, inner: InstanceAlgorithm) -> None:
+        self.inner = inner
+
+    def start(self, batch: Batch, settings: Settings) -> None:
+        """Forget earlier chunks."""
+        self._tol = settings.tol
+        self._open: dict[int, tuple[IntArray, Instance, Any]] = {}
+
+    def advance(self, view: Round) -> Iterates:
+        """Let the inner algorithm improve each open instance in turn."""
+        batch = view.batch
+        k, size = batch.rank, len(view.instances)
+        dual, steps = np.empty((size, k)), np.empty(size, dtype=np.intp)
+        pieces: list[tuple[IntArray, FloatArray]] = []
+        for row, number in enumerate(view.instances):
+            if number not in self._open:
+                self._open[number] = self._begin(view, row)
+            features, instance, state = self._open[number]
+            w, dual[row], steps[row] = self.inner.improve(instance, state)
+            support = np.flatnonzero(w)
+            pieces.append((features[support], w[support]))
+        return Iterates(coef=stack_rows(pieces, batch.n_features), dual=dual, steps=steps)
+
+    def _begin(self, view: Round, row: int) -> tuple[IntArray, Instance, Any]:
+        batch = view.batch
+        thresholds = batch.thresholds(row)
+        features = np.flatnonzero(~removed_features(view, row) & np.isfinite(thresholds))
+        instance = Instance(
+            R=batch.rows(row, features),
+            c=batch.c[row],
+            s=float(batch.s[row]),
+            radius=float(batch.radius[row]),
+            thresholds=thresholds[features],
+            nonnegative=batch.nonnegative,
+            loss=batch.loss,
+            tol=self._tol,
+        )
+        w = view.iterates.coef[[row]].toarray().ravel()[features]
+        return features, instance, self.inner.begin(instance, w, view.iterates.dual[row].copy())
+
+
+def removed_features(view: Round, row: int) -> BoolArray:
+    """Features (n,) that the safe rules in force prove zero for one open instance."""
+    if view.norms is None:
+        return np.zeros(view.batch.n_features, dtype=bool)
+    removed = norm_rule(view.batch, view.norms, row, float(view.margin[row]))
+    scale = view.certificate.scale[row]
+    if np.isfinite(view.distance[row]) and np.isfinite(scale):
+        seen = view.correlation[row] * scale
+        removed |= gap_safe_rule(view.batch, view.norms, row, seen, float(view.distance[row]))
+    return removed

@@ -1,0 +1,219 @@
+"""The search of :mod:`sketchlasso.solvers.sizes` for penalties, all instances in lock-step.
+
+Every instance walks down the penalties on its own working rows, and again on more rows where a row
+outside would enter, in double precision.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sketchlasso.linalg.device import Device
+from sketchlasso.problem.batch import Batch
+from sketchlasso.solvers.device.chunk import gathered
+from sketchlasso.solvers.device.run import chunk_room, chunk_size
+from sketchlasso.solvers.device.tensors import Rows, Tensor, largest_penalties
+from sketchlasso.solvers.device.units import Units
+from sketchlasso.solvers.device.walk import Walked, walk_down
+from sketchlasso.solvers.device.working import DeviceBatch, SharedFactor
+from sketchlasso.types import BoolArray, FloatArray, SparseRows
+
+__all__ = ["DeviceSearch", "SearchRules", "search_on_device"]
+
+# Spare slots of a walk beyond the size, and the factor by which they grow.
+SPARE_SLOTS = 14
+MORE_SLOTS = 4
+
+
+@dataclass(frozen=True)
+class SearchRules:
+    """The constants of :mod:`sketchlasso.solvers.sizes`.
+
+    Attributes
+    ----------
+    rows : int
+        Working rows that join at a time.
+    rounds : int
+        Of the search.
+    entry : float
+        A row outside joins when it exceeds its threshold by more than this share.
+    share : float
+        Penalty, as a share of the largest, where an exact fit is met.
+    tol : float
+        Largest break of an optimality condition, as a share of the penalty.
+    """
+
+    rows: int
+    rounds: int
+    entry: float
+    share: float
+    tol: float
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceSearch:
+    """Penalties that were found, and points to start from.
+
+    Attributes
+    ----------
+    alpha : ndarray of shape (B,)
+        Zero where no penalty leaves a non-zero coefficient.
+    coef : csr_array of shape (B, n)
+    dual : ndarray of shape (B, k)
+    found : ndarray of shape (B,)
+        Whether the search came to its end; the CPU has to search the others.
+    """
+
+    alpha: FloatArray
+    coef: SparseRows
+    dual: FloatArray
+    found: BoolArray
+
+
+def search_on_device(batch: Batch, size: int, device: Device, rules: SearchRules) -> DeviceSearch:
+    """Search every instance's penalty for `size` non-zeros.
+
+    Parameters
+    ----------
+    batch : Batch
+    size : int
+    device : Device
+    rules : SearchRules
+    """
+    units = Units.of(batch)
+    with device.at_work():
+        found = _searched(units.scaled(batch), size, device, rules)
+    return replace(found, alpha=found.alpha * units.size, coef=units.coef(found.coef))
+
+
+def _searched(batch: Batch, size: int, device: Device, rules: SearchRules) -> DeviceSearch:
+    shared = SharedFactor.of(batch, device)
+    each = _kept_bytes(batch, rules) + _walk_bytes(batch, rules.rows, size + SPARE_SLOTS)
+    step = chunk_size(batch, device, each, "one search with its shared factor")
+    parts = []
+    for start in range(0, batch.n_instances, step):
+        # The penalty plays no role; with 1 the thresholds are the penalty factors.
+        chunk = batch.take(slice(start, start + step))
+        chunk = replace(chunk, alpha=np.ones(chunk.n_instances))
+        parts.append(_Search(chunk, shared, size, rules).run())
+    coef: Any = sparse.csr_array(sparse.vstack([part.coef for part in parts]))
+    return DeviceSearch(
+        np.concatenate([part.alpha for part in parts]),
+        coef,
+        np.concatenate([part.dual for part in parts]),
+        np.concatenate([part.found for part in parts]),
+    )
+
+
+def _kept_bytes(batch: Batch, rules: SearchRules) -> int:
+    """Memory that an instance takes during the whole search."""
+    # Features and coefficients, and copies of both when they are widened.
+    factors = 8 * batch.n_features if batch.penalty_factor.ndim == 2 else 0
+    return 32 * min(rules.rounds * rules.rows, batch.n_features) + 40 * batch.rank + factors
+
+
+def _walk_bytes(batch: Batch, rows: int, slots: int) -> int:
+    """Memory that the walk of an instance takes."""
+    rows, slots = min(rows, batch.n_features), min(slots, rows)
+    # Rows with two packed copies, vectors over them, the rows in slots, and matrices of slots.
+    return rows * (24 * batch.rank + 200) + slots * (24 * batch.rank + 400) + 48 * slots**2
+
+
+class _Search:
+    """The search of a chunk of instances."""
+
+    def __init__(self, batch: Batch, shared: SharedFactor, size: int, rules: SearchRules) -> None:
+        self.data = DeviceBatch(batch, shared, relative=True)
+        self.torch, self.size = shared.device.torch, size
+        self.batch, self.rules = batch, rules
+        kept = self.data.size * _kept_bytes(batch, rules)
+        self.room = chunk_room(batch, shared.device) - kept
+        self.u = self.data.null_dual()
+        nothing = self.data.s * 0
+        self.alpha, self.largest = nothing.clone(), nothing.clone()
+        self.found = nothing == 0
+        width = min(rules.rows, batch.n_features)
+        self.w = nothing.new_zeros((self.data.size, width))
+        self.index = self.torch.zeros_like(self.w, dtype=self.torch.int64)
+
+    def run(self) -> DeviceSearch:
+        """Rounds of search on working rows, until no row outside would enter."""
+        which = self.torch.arange(self.data.size, device=self.u.device)
+        for number in range(self.rules.rounds):
+            count = min((number + 1) * self.rules.rows, self.batch.n_features)
+            self._widen(count)
+            at_a_time = self._at_a_time(count, self.size + SPARE_SLOTS)
+            parts = [self._round(part, count, number) for part in which.split(at_a_time)]
+            which = self.torch.cat(parts)
+            if len(which) == 0:
+                break
+        return self._result()
+
+    def _at_a_time(self, rows: int, slots: int) -> int:
+        """Walks that there is memory for."""
+        return max(1, self.room // _walk_bytes(self.batch, rows, slots))
+
+    def _round(self, which: Tensor, count: int, number: int) -> Tensor:
+        """Search on `count` working rows; returns which searches may have to be repeated."""
+        known = self.index[which] if number else None
+        chosen = self.data.choose(self.u[which], which, known, count)
+        if number == 0:
+            self.largest[which] = largest_penalties(chosen.rows, self.u[which])
+            live = self.largest[which] > 0
+        else:
+            live = self._entering(chosen, which)
+        left = live.nonzero().squeeze(1)
+        if len(left) == 0:
+            return left
+        which = which[left]
+        walked = self._walk(chosen.rows.take(left), self.largest[which])
+        end = self.rules.share * self.largest[which]
+        self.alpha[which] = walked.alpha.where(walked.alpha.isfinite(), end)
+        self.index[which], self.w[which] = chosen.index[left], walked.w
+        self.u[which], self.found[which] = walked.u, walked.found
+        return which[(walked.few & walked.found).nonzero().squeeze(1)]
+
+    def _walk(self, rows: Rows, largest: Tensor) -> Walked:
+        """Walk down, with more slots where there are too few."""
+        width, slots = rows.thresholds.shape[1], self.size + SPARE_SLOTS
+        walked = walk_down(rows, largest, self.size, slots, self.rules.tol)
+        while bool(walked.crowded.any()):
+            slots *= MORE_SLOTS
+            crowded = walked.crowded.nonzero().squeeze(1)
+            for part in crowded.split(self._at_a_time(width, slots)):
+                again = walk_down(rows.take(part), largest[part], self.size, slots, self.rules.tol)
+                walked.write(part, again)
+        return walked
+
+    def _entering(self, chosen: Any, which: Tensor) -> Tensor:
+        """Whether a row that was not known exceeds its threshold at the point found (b,)."""
+        known = self.index[which]
+        place = self.torch.searchsorted(known.contiguous(), chosen.index).clamp(
+            max=known.shape[1] - 1
+        )
+        fresh = known.gather(1, place) != chosen.index
+        level = chosen.rows.see(self.u[which])
+        level = level if self.data.nonnegative else level.abs()
+        floor = (self.alpha[which] * (1.0 + self.rules.entry)).unsqueeze(1)
+        return (fresh & (level > floor * chosen.rows.thresholds)).any(1)
+
+    def _widen(self, count: int) -> None:
+        extra = count - self.index.shape[1]
+        if extra > 0:
+            pad = self.torch.nn.functional.pad
+            # Repeats of the last feature keep the order, and carry no coefficient.
+            self.index = self.torch.cat([self.index, self.index[:, -1:].expand(-1, extra)], dim=1)
+            self.w = pad(self.w, (0, extra))
+
+    def _result(self) -> DeviceSearch:
+        which = self.torch.arange(self.data.size, device=self.u.device)
+        return DeviceSearch(
+            alpha=self.alpha.cpu().numpy(),
+            coef=gathered([(which, self.index, self.w)], self.data.size, self.batch.n_features),
+            dual=self.u.cpu().numpy(),
+            found=self.found.cpu().numpy(),
+        )

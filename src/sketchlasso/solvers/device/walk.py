@@ -1,0 +1,208 @@
+"""The walk down the penalties of the kernel `search_size`, instances in lock-step.
+
+Every instance is at a penalty of its own. A pass over all of them checks which have solved the
+problem at their penalty, sets these to their next one, and improves all. So no instance waits for
+the slowest one at each penalty, and the host waits for the device once in a pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+from sketchlasso.kernels.support import (
+    ALL_AT_ONCE,
+    CLOSE,
+    LOST_DIGITS,
+    NEARLY_EXACT,
+    SMALLEST_SHARE,
+    STEP_DOWN,
+    TOGETHER,
+)
+from sketchlasso.solvers.device.support import Point, improve, violation
+from sketchlasso.solvers.device.tensors import Rows, Tensor
+
+__all__ = ["Walked", "walk_down"]
+
+# Passes at one penalty before an instance is given up.
+MOST_PASSES = 50
+# Tensors are packed when this share of their instances has finished.
+PACKED_AT = 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class Walked:
+    """Where the walks of instances (b,) ended.
+
+    Attributes
+    ----------
+    alpha : tensor of shape (b,)
+        The penalty; that of an exact fit is infinite.
+    w : tensor of shape (b, p)
+    u : tensor of shape (b, k)
+        Dual point.
+    few : tensor of shape (b,)
+        Whether no more coefficients than asked are non-zero.
+    found : tensor of shape (b,)
+        Whether the walk came to its end.
+    crowded : tensor of shape (b,)
+        Whether it needs more slots.
+    """
+
+    alpha: Tensor
+    w: Tensor
+    u: Tensor
+    few: Tensor
+    found: Tensor
+    crowded: Tensor
+
+    @classmethod
+    def blank(cls, rows: Rows) -> Walked:
+        """Nothing found yet."""
+        none = rows.s > float("inf")
+        zero = rows.s * 0
+        return cls(zero, rows.thresholds * 0, rows.c * 0, none, none.clone(), none.clone())
+
+    def write(self, which: Tensor, other: Walked) -> None:
+        """Take over the results of some instances."""
+        for field in fields(self):
+            getattr(self, field.name)[which] = getattr(other, field.name)
+
+
+@dataclass(eq=False)
+class _Walk:
+    """Where the walks (b,) stand; `best` is the last point with no more non-zeros than asked."""
+
+    number: Tensor
+    low: Tensor
+    high: Tensor
+    alpha: Tensor
+    largest: Tensor
+    found: Tensor
+    exact: Tensor
+    passes: Tensor
+    ended: Tensor
+    crowded: Tensor
+    total: Tensor  # ||c||^2 + s^2
+    here: Point
+    best: Point
+
+    def take(self, which: Tensor) -> _Walk:
+        parts = (getattr(self, field.name) for field in fields(self))
+        return _Walk(*(p.take(which) if isinstance(p, Point) else p[which] for p in parts))
+
+
+def walk_down(rows: Rows, largest: Tensor, size: int, slots: int, tol: float) -> Walked:
+    """Walk down from the largest penalty to the last one with at most `size` non-zeros.
+
+    Parameters
+    ----------
+    rows : Rows
+        With the penalty factors as thresholds.
+    largest : tensor of shape (b,)
+        The smallest penalty at which no coefficient is non-zero.
+    size : int
+    slots : int
+        Non-zeros that there is room for.
+    tol : float
+        Largest break of an optimality condition, as a share of the penalty.
+    """
+    result = Walked.blank(rows)
+    walk = _start(rows, largest)
+    while True:
+        _advance(rows, walk, size, slots, tol)
+        out = walk.ended | walk.crowded | (walk.passes > MOST_PASSES)
+        share = float(out.double().mean())
+        if share >= PACKED_AT:
+            gone = out.nonzero().squeeze(1)
+            result.write(walk.number[gone], _outcome(rows.take(gone), walk.take(gone), size))
+            if share == 1.0:
+                return result
+            left = (~out).nonzero().squeeze(1)
+            rows, walk = rows.take(left), walk.take(left)
+        w, rest = improve(_posed(rows, walk.alpha), walk.here, slots, tol)
+        walk.here = Point.of(rows, w, rest)
+
+
+def _start(rows: Rows, largest: Tensor) -> _Walk:
+    """At w = 0, one step below the largest penalty."""
+    zero, no = largest * 0, largest != largest
+    at = Point.of(rows, rows.thresholds.new_zeros(rows.thresholds.shape), rows.c)
+    return _Walk(
+        number=largest.new_ones(len(largest)).cumsum(0).long() - 1,
+        low=zero,
+        high=largest.clone(),
+        alpha=STEP_DOWN * largest,
+        largest=largest,
+        found=zero.clone(),
+        exact=no,
+        passes=zero.clone(),
+        ended=no.clone(),
+        crowded=no.clone(),
+        total=at.square,
+        here=at,
+        best=at,
+    )
+
+
+def _posed(rows: Rows, alpha: Tensor) -> Rows:
+    return replace(rows, thresholds=alpha.unsqueeze(1) * rows.thresholds)
+
+
+def _advance(rows: Rows, walk: _Walk, size: int, slots: int, tol: float) -> None:
+    """Set the instances that have solved their problem to the next penalty, or end their walk."""
+    count = (walk.here.w != 0).sum(1).to(walk.found.dtype)
+    vanished = ~(walk.here.square > LOST_DIGITS * walk.total)
+    solved = vanished | (violation(_posed(rows, walk.alpha), walk.here) <= tol)
+    on_way = ~(walk.ended | walk.crowded)
+    if slots < rows.thresholds.shape[1]:
+        # No slot is left, or the rows that have one cannot leave w = 0 against the radius.
+        stuck = (count >= slots) | ((count == 0) & (walk.passes > 0))
+        walk.crowded |= on_way & ~solved & stuck
+    solved = solved & on_way
+    over = solved & (vanished | (count > size))
+    under = solved & ~over
+    walk.low, walk.exact = walk.alpha.where(over, walk.low), vanished.where(over, walk.exact)
+    walk.high, walk.found = walk.alpha.where(under, walk.high), count.where(under, walk.found)
+    walk.best = walk.here.where(under, walk.best)
+    walk.here = walk.best.where(over, walk.here)
+    walk.ended |= solved & _at_end(walk, size)
+    between = (walk.low * walk.high).sqrt().where(walk.low > 0, STEP_DOWN * walk.alpha)
+    walk.alpha = between.where(solved, walk.alpha)
+    walk.passes = (walk.passes + 1.0).where(~solved, walk.passes.new_zeros(()))
+
+
+def _close(walk: _Walk, size: int) -> Tensor:
+    return (walk.low > CLOSE * walk.high) & ((walk.found == size) | walk.exact)
+
+
+def _at_once(walk: _Walk) -> Tensor:
+    return (walk.found == 0) & (walk.low > ALL_AT_ONCE * walk.largest)
+
+
+def _at_end(walk: _Walk, size: int) -> Tensor:
+    """Whether the search of `search_size` ends here (b,)."""
+    small = (walk.low == 0) & (walk.alpha * STEP_DOWN < SMALLEST_SHARE * walk.largest)
+    return small | _close(walk, size) | (walk.low > TOGETHER * walk.high) | _at_once(walk)
+
+
+def _outcome(rows: Rows, walk: _Walk, size: int) -> Walked:
+    """The results of walks that are at their end, as `search_size` returns them."""
+    close, at_once = _close(walk, size), _at_once(walk)
+    together = walk.low > TOGETHER * walk.high
+    alpha = (STEP_DOWN * walk.largest).where(at_once & ~walk.exact, walk.high)
+    alpha = walk.low.where(together & ~walk.exact, alpha)
+    alpha = walk.high.where(close, alpha)
+    lost = walk.exact & (walk.found == 0)
+    few = close | walk.exact | ~(together | at_once)
+    # The direction of such a residual is rounding: the solver starts better from nothing.
+    afresh = walk.best.square < NEARLY_EXACT * walk.total
+    rho = walk.total.where(afresh, walk.best.square).sqrt().clamp(min=1e-300).unsqueeze(1)
+    rest = rows.c.where(afresh.unsqueeze(1), walk.best.rest)
+    return Walked(
+        alpha=alpha.where(~lost, float("inf")),
+        w=walk.best.w.masked_fill(afresh.unsqueeze(1), 0.0),
+        u=rest / rho,
+        few=few & ~lost,
+        found=walk.ended,
+        crowded=walk.crowded,
+    )

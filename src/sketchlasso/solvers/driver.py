@@ -1,0 +1,311 @@
+"""The loop of a solve: ask for iterates, certify them, close what is solved, report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.linalg.device import CPU, open_device
+from sketchlasso.linalg.threads import single_blas_thread
+from sketchlasso.problem.batch import Batch
+from sketchlasso.problem.dual import TILE, certify_batch, correlate
+from sketchlasso.problem.penalty_max import null_model
+from sketchlasso.problem.screening import RowNorms, gap_safe_distance, row_norms, static_margin
+from sketchlasso.solvers.accelerated import solve_accelerated
+from sketchlasso.solvers.algorithms import Solver, make_algorithm
+from sketchlasso.solvers.algorithms.homotopy import can_walk, walk_chains
+from sketchlasso.solvers.algorithms.protocol import Algorithm, Iterates, Round
+from sketchlasso.solvers.chains import Level, between, chain_levels
+from sketchlasso.solvers.clock import Stopwatch
+from sketchlasso.solvers.ledger import Ledger
+from sketchlasso.solvers.polish import polished
+from sketchlasso.solvers.settings import Endings, Settings, StopSolve
+from sketchlasso.solvers.solution import Solution
+from sketchlasso.solvers.workers import parts_for_workers, solve_on_workers
+from sketchlasso.types import BoolArray, IntArray, RealArray
+
+__all__ = ["chunks_of", "solve", "solve_or_raise"]
+
+# Newton's method is about as fast as a walk along the whole path for chains shorter than this.
+SHORTEST_WALK = 4
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """Everything constant during one solve; `buffer` holds the correlations of a chunk."""
+
+    batch: Batch
+    algorithm: Algorithm
+    settings: Settings
+    norms: RowNorms | None
+    buffer: RealArray
+    ledger: Ledger
+
+
+def solve(
+    batch: Batch,
+    solver: Solver = "newton",
+    settings: Settings | None = None,
+    warm: Iterates | None = None,
+    chain: IntArray | None = None,
+) -> Solution:
+    """Solve every instance of a batch to a relative duality gap of ``settings.tol``.
+
+    Parameters
+    ----------
+    batch : Batch
+        Problems over one shared factor P.
+    solver : {"newton", "barrier", "first_order", "conic"}
+        The algorithm that proposes iterates; the driver computes the certificate in any case.
+    settings : Settings, optional
+    warm : Iterates, optional
+        Starting points for all instances; any point is allowed.
+    chain : ndarray of shape (B,), optional
+        Instances with the same number differ in alpha only. They are solved coarse to
+        fine, each started between its neighbours (:attr:`ProblemSet.chain` has the numbers).
+
+    Returns
+    -------
+    Solution
+        Instances that fell short carry a status, never an exception. Ctrl-C returns what
+        is solved, the rest marked INTERRUPTED. Inside a :func:`cluster` with workers a batch of
+        more than two instances for each is solved there, whole chains at a time.
+    """
+    return _solve(batch, solver, settings, warm, chain, (KeyboardInterrupt, StopSolve))
+
+
+def solve_or_raise(
+    batch: Batch,
+    solver: Solver = "newton",
+    settings: Settings | None = None,
+    warm: Iterates | None = None,
+    chain: IntArray | None = None,
+) -> Solution:
+    """Solve as :func:`solve` does, but let Ctrl-C raise KeyboardInterrupt."""
+    return _solve(batch, solver, settings, warm, chain, (StopSolve,))
+
+
+def _solve(
+    batch: Batch,
+    solver: Solver,
+    settings: Settings | None,
+    warm: Iterates | None,
+    chain: IntArray | None,
+    endings: Endings,
+) -> Solution:
+    settings = settings or Settings()
+    make_algorithm(solver)
+    if warm is not None and warm.coef.shape != (batch.n_instances, batch.n_features):
+        raise InvalidInputError(
+            f"warm.coef has shape {warm.coef.shape}; the batch needs "
+            f"({batch.n_instances}, {batch.n_features})"
+        )
+    if chain is not None and np.shape(chain) != (batch.n_instances,):
+        raise InvalidInputError(
+            f"chain has shape {np.shape(chain)} but the batch has {batch.n_instances} instances; "
+            "give one chain number per instance"
+        )
+    if warm is not None and batch.nonnegative:
+        warm = replace(warm, coef=warm.coef.maximum(0.0))
+    # Only this process uses the device: workers of one machine would compete for it.
+    parts = parts_for_workers(batch, chain) if settings.device == CPU else None
+    if parts is not None:
+        extra = (solver, endings)
+        return solve_on_workers(_solve_here, parts, batch, extra, settings, warm, chain)
+    return _solve_here(batch, warm, chain, settings, solver, endings)
+
+
+def _solve_here(
+    batch: Batch,
+    warm: Iterates | None,
+    chain: IntArray | None,
+    settings: Settings,
+    solver: Solver,
+    endings: Endings,
+) -> Solution:
+    """Solve a batch in this process."""
+    if settings.device != CPU:
+        found = _solve_on_device(batch, solver, settings, warm, chain, endings)
+        if found is not None:
+            return polished(batch, found, settings.tol)
+    algorithm = make_algorithm(solver)
+    ledger = Ledger(batch, settings)
+    with Stopwatch() as watch, single_blas_thread():
+        run = _Run(
+            batch=batch,
+            algorithm=algorithm,
+            settings=settings,
+            norms=row_norms(batch) if settings.screening.any else None,
+            buffer=_buffer(batch, settings),
+            ledger=ledger,
+        )
+        try:
+            walked = _walk_paths(run, chain, solver)
+            for level in _levels(batch, chain, np.flatnonzero(~walked)):
+                _solve_level(run, level, warm)
+            if solver == "newton":
+                _try_otherwise(run, walked)
+        except endings:
+            ledger.interrupt()
+    return polished(batch, ledger.solution(solver, watch), settings.tol)
+
+
+def _solve_on_device(
+    batch: Batch,
+    solver: Solver,
+    settings: Settings,
+    warm: Iterates | None,
+    chain: IntArray | None,
+    endings: Endings,
+) -> Solution | None:
+    """The solution of a device; None where the CPU has to do the work."""
+    if solver != "newton":
+        raise InvalidInputError(
+            f"solver={solver!r} was given with device={settings.device!r}, but devices solve by "
+            "'newton'; leave out one of the two."
+        )
+    device = open_device(settings.device, settings.device_memory)
+    if device is None:
+        return None
+
+    def finish(left: IntArray) -> Solution:
+        own = None if chain is None else np.asarray(chain)[left]
+        on_cpu = replace(settings, device=CPU)
+        return _solve_here(batch.take(left), None, own, on_cpu, solver, endings)
+
+    return solve_accelerated(batch, device, settings, warm, finish, endings)
+
+
+def _levels(batch: Batch, chain: IntArray | None, instances: IntArray) -> list[Level]:
+    if chain is None or len(instances) == 0:
+        return [Level(instances)]
+    levels = chain_levels(np.asarray(chain)[instances], batch.alpha[instances])
+    return [level.of(instances) for level in levels]
+
+
+def _walk_paths(run: _Run, chain: IntArray | None, solver: Solver) -> BoolArray:
+    """Solve by their whole path the instances for which that is best; returns which (B,).
+
+    These have no radius and belong to a long chain, or may interpolate (s = 0), where Newton's
+    method is slow.
+    """
+    batch = run.batch
+    if solver != "newton":
+        return np.zeros(batch.n_instances, dtype=bool)
+    chain = np.arange(batch.n_instances) if chain is None else np.asarray(chain)
+    _, number, length = np.unique(chain, return_inverse=True, return_counts=True)
+    walked = can_walk(batch) & ((length[number] >= SHORTEST_WALK) | (batch.s == 0))
+    _walk(run, np.flatnonzero(walked), chain)
+    return walked
+
+
+def _walk(run: _Run, instances: IntArray, chain: IntArray) -> None:
+    """Certify what a walk along the paths proposes, and let the algorithm finish the rest."""
+    for part in _whole_chains(run, instances, chain):
+        proposals, found = walk_chains(run.batch.take(part), chain[part], run.settings.n_threads)
+        _solve_some(run, part[found], proposals.take(np.flatnonzero(found)))
+        _solve_some(run, part[~found], None)
+
+
+def _whole_chains(run: _Run, instances: IntArray, chain: IntArray) -> list[IntArray]:
+    """Instances in parts of about a chunk each, no chain cut in two."""
+    ordered = instances[np.argsort(chain[instances], kind="stable")]
+    starts = np.flatnonzero(np.diff(chain[ordered], prepend=-1))
+    part_of = starts // _chunk_size(run.batch, run.settings)
+    cuts = starts[1:][np.diff(part_of) > 0]
+    return [part for part in np.split(ordered, cuts) if len(part)]
+
+
+def _try_otherwise(run: _Run, walked: BoolArray) -> None:
+    """Retry stalled instances from another start, then with another solver."""
+    batch, ledger = run.batch, run.ledger
+    stuck = ledger.reopen_stalled()
+    paths = stuck[(can_walk(batch) & ~walked)[stuck]]
+    _walk(run, paths, np.arange(batch.n_instances))
+    _solve_some(run, np.setdiff1d(stuck, paths), None)
+    _solve_some(replace(run, algorithm=make_algorithm("barrier")), ledger.reopen_stalled(), None)
+
+
+def _solve_level(run: _Run, level: Level, warm: Iterates | None) -> None:
+    """Solve the instances of a level."""
+    start = _starting_points(run.batch, level, warm, run.ledger)
+    # A start between neighbours has the non-zeros of both: let the solver clean it up first.
+    _solve_some(run, level.instances, start, fewest_rounds=0 if level.left is None else 1)
+
+
+def _solve_some(
+    run: _Run, instances: IntArray, start: Iterates | None, fewest_rounds: int = 0
+) -> None:
+    """Solve instances from given starting points, or cold, chunk by chunk."""
+    run.ledger.fewest_rounds = fewest_rounds
+    for chunk in chunks_of(run.batch, run.settings, len(instances)):
+        _solve_chunk(run, instances[chunk], None if start is None else start.take(chunk))
+
+
+def _buffer(batch: Batch, settings: Settings) -> RealArray:
+    rows = min(_chunk_size(batch, settings), batch.n_instances) + TILE
+    return np.empty((rows, batch.n_features), dtype=batch.P.dtype)
+
+
+def _chunk_size(batch: Batch, settings: Settings) -> int:
+    """Instances whose correlations fit the memory budget."""
+    return max(1, settings.memory_budget // (3 * batch.n_features * 8))
+
+
+def chunks_of(batch: Batch, settings: Settings, count: int) -> list[IntArray]:
+    """Numbers below `count`, cut so that the correlations of a chunk fit the memory budget."""
+    size = _chunk_size(batch, settings)
+    return [np.arange(i, min(i + size, count)) for i in range(0, count, size)]
+
+
+def _starting_points(
+    batch: Batch, level: Level, warm: Iterates | None, ledger: Ledger
+) -> Iterates | None:
+    """Between solved neighbours, or the caller's warm start, or nothing (the null model)."""
+    if level.left is None or level.right is None:
+        return None if warm is None else warm.take(level.instances)
+    here, left, right = (
+        np.log(np.maximum(batch.alpha[rows], 1e-300))
+        for rows in (level.instances, level.left, level.right)
+    )
+    apart = np.where(left == right, 1.0, left - right)
+    share = np.clip((left - here) / apart, 0.0, 1.0)
+    return between(ledger.iterates(level.left), ledger.iterates(level.right), share)
+
+
+def _solve_chunk(run: _Run, chunk: IntArray, start: Iterates | None) -> None:
+    """Rounds of certify and propose until every instance of the chunk is closed."""
+    settings, ledger = run.settings, run.ledger
+    part, open_ = run.batch.take(chunk), np.arange(len(chunk))
+    iterates = _null_start(part) if start is None else start
+    run.algorithm.start(part, settings)
+    for number in range(settings.max_rounds + 1):
+        correlation = correlate(part, iterates.dual, run.buffer, settings.n_threads)
+        certificate = certify_batch(
+            part, iterates.coef, iterates.dual, correlation, settings.n_threads
+        )
+        distance = gap_safe_distance(part, certificate.gap)
+        if not settings.screening.gap_safe:
+            distance = np.full_like(distance, np.inf)
+        norms = None if run.norms is None else run.norms.take(chunk[open_])
+        margin = static_margin(part, settings.screening.paper, settings.screening.static)
+        view = Round(
+            part, open_, iterates, correlation, certificate, norms, margin, distance, number
+        )
+        closed = ledger.record(chunk[open_], view)
+        if settings.callback is not None:
+            settings.callback(ledger.progress(number))
+        keep = np.flatnonzero(~closed)
+        if keep.size == 0 or number == settings.max_rounds:
+            return
+        view = view.take(keep)
+        part, open_ = view.batch, view.instances
+        iterates = run.algorithm.advance(view)
+
+
+def _null_start(batch: Batch) -> Iterates:
+    """The null model, with the dual point that would prove it optimal."""
+    null = null_model(batch)
+    return Iterates(null.coef, null.dual, np.zeros(batch.n_instances, dtype=np.intp))

@@ -1,0 +1,225 @@
+"""For every instance the penalty that leaves as many coefficients as asked, and its solution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.kernels.signals import raise_signals
+from sketchlasso.kernels.support import search_instance, strongest_rows
+from sketchlasso.linalg.device import CPU, Device, open_device
+from sketchlasso.linalg.rows import replace_rows, stack_rows
+from sketchlasso.linalg.threads import map_rows, single_blas_thread
+from sketchlasso.problem.batch import Batch
+from sketchlasso.problem.dual import correlate
+from sketchlasso.problem.penalty_max import largest_penalties, null_model
+from sketchlasso.solvers.algorithms.protocol import Iterates
+from sketchlasso.solvers.clock import Stopwatch
+from sketchlasso.solvers.device.sizes import SearchRules, search_on_device
+from sketchlasso.solvers.driver import chunks_of, solve_or_raise
+from sketchlasso.solvers.settings import Settings
+from sketchlasso.solvers.solution import Solution
+from sketchlasso.solvers.workers import join_solutions, map_parts, parts_for_workers
+from sketchlasso.types import FloatArray, IntArray, RealArray
+
+__all__ = ["Sized", "solve_for_size"]
+
+# Rows an instance starts with, and how many may join in a round of the search.
+FEWEST_ROWS = 96
+ROWS_PER_COEFFICIENT = 8
+SEARCH_ROUNDS = 8
+# The search breaks no optimality condition by more than this share of the penalty.
+SEARCH_TOL = 1e-8
+# A row outside enters when it exceeds its threshold by more than this share.
+ENTRY = 1e-7
+# Penalty, as a share of the largest, where the search met an exact fit.
+SHARE_OF_INTERPOLATION = 0.1
+NO_ROOT = np.empty((0, 0))
+NO_ROWS = np.empty(0, dtype=np.intp)
+_search_instance = raise_signals(search_instance)
+
+
+@dataclass(frozen=True, eq=False)
+class Sized:
+    """Penalties found for a size, and their solutions.
+
+    Attributes
+    ----------
+    alpha : ndarray of shape (B,)
+        Zero where the radius leaves no penalty a non-zero coefficient.
+    solution : Solution
+        Of the instances at these penalties, with its certificates. More coefficients than asked
+        are non-zero where several enter at one penalty.
+    """
+
+    alpha: FloatArray
+    solution: Solution
+
+
+def solve_for_size(batch: Batch, size: int, settings: Settings | None = None) -> Sized:
+    """Search every instance's penalty for `size` non-zeros, and solve it there.
+
+    The search walks down the penalties of a working set of rows, warm from one to the next, and
+    is repeated where a row outside would enter. The solution is then certified on all rows.
+
+    Parameters
+    ----------
+    batch : Batch
+        With the square-root loss and no unpenalised feature; its `alpha` plays no role.
+    size : int
+        Coefficients wanted, at least 1.
+    settings : Settings, optional
+
+    Returns
+    -------
+    Sized
+        Ctrl-C raises KeyboardInterrupt.
+    """
+    settings = settings or Settings()
+    if size < 1:
+        raise InvalidInputError(f"size={size} must be at least 1")
+    if batch.loss != "sqrt" or (batch.penalty_factor == 0).any():
+        raise InvalidInputError(
+            "a search for a size needs the square-root loss and positive penalty factors"
+        )
+    parts = parts_for_workers(batch) if settings.device == CPU else None
+    if parts is None:
+        return _size_here(batch, None, None, settings, size)
+    with Stopwatch() as watch:
+        found = map_parts(_size_here, parts, batch, settings, (size,))
+    back = np.argsort(np.concatenate(parts), kind="stable")
+    return Sized(
+        np.concatenate([part.alpha for part in found])[back],
+        join_solutions([part.solution for part in found], parts, watch.seconds),
+    )
+
+
+def _size_here(
+    batch: Batch, warm: Iterates | None, chain: IntArray | None, settings: Settings, size: int
+) -> Sized:
+    """Search and solve a batch in this process, from scratch and without chains."""
+    del warm, chain
+    device = open_device(settings.device, settings.device_memory)
+    if device is not None:
+        return _sized_on_device(batch, size, device, settings)
+    alpha, start = _searched_here(batch, size, settings)
+    return _solved_at(batch, alpha, start, settings)
+
+
+def _searched_here(batch: Batch, size: int, settings: Settings) -> tuple[FloatArray, Iterates]:
+    """Penalties (B,) found by the CPU, and points to start from."""
+    searches = [
+        _Search(batch.take(chunk), size, settings)
+        for chunk in chunks_of(batch, settings, batch.n_instances)
+    ]
+    with single_blas_thread():
+        for search in searches:
+            search.run()
+    start = Iterates(
+        stack_rows([piece for search in searches for piece in search.pieces], batch.n_features),
+        np.concatenate([search.dual for search in searches]),
+        np.zeros(batch.n_instances, dtype=np.intp),
+    )
+    return np.concatenate([search.alpha for search in searches]), start
+
+
+def _solved_at(batch: Batch, alpha: FloatArray, warm: Iterates, settings: Settings) -> Sized:
+    # Where nothing can enter, w = 0 is optimal at any penalty.
+    penalised = replace(batch, alpha=np.where(alpha > 0, alpha, 1.0))
+    return Sized(alpha, solve_or_raise(penalised, "newton", settings, warm))
+
+
+def _sized_on_device(batch: Batch, size: int, device: Device, settings: Settings) -> Sized:
+    """Search and solve on a device; searches that it gives up are the CPU's."""
+    rules = SearchRules(
+        rows=max(FEWEST_ROWS, ROWS_PER_COEFFICIENT * size),
+        rounds=SEARCH_ROUNDS,
+        entry=ENTRY,
+        share=SHARE_OF_INTERPOLATION,
+        tol=SEARCH_TOL,
+    )
+    found = search_on_device(batch, size, device, rules)
+    alpha, coef, dual = found.alpha, found.coef, found.dual
+    left = np.flatnonzero(~found.found)
+    if left.size:
+        alpha[left], rest = _searched_here(batch.take(left), size, settings)
+        coef, dual[left] = replace_rows(coef, left, rest.coef), rest.dual
+    start = Iterates(coef, dual, np.zeros(batch.n_instances, dtype=np.intp))
+    return _solved_at(batch, alpha, start, settings)
+
+
+class _Search:
+    """The search of as many instances as the memory budget allows.
+
+    Attributes
+    ----------
+    alpha : ndarray of shape (b,)
+    pieces : list of (indices, values)
+        Non-zero coefficients of each instance.
+    dual : ndarray of shape (b, k)
+    """
+
+    def __init__(self, batch: Batch, size: int, settings: Settings) -> None:
+        count = batch.n_instances
+        self.batch, self.size, self.settings = batch, size, settings
+        self.alpha = np.zeros(count)
+        self.dual = null_model(batch).dual
+        self.pieces: list[tuple[IntArray, FloatArray]] = [(NO_ROWS, np.empty(0))] * count
+        self._rows = [NO_ROWS] * count
+        self._more = max(FEWEST_ROWS, ROWS_PER_COEFFICIENT * size)
+
+    def run(self) -> None:
+        """Rounds of search on working rows, until no row outside would enter."""
+        threads = self.settings.n_threads
+        correlation = correlate(self.batch, self.dual, n_threads=threads)
+        largest = largest_penalties(self.batch, correlation, threads)
+        open_ = np.flatnonzero(largest > 0)
+        correlation = correlation[open_]
+        for _ in range(SEARCH_ROUNDS):
+            exact = self._round(open_, correlation, largest)
+            open_ = open_[np.flatnonzero(exact)]
+            if len(open_) == 0:
+                return
+            correlation = correlate(self.batch.take(open_), self.dual[open_], n_threads=threads)
+
+    def _round(self, numbers: IntArray, correlation: RealArray, largest: FloatArray) -> list[bool]:
+        def improve(row: int) -> bool:
+            number = int(numbers[row])
+            return self._improve(number, correlation[row], float(largest[number]))
+
+        return map_rows(improve, len(numbers), self.settings.n_threads)
+
+    def _improve(self, number: int, correlation: RealArray, largest: float) -> bool:
+        """Search again with the rows that would enter; False where there are none, or no more."""
+        batch, known = self.batch, self._rows[number]
+        factor = batch.factor_row(number)
+        floor = self.alpha[number] * (1.0 + ENTRY)
+        rows = strongest_rows(correlation, factor, batch.nonnegative, floor, known, self._more)
+        if len(rows) == len(known):
+            return False
+        root = batch.root(number)
+        alpha, count, w = _search_instance(
+            batch.P,
+            NO_ROOT if root is None else root,
+            rows,
+            batch.c[number],
+            batch.s[number],
+            factor,
+            largest,
+            batch.radius[number],
+            batch.nonnegative,
+            self.size,
+            SEARCH_TOL,
+            self.dual[number],
+        )
+        if not np.isfinite(alpha):
+            # The residual vanishes: the driver's solver is made for that, from the null model.
+            self.alpha[number] = SHARE_OF_INTERPOLATION * largest
+            self.dual[number] = null_model(batch.take(slice(number, number + 1))).dual[0]
+            return False
+        active = np.flatnonzero(w)
+        self._rows[number], self.alpha[number] = rows, alpha
+        self.pieces[number] = rows[active], w[active]
+        return bool(count <= self.size)

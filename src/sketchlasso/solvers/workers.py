@@ -1,0 +1,174 @@
+"""A large batch cut into parts that the workers of a cluster solve, P sent once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sketchlasso.cluster import Engine, active_engine
+from sketchlasso.problem.batch import Batch
+from sketchlasso.problem.screening import EXACT_ROOTS
+from sketchlasso.solvers.algorithms.protocol import Iterates
+from sketchlasso.solvers.clock import Stopwatch
+from sketchlasso.solvers.ledger import Ledger
+from sketchlasso.solvers.settings import Endings, Progress, Settings
+from sketchlasso.solvers.solution import Screened, Solution
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = ["Work", "join_solutions", "map_parts", "parts_for_workers", "solve_on_workers"]
+
+# More parts than workers, so that uneven ones even out.
+PARTS_PER_WORKER = 4
+
+# work(part of a batch, its warm start, its chain numbers, settings, *extra)
+Work = Callable[..., Any]
+
+
+def parts_for_workers(batch: Batch, chain: IntArray | None = None) -> list[IntArray] | None:
+    """Return numbers of the instances of each part; None where all stay in this process.
+
+    They are sent to workers inside a ``cluster`` with more than two instances per worker.
+    Instances of a chain start from each other, and stay together.
+    """
+    engine = active_engine()
+    if engine is None or not engine.remote or batch.n_instances <= 2:
+        return None
+    workers = engine.n_workers
+    if batch.n_instances <= 2 * workers:
+        return None
+    numbers = np.arange(batch.n_instances)
+    links = numbers if chain is None else np.unique(chain, return_inverse=True)[1]
+    count = int(links.max()) + 1
+    pieces = min(count, PARTS_PER_WORKER * workers)
+    if pieces < 2:
+        return None
+    part_of = links * pieces // count
+    return [np.flatnonzero(part_of == piece) for piece in range(pieces)]
+
+
+def map_parts(
+    work: Work,
+    parts: Sequence[IntArray],
+    batch: Batch,
+    settings: Settings,
+    extra: tuple[Any, ...] = (),
+    warm: Iterates | None = None,
+    chain: IntArray | None = None,
+    endings: Endings = (),
+) -> list[Any]:
+    """Return ``work`` on every part, in order.
+
+    The exceptions in `endings` end the work; parts that were not reached are None.
+    """
+    engine: Engine | None = active_engine()
+    assert engine is not None
+    factor = batch.penalty_factor if batch.penalty_factor.ndim == 1 else None
+    items = [
+        (
+            _light(batch.take(part), factor is not None),
+            None if warm is None else warm.take(part),
+            None if chain is None else chain[part],
+        )
+        for part in parts
+    ]
+    inside = replace(settings, n_threads=1, callback=None)
+    found: list[Any] = [None] * len(parts)
+    shared = (batch.P, factor, work, inside, extra)
+    done = 0
+    try:
+        with closing(engine.map(_work_on_part, items, shared)) as results:  # type: ignore[type-var]
+            for number, result in results:
+                found[number] = result
+                done += len(parts[number])
+                if settings.callback is not None:
+                    settings.callback(Progress(done, batch.n_instances, 0, 0.0))
+    except endings:
+        pass
+    return found
+
+
+def solve_on_workers(
+    work: Work,
+    parts: Sequence[IntArray],
+    batch: Batch,
+    extra: tuple[str, Endings],
+    settings: Settings,
+    warm: Iterates | None,
+    chain: IntArray | None,
+) -> Solution:
+    """Return the solutions of all parts, in the order of the batch.
+
+    `extra` has the solver, and the exceptions that end the solve with what it has found so far.
+    """
+    solver, endings = extra
+    with Stopwatch() as watch:
+        found = map_parts(work, parts, batch, settings, extra, warm, chain, endings)
+    solutions = [
+        _unreached(batch.take(part), settings, solver, watch) if solution is None else solution
+        for part, solution in zip(parts, found, strict=True)
+    ]
+    return join_solutions(solutions, parts, watch.seconds)
+
+
+def join_solutions(
+    solutions: Sequence[Solution], parts: Sequence[IntArray], seconds: float
+) -> Solution:
+    """Return the solutions of parts as one, in the order of the batch."""
+    back = np.argsort(np.concatenate(parts), kind="stable")
+
+    def joined(values: list[Any]) -> Any:
+        return np.concatenate(values)[back]
+
+    names = ("dual_point", "primal", "dual", "null", "status", "rounds", "steps")
+    screened = {
+        field.name: joined([getattr(solution.screened, field.name) for solution in solutions])
+        for field in fields(Screened)
+    }
+    return Solution(
+        coef=sparse.csr_array(sparse.vstack([s.coef for s in solutions], format="csr")[back]),
+        screened=Screened(**screened),
+        seconds=seconds,
+        compile_seconds=max(solution.compile_seconds for solution in solutions),
+        solver=solutions[0].solver,
+        device=solutions[0].device,
+        finished_on_cpu=sum(solution.finished_on_cpu for solution in solutions),
+        **{name: joined([getattr(s, name) for s in solutions]) for name in names},
+    )
+
+
+def _light(part: Batch, shared_factor: bool) -> Batch:
+    """A part with its own roots only, and without what all parts share."""
+    roots, root_of = part.roots, part.root_of
+    if roots is not None:
+        # Few roots are screened more sharply than many: with this many, a part is solved as
+        # it would be within the whole batch.
+        some = np.arange(min(len(roots), EXACT_ROOTS + 1))
+        used = np.union1d(root_of, some)
+        roots, root_of = roots[used], np.searchsorted(used, root_of)
+    nothing: FloatArray = np.empty((0, part.rank))
+    factor = nothing[:, 0] if shared_factor else part.penalty_factor
+    return replace(part, P=nothing, roots=roots, root_of=root_of, penalty_factor=factor)
+
+
+def _work_on_part(
+    item: tuple[Batch, Iterates | None, IntArray | None],
+    P: Any,
+    factor: FloatArray | None,
+    work: Work,
+    settings: Settings,
+    extra: tuple[Any, ...],
+) -> Any:
+    part, warm, chain = item
+    own = part.penalty_factor if factor is None else factor
+    return work(replace(part, P=P, penalty_factor=own), warm, chain, settings, *extra)
+
+
+def _unreached(part: Batch, settings: Settings, solver: str, watch: Stopwatch) -> Solution:
+    ledger = Ledger(part, settings)
+    ledger.interrupt()
+    return ledger.solution(solver, watch)

@@ -1,0 +1,248 @@
+"""Bad input: one test a kind, and the whole sentence."""
+
+import re
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
+
+from sketchlasso.errors import InvalidInputError, SketchlassoError
+from sketchlasso.sketches import sketch
+
+X = np.random.default_rng(0).standard_normal((9, 6))
+
+
+def spoiled(value, make=np.asarray):
+    bad = X.copy()
+    bad[4, 2] = value
+    return make(bad)
+
+
+def refused(sentence, *args, **kwargs):
+    with pytest.raises(InvalidInputError) as caught:
+        sketch(*args, **kwargs)
+    assert str(caught.value) == sentence
+    assert_one_sentence(sentence)
+    assert isinstance(caught.value, SketchlassoError)
+    assert isinstance(caught.value, ValueError)
+
+
+def assert_one_sentence(text):
+    assert text.endswith(".")
+    assert not re.search(r"[.!?]\s+[A-Z]", text)
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, sparse.csc_array])
+def test_not_finite(value, make):
+    refused(
+        f"X holds {value} in row 4, column 2, but every entry must be finite; replace or drop "
+        "such entries first.",
+        spoiled(value, make),
+    )
+
+
+def test_operator_that_returns_nan():
+    refused(
+        "X is a LinearOperator whose product holds NaN or infinity, but every entry must be "
+        "finite; correct the operator.",
+        aslinearoperator(spoiled(np.nan)),
+    )
+
+
+def test_operator_without_transpose():
+    one_way = LinearOperator(shape=(9, 6), matvec=lambda v: X @ v, dtype=float)
+    refused(
+        "X is a LinearOperator without a transposed product, but a sketch needs both products; "
+        "define rmatvec or rmatmat.",
+        one_way,
+    )
+
+
+@pytest.mark.parametrize("shape", [(54,), (9, 3, 2), ()])
+def test_wrong_shape(shape):
+    refused(
+        f"X has shape {shape}, but a matrix of shape (n_samples, n_features) is needed; reshape "
+        "it to two dimensions, and check the order of the arguments.",
+        np.ones(shape),
+    )
+
+
+@pytest.mark.parametrize("make", [np.zeros, sparse.csr_array])
+@pytest.mark.parametrize("shape", [(0, 6), (9, 0)])
+def test_empty(make, shape):
+    refused(
+        f"X is empty (shape {shape}), but at least one row and one column are needed; pass a "
+        "matrix with entries.",
+        make(shape),
+    )
+
+
+def test_ragged_rows():
+    refused(
+        "X could not be read as a matrix because its rows differ in length, but an array of "
+        "shape (n_samples, n_features) is needed; give every row the same number of entries.",
+        [[1.0, 2.0], [3.0]],
+    )
+
+
+@pytest.mark.parametrize("dtype", [complex, object, "U3"])
+def test_wrong_type(dtype):
+    refused(
+        f"X has entries of type {np.dtype(dtype)}, but real numbers are needed; convert it with "
+        "X.astype(float).",
+        X.astype(dtype),
+    )
+
+
+@pytest.mark.parametrize("rank", [0, -1, 7, 2.0, 2.5, "3", None, True, np.nan])
+def test_rank(rank):
+    refused(
+        f"rank={rank!r} was given for X of shape (9, 6), but an integer from 1 to 6 is accepted; "
+        "choose one in that range.",
+        X,
+        rank=rank,
+    )
+
+
+@pytest.mark.parametrize("method", ["svd", None, 3, ["power"]])
+def test_unknown_method(method):
+    refused(
+        f"method={method!r} was given, but one of 'power', 'randomized', 'krylov', 'projection', "
+        "'sampling', 'nystrom', 'frequent_directions', 'exact', 'response' is accepted; pass one "
+        "of them, or bring factors to sketch_from_factors.",
+        X,
+        method=method,
+    )
+
+
+@pytest.mark.parametrize("tol", [0, -0.1, 1, 2.0, np.nan, "small"])
+def test_tolerance(tol):
+    refused(
+        f"tol={tol!r} was given, but a number above 0 and below 1, the share of ||X|| that the "
+        "radius may reach, is accepted; choose one in that range or leave tol out.",
+        X,
+        tol=tol,
+    )
+
+
+@pytest.mark.parametrize("radius", [0.5, "frobenius"])
+def test_tolerance_on_another_radius(radius):
+    refused(
+        f"tol=0.1 was given with radius={radius!r}, but a tolerance is kept on the spectral "
+        "radius only; pass radius='spectral' or leave tol out.",
+        X,
+        tol=0.1,
+        radius=radius,
+    )
+
+
+@pytest.mark.parametrize("radius", [-1, -1e-9, np.nan, np.inf, "tight", True, [1.0]])
+def test_radius(radius):
+    refused(
+        f"radius={radius!r} was given, but 'spectral', 'frobenius', 'realised' or a finite number "
+        ">= 0 is accepted; pass one of them.",
+        X,
+        radius=radius,
+    )
+
+
+def test_response_is_not_ignored_silently():
+    refused(
+        "y was given, but method='power' does not use the response; leave y out, or use "
+        "method='response'.",
+        X,
+        np.ones(9),
+        method="power",
+    )
+
+
+@pytest.mark.parametrize("state", [-1, 1.5, "seed"])
+def test_random_state(state):
+    refused(
+        f"random_state={state!r} was given, but an integer >= 0, a numpy Generator or "
+        "RandomState, or None is accepted; pass one of them.",
+        X,
+        random_state=state,
+    )
+
+
+@pytest.mark.parametrize("name", ["center", "scale"])
+def test_switches(name):
+    refused(
+        f"{name}='yes' was given, but only True or False is accepted; pass one of them.",
+        X,
+        **{name: "yes"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (
+            {"method": "power", "axis": "rows"},
+            "axis='rows' was given, but method='power' accepts only 'n_iter' or 'oversampling'; "
+            "leave axis out.",
+        ),
+        (
+            {"method": "exact", "n_iter": 3},
+            "n_iter=3 was given, but method='exact' accepts no option; leave n_iter out.",
+        ),
+        (
+            {"method": "power", "n_iter": 0},
+            "n_iter=0 was given, but an integer >= 1 is accepted; pass one or leave n_iter out.",
+        ),
+        (
+            {"method": "krylov", "oversampling": -1},
+            "oversampling=-1 was given, but an integer >= 0 is accepted; pass one or leave "
+            "oversampling out.",
+        ),
+        (
+            {"method": "sampling", "axis": "both"},
+            "axis='both' was given, but 'rows' or 'columns' is accepted; pass one of them.",
+        ),
+        (
+            {"method": "sampling", "weights": 1},
+            "weights=1 was given, but 'length' or 'leverage' is accepted; pass one of them.",
+        ),
+        (
+            {"method": "nystrom", "distribution": "normal"},
+            "distribution='normal' was given, but 'gaussian' or 'sparse' is accepted; pass one "
+            "of them.",
+        ),
+    ],
+)
+def test_options(options, sentence):
+    refused(sentence, X, **options)
+
+
+@pytest.mark.parametrize("method", ["sampling", "frequent_directions"])
+def test_operator_without_rows(method):
+    refused(
+        f"method={method!r} was given for a LinearOperator, which has no rows to read, but the "
+        "method needs them; pass an array or a sparse matrix, or use method='randomized'.",
+        aslinearoperator(X),
+        method=method,
+    )
+
+
+def test_operator_without_entries():
+    refused(
+        "X is a LinearOperator, which only supports products, but the squares of all entries are "
+        "needed; pass an array or a sparse matrix, or leave out scaling, sampling and "
+        "frequent_directions.",
+        aslinearoperator(X),
+        radius="frobenius",
+    )
+
+
+def test_tolerance_out_of_reach():
+    with pytest.raises(InvalidInputError) as caught:
+        sketch(X, rank=2, tol=1e-3, random_state=0)
+    assert re.fullmatch(
+        r"tol=0.001 was given, but a sketch of rank 2 has a radius of 0\.\d+ times \|\|X\|\|; "
+        "raise rank, which limits the search, or tol.",
+        str(caught.value),
+    )

@@ -1,0 +1,199 @@
+"""The loop: stopping, statuses, chunks, interruption, callbacks."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.problem import Batch, alpha_max
+from sketchlasso.problem.screening import paper_rule, row_norms, static_rule
+from sketchlasso.solvers import Iterates, Progress, Screening, Settings, Status, driver, solve
+from sketchlasso.solvers.algorithms.protocol import Round, removed_features
+from sketchlasso.solvers.ledger import STALL_ROUNDS
+
+
+def make_batch(size=6, n=80, k=12, radius=0.3, seed=0, **options):
+    rng = np.random.default_rng(seed)
+    P, C = rng.normal(size=(n, k)), rng.normal(size=(size, k))
+    largest = alpha_max(Batch.build(P, C, 0.5, alpha=1.0, radius=radius, **options))
+    return Batch.build(P, C, 0.5, alpha=0.3 * largest, radius=radius, **options)
+
+
+class Stubborn:
+    """An algorithm that never gets anywhere."""
+
+    def __init__(self, value=0.0):
+        self.value = value
+
+    def start(self, batch, settings):
+        self.rank = batch.rank
+
+    def advance(self, view: Round) -> Iterates:
+        size = len(view.instances)
+        coef = sparse.csr_array((size, view.batch.n_features))
+        dual = np.full((size, self.rank), self.value)
+        return Iterates(coef, dual, np.ones(size, dtype=np.intp))
+
+
+def test_a_solved_batch_says_so():
+    solution = solve(make_batch())
+    assert solution.solved.all()
+    assert "all 6 instances solved" in solution.message()
+    assert (solution.status == Status.SOLVED).all()
+    assert solution.coef.shape == (6, 80)
+    assert (solution.n_nonzero > 0).all()
+    assert (solution.steps > 0).all()
+    assert solution.seconds > 0
+    assert solution.solver == "newton"
+
+
+def test_an_algorithm_that_makes_no_progress_is_stalled(monkeypatch):
+    monkeypatch.setattr(driver, "make_algorithm", lambda name: Stubborn())
+    solution = solve(make_batch())
+    assert (solution.status == Status.STALLED).all()
+    assert "standardise" in solution.message()
+    assert (solution.rounds <= STALL_ROUNDS + 1).all()
+
+
+def test_iterates_that_are_not_finite_end_in_a_status(monkeypatch):
+    monkeypatch.setattr(driver, "make_algorithm", lambda name: Stubborn(np.nan))
+    solution = solve(make_batch())
+    assert (solution.status == Status.NON_FINITE).all()
+    assert np.isfinite(solution.primal).all()
+    assert "rescale" in solution.message()
+
+
+def test_the_round_limit_is_a_status_with_its_remedy():
+    batch = make_batch(n=3000, k=30, radius=0.0)
+    solution = solve(batch, "first_order", Settings(tol=1e-12, max_rounds=1))
+    assert set(solution.status) <= {Status.ITERATION_LIMIT, Status.INACCURATE}
+    assert "max_rounds" in Status.ITERATION_LIMIT.remedy
+    assert np.isfinite(solution.gap).all()
+
+
+@pytest.mark.parametrize("status", list(Status))
+def test_every_status_has_a_remedy(status):
+    assert status.remedy.endswith(".")
+
+
+def test_chunks_and_threads_do_not_change_the_answer():
+    batch = make_batch(size=9)
+    whole = solve(batch, settings=Settings(tol=1e-8))
+    per_instance = 3 * batch.n_features * 8
+    cut = solve(batch, settings=Settings(tol=1e-8, memory_budget=2 * per_instance, n_threads=1))
+    slack = 1e-8 * (whole.primal + cut.primal)
+    assert (np.abs(whole.primal - cut.primal) <= slack).all()
+    np.testing.assert_allclose(whole.coef.toarray(), cut.coef.toarray(), atol=1e-5)
+
+
+def test_the_callback_hears_of_every_round():
+    heard: list[Progress] = []
+    solution = solve(make_batch(), settings=Settings(callback=heard.append))
+    assert heard[-1].solved == heard[-1].total == 6
+    assert len(heard) == solution.rounds.max() + 1
+    assert heard[-1].worst_gap == 0.0
+
+
+def test_an_interrupt_returns_what_is_solved_and_marks_the_rest():
+    batch = make_batch(size=9)
+    per_instance = 3 * batch.n_features * 8
+
+    def stop_in_the_second_chunk(progress: Progress) -> None:
+        if progress.solved >= 3:
+            raise KeyboardInterrupt
+
+    solution = solve(
+        batch,
+        settings=Settings(memory_budget=3 * per_instance, callback=stop_in_the_second_chunk),
+    )
+    assert solution.solved[:3].all()
+    assert (solution.status[3:] == Status.INTERRUPTED).all()
+    assert np.isfinite(solution.gap).all()
+    assert (solution.gap[3:] > 0).all()
+
+
+def test_screening_reports_what_each_rule_removed_and_can_be_switched_off():
+    batch = make_batch(n=400, seed=3)
+    small = Batch.build(
+        np.vstack([batch.P, 1e-3 * batch.P]),
+        batch.c,
+        batch.s,
+        alpha=batch.alpha,
+        radius=batch.radius,
+    )
+    on = solve(small, settings=Settings(tol=1e-9)).screened
+    assert (on.static >= on.paper).all()
+    assert (on.static >= 400).all()
+    assert (on.gap_safe >= on.static).all()
+    off = solve(small, settings=Settings(screening=Screening.none())).screened
+    assert not off.paper.any()
+    assert not off.static.any()
+    assert not off.gap_safe.any()
+    part = solve(
+        small, settings=Settings(screening=Screening(paper=False, gap_safe=False))
+    ).screened
+    assert part.static.any()
+    assert not part.gap_safe.any()
+
+
+@pytest.mark.parametrize("paper", [False, True])
+@pytest.mark.parametrize("static", [False, True])
+def test_a_rule_that_is_switched_off_removes_nothing(paper, static, monkeypatch):
+    batch = make_batch(n=200, seed=3, radius=0.05)
+    small = Batch.build(
+        np.vstack([batch.P, 0.05 * batch.P]), batch.c, batch.s, alpha=batch.alpha, radius=0.05
+    )
+    seen: list[np.ndarray] = []
+
+    class Watching(Stubborn):
+        def advance(self, view: Round) -> Iterates:
+            seen.append(removed_features(view, 0))
+            return super().advance(view)
+
+    monkeypatch.setattr(driver, "make_algorithm", lambda name: Watching())
+    rules = Screening(paper=paper, static=static, gap_safe=False)
+    solve(small, settings=Settings(screening=rules, max_rounds=1))
+    norms = row_norms(small)
+    expected = np.zeros(400, dtype=bool)
+    if paper:
+        expected = paper_rule(small, norms, 0)
+    if static:
+        expected = static_rule(small, norms, 0)
+    assert (seen[0] == expected).all()
+    assert expected.any() == (paper or static)
+
+
+def test_y_zero_has_the_zero_solution():
+    batch = Batch.build(np.eye(4), np.zeros(4), 0.0, alpha=1.0)
+    solution = solve(batch)
+    assert solution.solved.all()
+    assert solution.n_nonzero[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tol": 0.0}, "tol=0.0 must be a positive number"),
+        ({"tol": np.nan}, "tol=nan must be a positive number"),
+        ({"max_rounds": 0}, "max_rounds=0 must be at least 1"),
+        ({"n_threads": 0}, "n_threads=0 must be at least 1"),
+        ({"memory_budget": -1}, "memory_budget=-1 must be at least 1"),
+    ],
+)
+def test_settings_refuse_nonsense(options, message):
+    with pytest.raises(InvalidInputError, match=message):
+        Settings(**options)
+
+
+def test_an_unknown_solver_is_refused():
+    with pytest.raises(
+        InvalidInputError, match="solver='simplex' is unknown; choose one of 'newton'"
+    ):
+        solve(make_batch(), solver="simplex")
+
+
+def test_a_warm_start_of_the_wrong_shape_is_refused():
+    batch = make_batch()
+    warm = Iterates(sparse.csr_array((2, 3)), np.zeros((2, 3)), np.zeros(2, dtype=np.intp))
+    with pytest.raises(InvalidInputError, match=r"warm.coef has shape \(2, 3\); the batch needs"):
+        solve(batch, warm=warm)
