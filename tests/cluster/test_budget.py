@@ -40,7 +40,7 @@ def work(X, y):
     )
 
 
-@pytest.mark.filterwarnings("ignore::sketchlasso.EmptyGridWarning")
+@pytest.mark.filterwarnings("ignore::sketchlasso.errors.EmptyGridWarning")
 def test_no_more_is_allocated_than_was_allowed(shards):
     found, memory = shards
     y = np.random.default_rng(1).standard_normal(M)
@@ -56,7 +56,7 @@ def test_no_more_is_allocated_than_was_allowed(shards):
     assert memory + beside < 8 * M * 120 < 8 * M * N
 
 
-@pytest.mark.filterwarnings("ignore::sketchlasso.EmptyGridWarning")
+@pytest.mark.filterwarnings("ignore::sketchlasso.errors.EmptyGridWarning")
 def test_the_budget_is_kept_whatever_the_rank(tmp_path):
     rows, rank = 20_000, 200
     rng = np.random.default_rng(0)

@@ -11,7 +11,7 @@ import sketchlasso as sl
 from sketchlasso.engine import RadiusPolicy, fingerprint
 from sketchlasso.io import read_table, stored_info
 
-pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarning")
 
 
 def document(result):

@@ -9,7 +9,7 @@ import sketchlasso as sl
 from sketchlasso.inference import StabilitySelection, error_control
 from sketchlasso.io import read_table
 
-pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarning")
 
 
 def test_stability_selects_and_writes(call, files):

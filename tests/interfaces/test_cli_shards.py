@@ -10,7 +10,7 @@ import sketchlasso as sl
 from sketchlasso.io import Table, read_shards, read_table, write_table
 from sketchlasso.topics import load_images
 
-pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarning")
 
 
 @pytest.fixture

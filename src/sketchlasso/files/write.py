@@ -76,7 +76,7 @@ def write_table(
     if not isinstance(table, Table):
         raise InvalidInputError(
             f"table is a {type(table).__name__}, but a Table is needed; make one with "
-            "sketchlasso.Table(X, y)."
+            "sketchlasso.io.Table(X, y)."
         )
     finite_or_refuse(table.source or "the table", table.X, table.y, table.feature_names)
     WRITERS[chosen](place, table)

@@ -13,7 +13,7 @@ The payload is an unsigned 8-byte length, a UTF-8 JSON header of that length, an
 after another in NumPy's own ``.npy`` format. The header's key ``arrays`` lists their names in
 order and ``content`` says what is stored; the functions that write it describe the other keys:
 :meth:`sketchlasso.Sketch.save`, :func:`sketchlasso.save_model`,
-:meth:`sketchlasso.TopicImager.save` and :meth:`sketchlasso.WordImages.save`.
+:meth:`sketchlasso.topics.TopicImager.save` and :meth:`sketchlasso.topics.WordImages.save`.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def target(model, y):
     return y > np.median(y) if hasattr(model, "decision_function") else y
 
 
-@pytest.mark.filterwarnings("ignore::sketchlasso.ScaleWarning")
+@pytest.mark.filterwarnings("ignore::sketchlasso.errors.ScaleWarning")
 @pytest.mark.parametrize("kind", KINDS, ids=repr)
 def test_dense_columns_are_standardised_and_sparse_ones_are_not(kind):
     X, y = make()

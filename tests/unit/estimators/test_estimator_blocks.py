@@ -23,7 +23,7 @@ from sketchlasso.io import BlockMatrix
 
 M, N = 90, 24
 CUTS = (31, 32, 60)
-pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarning")
 
 
 @pytest.fixture(params=["dense", "sparse"])

@@ -25,7 +25,7 @@ from sketchlasso import (
 from sketchlasso.errors import InaccurateWarning
 
 M, N = 60, 10
-pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarning")
 
 
 def make(seed=0):

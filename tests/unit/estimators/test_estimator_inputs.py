@@ -46,7 +46,7 @@ def assert_same_predictions(found, wanted):
         np.testing.assert_array_equal(found, wanted)
 
 
-@pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
+@pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarning")
 @pytest.mark.parametrize("estimator", estimators(), ids=repr)
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_frames_keep_their_feature_names(estimator, library):
@@ -83,7 +83,7 @@ def test_the_transformer_goes_there_and_back():
     assert codes.dtype == single.inverse_transform(codes).dtype == np.float32
 
 
-@pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
+@pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarning")
 @pytest.mark.parametrize("estimator", estimators(), ids=repr)
 def test_single_precision_stays_and_agrees(estimator):
     X, y = make()
@@ -116,7 +116,7 @@ CONTAINERS = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
+@pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarning")
 @pytest.mark.parametrize("estimator", estimators(), ids=repr)
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_sparse_is_dense(estimator, container):
@@ -163,7 +163,7 @@ def test_a_constant_response_without_a_penalty_has_an_intercept_only(value):
     np.testing.assert_allclose(both.coef_, [[0.0] * 5, [1.0, 0, 0, 0, 0]], atol=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
+@pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarning")
 @pytest.mark.parametrize("estimator", [SqrtLasso, SqrtLassoCV])
 def test_a_constant_response_among_others_keeps_its_place(estimator):
     X, y = make()

@@ -19,7 +19,7 @@ def data():
     return X, X[:, [0]].toarray()[:, 0] + 0.1 * rng.standard_normal(M)
 
 
-@pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
+@pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarning")
 @pytest.mark.parametrize(
     "model",
     [

@@ -10,7 +10,7 @@ from sketchlasso import SqrtLasso, SqrtLassoClassifierCV, SqrtLassoCV
 from sketchlasso.errors import GridEdgeWarning
 
 M, N = 80, 15
-pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarning")
 
 
 def make(seed=0, noise=1.0):
@@ -94,7 +94,7 @@ def test_the_radius_is_chosen_with_the_penalty():
     assert SqrtLassoCV(alphas=8, radius=2.0).fit(X, y).sketch_.method == "exact"
 
 
-@pytest.mark.filterwarnings("always::sketchlasso.GridEdgeWarning")
+@pytest.mark.filterwarnings("always::sketchlasso.errors.GridEdgeWarning")
 def test_the_edge_of_the_grid_is_told():
     X, y = make(noise=0.01)
     with pytest.warns(GridEdgeWarning, match=r"smallest of the grid.*lower alpha_min_ratio\.") as w:
@@ -114,7 +114,7 @@ def test_the_edge_of_the_grid_is_told():
         SqrtLassoCV(alphas=[1.0, 0.1]).fit(X, y)
 
 
-@pytest.mark.filterwarnings("always::sketchlasso.GridEdgeWarning")
+@pytest.mark.filterwarnings("always::sketchlasso.errors.GridEdgeWarning")
 def test_the_edge_is_told_of_the_response_it_is_at():
     X, y = make()
     noise = np.random.default_rng(0).standard_normal(M)
@@ -126,7 +126,7 @@ def test_the_edge_is_told_of_the_response_it_is_at():
         SqrtLassoClassifierCV(alphas=[10.0, 8.0, 6.0], scoring="mse").fit(X, labels)
 
 
-@pytest.mark.filterwarnings("error::sketchlasso.GridEdgeWarning")
+@pytest.mark.filterwarnings("error::sketchlasso.errors.GridEdgeWarning")
 @pytest.mark.parametrize("factor", [0.0, np.inf])
 def test_a_penalty_without_a_say_has_no_edge(factor):
     X, y = make()

@@ -148,7 +148,7 @@ def test_relaxed_stays_positive_where_asked():
     np.testing.assert_allclose(model.coef_[model.coef_ > 0], least.coef_, atol=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
+@pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarning")
 @pytest.mark.parametrize("method", [None, "randomized", "response"])
 def test_many_responses_are_each_their_own(method):
     X, y = make()
@@ -211,7 +211,7 @@ def test_each_class_against_the_rest_is_a_regression_on_signs():
         np.testing.assert_allclose(model.coef_[number], alone.coef_, atol=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
+@pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarning")
 def test_folds_of_a_classifier_keep_the_shares_of_the_classes():
     X, y = load_iris(return_X_y=True)  # sorted by class: plain folds would leave one out
     model = SqrtLassoClassifierCV(alphas=8, cv=3, standardize=True).fit(X, y)

@@ -59,7 +59,7 @@ def test_weight_zero_is_deletion_with_every_sketch(sketch):
     np.testing.assert_allclose(weighted.coef_, deleted.coef_, rtol=0, atol=1e-10)
 
 
-@pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
+@pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarning")
 @pytest.mark.parametrize("sketch", [None, "randomized", "response"])
 def test_weight_zero_is_deletion_in_cross_validation(sketch):
     X, y, weights, _ = make()
@@ -75,7 +75,7 @@ def test_weight_zero_is_deletion_in_cross_validation(sketch):
     np.testing.assert_allclose(weighted.oof_prediction_[keep], deleted.oof_prediction_)
 
 
-@pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
+@pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarning")
 @pytest.mark.parametrize("kind", [SqrtLassoCV, SqrtLassoClassifierCV])
 def test_weights_are_repetition_in_cross_validation(kind):
     X, y, weights, rows = make()

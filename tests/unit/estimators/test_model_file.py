@@ -14,7 +14,7 @@ from sketchlasso.engine import LinearModels, RadiusPolicy
 from sketchlasso.errors import InvalidInputError, StoredFileError
 from sketchlasso.io import Encoding, read_table, stored_info
 
-pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarning")
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 8))

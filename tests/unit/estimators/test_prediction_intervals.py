@@ -103,7 +103,7 @@ def test_a_fixed_penalty_is_that_of_the_search(made):
     )
 
 
-@pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
+@pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarning")
 def test_the_search_is_repeated_without_each_row(made):
     X, y, _, _ = made
     model = sl.SqrtLassoCV(cv=3, alphas=10).fit(X[:14], y[:14])

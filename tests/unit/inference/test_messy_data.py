@@ -45,7 +45,7 @@ def test_jackknife_intervals_do_not_depend_on_the_means_of_columns(data, offset)
     np.testing.assert_allclose(there, here, rtol=1e-5)
 
 
-@pytest.mark.filterwarnings("ignore::sketchlasso.GridEdgeWarning")
+@pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarning")
 def test_weights_of_the_fit_are_not_forgotten_by_calibration(data):
     X, y, _ = data
     for model in (sl.SqrtLasso(1.0), sl.SqrtLassoCV(alphas=[9.0, 5.0, 2.0])):

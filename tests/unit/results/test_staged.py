@@ -208,7 +208,7 @@ def test_ctrl_c_ends_the_search(threads):
         searched(X, y, settings=Settings(n_threads=threads, callback=interrupt))
 
 
-@pytest.mark.filterwarnings("ignore::sketchlasso.InaccurateWarning")
+@pytest.mark.filterwarnings("ignore::sketchlasso.errors.InaccurateWarning")
 def test_a_callback_that_stops_ends_the_search_with_what_it_has():
     X, y = factors(1)
     calls = []
@@ -229,7 +229,7 @@ def test_decided_asks_for_as_many_penalties_as_told():
     assert not decided(cost, 3)
 
 
-@pytest.mark.filterwarnings("error::sketchlasso.GridEdgeWarning")
+@pytest.mark.filterwarnings("error::sketchlasso.errors.GridEdgeWarning")
 def test_no_warning_where_the_longer_grid_has_the_best_inside():
     X, y = nearly_exact()
     options = {"sketch": "response", "rank": 20, "random_state": 0, "alphas": COUNT}
