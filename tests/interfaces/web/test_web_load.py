@@ -175,8 +175,8 @@ def test_a_full_server_refuses_queries_before_it_reads_them(imager, blocked):
 def test_every_address_that_solves_is_refused_at_the_door(imager):
     paths = create_app(imager).openapi()["paths"]
     busy = {path for path, about in paths.items() if "503" in about["get"]["responses"]}
-    # Completions have a worker of their own, and the map a thread.
-    assert busy - {"/api/words", "/api/map"} == set(SOLVED)
+    # Completions have a worker of their own, topics and the map a thread.
+    assert busy - {"/api/words", "/api/topics", "/api/map"} == set(SOLVED)
 
 
 def test_a_query_without_end_is_given_up(imager, blocked):

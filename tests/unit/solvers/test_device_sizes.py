@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.unit.solve.test_device import ON_DEVICE, assert_proved, make_batch
+from tests.unit.solvers.test_device import ON_DEVICE, assert_proved, make_batch
 
 from sketchlasso.solvers import Settings, solve_for_size
 from sketchlasso.solvers import sizes as on_cpu

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,10 @@ def check_outputs(table: Path | None, *pictures: Path | None) -> None:
 
 
 def save_picture(axes: Any, path: Path) -> None:
-    """Write the figure of axes to a file whose ending has passed :func:`check_outputs`."""
+    """Write the figure of axes to a file whose ending has passed :func:`check_outputs`.
+
+    The figure is closed: pyplot would keep it until the process ends.
+    """
     try:
         axes.figure.savefig(path, dpi=150)
     except OSError as problem:
@@ -46,6 +50,10 @@ def save_picture(axes: Any, path: Path) -> None:
             f"{path} could not be written ({problem.strerror or problem}); choose a path in a "
             "folder that can be written to."
         ) from problem
+    finally:
+        pyplot = sys.modules.get("matplotlib.pyplot")
+        if pyplot is not None:
+            pyplot.close(axes.figure)
 
 
 def _plain(path: Path) -> str:

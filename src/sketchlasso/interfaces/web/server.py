@@ -70,6 +70,8 @@ def create_app(
         The images are of another vocabulary.
     """
     try:
+        import fastapi  # noqa: F401 - its absence has a sentence of its own
+
         from sketchlasso.interfaces.web.answers import Answers
         from sketchlasso.interfaces.web.gate import Gate
         from sketchlasso.interfaces.web.mapping import MapDesk
