@@ -77,7 +77,7 @@ def objective(X: Any, y: np.ndarray, models: LinearModels, alphas: Any) -> np.nd
 
 
 def _note(differences: np.ndarray, ours: np.ndarray, theirs: list[int]) -> str:
-    """One clause a penalty: by how much our objective is above theirs, and both non-zeros."""
+    """One clause per penalty: by how much our objective is above theirs, and both non-zeros."""
     return "; ".join(
         f"{share:g}: {difference:+.1e}, {mine} / {other}"
         for share, difference, mine, other in zip(SHARES, differences, ours, theirs, strict=True)

@@ -30,7 +30,7 @@ class Stopwatch:
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """Models of one label along its penalties, one instance a penalty."""
+    """Models of one label along its penalties, one instance per penalty."""
 
     alphas: np.ndarray
     models: LinearModels
@@ -43,7 +43,7 @@ class Fitted:
     Attributes
     ----------
     models : LinearModels
-        One instance a label.
+        One instance per label.
     alphas : list of float
         Chosen penalty (or C) of each label.
     at_edge : list of bool

@@ -65,7 +65,7 @@ def sketched(recipe: Recipe, training: Training) -> Fitted:
 
 
 def _sketches(recipe: Recipe, training: Training) -> list[sl.Sketch]:
-    """One sketch a label; the labels share it, or its common part, where there are several."""
+    """One sketch per label; the labels share it, or its common part, where there are several."""
     X, labels, seed = training.X, training.Y.T, training.seed
     rank = min(recipe.rank, *X.shape)
     if not recipe.sees_response:

@@ -54,7 +54,7 @@ def settings(plan: Plan) -> Results:
 
 
 def compute(chosen: Results, report: Report) -> Results:
-    """Singular values from one sketch a set, the radius from another of the usual rank."""
+    """Singular values from one sketch per set, the radius from another of the usual rank."""
     rows = []
     for name in chosen["sets"]:
         X = counts_of(name, chosen["rows"])

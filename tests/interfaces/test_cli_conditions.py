@@ -125,7 +125,7 @@ def test_control_characters_are_escaped(monkeypatch, capsys, terminal):
     report = Report({}, ((HOSTILE, HOSTILE),), (sheet,), text=f"{HOSTILE}\nb", closing=HOSTILE)
     screen = Screen()
     screen.show(report, [HOSTILE])
-    screen.tell(HOSTILE)
+    screen.say(HOSTILE)
     screen.show(Report({}, outcome=HOSTILE), [])
     shown = capsys.readouterr()
     assert shown.out.count(ESCAPED) == 8

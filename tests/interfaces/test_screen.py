@@ -53,7 +53,7 @@ def test_a_bar_never_stands_still(monkeypatch, capsys):
         seen = []
         for solved in (0, 1, 400):
             watch(sl.Progress(solved=solved, total=400, round=1, worst_gap=0.5))
-            seen.append((task.total, task.fields["told"]))
+            seen.append((task.total, task.fields["state"]))
     assert seen == [
         (None, "starting"),
         (400, "1/400 solved, worst gap 5.0e-01"),

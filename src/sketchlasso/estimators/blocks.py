@@ -1,7 +1,7 @@
 """Estimators meet X in blocks: checked by what is known of it, never collected.
 
 A dask array in gives a dask array out, block by block and when it is asked for, as users of
-Dask expect; a BlockMatrix in gives numbers in memory, one a row.
+Dask expect; a BlockMatrix in gives numbers in memory, one per row.
 """
 
 from __future__ import annotations

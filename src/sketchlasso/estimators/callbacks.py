@@ -1,6 +1,6 @@
 """scikit-learn's callback protocol, on the releases that have it.
 
-Callbacks hear when a fit begins and ends, and in between of one task each time the solver tells
+Callbacks hear when a fit begins and ends, and in between of one task each time the solver reports
 of its progress: after a round over a sketch, after a problem without one. A callback that asks
 to stop ends the solve with what it has.
 """
@@ -37,7 +37,7 @@ def reported(*, rounds: bool) -> Callable[[Fit], Fit]:
     Parameters
     ----------
     rounds : bool
-        Whether the fit tells of its progress in between, see :func:`round_reporter`.
+        Whether the fit reports its progress in between, see :func:`round_reporter`.
     """
 
     def decorated(fit: Fit) -> Fit:
@@ -66,10 +66,10 @@ def round_reporter(estimator: Any) -> Callable[[Progress], None] | None:
     if context is None or not getattr(estimator, "_skl_callbacks", None):
         return None
 
-    def told(progress: Progress) -> None:
+    def report(progress: Progress) -> None:
         task = context.subcontext(task_name="round")
         task.call_on_fit_task_begin(estimator=estimator)
         if task.call_on_fit_task_end(estimator=estimator):
             raise StopSolve
 
-    return told
+    return report

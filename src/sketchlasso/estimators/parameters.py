@@ -18,7 +18,7 @@ __all__ = ["PenaltySearch", "SinglePenalty", "check_parameters", "check_values"]
 
 
 class SinglePenalty(LinearModel):
-    """Signature of the estimators with one penalty a target."""
+    """Signature of the estimators with one penalty per target."""
 
     def __init__(
         self,
@@ -183,12 +183,12 @@ def _check_penalty_factor(penalty_factor: Any, n: int) -> None:
         factor = np.asarray(penalty_factor, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidInputError(
-            f"penalty_factor={penalty_factor!r} was given, but one number >= 0 a feature is "
+            f"penalty_factor={penalty_factor!r} was given, but one number >= 0 per feature is "
             "accepted; pass an array of them, or None."
         ) from None
     if factor.shape != (n,):
         raise InvalidInputError(
-            f"penalty_factor has shape {factor.shape} but X has {n} features; pass one factor a "
+            f"penalty_factor has shape {factor.shape} but X has {n} features; pass one factor per "
             f"feature, ({n},)."
         )
     if np.isnan(factor).any() or (factor < 0).any():

@@ -210,7 +210,7 @@ def convert_alpha(
 
     The last row is the LASSO, not the square-root LASSO: the two share their solutions along
     the path, and the penalties correspond through ||r|| at the solution. glmnet also divides
-    by the standard deviation of y internally and standardises X unless told otherwise.
+    by the standard deviation of y internally and standardises X by default.
 
     Parameters
     ----------

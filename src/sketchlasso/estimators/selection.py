@@ -223,12 +223,12 @@ def _warn_at_the_edge(best: Choice, alphas: FloatArray, automatic: bool, whose: 
         return
     if best.alpha_index > 0:
         remedy = "lower alpha_min_ratio" if automatic else "add smaller penalties"
-        told = f"the smallest of the grid, so a smaller one may be better; {remedy}"
+        remark = f"the smallest of the grid, so a smaller one may be better; {remedy}"
     elif automatic:
-        told = "the largest of the grid: no penalised feature makes predictions better"
+        remark = "the largest of the grid: no penalised feature makes predictions better"
     else:
-        told = "the largest of the grid, so a larger one may be better; add larger penalties"
-    warn_user(f"the best penalty{whose}, {best.alpha:.3g}, is {told}.", GridEdgeWarning)
+        remark = "the largest of the grid, so a larger one may be better; add larger penalties"
+    warn_user(f"the best penalty{whose}, {best.alpha:.3g}, is {remark}.", GridEdgeWarning)
 
 
 def _continued(chosen: Chosen, count: int) -> Chosen:
@@ -248,7 +248,7 @@ def _continued(chosen: Chosen, count: int) -> Chosen:
 
 
 def keep_choices(estimator: Any, choices: list[Chosen], single: bool) -> FloatArray:
-    """Write the attributes that tell of the search; return the out-of-fold predictions.
+    """Write the attributes that describe the search; return the out-of-fold predictions.
 
     Returns
     -------

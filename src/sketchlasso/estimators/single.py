@@ -1,4 +1,4 @@
-"""One penalty a target: every response fitted once, on all rows."""
+"""One penalty per target: every response fitted once, on all rows."""
 
 from __future__ import annotations
 

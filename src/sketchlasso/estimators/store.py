@@ -170,7 +170,7 @@ def save_model(
 def load_model(path: str | os.PathLike[str]) -> Any:
     """Read a model that :func:`save_model` wrote.
 
-    :func:`stored_info` tells what else the file holds: names, fingerprint, version.
+    :func:`stored_info` reports what else the file holds: names, fingerprint, version.
 
     Parameters
     ----------
@@ -268,8 +268,8 @@ def _names(model: Any, given: Sequence[str] | None, n_features: int) -> list[str
     if len(names) != n_features or (seen is not None and names != list(seen)):
         why = f"has {n_features} features" if len(names) != n_features else "was fitted with others"
         raise InvalidInputError(
-            f"{len(names)} feature names were given, but the model {why}; give one name a feature "
-            "in the order of the fit, or leave them out."
+            f"{len(names)} feature names were given, but the model {why}; give one name "
+            "per feature in the order of the fit, or leave them out."
         )
     return names
 

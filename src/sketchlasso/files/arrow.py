@@ -39,7 +39,7 @@ Batches: TypeAlias = Callable[[list[str]], Iterator[Any]]
 
 @dataclass(frozen=True)
 class ParquetOutline:
-    """What the end of a Parquet file tells of it.
+    """What the end of a Parquet file says about it.
 
     Attributes
     ----------

@@ -221,7 +221,7 @@ def _write_words(path: Path, words: tuple[str, ...]) -> None:
     broken = next((word for word in words if word.splitlines() != [word]), None)
     if broken is not None:
         raise InvalidInputError(
-            f"{place} cannot be written: it holds one word a line but {broken!r} is not one "
+            f"{place} cannot be written: it holds one word per line but {broken!r} is not one "
             "line; rename it."
         )
     with replacing(place) as file:

@@ -90,7 +90,8 @@ def choose_columns(
     known = None if names is None else tuple(names)
     if known is not None and len(known) != width:
         raise InvalidInputError(
-            f"{title} has {width} features but {len(known)} feature names; give one name a feature."
+            f"{title} has {width} features but {len(known)} feature names; give one name per "
+            "feature."
         )
     dropped = {find_column(title, known, width, column, "drop") for column in drop}
     chosen = None if target is None else find_column(title, known, width, target, "target")

@@ -1,6 +1,6 @@
 """Columns of numbers, text and missing cells, turned into a table of numbers.
 
-A column whose cells are all text is a category and becomes one feature a level. Everything that
+A column whose cells are all text is a category and becomes one feature per level. Everything that
 cannot be used is reported in one sentence that names all such columns.
 """
 
@@ -178,10 +178,10 @@ def mixed_table(
     for j, position in enumerate(columns.features):
         name = str(position + 1) if columns.names is None else columns.names[position]
         rule = encoding.columns[j] if encoding else _found_rule(name, cells[j], kept, impute)
-        block, told = _features(cells[j], rule, kept)
+        block, remarks = _features(cells[j], rule, kept)
         rules.append(rule)
         blocks.append(block)
-        notes += told
+        notes += remarks
     found = Encoding(tuple(rules))
     names = None if columns.names is None and found.plain else found.feature_names
     everything = bool(kept.all())

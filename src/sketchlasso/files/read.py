@@ -87,7 +87,7 @@ def read_table(
         Columns to leave out, by name or position.
     format : {'svmlight', 'bag-of-words', 'csv', 'tsv', 'parquet', 'arrow', 'npz', 'npy', \
 'matrix-market'}, optional
-        What the file is, where its name does not tell.
+        What the file is, where its name does not show it.
     separator : str, optional
         What stands between the cells of a text table; found out by default.
     header : bool, optional
@@ -98,9 +98,9 @@ def read_table(
         Whether indices of an svmlight file count from 0; by default if the index 0 occurs.
     multilabel : bool
         Whether lines of an svmlight file begin with several labels, separated by commas; y then
-        has one column a label, 1 where a sample has it and 0 elsewhere.
+        has one column per label, 1 where a sample has it and 0 elsewhere.
     vocabulary : path-like, optional
-        The words of a bag-of-words file, one a line.
+        The words of a bag-of-words file, one per line.
     dtype : {float32, float64}, optional
         By default float32 where the file holds it, else float64.
     impute : {'mean', 'median', 'drop'}, optional

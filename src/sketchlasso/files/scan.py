@@ -237,7 +237,7 @@ def _with_target(
 ) -> Scan:
     if y is not None and len(y) != found.rows:
         raise InvalidInputError(
-            f"{found.source} has {found.rows} rows but y has {len(y)}; give one response a row."
+            f"{found.source} has {found.rows} rows but y has {len(y)}; give one response per row."
         )
     if y is not None and y.dtype.kind == "f" and not np.isfinite(y).all():
         row = int(np.argmax(~np.isfinite(y).reshape(len(y), -1).all(axis=1)))

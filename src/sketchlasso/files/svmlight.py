@@ -1,4 +1,4 @@
-"""svmlight / LIBSVM text: one sample a line, ``label index:value index:value ...``.
+"""svmlight / LIBSVM text: one sample per line, ``label index:value index:value ...``.
 
 Indices count from 1 (LIBSVM) or 0; a file without the index 0 is taken to count from 1. What
 follows a ``#`` is a comment, and ``qid:`` entries are passed over.
@@ -39,7 +39,7 @@ def read_svmlight(source: Source, options: ReadOptions) -> Table:
     Returns
     -------
     Table
-        With `multilabel`, y has one column a label, 1 where a sample has it and 0 elsewhere.
+        With `multilabel`, y has one column per label, 1 where a sample has it and 0 elsewhere.
     """
     from sklearn.datasets import load_svmlight_file  # slow to import
 
@@ -81,7 +81,7 @@ def write_svmlight(path: Path, table: Table) -> None:
         held = "no target" if table.y is None else f"a target of {table.y.shape}, {table.y.dtype}"
         raise InvalidInputError(
             f"{path} cannot be written: svmlight lines begin with one number as target but the "
-            f"table has {held}; give one number a row or write an npz file."
+            f"table has {held}; give one number per row or write an npz file."
         )
     with replacing(path, compress=True) as file:
         for block in _lines(table, table.y):

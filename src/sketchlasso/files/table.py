@@ -46,9 +46,9 @@ class Table:
     y : ndarray of shape (n_samples,) or (n_samples, n_targets), or None
         float64, or text where the file holds text labels.
     feature_names : tuple of str, or None
-        One name a column of X.
+        One name per column of X.
     target_name : str, tuple of str, or None
-        The name of y, or one name a column of y.
+        The name of y, or one name per column of y.
     source : str
         Where the table came from.
     encoding : Encoding or None
@@ -108,17 +108,17 @@ class Table:
             )
         if self.y is not None and len(self.y) != rows:
             raise InvalidInputError(
-                f"{self._title} has {rows} rows but y has {len(self.y)}; give one response a row."
+                f"{self._title} has {rows} rows but y has {len(self.y)}; give one response per row."
             )
         if self.ids is not None and len(self.ids) != rows:
             raise InvalidInputError(
-                f"{self._title} has {rows} rows but {len(self.ids)} ids; give one id a row."
+                f"{self._title} has {rows} rows but {len(self.ids)} ids; give one id per row."
             )
         names = self.feature_names
         if names is not None and len(names) != columns:
             raise InvalidInputError(
                 f"{self._title} has {columns} features but {len(names)} feature names; give one "
-                "name a feature."
+                "name per feature."
             )
         if names is not None and len(set(names)) != columns:
             twice = Counter(names).most_common(1)[0][0]

@@ -139,7 +139,7 @@ def _json_lines(source: Source, column: Column | None, title_column: Column | No
         if column is None and title_column is None:
             return TextColumns([text for _, text in records], None)
         raise InvalidInputError(
-            f"{source} holds one text a line and no columns, but "
+            f"{source} holds one text per line and no columns, but "
             f"{'column' if column is not None else 'title_column'}= was given; leave it out."
         )
     for line, record in records:

@@ -49,12 +49,12 @@ def write_table(
         Its ending chooses the format, as for :func:`read_table`; ``.gz``, ``.bz2`` or ``.xz``
         after a text format compresses it.
     table : Table
-        X of shape (n_samples, n_features). svmlight needs one number a row as target; CSV, TSV,
+        X of shape (n_samples, n_features). svmlight needs one number per row as target; CSV, TSV,
         Parquet and Arrow take one target, as the last column; bag-of-words (counts), npy
         (dense) and Matrix Market hold X alone. Names are kept by the formats that have them.
     format : {'svmlight', 'bag-of-words', 'csv', 'tsv', 'parquet', 'arrow', 'npz', 'npy', \
 'matrix-market'}, optional
-        What to write, where the name does not tell.
+        What to write, where the name does not show it.
 
     Raises
     ------

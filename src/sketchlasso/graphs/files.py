@@ -76,7 +76,7 @@ def write_json(path: Path, graph: Graph, attributes: Attributes | None = None) -
 
 
 def write_csv(path: Path, graph: Graph) -> None:
-    """Write one edge a line, below the names of the columns."""
+    """Write one edge per line, below the names of the columns."""
     with replacing(path, compress=True) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="", errors="replace")
         writer = csv.writer(text, lineterminator="\n")

@@ -52,10 +52,10 @@ class _Interrupts:
         self.seen = True
         raise Interrupted
 
-    def repeat(self, told: Any) -> None:
+    def repeat(self, failure: Any) -> None:
         """Repeat an interrupt that came in a finaliser or callback, where Python drops it."""
-        if not issubclass(told.exc_type, Interrupted):
-            sys.__unraisablehook__(told)
+        if not issubclass(failure.exc_type, Interrupted):
+            sys.__unraisablehook__(failure)
             return
         timer = threading.Timer(AGAIN, _interrupt_main_thread)
         timer.daemon = True

@@ -1,6 +1,6 @@
 """The error of a sketch at many coefficients, added up where the blocks of the data are.
 
-Nothing with a row for every sample is made: each block tells weight, mean and spread of its part
+Nothing with a row for every sample is made: each block reports weight, mean and spread of its part
 of (A - QP')w, and these add up.
 """
 

@@ -194,7 +194,7 @@ def compare(
         "solver": solver,
         "settings": settings,
     }
-    # The full problem is told on the scale of X, that of a scaled sketch on its own.
+    # The full problem is on the scale of X, that of a scaled sketch on its own scale.
     factor = full_penalty_factor(sketch, penalty_factor, entries.shape[1])
     on_sketch = {**options, "penalty_factor": penalty_factor}
     on_data = {**options, "penalty_factor": factor}

@@ -187,7 +187,7 @@ def _size(metric: Metric, cost: FloatArray, lowest: float) -> float:
     """The size that differences of costs are measured by: theirs, not that of one.
 
     Scores without a unit are at most one. An error has the unit of y, and that of an exact fit
-    is rounding, which the error of the worst model of the grid tells from errors that differ.
+    is rounding, which the error of the worst model of the grid separates from errors that differ.
     """
     if greater_is_better(metric):
         return max(1.0, abs(lowest))

@@ -40,7 +40,7 @@ BLOCK_COLUMNS = 512
 # Slope of the search function where no second point is known, and the slopes to be expected.
 FIRST_SLOPE = -1.0 / 0.7
 STEEPEST, FLATTEST = -3.0, -0.5
-# Where even w = 0 was optimal the radius is too large to tell: what to add to its logarithm.
+# Where even w = 0 was optimal the radius is too large to say more: what to add to its logarithm.
 TOO_LARGE = -float(np.log(4.0))
 
 

@@ -1,4 +1,4 @@
-"""Problems over a sketch solved and told in the terms of X, whoever has to be held out.
+"""Solve problems over a sketch and return models of X, also with rows held out.
 
 A sketch that has not seen y serves all row sets, in one batch. One that has is made anew for
 every row set, from its training rows and their responses alone; the unsupervised part is shared.

@@ -234,7 +234,7 @@ class StagePart:
         for row in np.flatnonzero(live):
             self._radii[int(owner[row])][float(level[row])] = float(then[row])
         for row in np.flatnonzero(~live):
-            # The radius was too large to tell, unless others have found one as large.
+            # The radius was too large, unless others have found one as large.
             here = float(x[open_[row]])
             suggested = self._suggested(int(owner[row]), float(level[row]))
             then[row] = here + TOO_LARGE if suggested is None else min(suggested, here)

@@ -27,7 +27,7 @@ class StageProgress:
             return None
         callback, before = self.callback, 0
 
-        def told(progress: Progress) -> None:
+        def report(progress: Progress) -> None:
             nonlocal before
             with self.lock:
                 # A count that falls is that of the next solve.
@@ -36,7 +36,7 @@ class StageProgress:
                 self.done, self.round = min(self.done + more, self.total), self.round + 1
                 callback(Progress(self.done, self.total, self.round, progress.worst_gap))
 
-        return told
+        return report
 
     def end(self) -> None:
         """Report the end."""

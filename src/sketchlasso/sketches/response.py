@@ -51,7 +51,7 @@ from sketchlasso.types import FloatArray, IntArray, RealArray
 
 __all__ = ["extend_sketch", "response", "response_share", "sketch_rows"]
 
-# How much of the rank the responses get unless told otherwise; docs/accuracy.md has the trials.
+# How much of the rank the responses get by default; docs/accuracy.md has the trials.
 RESPONSE_SHARE = 0.4
 FEWEST_RESPONSE_DIRECTIONS = 20
 LARGEST_RESPONSE_SHARE = 0.8

@@ -74,7 +74,7 @@ LEAST_SINGULAR = 0.05
 SHOWN = 1200
 
 # Words of documentation as such, whatever it is about; of plurals the singular is enough, and
-# adverbs, which tell how and not what, are known by their ending.
+# adverbs, which say how and not what, are recognised by their ending.
 ADVERB = re.compile(r"(?!anomaly|assembly|family|multiply|supply)\w{4,}ly")
 BOILERPLATE = """
 able accept accepted according actual add added addition additional aim aka alias aliases allow

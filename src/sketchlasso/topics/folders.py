@@ -1,4 +1,4 @@
-"""Text files below a folder: one document a file."""
+"""Text files below a folder: one document per file."""
 
 from __future__ import annotations
 

@@ -91,11 +91,11 @@ def _checked(weights: Any, words: tuple[str, ...]) -> tuple[Any, tuple[str, ...]
     if given.ndim != 2 or given.shape[0] != given.shape[1] or given.dtype.kind not in "biuf":
         raise InvalidInputError(
             f"weights have shape {given.shape} and type {given.dtype}, but a square matrix of "
-            "real numbers, one row and column a word, is needed; give all images together."
+            "real numbers, one row and column per word, is needed; give all images together."
         )
     if given.shape[0] != len(words):
         raise InvalidInputError(
-            f"weights have shape {given.shape} but there are {len(words)} words; give one word a "
+            f"weights have shape {given.shape} but there are {len(words)} words; give one word per "
             "row and column."
         )
     if len(set(words)) != len(words):

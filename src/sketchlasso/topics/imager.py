@@ -222,7 +222,7 @@ class TopicImager(BaseEstimator):
         positive: bool | None = None,
         judge: bool = True,
     ) -> list[TopicImage]:
-        """One image a word, solved together; see :meth:`image`."""
+        """One image per word, solved together; see :meth:`image`."""
         if isinstance(words, str):
             raise InvalidInputError(f"words={words!r} is one word; pass a list, or use image.")
         question = self._question(n_words, alpha, radius, positive)

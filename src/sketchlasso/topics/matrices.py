@@ -37,11 +37,11 @@ def corpus_from_matrix(
     X : sparse or dense matrix of shape (n_documents, n_words), or Table
         Counts, or weights that are not negative.
     vocabulary : sequence of str, mapping of str to int, vectoriser, path-like, or None
-        One word a column; or a dictionary from words to columns, as scikit-learn's vectorisers
+        One word per column; or a dictionary from words to columns, as scikit-learn's vectorisers
         have it in ``vocabulary_``; or such a vectoriser, fitted; or a text file with one word a
         line. Of a table the feature names by default.
     titles : sequence of str, path-like, or None
-        One a document, or a text file with one a line; by default "document 1" and so on.
+        One per document, or a text file with one per line; by default "document 1" and so on.
     texts : sequence of str, or None
         The documents, for showing.
     source : str
@@ -76,7 +76,7 @@ def corpus_from_matrix(
     if vocabulary is None:
         raise InvalidInputError(
             f"{source or 'the matrix'} has {counts.shape[1]} columns but no words; pass "
-            "vocabulary= with one word a column."
+            "vocabulary= with one word per column."
         )
     words = _words(vocabulary, int(counts.shape[1]))
     named = names_from(titles)
@@ -86,7 +86,7 @@ def corpus_from_matrix(
 
 
 def names_from(given: Names) -> tuple[str, ...] | None:
-    """Return names from a sequence, or from a text file with one a line."""
+    """Return names from a sequence, or from a text file with one per line."""
     if given is None:
         return None
     if isinstance(given, str | os.PathLike):

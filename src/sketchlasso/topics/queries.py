@@ -88,7 +88,7 @@ class Queries:
 
     @classmethod
     def single(cls, words: IntArray) -> Queries:
-        """One query a word."""
+        """One query per word."""
         each = list(np.asarray(words, dtype=np.intp)[:, None])
         return cls(each, each)
 

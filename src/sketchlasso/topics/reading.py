@@ -38,7 +38,7 @@ UNDERSTOOD = {
 MEANINGS = {
     "documents": "documents given as strings",
     "folder": "a folder of text files",
-    "lines": "a file with one document a line",
+    "lines": "a file with one document per line",
     "columns": "a file with columns of text",
     "counts": "a file with counts",
 }
@@ -72,7 +72,7 @@ def read_corpus(
         - A folder: every text file below it is a document, its path the title.
         - ``.jsonl``, ``.csv``, ``.tsv`` (these also compressed), ``.parquet``, ``.feather``: a
           column of texts.
-        - ``.txt`` (also compressed): one document a line.
+        - ``.txt`` (also compressed): one document per line.
         - ``docword.NAME.txt`` (UCI bag-of-words, also compressed), ``.npz``, ``.mtx``, ``.npy``,
           ``.svm``: counts, with their words in a text file.
     column, title_column : str, int or None
@@ -85,7 +85,7 @@ def read_corpus(
         in it, ``vocab.NAME.txt`` beside ``docword.NAME.txt``, ``NAME_vocab.txt`` beside
         ``NAME_counts.npz``, or ``vocab.txt`` beside it.
     titles : sequence of str, path-like, or None
-        One a document, or a text file with one a line; by default what the source has, else the
+        One per document, or a text file with one per line; by default what the source has, else the
         beginnings of the texts, else "document 1" and so on.
     groups : sequence of str, path-like, or None
         A date, author or section per document, or a text file with one per line.

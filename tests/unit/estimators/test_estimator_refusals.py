@@ -39,8 +39,8 @@ EVERYWHERE = [
     ({"tol": "small"}, "a positive number"),
     ({"n_jobs": 0}, "None or an integer other than 0"),
     ({"verbose": -1}, "an integer >= 0"),
-    ({"penalty_factor": [1.0, 2.0]}, "one factor a feature"),
-    ({"penalty_factor": "none"}, "one number >= 0 a feature"),
+    ({"penalty_factor": [1.0, 2.0]}, "one factor per feature"),
+    ({"penalty_factor": "none"}, "one number >= 0 per feature"),
     ({"penalty_factor": [1.0, 1.0, 1.0, 1.0, 1.0, -1.0]}, "from 0"),
 ]
 

@@ -38,7 +38,7 @@ def examples(*lines: str) -> str:
 def as_command(work: Callable[..., Report]) -> Callable[..., None]:
     """Make a command of a function that returns a report.
 
-    Parameters that are dataclasses become one option a field, so that commands share options
+    Parameters that are dataclasses become one option per field, so that commands share options
     by naming them once. The parameter `screen` becomes ``--json`` and ``--quiet``. Errors of
     ours end in one line on stderr and their exit code; so do inaccurate results, after the
     report.
@@ -76,8 +76,8 @@ def _run(work: Callable[..., Report], values: dict[str, Any], screen: Screen) ->
         print(f"sketchlasso: {visible(sentence(error))}", file=sys.stderr)
         return code
     # Deprecations of other libraries are not the user's business.
-    told = [note for note in caught if issubclass(note.category, UserWarning)]
-    kinds = {spoken(str(note.message)): issubclass(note.category, Note) for note in told}
+    shown = [note for note in caught if issubclass(note.category, UserWarning)]
+    kinds = {spoken(str(note.message)): issubclass(note.category, Note) for note in shown}
     try:
         screen.show(
             report,
@@ -88,7 +88,7 @@ def _run(work: Callable[..., Report], values: dict[str, Any], screen: Screen) ->
     except BrokenPipeError:
         # The reader has seen enough; nothing may be written at the end of the process either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    fell_short = any(issubclass(note.category, SHORTFALLS) for note in told)
+    fell_short = any(issubclass(note.category, SHORTFALLS) for note in shown)
     return Exit.INACCURATE if fell_short or report.fell_short else Exit.FINE
 
 

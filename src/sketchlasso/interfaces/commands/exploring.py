@@ -32,7 +32,7 @@ def explore(
 ) -> Report:
     """Explore a network in the browser.
 
-    Serves a page and a JSON API, to this machine only unless told otherwise, until Ctrl-C.
+    Serves a page and a JSON API, by default to this machine only, until Ctrl-C.
     """
     graph = sl.graphs.read_graph(file)
     # The server says on stdout where it is; a document for machines has to be alone there.

@@ -31,7 +31,7 @@ FINE = 1e-9
 LeftOutTable = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", show_default=False, help="Table to write, one row a left-out row."
+        "--output", "-o", show_default=False, help="Table to write, one row per left-out row."
     ),
 ]
 

@@ -116,7 +116,7 @@ class DataOptions:
     ] = None
     format: Annotated[
         str | None,
-        typer.Option(rich_help_panel=DATA, help="The format, where the file's name does not tell."),
+        typer.Option(rich_help_panel=DATA, help="The format, if the file's name does not show it."),
     ] = None
     separator: Annotated[
         str | None,
@@ -136,7 +136,7 @@ class DataOptions:
     ] = None
     vocabulary: Annotated[
         Path | None,
-        typer.Option(rich_help_panel=DATA, help="The words of a bag-of-words file, one a line."),
+        typer.Option(rich_help_panel=DATA, help="The words of a bag-of-words file, one per line."),
     ] = None
 
 

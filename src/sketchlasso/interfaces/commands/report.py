@@ -49,7 +49,7 @@ class Sheet:
     title : str
     columns : tuple of str
     rows : tuple of tuple
-        One entry a column: text and bars stand left, numbers right.
+        One entry per column: text and bars stand left, numbers right.
     """
 
     title: str

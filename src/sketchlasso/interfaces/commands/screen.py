@@ -63,7 +63,7 @@ class Screen:
         for remark in remarks:
             print(f"sketchlasso: warning: {visible(remark)}", file=sys.stderr)
 
-    def tell(self, words: str) -> None:
+    def say(self, words: str) -> None:
         """Say on stderr what takes long, before it does."""
         if not (self.json or self.quiet):
             print(visible(words), file=sys.stderr, flush=True)
@@ -78,14 +78,14 @@ class Screen:
             SpinnerColumn(),
             TextColumn("{task.description}"),
             BarColumn(),
-            TextColumn("{task.fields[told]}"),
+            TextColumn("{task.fields[state]}"),
             TimeElapsedColumn(),
             console=Console(stderr=True),
             transient=True,
         ) as bar:
             words = _literal(visible(words))
             waiting = f"{words} (a first run compiles for about ten seconds)"
-            yield Watch(bar, bar.add_task(waiting, total=None, told=""), words)
+            yield Watch(bar, bar.add_task(waiting, total=None, state=""), words)
 
     @contextmanager
     def waiting(self, words: str) -> Iterator[None]:
@@ -108,13 +108,13 @@ class Screen:
                 SpinnerColumn(),
                 TextColumn("{task.description}"),
                 BarColumn(),
-                TextColumn("{task.fields[told]}"),
+                TextColumn("{task.fields[state]}"),
                 TimeElapsedColumn(),
                 console=Console(stderr=True),
                 transient=True,
             ) as bar:
                 waiting = f"{words} (a first run compiles for about ten seconds)"
-                watch = Watch(bar, bar.add_task(waiting, total=None, told=""), words)
+                watch = Watch(bar, bar.add_task(waiting, total=None, state=""), words)
 
                 def count(done: int, total: int) -> None:
                     watch.blocks(done, total, things)
@@ -124,7 +124,7 @@ class Screen:
 
 @dataclass(frozen=True)
 class Watch:
-    """Feeds a bar: called with the solver's progress, or told of blocks of data.
+    """Feeds a bar: called with the solver's progress, or with the number of blocks done.
 
     The bar shows a share only while some problems are solved and others are not. Before the first
     and after the last one it pulses, because the remaining time is unknown.
@@ -136,32 +136,32 @@ class Watch:
 
     def __call__(self, progress: sl.Progress) -> None:
         """Show how many problems are solved."""
-        told = f"solved, worst gap {progress.worst_gap:.1e}"
-        self._show(progress.solved, progress.total, told)
+        state = f"solved, worst gap {progress.worst_gap:.1e}"
+        self._show(progress.solved, progress.total, state)
 
     def blocks(self, done: int, total: int, what: str) -> None:
         """Show how many blocks of a pass over the data, or other parts, are done."""
         self._show(done, total, what)
 
-    def _show(self, done: int, total: int, told: str) -> None:
-        told = f"{done}/{total} {told}" if done < total else f"{total} {told}, finishing"
+    def _show(self, done: int, total: int, state: str) -> None:
+        state = f"{done}/{total} {state}" if done < total else f"{total} {state}, finishing"
         length = total if 0 < done < total else None
         task = self.bar.tasks[self.bar.task_ids.index(self.task)]
         # Rich keeps an old total where None is given.
         task.total = length
         self.bar.update(
-            self.task, description=self.words, completed=done, told=told if done else "starting"
+            self.task, description=self.words, completed=done, state=state if done else "starting"
         )
 
 
 def _counted_lines(words: str, things: str) -> Counter:
-    told = 0
+    reported = 0
 
     def count(done: int, total: int) -> None:
-        nonlocal told
+        nonlocal reported
         tenth = LINES_IN_A_PIPE * done // max(total, 1)
-        if tenth > told:
-            told = tenth
+        if tenth > reported:
+            reported = tenth
             print(f"{words}: {done} of {total} {things}", file=sys.stderr, flush=True)
 
     return count

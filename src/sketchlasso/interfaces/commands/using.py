@@ -43,7 +43,7 @@ def predict(
             "--output",
             "-o",
             show_default=False,
-            help="Table to write (.csv, .tsv, .parquet, .npz); to stdout, one a line, by default.",
+            help="Table to write (.csv, .tsv, .parquet, .npz); by default to stdout, one per line.",
         ),
     ] = None,
     id: Annotated[
@@ -238,7 +238,7 @@ def _proven(worst: float) -> tuple[tuple[str, str], ...]:
 
 
 def _responses(estimator: Any, given: Given) -> Any:
-    """What the fit regressed on: y, or +1 and -1 for classes, one column a model."""
+    """What the fit regressed on: y, or +1 and -1 for classes, one column per model."""
     y = given.response
     if not hasattr(estimator, "classes_"):
         return y

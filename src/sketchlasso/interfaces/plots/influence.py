@@ -24,7 +24,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(eq=False, kw_only=True)
 class InfluenceDisplay(Display):
-    """Shift of the coefficients without a row against that row's residual, one point a row.
+    """Shift of the coefficients without a row against that row's residual, one point per row.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ class InfluenceDisplay(Display):
         if names is not None and (isinstance(names, str) or len(names) <= self.rows.max()):
             raise InvalidInputError(
                 f"row_names holds {1 if isinstance(names, str) else len(names)} names, but row "
-                f"{self.rows.max()} was left out; pass one name a row of X."
+                f"{self.rows.max()} was left out; pass one name per row of X."
             )
 
     def _name(self, place: int, names: Sequence[str] | None) -> str:

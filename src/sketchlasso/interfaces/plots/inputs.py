@@ -91,7 +91,7 @@ def feature_labels(names: Sequence[str] | None, n: int) -> Sequence[str] | None:
     if isinstance(names, str) or len(names) != n:
         raise InvalidInputError(
             f"feature_names holds {1 if isinstance(names, str) else len(names)} names, but the "
-            f"models have {n} features; pass one name a feature."
+            f"models have {n} features; pass one name per feature."
         )
     return [str(name) for name in names]
 

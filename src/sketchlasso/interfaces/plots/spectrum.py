@@ -42,7 +42,7 @@ class SpectrumDisplay(Display):
     Attributes
     ----------
     lines_ : list of matplotlib Line2D
-        Singular values, one line a sketch.
+        Singular values, one line per sketch.
     radius_lines_ : list of matplotlib Line2D
         Of the sketches whose radius is not zero.
     marks_ : list of matplotlib Line2D
@@ -170,7 +170,7 @@ class SpectrumDisplay(Display):
         )
 
     def _handles(self, ax: Axes) -> list[Any]:
-        """One entry a sketch, and what the dashes and the circle mean."""
+        """One entry per sketch, and what the dashes and the circle mean."""
         from matplotlib.lines import Line2D
 
         if not self.radius_lines_:

@@ -41,7 +41,7 @@ class Words(BaseModel):
 
 
 class WordWeight(BaseModel):
-    """A word of an image: its weight says how much it tells of the query, and with what sign."""
+    """A word of an image: its weight says how strongly and with what sign it predicts."""
 
     word: str
     weight: float

@@ -26,7 +26,7 @@ def fit(
             metavar="SOURCE",
             show_default=False,
             help="A folder of text files; JSON Lines, CSV, TSV, Parquet or Arrow with a column of "
-            "text; a .txt with one document a line; counts (docword.NAME.txt, npz, mtx, svm).",
+            "text; a .txt with one document per line; counts (docword.NAME.txt, npz, mtx, svm).",
         ),
     ],
     corpus: CorpusOptions,

@@ -1,4 +1,4 @@
-"""What `sketchlasso info` tells of files about topics."""
+"""What `sketchlasso info` reports about files of topics."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def images_info(file: Path, top: int) -> Report:
     named = np.bincount(images.weights.indices, minlength=len(images.words))
     order = np.argsort(-named, kind="stable")[:top]
     rows = tuple((images.words[j], int(named[j])) for j in order)
-    told = ", ".join(f"{name}={value}" for name, value in images.settings.items())
+    settings = ", ".join(f"{name}={value}" for name, value in images.settings.items())
     sheet = Sheet(f"{len(rows)} words in most images", ("word", "images"), rows)
     return Report(
         {"command": "info", "content": "images", **images_data(images), "frequent": dict(rows)},
-        facts=(*images_facts(images), ("settings", told)),
+        facts=(*images_facts(images), ("settings", settings)),
         sheets=(sheet,) if rows else (),
     )

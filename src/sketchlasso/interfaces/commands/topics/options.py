@@ -69,12 +69,12 @@ class CorpusOptions:
         Path | None,
         typer.Option(
             rich_help_panel=TEXT,
-            help="The words of a file with counts, one a line; looked for beside it by default.",
+            help="The words of a file with counts, one per line; looked for beside it by default.",
         ),
     ] = None
     titles: Annotated[
         Path | None,
-        typer.Option(rich_help_panel=TEXT, help="Titles of the documents, one a line."),
+        typer.Option(rich_help_panel=TEXT, help="Titles of the documents, one per line."),
     ] = None
     groups: Annotated[
         Path | None,
@@ -108,7 +108,7 @@ class CorpusOptions:
         str,
         typer.Option(
             rich_help_panel=WORDS,
-            help="Words to leave out: english, none, or a file with one a line.",
+            help="Words to leave out: english, none, or a file with one per line.",
         ),
     ] = "english"
 
@@ -122,7 +122,7 @@ class CorpusOptions:
         except (OSError, UnicodeDecodeError) as problem:
             raise StoredFileError(
                 f"--stop-words {path} is no text file that can be read; give english, none, or "
-                "the path of a file with one word a line."
+                "the path of a file with one word per line."
             ) from problem
 
 

@@ -39,7 +39,7 @@ def serve(
 ) -> Report:
     """Explore a model in the browser.
 
-    Serves a page and a JSON API, to this machine only unless told otherwise, until Ctrl-C.
+    Serves a page and a JSON API, by default to this machine only, until Ctrl-C.
     """
     imager = sl.topics.load_topics(model)
     stored = None if images is None else sl.topics.load_images(images)
