@@ -72,7 +72,7 @@ def demo(
     """
     digits, diabetes = _four_against_nine(), _diabetes()
     found = sl.sketch(digits.X, rank=rank, center=True, random_state=0)
-    screen.say("compiling the kernels, the first time only (about ten seconds)")
+    screen.say("compiling the kernels, the first time only (about twenty seconds)")
     compiling = _warm_up(found, digits, tol)
     judged, ours = _exact_cv(diabetes, alphas, tol)
     theirs = _lasso_cv(diabetes, alphas)

@@ -127,7 +127,7 @@ def doctor(screen: Screen) -> Report:
     ]
     found = _folder()
     gpus = _gpus()
-    screen.say("solving a small problem (the first time kernels are compiled, half a minute)")
+    screen.say("solving a small problem (a first run compiles for up to twenty seconds)")
     solved, gap = _small_solve()
     return Report(
         {

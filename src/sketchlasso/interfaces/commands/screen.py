@@ -84,7 +84,7 @@ class Screen:
             transient=True,
         ) as bar:
             words = _literal(visible(words))
-            waiting = f"{words} (a first run compiles for about ten seconds)"
+            waiting = f"{words} (a first run compiles for up to twenty seconds)"
             yield Watch(bar, bar.add_task(waiting, total=None, state=""), words)
 
     @contextmanager
@@ -113,7 +113,7 @@ class Screen:
                 console=Console(stderr=True),
                 transient=True,
             ) as bar:
-                waiting = f"{words} (a first run compiles for about ten seconds)"
+                waiting = f"{words} (a first run compiles for up to twenty seconds)"
                 watch = Watch(bar, bar.add_task(waiting, total=None, state=""), words)
 
                 def count(done: int, total: int) -> None:

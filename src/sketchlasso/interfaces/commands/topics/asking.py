@@ -25,7 +25,7 @@ from sketchlasso.interfaces.commands.topics.sheets import (
 
 __all__ = ["ask", "image"]
 
-COMPILING = "asking (a first run compiles for about ten seconds)"
+COMPILING = "asking (a first run compiles for up to twenty seconds)"
 
 
 def image(
