@@ -222,9 +222,9 @@ class _Search:
             self._run(mask, search=True)
 
     def _plan(self, response: int) -> Iterator[tuple[int, list[int]]]:
-        """Policies and penalties to try next: larger radii while they improve, or smaller ones.
+        """Policies and penalties to try next: larger radii while they improve, and smaller ones.
 
-        The error has one minimum in the radius: where a larger one is better, none is smaller.
+        Both sides: on text either may be best although the other improves, too.
         """
         yield from self._climb(response, self.middle, self.middle)
         for step in (1, -1):
@@ -234,8 +234,6 @@ class _Search:
                 if not self._improves(response, radius, radius + step):
                     break
                 radius += step
-            if radius != self.middle:
-                return
 
     def _climb(self, response: int, known: int, radius: int) -> Iterator[tuple[int, list[int]]]:
         """Penalties of a policy near the best one of a known policy, then on to its own best.
