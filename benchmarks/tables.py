@@ -1,6 +1,6 @@
 """Held-out scores of tables and texts, with columns standardised and as they are.
 
-Question under test: should the estimators standardise columns unless told otherwise? Every data
+Question under test: should the estimators standardise columns by default? Every data
 set is split at random (75 % to train); fit (pivotal penalty) and cv run with `standardize` on and
 off, beside LassoCV on standardised columns and least squares. Scores are R2 for numbers and
 accuracy for two classes, on the held-out rows, averaged over the splits.

@@ -1,7 +1,4 @@
-"""Hypothesis draws the same examples every time, unless HYPOTHESIS_PROFILE=explore asks for new.
-
-It then also draws more of them: see tests/examples.py.
-"""
+"""Hypothesis draws the same examples every time, unless HYPOTHESIS_PROFILE=explore asks for new."""
 
 import os
 
@@ -10,7 +7,7 @@ from hypothesis import settings
 
 from tests.packages import add_options, require_packages
 
-settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=50)
+settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 

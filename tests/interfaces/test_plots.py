@@ -275,10 +275,8 @@ def test_gaps_are_those_of_the_path(made):
     assert told.tolerance_.get_ydata()[0] == 1e-4
 
 
-@pytest.mark.parametrize(
-    ("style", "layout"),
-    [("default", None), ("dark_background", "constrained"), ("default", "tight")],
-)
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+@pytest.mark.parametrize("layout", [None, "constrained", "tight"])
 def test_every_plot_returns_the_axes_it_was_given_and_can_be_saved(made, style, layout, tmp_path):
     with plt.style.context(style):
         for number, draw in enumerate(everything(made).values()):

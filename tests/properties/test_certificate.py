@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from tests.examples import examples
 from tests.oracles import full_problem_reference
 
 from sketchlasso import certify
@@ -179,7 +178,7 @@ def root(value):
         stored=False,
     )
 )
-@examples(300)
+@settings(max_examples=300)
 def test_a_certificate_holds_against_an_independent_optimum_or_is_refused(case):
     try:
         found = case.proved()

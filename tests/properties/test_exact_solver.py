@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from tests.examples import examples
 
 from sketchlasso import certify
 from sketchlasso.engine import weighted_rows
@@ -84,7 +83,7 @@ def solved(recipe, shares, **more):
 @example(Recipe(0, 58, 13, 0.1, 0.0, False, True, False, False, False))
 # The same with coefficients >= 0: correlations with that feature may be negative.
 @example(Recipe(524287, 44, 18, 0.1, 0.0, False, True, False, True, True))
-@examples(120)
+@settings(max_examples=120)
 def test_every_problem_is_solved_and_certify_agrees(recipe):
     found, again = solved(recipe, (1.1, 0.5, 0.1, 0.01), tol=1e-6)
     assert found.solved.all(), found.message()
@@ -96,7 +95,7 @@ def test_every_problem_is_solved_and_certify_agrees(recipe):
 
 
 @given(recipes(), st.integers(0, 2**31), st.sampled_from([0.01, 1.0, 100.0]))
-@examples(60)
+@settings(max_examples=60)
 def test_any_start_leads_to_the_same_optimum(recipe, seed, size):
     shares = (0.3, 0.05)
     cold, _ = solved(recipe, shares, tol=1e-6)

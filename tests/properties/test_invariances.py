@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.problems import Recipe, recipes
 
 from sketchlasso.problem import Batch, alpha_max
@@ -73,7 +72,7 @@ def test_the_robust_optimum_is_never_below_the_non_robust_one():
     assert (solve(robust).primal >= solve(batch).dual).all()
 
 
-@examples(40)
+@settings(max_examples=40, deadline=None)
 @given(recipes(max_n=150, max_k=20), st.integers(0, 2**31))
 def test_any_warm_start_leads_to_the_same_value(recipe: Recipe, seed):
     batch = recipe.batch()
@@ -88,7 +87,7 @@ def test_any_warm_start_leads_to_the_same_value(recipe: Recipe, seed):
     assert (np.abs(warm.primal - cold.primal) <= slack).all()
 
 
-@examples(30)
+@settings(max_examples=30, deadline=None)
 @given(recipes(max_n=150, max_k=20))
 def test_batched_equals_one_by_one(recipe: Recipe):
     """Within the gaps; the bits also depend on how memory happens to be aligned."""

@@ -4,12 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.stats import norm
 from sklearn.model_selection import KFold
-from tests.examples import examples
 
 from sketchlasso import (
     Settings,
@@ -31,7 +30,7 @@ def make(seed, m=48, n=70):
     return X, X[:, 0] - X[:, 1] + rng.standard_normal(m), rng
 
 
-@examples(25)
+@settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
     fold=st.integers(0, 3),
@@ -75,7 +74,7 @@ def test_drawn_rows_are_all_a_bootstrap_sample_knows():
     assert np.abs(coef[0][0] - coef[1][0]).max() > 0
 
 
-@examples(10)
+@settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 10_000), row=st.integers(0, 47), policy=st.sampled_from(POLICIES))
 def test_a_row_is_predicted_without_its_own_response(seed, row, policy):
     X, y, _ = make(seed)

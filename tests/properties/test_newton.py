@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from tests import twins
-from tests.examples import examples
 from tests.problems import Recipe, recipes
 
 from sketchlasso.problem import optimality_residual
@@ -26,7 +25,7 @@ def assert_certified(batch, solution, tol, feasible):
         assert not batch.nonnegative or (w >= 0).all()
 
 
-@examples(200)
+@settings(max_examples=200, deadline=None)
 @given(recipes())
 def test_every_regime_reaches_its_gap(recipe: Recipe):
     batch = recipe.batch()
@@ -36,7 +35,7 @@ def test_every_regime_reaches_its_gap(recipe: Recipe):
     assert_certified(batch, solution, tol, FEASIBLE[recipe.dtype])
 
 
-@examples(40)
+@settings(max_examples=40, deadline=None)
 @given(recipes(max_n=120, max_k=20, offsets=(0.1, 3.0), dtypes=("float64",)))
 def test_tight_solutions_satisfy_the_optimality_conditions(recipe: Recipe):
     """Not for s = 0, where an exact fit has no gradient, nor in single precision."""

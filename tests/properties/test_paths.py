@@ -4,12 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.linear_model import lars_path
 from tests import twins
-from tests.examples import examples
 from tests.problems import Recipe, recipes
 
 from sketchlasso.problem import Batch, alpha_max, certify_batch
@@ -25,7 +24,7 @@ def chain_of(batch):
     return batch.root_of
 
 
-@examples(150)
+@settings(max_examples=150)
 @given(recipes(max_n=120, max_k=25))
 def test_every_penalty_of_a_path_is_solved_by_the_walk_alone(recipe: Recipe):
     batch = replace(recipe, radius=0.0, shares=SHARES, dtype="float64").batch()
@@ -42,7 +41,7 @@ def test_every_penalty_of_a_path_is_solved_by_the_walk_alone(recipe: Recipe):
         assert not batch.nonnegative or (w >= 0).all()
 
 
-@examples(60)
+@settings(max_examples=60)
 @given(recipes(max_n=80, max_k=20), st.booleans())
 def test_chains_without_a_radius_end_solved_whatever_the_start(recipe: Recipe, chained: bool):
     batch = replace(recipe, radius=0.0, shares=SHARES, dtype="float64").batch()

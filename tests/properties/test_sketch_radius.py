@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from tests.examples import examples
 from tests.matrices import decaying, sparse_counts, spectral_error
 
 from sketchlasso.sketches import sketch
@@ -59,7 +58,7 @@ def test_radius_bounds_the_error_of_100_random_matrices(method):
     assert max(overestimates) < 1.15
 
 
-@examples(60)
+@settings(deadline=None, max_examples=60)
 @given(
     method=st.sampled_from(METHODS),
     seed=st.integers(0, 2**32),

@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import twins
-from tests.examples import examples
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.problem import Batch, alpha_max
@@ -32,7 +31,7 @@ def make_batch(seed, n, k, radius, *, nonnegative=False, rooted=False, factors=F
     return replace(seen, radius=radius * alpha_max(seen))
 
 
-@examples(150)
+@settings(max_examples=150, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
     n=st.integers(3, 160),

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from tests.examples import examples
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.topics import Corpus, word_graph
@@ -68,7 +67,7 @@ def test_a_symmetric_set_of_images_is_its_own_graph(given_images):
         assert np.array_equal(back + back.T, S)
 
 
-@examples(25)
+@settings(deadline=None, max_examples=25)
 @given(images())
 def test_the_map_is_finite_and_in_the_disc(given_images):
     W, words = given_images
@@ -78,7 +77,7 @@ def test_the_map_is_finite_and_in_the_disc(given_images):
     assert np.linalg.norm(places, axis=1).max() <= 1 + 1e-9
 
 
-@examples(60)
+@settings(deadline=None, max_examples=60)
 @given(images())
 def test_files_come_back_through_networkx(given_images):
     networkx = pytest.importorskip("networkx", reason="the extra 'graph' is not installed")

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from tests.examples import examples
 
 from sketchlasso import certify
 from sketchlasso.exact import exact_alpha_max, solve_exact
@@ -75,7 +74,7 @@ def test_a_factor_survives_growth_and_not_another_diagonal():
 )
 # The sum of two penalised columns has no penalty: they are tied wherever they are.
 @example(20000, 43, 5, 0.5, False, True)
-@examples(60)
+@settings(max_examples=60, deadline=None)
 def test_working_sets_with_dependent_columns(seed, m, p, share, nonnegative, free):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(m, p)) * (rng.random((m, p)) < 0.3)

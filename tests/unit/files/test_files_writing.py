@@ -5,12 +5,11 @@ import string
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
-from tests.examples import examples
 from tests.sentences import refusal
 
 from sketchlasso.errors import InvalidInputError, StoredFileError
@@ -52,7 +51,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("written")
 
 
-@examples(60)
+@settings(max_examples=60)
 @given(table=tables(), ending=st.sampled_from(["", ".gz", ".bz2", ".xz"]))
 def test_svmlight_comes_back(folder, table, ending):
     path = folder / f"a.svm{ending}"
@@ -62,7 +61,7 @@ def test_svmlight_comes_back(folder, table, ending):
     assert np.array_equal(again.y, table.y)
 
 
-@examples(60)
+@settings(max_examples=60)
 @given(table=tables("any"), ending=st.sampled_from([".csv", ".tsv", ".csv.gz", ".tsv.xz"]))
 def test_text_tables_come_back(folder, table, ending):
     path = folder / f"a{ending}"
@@ -75,7 +74,7 @@ def test_text_tables_come_back(folder, table, ending):
         assert again.feature_names == tuple(name.strip() for name in table.feature_names)
 
 
-@examples(60)
+@settings(max_examples=60)
 @given(table=tables("any"), ending=st.sampled_from([".parquet", ".arrow", ".feather"]))
 def test_tables_of_columns_come_back(folder, table, ending):
     pytest.importorskip("pyarrow")
@@ -88,7 +87,7 @@ def test_tables_of_columns_come_back(folder, table, ending):
     assert table.feature_names in (None, again.feature_names)
 
 
-@examples(60)
+@settings(max_examples=60)
 @given(X=matrices(), ending=st.sampled_from([".mtx", ".mtx.gz", ".npy"]))
 def test_matrices_come_back(folder, X, ending):
     X = X.toarray() if ending == ".npy" and sparse.issparse(X) else X
@@ -111,7 +110,7 @@ def test_single_precision_stays(folder):
         assert again.dtype == np.float32 and np.array_equal(again, X)
 
 
-@examples(60)
+@settings(max_examples=60)
 @given(table=tables("any"))
 def test_npz_comes_back(folder, table):
     path = folder / "a.npz"
@@ -127,7 +126,7 @@ def test_npz_comes_back(folder, table):
         assert np.array_equal(sparse.load_npz(path).toarray(), dense(table))
 
 
-@examples(60)
+@settings(max_examples=60)
 @given(
     X=matrices(st.integers(0, 2**40).map(float)),
     named=st.booleans(),

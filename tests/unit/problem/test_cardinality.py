@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
-from tests.examples import examples
 from tests.regimes import drive, make_instance
 
 from sketchlasso.errors import InvalidInputError
@@ -30,7 +29,7 @@ def assert_theorem(P, w, factor, sparse, rank=None):
     assert (sparse * w >= 0).all() and not sparse[w == 0].any()
 
 
-@examples(60)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**31), st.integers(1, 80), st.integers(1, 25), st.booleans())
 def test_equal_fit_no_larger_penalty_few_features(seed, n, k, weighted):
     P, w, factor = random_case(seed, n, k)

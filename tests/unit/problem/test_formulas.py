@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from scipy import sparse
 from tests import twins
-from tests.examples import examples
 from tests.problems import Recipe, recipes
 
 from sketchlasso.errors import InvalidInputError
@@ -25,7 +24,7 @@ from sketchlasso.problem.unpenalised import project_out
 from sketchlasso.solvers import Settings, solve
 
 
-@examples(60)
+@settings(max_examples=60, deadline=None)
 @given(recipes(max_n=60, max_k=12))
 def test_primal_and_dual_agree_with_their_twins(recipe: Recipe):
     batch = recipe.batch()
@@ -56,7 +55,7 @@ def test_an_excluded_feature_that_is_used_costs_infinity():
     assert np.isfinite(primal_value(batch, np.array([[1.0, 0.0, 0.0]]))[0])
 
 
-@examples(60)
+@settings(max_examples=60, deadline=None)
 @given(recipes(max_n=100, max_k=15, dtypes=("float64",)))
 def test_alpha_max_is_where_the_penalised_coefficients_appear(recipe: Recipe):
     """Zero is optimal above it and not just below it, for every radius."""

@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from tests import twins
-from tests.examples import examples
 
 from sketchlasso.errors import DeviceWarning, InvalidInputError, MissingExtraError
 from sketchlasso.linalg import device as devices
@@ -67,7 +66,7 @@ def assert_proved(batch, found, tol):
         assert primal - twins.dual(batch, b, found.dual_point[b]) <= 1.01 * tol * primal
 
 
-@examples(30)
+@settings(max_examples=30, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
     n=st.sampled_from([3, 40, 700]),
@@ -248,7 +247,7 @@ def test_a_callback_hears_of_chunks():
     assert np.all(np.diff([one.solved for one in heard]) >= 0)
 
 
-@examples(12)
+@settings(max_examples=12, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
     n=st.integers(3, 400),
