@@ -30,6 +30,9 @@ from sketchlasso.types import FloatArray, RealArray
 
 __all__ = ["DataMatrix", "MatrixLike", "Meter", "fingerprint"]
 
+# Rows of a product that are centred at a time.
+SOME_ROWS = 4096
+
 
 @dataclass
 class Meter:
@@ -272,7 +275,10 @@ class DataMatrix:
     def _outer_product(self, product: RealArray, sums: FloatArray) -> RealArray:
         """Return A'U from X'U (n, t) and the sums 1'U (t,)."""
         if self.transform.means is not None:
-            product -= np.outer(self.transform.means, sums).astype(self.dtype)
+            # A temporary of the product's size would take longer than the arithmetic.
+            for start in range(0, len(product), SOME_ROWS):
+                rows = slice(start, start + SOME_ROWS)
+                product[rows] -= np.outer(self.transform.means[rows], sums)
         return self._divided(product)
 
     def _means_and_weights(self) -> tuple[FloatArray, FloatArray]:

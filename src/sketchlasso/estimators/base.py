@@ -18,11 +18,12 @@ from sketchlasso.errors import EmptyModelWarning
 from sketchlasso.estimators.blocks import linear_values, validated
 from sketchlasso.estimators.relaxed import refit_on_support
 from sketchlasso.estimators.task import Prepared, settings_of
-from sketchlasso.estimators.warn import warn_user
 from sketchlasso.results.fitting import Task
 from sketchlasso.results.path import path_of
 from sketchlasso.sketches import Sketch
+from sketchlasso.solvers import Settings
 from sketchlasso.types import BoolArray, FloatArray, IntArray
+from sketchlasso.warn import warn_user
 
 __all__ = ["LinearModel", "ResponseFit", "fit_response", "keep_fits"]
 
@@ -107,6 +108,7 @@ def fit_response(
     start: Any = None,
     penalty_factor: ArrayLike | None = None,
     relaxed: bool | None = None,
+    settings: Settings | None = None,
 ) -> ResponseFit:
     """Fit responses that share a sketch and a penalty on all rows.
 
@@ -125,6 +127,8 @@ def fit_response(
         That of the estimator by default.
     relaxed : bool, optional
         As the estimator says by default.
+    settings : Settings, optional
+        Those of the estimator by default.
     """
     factor = estimator.penalty_factor if penalty_factor is None else penalty_factor
     task = Task(
@@ -136,7 +140,7 @@ def fit_response(
         penalty_factor=factor,
         nonnegative=estimator.positive,
         solver=estimator.solver,
-        settings=settings_of(estimator, sketch),
+        settings=settings or settings_of(estimator, sketch),
         start=start,
     )
     path = path_of(

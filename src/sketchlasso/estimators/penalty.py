@@ -12,10 +12,10 @@ from sketchlasso.data import as_rows
 from sketchlasso.errors import InvalidInputError, ScaleWarning
 from sketchlasso.estimators.scales import column_scales
 from sketchlasso.estimators.task import Prepared
-from sketchlasso.estimators.warn import warn_user
 from sketchlasso.instances import check_weights
 from sketchlasso.sketches import Sketch
 from sketchlasso.types import BoolArray, FloatArray
+from sketchlasso.warn import warn_user
 
 __all__ = [
     "RIGOROUS",

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from sketchlasso.solvers import Progress
 
-__all__ = ["both", "count_callback", "progress_callback"]
+__all__ = ["Watcher", "both", "count_callback", "progress_callback"]
 
 
 Watcher: TypeAlias = Callable[[Progress], None]

@@ -8,8 +8,8 @@ import numpy as np
 from scipy import optimize
 
 from sketchlasso.errors import InaccurateWarning
-from sketchlasso.estimators.warn import warn_user
 from sketchlasso.types import FloatArray
+from sketchlasso.warn import warn_user
 
 __all__ = ["refit_on_support"]
 

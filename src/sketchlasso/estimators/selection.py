@@ -8,17 +8,29 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
+from sketchlasso.cluster import active_engine
+from sketchlasso.data import BlockMatrix
 from sketchlasso.errors import GridEdgeWarning, InvalidInputError
 from sketchlasso.estimators.base import ResponseFit, fit_response
 from sketchlasso.estimators.blocks import in_memory
 from sketchlasso.estimators.folds import shuffled_folds
-from sketchlasso.estimators.task import Prepared, settings_of, sketches
-from sketchlasso.estimators.warn import warn_user
+from sketchlasso.estimators.task import (
+    Prepared,
+    SketchPlan,
+    settings_of,
+    sketch_plans,
+    watcher_of,
+)
 from sketchlasso.instances import RowSet, RowSets, splitter_rows
 from sketchlasso.instances.grid import check_alphas
+from sketchlasso.linalg.device import CPU
+from sketchlasso.linalg.threads import map_items
 from sketchlasso.results import Choice, CrossValidation, cross_validate
+from sketchlasso.results.stage_progress import SharedProgress
+from sketchlasso.results.staged import KEPT_BYTES, kept_bytes
 from sketchlasso.sketches import Sketch
 from sketchlasso.types import FloatArray, IntArray
+from sketchlasso.warn import warn_user
 
 __all__ = ["Chosen", "choose", "keep_choices"]
 
@@ -81,39 +93,89 @@ def choose(
             "accepted; pass one of them."
         )
     rows = _folds(estimator, data, target, in_memory(groups))
+    plans = sketch_plans(estimator, data)
+    progress = SharedProgress(watcher_of(estimator), parts=len(plans)) if len(plans) > 1 else None
+    searched = map_items(
+        lambda plan: _search(estimator, data, rows, plan, progress),
+        plans,
+        _searches_at_once(estimator, data, rows, plans),
+        stop=progress.stop if progress is not None else lambda: None,
+    )
+    if progress is not None:
+        progress.end()
+    fits = [fit for some, _ in searched for fit in some]
+    return fits, [chosen for _, some in searched for chosen in some]
+
+
+def _searches_at_once(
+    estimator: Any, data: Prepared, rows: RowSets, plans: list[SketchPlan]
+) -> int:
+    """Threads over the sketches: all cores where there are as many sketches, or none.
+
+    A search of its own has less to do at once than there are cores, and waits for its slowest
+    fold at every stage.
+    """
+    _, make = plans[0]
+    settings = settings_of(estimator, None) if estimator.device == CPU else None
+    engine = active_engine()
+    if (
+        settings is None
+        or len(plans) < max(2, settings.n_threads)
+        or isinstance(data.X, BlockMatrix)
+        or (engine is not None and engine.remote)
+    ):
+        return 1
+    sketch = make()
+    if sketch is None:
+        return 1
+    fitting = KEPT_BYTES // kept_bytes(data.matrix_for(sketch), sketch, len(rows))
+    return int(max(1, min(settings.n_threads, fitting)))
+
+
+def _search(
+    estimator: Any,
+    data: Prepared,
+    rows: RowSets,
+    plan: SketchPlan,
+    progress: SharedProgress | None,
+) -> tuple[list[ResponseFit], list[Chosen]]:
+    """Cross-validate the responses that share a sketch, and fit them at their choices."""
+    columns, make = plan
+    sketch = make()
+    watch = watcher_of(estimator) if progress is None else progress.part()
+    found = cross_validate(
+        sketch,
+        data.matrix_for(sketch),
+        data.Y[:, columns],
+        cv=rows,
+        metrics=tuple(dict.fromkeys((estimator.scoring, "mse"))),
+        alphas=_alphas(estimator.alphas, data),
+        alpha_min_ratio=estimator.alpha_min_ratio,
+        radii=data.radius_in_units(estimator.radius) if sketch is not None else None,
+        refine=estimator.refine if sketch is not None else None,
+        sample_weight=data.weights,
+        fit_intercept=estimator.fit_intercept,
+        penalty_factor=estimator.penalty_factor,
+        nonnegative=estimator.positive,
+        solver=estimator.solver,
+        settings=replace(settings_of(estimator, sketch, searching=True), callback=watch),
+    )
     fits, choices = [], []
-    for columns, sketch in sketches(estimator, data):
-        found = cross_validate(
-            sketch,
-            data.matrix_for(sketch),
-            data.Y[:, columns],
-            cv=rows,
-            metrics=tuple(dict.fromkeys((scoring, "mse"))),
-            alphas=_alphas(estimator.alphas, data),
-            alpha_min_ratio=estimator.alpha_min_ratio,
-            radii=data.radius_in_units(estimator.radius) if sketch is not None else None,
-            refine=estimator.refine if sketch is not None else None,
-            sample_weight=data.weights,
-            fit_intercept=estimator.fit_intercept,
-            penalty_factor=estimator.penalty_factor,
-            nonnegative=estimator.positive,
-            solver=estimator.solver,
-            settings=settings_of(estimator, sketch, searching=True),
-        )
-        for place, column in enumerate(columns):
-            chosen = _chosen(estimator, scoring, found, place, sketch, data, int(column))
-            choices.append(chosen)
-            fits.append(
-                fit_response(
-                    estimator,
-                    data,
-                    np.array([column]),
-                    sketch,
-                    [chosen.used.alpha],
-                    chosen.used.radius if sketch is not None else None,
-                    found.start_of(place, chosen.used),
-                )
+    for place, column in enumerate(columns):
+        chosen = _chosen(estimator, estimator.scoring, found, place, sketch, data, int(column))
+        choices.append(chosen)
+        fits.append(
+            fit_response(
+                estimator,
+                data,
+                np.array([column]),
+                sketch,
+                [chosen.used.alpha],
+                chosen.used.radius if sketch is not None else None,
+                found.start_of(place, chosen.used),
+                settings=replace(settings_of(estimator, sketch), callback=watch),
             )
+        )
     return fits, choices
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, get_args
 
 import numpy as np
@@ -18,7 +18,7 @@ from sketchlasso.data.units import column_units, in_units, matrix_unit
 from sketchlasso.errors import DeviceWarning, InvalidInputError
 from sketchlasso.estimators.blocks import in_memory
 from sketchlasso.estimators.callbacks import round_reporter
-from sketchlasso.estimators.progress import both, progress_callback
+from sketchlasso.estimators.progress import Watcher, both, progress_callback
 from sketchlasso.estimators.scales import column_scales, divided_columns
 from sketchlasso.instances import check_weights
 from sketchlasso.linalg.device import CPU
@@ -28,6 +28,7 @@ from sketchlasso.sketches import sketch as make_sketch
 from sketchlasso.sketches.matching import check_sketch_shape
 from sketchlasso.solvers import Settings
 from sketchlasso.types import BoolArray, FloatArray, IntArray
+from sketchlasso.warn import warn_user
 
 __all__ = [
     "Prepared",
@@ -194,11 +195,10 @@ def settings_of(estimator: Any, sketch: Sketch | None, *, searching: bool = Fals
     """
     jobs = -1 if estimator.n_jobs is None else estimator.n_jobs
     if sketch is None and estimator.device not in (CPU, "auto"):
-        warnings.warn(
+        warn_user(
             f"device={estimator.device!r} is not used: these data are solved without a sketch, on "
             "the CPU; choose a sketch, or leave the device out.",
             DeviceWarning,
-            stacklevel=3,
         )
     single = sketch is not None and sketch.dtype == np.float32
     return Settings(
@@ -208,9 +208,14 @@ def settings_of(estimator: Any, sketch: Sketch | None, *, searching: bool = Fals
             SEARCH_TOL if searching else 0.0,
         ),
         n_threads=max(1, effective_n_jobs(jobs)),
-        callback=both(progress_callback(estimator.verbose), round_reporter(estimator)),
+        callback=watcher_of(estimator),
         device=CPU if sketch is None else estimator.device,
     )
+
+
+def watcher_of(estimator: Any) -> Watcher | None:
+    """Return what reports the progress of a fit; None if nobody listens."""
+    return both(progress_callback(estimator.verbose), round_reporter(estimator))
 
 
 def constant_responses(estimator: Any, data: Prepared) -> BoolArray:
@@ -221,8 +226,18 @@ def constant_responses(estimator: Any, data: Prepared) -> BoolArray:
     return np.all(used == used[:1], axis=0)
 
 
+# Columns of Y, and what makes the sketch that they are fitted on.
+SketchPlan = tuple[IntArray, Callable[[], Sketch | None]]
+
+
 def sketches(estimator: Any, data: Prepared) -> Iterator[tuple[IntArray, Sketch | None]]:
-    """The sketch of every response: columns of Y, and the sketch they are fitted on.
+    """The sketch of every response, made one after another: see :func:`sketch_plans`."""
+    for columns, make in sketch_plans(estimator, data):
+        yield columns, make()
+
+
+def sketch_plans(estimator: Any, data: Prepared) -> list[SketchPlan]:
+    """Which responses are fitted on the same sketch, and what makes it.
 
     Responses share the directions that do not know them, and each has its own of those that
     do. Constant responses, where an intercept says all, need none.
@@ -231,22 +246,19 @@ def sketches(estimator: Any, data: Prepared) -> Iterator[tuple[IntArray, Sketch 
     columns = np.flatnonzero(~constant)
     if isinstance(estimator.sketch, Sketch):
         _check_ready(estimator.sketch, data)
-    if len(columns):
-        yield from _sketches(estimator, data, columns)
+    plans = _plans(estimator, data, columns) if len(columns) else []
     if constant.any():
-        yield np.flatnonzero(constant), None
+        plans.append((np.flatnonzero(constant), lambda: None))
+    return plans
 
 
-def _sketches(
-    estimator: Any, data: Prepared, columns: IntArray
-) -> Iterator[tuple[IntArray, Sketch | None]]:
+def _plans(estimator: Any, data: Prepared, columns: IntArray) -> list[SketchPlan]:
     if isinstance(estimator.sketch, Sketch):
-        yield columns, data.sketch_in_units(estimator.sketch)
-        return
+        ready = estimator.sketch
+        return [(columns, lambda: data.sketch_in_units(ready))]
     method: Any = _method(estimator, data)
     if method is None:
-        yield columns, None
-        return
+        return [(columns, lambda: None)]
     options: dict[str, Any] = {
         "center": bool(estimator.fit_intercept),
         "random_state": check_random_state(estimator.random_state),
@@ -258,18 +270,21 @@ def _sketches(
     target = data.Y[:, columns[0]] if method == "response" else None
     first = make_sketch(data.X, target, method=method, **options)
     if first.response_rank == 0:
-        yield columns, first
-        return
-    yield columns[:1], first
-    for column in columns[1:]:
-        own = extend_sketch(
+        return [(columns, lambda: first)]
+
+    def own(column: int) -> Sketch:
+        return extend_sketch(
             first,
             data.X,
             data.Y[:, column],
             directions=first.response_rank,
             random_state=first.seed,
         )
-        yield np.array([column]), own
+
+    return [
+        (columns[:1], lambda: first),
+        *((np.array([column]), partial(own, int(column))) for column in columns[1:]),
+    ]
 
 
 def solves_without_sketch(estimator: Any, data: Prepared) -> bool:

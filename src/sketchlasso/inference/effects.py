@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from sketchlasso.data import as_responses
 from sketchlasso.data.validate import as_storage
 from sketchlasso.errors import FewTreatedWarning, InvalidInputError
-from sketchlasso.estimators.warn import warn_user
 from sketchlasso.inference.checks import (
     check_choice,
     check_enough_rows,
@@ -23,6 +22,7 @@ from sketchlasso.inference.normal import NormalEstimates, data_frame
 from sketchlasso.inference.precision import column_names
 from sketchlasso.inference.rigorous_lasso import Loadings, rigorous_selection
 from sketchlasso.types import BoolArray, FloatArray, Loss
+from sketchlasso.warn import warn_user
 
 __all__ = ["TreatmentEffects", "treatment_effect"]
 

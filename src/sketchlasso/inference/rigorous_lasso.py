@@ -17,11 +17,11 @@ from sketchlasso.estimators.rigorous import (
     scale_loadings,
 )
 from sketchlasso.estimators.task import Prepared, prepare
-from sketchlasso.estimators.warn import warn_user
 from sketchlasso.instances import build_problems
 from sketchlasso.sketches import Sketch, sketch
 from sketchlasso.solvers import Settings, solve
 from sketchlasso.types import BoolArray, FloatArray, Loss
+from sketchlasso.warn import warn_user
 
 __all__ = ["Loadings", "rigorous_selection"]
 

@@ -19,7 +19,6 @@ from sketchlasso.estimators.parameters import check_values
 from sketchlasso.estimators.progress import both, progress_callback
 from sketchlasso.estimators.scales import column_scales
 from sketchlasso.estimators.task import Prepared, prepare
-from sketchlasso.estimators.warn import warn_user
 from sketchlasso.inference.duplicates import duplicate_columns
 from sketchlasso.inference.error_bounds import Assumption, grid_step
 from sketchlasso.inference.error_control import ErrorControl, error_control
@@ -32,6 +31,7 @@ from sketchlasso.sketches import sketch as make_sketch
 from sketchlasso.sketches.matching import check_sketch_shape
 from sketchlasso.solvers import Settings
 from sketchlasso.types import BoolArray
+from sketchlasso.warn import warn_user
 
 __all__ = ["StabilitySelection"]
 

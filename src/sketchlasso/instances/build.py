@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from sketchlasso.problem.reduction import unreachable_part
 from sketchlasso.sketches import Sketch
 from sketchlasso.sketches.matching import check_sketch
 from sketchlasso.types import FloatArray, IntArray, Loss, SparseRows
+from sketchlasso.warn import warn_user
 
 __all__ = ["build_problems", "feature_problems", "penalty_grid"]
 
@@ -193,7 +193,7 @@ def _refuse_empty_grid(largest: FloatArray, levels: FloatArray) -> None:
     )
     if empty.all(axis=1).any():
         raise InvalidInputError(message)
-    warnings.warn(message, EmptyGridWarning, stacklevel=3)
+    warn_user(message, EmptyGridWarning)
 
 
 def _product(

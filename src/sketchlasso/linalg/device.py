@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sketchlasso.errors import DeviceWarning, InvalidInputError, MissingExtraError
+from sketchlasso.warn import warn_user
 
 __all__ = ["CPU", "Device", "check_device", "open_device"]
 
@@ -132,8 +133,7 @@ def _checked(device: Device) -> Device:
 
 
 def _warn_of_cpu(why: str) -> None:
-    warnings.warn(
+    warn_user(
         f"no GPU can be used ({why}), so the CPU does the work; pass device='cpu' to say so.",
         DeviceWarning,
-        stacklevel=3,
     )

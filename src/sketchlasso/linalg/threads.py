@@ -12,6 +12,8 @@ from typing import TypeVar
 
 import threadpoolctl
 
+from sketchlasso.warn import held_back, warn_user
+
 __all__ = ["blas_threads", "map_items", "map_rows", "map_slices", "single_blas_thread"]
 
 Item = TypeVar("Item")
@@ -157,13 +159,24 @@ def map_items(
     """Results of `work` on every item, in order; items may take long and differ in length.
 
     Where one of them fails, or a signal arrives, `stop` is called, items that have not begun are
-    dropped, and the others are waited for.
+    dropped, and the others are waited for. The caller's thread issues the warnings of the workers.
     """
-    if n_threads <= 1 or len(items) < 2:
+    if n_threads <= 1 or len(items) < 2 or _in_pool():
         return [work(item) for item in items]
-    futures = [_pool(n_threads, os.getpid()).submit(work, item) for item in items]
+
+    def on_worker(item: Item) -> tuple[Result, list[tuple[str, type[Warning]]]]:
+        with held_back() as found:
+            return work(item), found
+
+    futures = [_pool(n_threads, os.getpid()).submit(on_worker, item) for item in items]
     try:
-        return [future.result() for future in futures]
+        results = []
+        for future in futures:
+            result, found = future.result()
+            results.append(result)
+            for message, category in found:
+                warn_user(message, category)
+        return results
     except BaseException:
         stop()
         for future in futures:

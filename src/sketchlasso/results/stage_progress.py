@@ -1,42 +1,64 @@
-"""Progress of a search in stages, whose sketches may be solved side by side."""
+"""Progress of solves that run side by side, as one count."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
 
-from sketchlasso.solvers import Progress, Settings
+from sketchlasso.solvers import Progress, StopSolve
 
-__all__ = ["StageProgress"]
+__all__ = ["SharedProgress"]
 
 
-class StageProgress:
-    """Progress of all stages as one count that never falls.
+class SharedProgress:
+    """Progress of all parts as one count that never falls, and a way to end them all.
 
-    Its total is the size of the whole grid; what was left out counts at the end.
+    Parameters
+    ----------
+    callback : callable or None
+        Called with the common :class:`Progress`, by one thread at a time.
+    total : int, optional
+        What the parts count together. What is left out counts at the end. By default every one
+        of `parts` parts is taken to be as large as the largest that has reported.
+    parts : int
     """
 
-    def __init__(self, settings: Settings, total: int) -> None:
-        self.callback, self.total = settings.callback, total
+    def __init__(
+        self,
+        callback: Callable[[Progress], None] | None,
+        total: int | None = None,
+        parts: int = 1,
+    ) -> None:
+        self.callback, self.parts = callback, parts
+        self.total, self.fixed = total or 0, total is not None
         self.lock = threading.Lock()
         self.done, self.round = 0, 0
+        self.stopped = False
 
-    def part(self) -> Callable[[Progress], None] | None:
-        """The callback for the solves of one sketch; None if nobody listens."""
-        if self.callback is None:
-            return None
-        callback, before = self.callback, 0
+    def part(self) -> Callable[[Progress], None]:
+        """The callback for one part, whose solves may follow one another."""
+        before = 0
 
         def report(progress: Progress) -> None:
             nonlocal before
+            if self.stopped:
+                raise StopSolve
+            if self.callback is None:
+                return
             with self.lock:
+                if not self.fixed:
+                    self.total = max(self.total, self.parts * progress.total)
                 # A count that falls is that of the next solve.
                 more = progress.solved - (before if progress.solved >= before else 0)
                 before = progress.solved
                 self.done, self.round = min(self.done + more, self.total), self.round + 1
-                callback(Progress(self.done, self.total, self.round, progress.worst_gap))
+                self.callback(Progress(self.done, self.total, self.round, progress.worst_gap))
 
         return report
+
+    def stop(self) -> None:
+        """End the solves of all parts at their next report."""
+        self.stopped = True
 
     def end(self) -> None:
         """Report the end."""

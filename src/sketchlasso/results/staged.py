@@ -36,7 +36,7 @@ from sketchlasso.results.sketched import (
     sketched_rows,
 )
 from sketchlasso.results.stage_parts import Points, Stage, StagePart, spread_fits
-from sketchlasso.results.stage_progress import StageProgress
+from sketchlasso.results.stage_progress import SharedProgress
 from sketchlasso.results.stopping import IN_A_ROW, decided
 from sketchlasso.sketches import Sketch
 from sketchlasso.sketches.matching import check_sketch_of
@@ -44,7 +44,7 @@ from sketchlasso.solvers import Settings, Status
 from sketchlasso.solvers.status import warn_of_ending
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["Searched", "can_stage", "search"]
+__all__ = ["KEPT_BYTES", "Searched", "can_stage", "kept_bytes", "search"]
 
 # Points of the coarse grid, about; grids that are not twice as fine are solved whole.
 COARSE = 12
@@ -79,8 +79,13 @@ def can_stage(task: Task, sketch: Sketch, rows: RowSets) -> bool:
     engine = active_engine()
     if engine is not None and engine.remote:
         return False
-    folds = len(rows) if sketch.response_rank else 1
-    return folds * (_bytes(task.X) + 8 * sketch.rank * sum(sketch.shape)) <= KEPT_BYTES
+    return kept_bytes(task.X, sketch, len(rows)) <= KEPT_BYTES
+
+
+def kept_bytes(X: Any, sketch: Sketch, folds: int) -> int:
+    """Bytes that a search keeps: the sketches of all folds, and their rows of X."""
+    sets = folds if sketch.response_rank else 1
+    return sets * (_bytes(X) + 8 * sketch.rank * sum(sketch.shape))
 
 
 def _bytes(X: Any) -> int:
@@ -163,7 +168,7 @@ class _Search:
         else:
             groups = [sets]
         aside = self._aside(len(groups))
-        bar = StageProgress(self.settings, int(self.cost[..., : self.count].size))
+        bar = SharedProgress(self.settings.callback, int(self.cost[..., : self.count].size))
 
         def made(number: int) -> StagePart:
             if sketch.response_rank:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -19,6 +18,7 @@ from sketchlasso.solvers.settings import Endings, Progress, Settings
 from sketchlasso.solvers.solution import Screened, Solution
 from sketchlasso.solvers.status import Status
 from sketchlasso.types import IntArray
+from sketchlasso.warn import warn_user
 
 __all__ = ["solve_accelerated"]
 
@@ -48,11 +48,10 @@ def solve_accelerated(
     with Stopwatch() as watch:
         run = solve_on_device(batch, device, settings.tol, warm, report, endings)
         if run is None:
-            warnings.warn(
+            warn_user(
                 "devices do not solve squared losses or problems with unpenalised features "
                 f"({device.label!r} was requested), so the CPU solves them.",
                 DeviceWarning,
-                stacklevel=4,
             )
             return None
         left = np.flatnonzero(~run.solved)

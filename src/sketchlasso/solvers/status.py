@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from enum import IntEnum
 
 import numpy as np
 
 from sketchlasso.errors import InaccurateWarning
 from sketchlasso.types import FloatArray, IntArray
+from sketchlasso.warn import warn_user
 
 __all__ = ["Status", "ending_message", "warn_of_ending"]
 
@@ -77,4 +77,4 @@ def warn_of_ending(status: IntArray, relative_gap: FloatArray) -> None:
     tried = status != Status.LEFT_OUT
     status, relative_gap = status[tried], relative_gap[tried]
     if (status != Status.SOLVED).any():
-        warnings.warn(ending_message(status, relative_gap), InaccurateWarning, stacklevel=4)
+        warn_user(ending_message(status, relative_gap), InaccurateWarning)

@@ -27,6 +27,8 @@ kind = sys.argv[1]
 rng = np.random.default_rng(0)
 X = rng.standard_normal((300, 200))
 y = X[:, 0] - X[:, 1] + rng.standard_normal(300)
+if kind == "side by side":
+    y = np.column_stack([y, X[:, 2] + y, X[:, 3] - y])
 blas = ThreadpoolController().select(user_api="blas")
 
 def start(X, y, many):
@@ -36,7 +38,8 @@ def start(X, y, many):
         return sl.SqrtLassoCV(alphas=alphas, sketch=None, tol=1e-9)
     if kind == "sketched":
         return sl.SqrtLassoCV(alphas=alphas, sketch="randomized", rank=30, random_state=0, n_jobs=1)
-    return sl.SqrtLassoCV(alphas=alphas, sketch="randomized", rank=30, random_state=0, n_jobs=2)
+    method = "response" if kind == "side by side" else "randomized"
+    return sl.SqrtLassoCV(alphas=alphas, sketch=method, rank=30, random_state=0, n_jobs=2)
 
 start(X[:40, :30], y[:40], 4).fit(X[:40, :30], y[:40])  # compiles
 before = [library.get_num_threads() for library in blas.lib_controllers]
@@ -60,7 +63,7 @@ for seconds in (0.02, 0.1, 0.3, 0.7, 1.1, 1.6):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
-@pytest.mark.parametrize("kind", ["exact", "sketched", "threads"])
+@pytest.mark.parametrize("kind", ["exact", "sketched", "threads", "side by side"])
 def test_ctrl_c_ends_a_fit_whenever_it_comes(kind):
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPTED, kind], capture_output=True, text=True, check=True

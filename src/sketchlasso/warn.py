@@ -1,0 +1,49 @@
+"""Warnings that point at the user's own line, however deep and in whichever thread they arise."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+__all__ = ["held_back", "warn_user"]
+
+# scikit-learn wraps fit, for callbacks among others.
+OURS = ("sketchlasso", "sklearn", "joblib")
+
+_thread = threading.local()
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn at the nearest frame that is neither this package's nor scikit-learn's."""
+    held: list[tuple[str, type[Warning]]] | None = getattr(_thread, "held", None)
+    if held is not None:
+        held.append((message, category))
+        return
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and _package(frame) in OURS:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+@contextmanager
+def held_back() -> Iterator[list[tuple[str, type[Warning]]]]:
+    """Collect the warnings of this thread, for the thread that waits for it to issue.
+
+    A worker's frames lead to no line of the user's, and an error that a filter makes of a warning
+    belongs to the caller. ``warnings.catch_warnings`` would change the whole process.
+    """
+    before = getattr(_thread, "held", None)
+    found: list[tuple[str, type[Warning]]] = []
+    _thread.held = found
+    try:
+        yield found
+    finally:
+        _thread.held = before
+
+
+def _package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
