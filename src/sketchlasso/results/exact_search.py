@@ -147,7 +147,8 @@ class _Search:
         if len(self.open) > MANY_RESPONSES or (self._descent.shares_gram and self._number == 0):
             size = LONG_STAGE
         elif self._descent.shares_gram:
-            size = 2 * STAGE
+            # Cheap penalties, as many again by half: a stage costs as much as several of them.
+            size = max(2 * STAGE, self._number // 2)
         if self._number < self._count:
             size = min(size, self._count - self._number)
         steps = self._steps[self._number : self._number + size]
@@ -213,7 +214,10 @@ class _Search:
             y = self._task.Y[test, response]
             for metric in self._metrics:
                 self._scores[metric][fold, response, here] = score(metric, y, own, weights)
-            self._errors[fold, response, here] = score("mse", y, own, weights)
+            known = self._scores.get("mse")
+            self._errors[fold, response, here] = (
+                score("mse", y, own, weights) if known is None else known[fold, response, here]
+            )
 
     def _finished(self, response: int) -> bool:
         """Whether no smaller penalty of a response has to be tried."""
