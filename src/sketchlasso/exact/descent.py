@@ -20,10 +20,12 @@ from sketchlasso.linalg.threads import map_items
 from sketchlasso.solvers.settings import StopSolve
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["Descent", "Problems", "Start"]
+__all__ = ["Descended", "Descent", "Problems", "Start"]
 
 # Support and values to start from, of a row set, a response and a number in the ledger.
 Start: TypeAlias = Callable[[int, int, int], tuple[IntArray, FloatArray]]
+# Penalties and solutions at some lambdas.
+Descended: TypeAlias = tuple[FloatArray, list[Solved]]
 # Up to this many columns one Gram matrix of all of them serves all responses.
 WHOLE_COLUMNS = 1500
 
@@ -143,7 +145,8 @@ class Descent:
         ledger: ExactLedger,
         start: Start | None = None,
         keep: bool = True,
-    ) -> None:
+        others: Mapping[tuple[int, int], FloatArray] | None = None,
+    ) -> dict[tuple[int, int], Descended]:
         """Solve the next penalties of some chains; the answers go to the ledger.
 
         Parameters
@@ -158,10 +161,20 @@ class Descent:
             Coefficients to start from; the chains are then solved penalty by penalty.
         keep : bool
             Whether the chains go on later.
-        """
+        others : mapping, optional
+            Next lambdas of other chains, (row set, response) each, to descend to beside these.
 
-        def work(key: tuple[int, int]) -> None:
+        Returns
+        -------
+        dict
+            What :meth:`Chain.descend` found for `others`.
+        """
+        others = others or {}
+
+        def work(key: tuple[int, int]) -> Descended | None:
             chain = self.chain(*key)
+            if key in others:
+                return chain.descend(others[key])
             ledger.begin(*key, chain.target)
             places, penalties = numbers[key[1]], alphas[key[1]]
             if start is None:
@@ -173,22 +186,26 @@ class Descent:
                     ledger.record(*key, int(place), solved)
             if not keep:
                 self.forget(*key)
+            return None
 
-        for number in sorted({key[0] for key in keys}):
+        every = [*others, *keys]
+        for number in sorted({key[0] for key in every}):
             self._rows[number].prepare()
         try:
-            map_items(work, keys, self._n_threads, ledger.stop)
+            found = map_items(work, every, self._n_threads, ledger.stop)
         except StopSolve:
             # Another thread may report the stop before the one that caused it.
             raise ledger.cause or StopSolve from None
+        return {key: one for key, one in zip(every, found, strict=True) if one is not None}
 
     def descend(
-        self, row_set: int, lambdas: Mapping[int, FloatArray]
-    ) -> dict[int, tuple[FloatArray, list[Solved]]]:
-        """Penalties and solutions of responses at their next lambdas; see :meth:`Chain.descend`."""
-        self._rows[row_set].prepare()
+        self, lambdas: Mapping[tuple[int, int], FloatArray]
+    ) -> dict[tuple[int, int], Descended]:
+        """Descend some chains, (row set, response) each, to their next lambdas."""
+        for number in sorted({key[0] for key in lambdas}):
+            self._rows[number].prepare()
         found = map_items(
-            lambda item: self.chain(row_set, item[0]).descend(item[1]),
+            lambda item: self.chain(*item[0]).descend(item[1]),
             list(lambdas.items()),
             self._n_threads,
         )

@@ -18,7 +18,7 @@ import numpy as np
 from sketchlasso.exact import ExactSolution
 from sketchlasso.exact.api import checked_problems
 from sketchlasso.exact.chain import Solved
-from sketchlasso.exact.descent import Descent
+from sketchlasso.exact.descent import Descended, Descent
 from sketchlasso.exact.ledger import ExactLedger
 from sketchlasso.instances import RowSets
 from sketchlasso.instances.grid import alpha_grid, default_ratio
@@ -127,6 +127,9 @@ class _Search:
         self._held_out = [task.X[row_set.test] for row_set in rows]
         self._number, self._stopped = 0, False
         self._largest = np.zeros(t)
+        # Steps of the next stage and what all rows say of it, if that was found beside the last.
+        self._ahead: tuple[FloatArray, dict[tuple[int, int], Descended]] | None = None
+        self._looks_ahead = settings.n_threads > 1
         self.open: list[int] = []
         self._waiting = list(range(t))
 
@@ -136,23 +139,15 @@ class _Search:
         if not self._descent.shares_gram:
             size = max(1, CHAINS_AT_ONCE // (len(self._rows) + 1))
         self.open, self._waiting = self._waiting[:size], self._waiting[size:]
-        self._number = 0
+        self._number, self._ahead = 0, None
         for response in self.open:
             self._largest[response] = self._descent.chain(self._all, response).largest_lambda()
         return len(self.open) > 0
 
     def stage(self) -> None:
         """Solve and judge the next penalties of the responses that are open."""
-        size = STAGE
-        if len(self.open) > MANY_RESPONSES or (self._descent.shares_gram and self._number == 0):
-            size = LONG_STAGE
-        elif self._descent.shares_gram:
-            # Cheap penalties, as many again by half: a stage costs as much as several of them.
-            size = max(2 * STAGE, self._number // 2)
-        if self._number < self._count:
-            size = min(size, self._count - self._number)
-        steps = self._steps[self._number : self._number + size]
-        fresh = self._next_penalties(steps)
+        steps, found = self._ahead or self._look(self._stage_from(self._number))
+        fresh = self._next_penalties(steps, found)
         numbers = [self._number + np.arange(len(part)) for part in fresh]
         keys = [
             (fold, response)
@@ -160,8 +155,14 @@ class _Search:
             if len(fresh[response])
             for fold in range(len(self._rows))
         ]
+        then = self._number + len(steps)
+        # The folds leave a thread idle now and then. It finds the penalties of the next stage, if
+        # there will probably be one.
+        following = self._stage_from(then)
+        others = self._lambdas(following) if self._looks_ahead and then < self._count else {}
         try:
-            self._descent.solve(keys, fresh, numbers, self._ledger)
+            further = self._descent.solve(keys, fresh, numbers, self._ledger, others=others)
+            self._ahead = (following, further) if others else None
         except StopSolve:
             self._stop()
         for fold in range(len(self._rows)):
@@ -173,6 +174,26 @@ class _Search:
         self._close([response for response in self.open if len(fresh[response]) < len(steps)])
         self._close([response for response in self.open if self._finished(response)])
 
+    def _stage_from(self, number: int) -> FloatArray:
+        """Steps of the stage that begins with a penalty."""
+        size = STAGE
+        if len(self.open) > MANY_RESPONSES or (self._descent.shares_gram and number == 0):
+            size = LONG_STAGE
+        elif self._descent.shares_gram:
+            # Cheap penalties, as many again by half: a stage costs as much as several of them.
+            size = max(2 * STAGE, number // 2)
+        if number < self._count:
+            size = min(size, self._count - number)
+        return self._steps[number : number + size]
+
+    def _lambdas(self, steps: FloatArray) -> dict[tuple[int, int], FloatArray]:
+        """Lambdas of the responses that are open, on all rows."""
+        return {
+            (self._all, response): self._largest[response] * steps
+            for response in self.open
+            if self._largest[response] > 0
+        }
+
     def _stop(self) -> None:
         """End the search at the user's wish; what was not solved holds w = 0."""
         self._stopped = True
@@ -180,13 +201,19 @@ class _Search:
             if not self._ledger.begun(*key):
                 self._ledger.begin(*key, self._descent.chain(*key).target)
 
-    def _next_penalties(self, steps: FloatArray) -> list[FloatArray]:
+    def _look(self, steps: FloatArray) -> tuple[FloatArray, dict[tuple[int, int], Descended]]:
+        """The steps, and what all rows say at their lambdas."""
+        return steps, self._descent.descend(self._lambdas(steps))
+
+    def _next_penalties(
+        self, steps: FloatArray, found: dict[tuple[int, int], Descended]
+    ) -> list[FloatArray]:
         """Penalties of every response at the next lambdas; none of those that are not open."""
         fresh: list[FloatArray] = [np.empty(0)] * len(self._alphas)
-        levels = {r: self._largest[r] * steps for r in self.open if self._largest[r] > 0}
-        for response, (penalties, solved) in self._descent.descend(self._all, levels).items():
-            fresh[response] = penalties
-            self._own[response] += solved
+        for (_, response), (penalties, solved) in found.items():
+            if response in self.open:
+                fresh[response] = penalties
+                self._own[response] += solved
         for response in self.open:
             if self._largest[response] == 0:
                 # No feature ever enters, so any penalty will do.
