@@ -141,16 +141,32 @@ def feasible_dual(
 
 
 def _refined(batch: Batch, u: FloatArray, correlation: RealArray) -> RealArray:
-    """Correlations with those of unpenalised features in double precision.
+    """Correlations (B, n) with those that decide about feasibility in double precision.
 
-    Their constraint is as tight as the radius, which single precision may not resolve.
+    Without a radius u is scaled until the largest ratio of a correlation to its threshold is 1.
+    Single precision rounds a correlation by eps ||row|| ||u||, which is a large share of a
+    threshold much smaller than the row. Unpenalised features have a threshold of zero.
     """
-    if correlation.dtype == np.float64 or not (batch.penalty_factor == 0).any():
+    rigid, some_free = batch.radius == 0, bool((batch.penalty_factor == 0).any())
+    if correlation.dtype == np.float64 or not (rigid.any() or some_free):
         return correlation
     refined: RealArray = correlation.astype(np.float64)
-    for b in range(batch.n_instances):
-        free = np.flatnonzero(batch.factor_row(b) == 0)
-        refined[b, free] = batch.rows(b, free) @ u[b]
+    rounding = (8.0 + np.sqrt(batch.rank)) * np.finfo(np.float32).eps
+    error = rounding * np.linalg.norm(batch.P, axis=1)
+    lengths = np.linalg.norm(batch.lift(u), axis=1)
+    for b in np.flatnonzero(rigid | some_free):
+        factor = batch.factor_row(b)
+        decides = factor == 0
+        if rigid[b]:
+            size = refined[b] if batch.nonnegative else np.abs(refined[b])
+            safe = np.where(decides, np.inf, factor)
+            ratio, unsure = size / safe, lengths[b] * error / safe
+            first = np.argmax(ratio)
+            # The largest ratio is one of these.
+            decides |= ratio + unsure >= ratio[first] - unsure[first]
+            decides &= np.isfinite(factor)
+        chosen = np.flatnonzero(decides)
+        refined[b, chosen] = batch.rows(b, chosen) @ u[b]
     return refined
 
 
