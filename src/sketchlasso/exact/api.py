@@ -89,7 +89,7 @@ def solve_exact(
         raise InvalidInputError(f"max_rounds={max_rounds} must be at least 1")
     shape = (len(problems.rows), *grid.shape)
     first = _checked_start(start, int(np.prod(shape)), problems.columns.shape[1])
-    ledger = ExactLedger(shape, problems.columns.shape[1], callback)
+    ledger = ExactLedger(shape, problems.columns.shape[1], tol, callback)
     order = np.argsort(-grid, axis=1, kind="stable")
     with Stopwatch() as watch, single_blas_thread():
         descent = Descent(

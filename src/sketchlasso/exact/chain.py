@@ -47,14 +47,17 @@ SLOWEST = 0.99
 
 
 class Solved(NamedTuple):
-    """One problem's coefficients, certificate and end."""
+    """One problem's coefficients and certificate, steps spent, and why the search ended.
+
+    The ledger decides by the certificate whether it is solved.
+    """
 
     support: IntArray
     values: FloatArray
     primal: float
     dual: float
-    status: Status
-    steps: int
+    steps: int = 0
+    ended: Status = Status.STALLED
 
 
 Points = list[tuple[IntArray, FloatArray]]
@@ -166,7 +169,7 @@ class Chain:
         self._alpha, self._square = alpha, point.square
         # Checking a start that needs no step counts as one.
         steps = max(answer.steps, 1)
-        return Solved(point.support, point.values, values.primal, values.dual, answer.status, steps)
+        return Solved(point.support, point.values, values.primal, values.dual, steps, answer.ended)
 
     def _made_exact(self, found: Found, alpha: float) -> Found:
         """A nearly exact fit made exact on its support, where that costs nothing.
@@ -184,7 +187,7 @@ class Chain:
         if not primal < found.values.primal:
             return found
         proved = FullValues(primal, found.values.dual, found.values.null)
-        return Found(fitted, proved, found.status, found.steps)
+        return Found(fitted, proved, found.ended, found.steps)
 
     def _leaves_something(self, support: IntArray, values: FloatArray) -> bool:
         """Whether coefficients leave a residual that counts."""
@@ -239,7 +242,7 @@ class Chain:
             judged = again if again.leading > judged.leading else judged
         count, alphas = judged.leading, judged.alphas
         solved = [
-            Solved(s, w, float(p), float(d), Status.SOLVED, 0)
+            Solved(s, w, float(p), float(d))
             for (s, w), p, d in zip(judged.points[:count], judged.primal, judged.dual, strict=False)
         ]
         if solved:

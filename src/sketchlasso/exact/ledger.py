@@ -12,8 +12,8 @@ from sketchlasso.exact.chain import Solved
 from sketchlasso.exact.point import Target
 from sketchlasso.exact.solution import ExactSolution
 from sketchlasso.linalg.rows import stack_rows
-from sketchlasso.problem.full_problem import full_gap
 from sketchlasso.solvers.clock import Stopwatch
+from sketchlasso.solvers.ledger import Ledger
 from sketchlasso.solvers.settings import Progress, StopSolve
 from sketchlasso.solvers.status import Status
 from sketchlasso.types import FloatArray, IntArray
@@ -21,7 +21,7 @@ from sketchlasso.types import FloatArray, IntArray
 __all__ = ["ExactLedger"]
 
 
-class ExactLedger:
+class ExactLedger(Ledger):
     """Problems of `shape` (row sets, responses, alphas) over n features, alpha fastest.
 
     Problems that are never recorded hold w = 0 and are INTERRUPTED. Where fewer than all are likely
@@ -32,10 +32,12 @@ class ExactLedger:
         self,
         shape: tuple[int, int, int],
         n_features: int,
+        tol: float,
         callback: Callable[[Progress], None] | None,
         expected: int | None = None,
     ) -> None:
         size = int(np.prod(shape))
+        super().__init__(np.zeros(size), tol)
         self._shape, self._n_features, self._callback = shape, n_features, callback
         self._coef: list[tuple[IntArray, FloatArray]] = [
             (np.empty(0, dtype=np.intp), np.empty(0)) for _ in range(size)
@@ -43,9 +45,6 @@ class ExactLedger:
         # Means of the response and of the columns, by row set and response, or row set alone.
         self._y_mean = np.zeros(shape[:2])
         self._means: dict[int, FloatArray] = {}
-        self._primal, self._dual, self._null = np.zeros((3, size))
-        self._status = np.full(size, Status.INTERRUPTED, dtype=np.intp)
-        self._steps = np.zeros(size, dtype=np.intp)
         self._begun = np.zeros(shape[:2], dtype=bool)
         self._done, self._worst = 0, 0.0
         self._expected = size if expected is None else expected
@@ -56,9 +55,12 @@ class ExactLedger:
 
     def begin(self, row_set: int, response: int, target: Target) -> None:
         """Open the problems of a row set and a response; until solved they hold w = 0."""
+        if self.begun(row_set, response):
+            return
         first = self._place(row_set, response, 0)
         chain = slice(first, first + self._shape[2])
-        self._primal[chain] = self._null[chain] = target.null
+        self.primal[chain] = self.null[chain] = target.null
+        self.dual[chain] = 0.0
         self._y_mean[row_set, response] = target.y_mean
         self._means[row_set] = target.training.means
         self._begun[row_set, response] = True
@@ -75,25 +77,38 @@ class ExactLedger:
         """Let every thread that records raise StopSolve."""
         self._stopped = True
 
-    def record(self, row_set: int, response: int, number: int, solved: Solved) -> None:
-        """Record the solution of one penalty; raises StopSolve when the work is to stop."""
-        row = self._place(row_set, response, number)
-        with self._lock:
-            if self._stopped:
-                raise StopSolve
-            self._coef[row] = (solved.support, solved.values)
-            self._primal[row], self._dual[row] = solved.primal, solved.dual
-            self._status[row], self._steps[row] = solved.status, solved.steps
-            self._done += 1
-            if self._callback is not None:
-                self._report(row)
+    def record(
+        self, row_set: int, response: int, numbers: IntArray, found: Sequence[Solved]
+    ) -> None:
+        """Record the solutions of some penalties; raises StopSolve when the work is to stop."""
+        places = self._place(row_set, response, 0) + numbers
+        # The callback hears of each one before the next is recorded.
+        step = len(places) if self._callback is None else 1
+        for first in range(0, len(places), max(step, 1)):
+            part = slice(first, first + step)
+            with self._lock:
+                if self._stopped:
+                    raise StopSolve
+                self._write(places[part], found[part])
+                self._report(places[part])
 
-    def _report(self, row: int) -> None:
+    def _write(self, places: IntArray, found: Sequence[Solved]) -> None:
+        """Keep solutions (b,) that are no worse than what is known, and settle their status."""
+        primal, dual = np.array([(one.primal, one.dual) for one in found]).T
+        for place, one, better in zip(
+            places, found, self.offer(places, primal, dual)[0], strict=True
+        ):
+            if better:
+                self._coef[place] = (one.support, one.values)
+        self.steps[places] = [one.steps for one in found]
+        self.settle(places, np.array([one.ended for one in found]))
+        self._done += len(found)
+
+    def _report(self, places: IntArray) -> None:
         """Call the callback after a solution; an exception in it stops all threads."""
-        assert self._callback is not None
-        here = slice(row, row + 1)
-        gap = full_gap(self._primal[here], self._dual[here], self._null[here])
-        self._worst = max(self._worst, float(gap[0]))
+        if self._callback is None:
+            return
+        self._worst = max(self._worst, float(self.gap(places).max()))
         done = min(self._done, self._expected)
         try:
             self._callback(Progress(done, self._expected, round=0, worst_gap=self._worst))
@@ -128,22 +143,22 @@ class ExactLedger:
         for row_set in range(self._shape[0]):
             start = self._place(row_set, response, 0)
             part = slice(start + first, start + self._shape[2])
-            self._primal[part] = self._dual[part] = np.nan
-            self._status[part] = Status.LEFT_OUT
+            self.primal[part] = self.dual[part] = np.nan
+            self.status[part] = Status.LEFT_OUT
 
     def solution(self, watch: Stopwatch, count: int | None = None) -> ExactSolution:
         """Return the solution; only the first `count` penalties of each chain where given."""
-        numbers = np.arange(len(self._status))
+        numbers = np.arange(len(self.status))
         if count is not None:
             numbers = numbers[numbers % self._shape[2] < count]
         coef, intercept = self._models(numbers)
         return ExactSolution(
             coef=coef,
             intercept=intercept,
-            primal=self._primal[numbers],
-            dual=self._dual[numbers],
-            null=self._null[numbers],
-            status=self._status[numbers],
-            n_iter=self._steps[numbers],
+            primal=self.primal[numbers],
+            dual=self.dual[numbers],
+            null=self.null[numbers],
+            status=self.status[numbers],
+            n_iter=self.steps[numbers],
             seconds=watch.seconds,
         )

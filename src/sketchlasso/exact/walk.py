@@ -38,16 +38,15 @@ MOST_STRIDES = 60
 LOOSE = 1e-2
 # Products with X that a good start saves for each stride.
 WORTH = 0.5
-ALMOST = 100.0
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """End of one problem: the best point, its certificate, how it ended, steps spent."""
+    """The best point of one problem, its certificate, why the search ended, steps spent."""
 
     point: Point
     values: FullValues
-    status: Status
+    ended: Status
     steps: int
 
 
@@ -117,15 +116,16 @@ class Walk:
             self._rounds(max(self.alpha, alpha), max(self.tol, LOOSE))
         self.alpha = alpha
         found = self._rounds(alpha, self.tol)
-        return found if found.status == Status.SOLVED else self._last_resort(found, alpha)
+        proved = found.values.relative_gap <= self.tol
+        return found if proved else self._last_resort(found, alpha)
 
     def _certificate(self, point: Point, alpha: float) -> FullValues:
         """The certificate of a point, with the help of the last interpolating problem's."""
         values = self.target.certificate(point, alpha)
         small = point.length <= SMALL_RESIDUAL * self.target.null
         if self._direction is not None and small and values.relative_gap > self.tol:
-            dual = max(values.dual, self.target.dual_along(self._direction, alpha))
-            values = FullValues(values.primal, dual, values.null)
+            dual = self.target.dual_along(self._direction, alpha)
+            values = values.joined(FullValues(values.primal, dual, values.null))
         return values
 
     def _rounds(self, alpha: float, tol: float) -> Found:
@@ -135,10 +135,8 @@ class Walk:
         values = self._certificate(best, alpha)
         for number in range(self.max_rounds + 1):
             gap = values.relative_gap
-            if gap <= tol:
-                return self._end(best, values, Status.SOLVED, steps)
-            interpolates = best.square <= vanished * self.target.null**2
-            if stalled >= STALL_ROUNDS or interpolates or number == self.max_rounds:
+            stuck = stalled >= STALL_ROUNDS or best.square <= vanished * self.target.null**2
+            if gap <= tol or stuck or number == self.max_rounds:
                 break
             entered = self.gram.include(self._entering(best, alpha))
             # A problem that may still lack columns is not worth solving to the last digit.
@@ -146,20 +144,17 @@ class Walk:
             point, spent = self._advance(best, alpha, max(INNER_SHARE * tol, share))
             steps += spent
             found = self._certificate(point, alpha)
-            dual = max(found.dual, values.dual)
-            if found.primal <= values.primal:
-                best, values = point, FullValues(found.primal, dual, values.null)
-            else:
-                values = FullValues(values.primal, dual, values.null)
+            best = point if found.primal <= values.primal else best
+            values = values.joined(found)
             # New columns make the dual point worse before they make it better.
-            stuck = entered == 0 and values.relative_gap > 0.9 * gap
-            stalled = stalled + 1 if stuck else 0
+            slow = entered == 0 and values.relative_gap > 0.9 * gap
+            stalled = stalled + 1 if slow else 0
         limit = number == self.max_rounds
         return self._end(best, values, Status.ITERATION_LIMIT if limit else Status.STALLED, steps)
 
-    def _end(self, point: Point, values: FullValues, status: Status, steps: int) -> Found:
+    def _end(self, point: Point, values: FullValues, ended: Status, steps: int) -> Found:
         self.point = point
-        return Found(point, values, status, steps)
+        return Found(point, values, ended, steps)
 
     def _advance(self, point: Point, alpha: float, tol: float) -> tuple[Point, int]:
         """Solve the problem of the working columns, then check all of X."""
@@ -209,20 +204,14 @@ class Walk:
             self._direction = answer.direction
             steps += answer.steps
             new = self._certificate(answer.point, alpha)
-            if new.primal < values.primal:
-                point = answer.point
-            dual = max(new.dual, self.target.dual_along(answer.direction, alpha), values.dual)
-            values = FullValues(min(new.primal, values.primal), dual, values.null)
+            dual = self.target.dual_along(answer.direction, alpha)
+            point = answer.point if new.primal < values.primal else point
+            values = values.joined(new).joined(FullValues(values.primal, dual, values.null))
             outside = self._violating(answer.direction, alpha, columns)
             if values.relative_gap <= self.tol or len(outside) == 0:
                 break
             columns = np.union1d(columns, outside)
-        gap, status = values.relative_gap, found.status
-        if gap <= self.tol:
-            status = Status.SOLVED
-        elif gap <= ALMOST * self.tol:
-            status = Status.INACCURATE
-        return self._end(point, values, status, steps)
+        return self._end(point, values, found.ended, steps)
 
     def _violating(self, direction: FloatArray, alpha: float, columns: IntArray) -> IntArray:
         """The worst columns outside that a dual point of the columns inside violates."""

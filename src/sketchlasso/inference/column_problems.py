@@ -19,6 +19,7 @@ from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.rows import replace_rows
 from sketchlasso.problem.batch import Batch
 from sketchlasso.solvers import Settings, Status, solve_or_raise
+from sketchlasso.solvers.status import status_of
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["ColumnProblems", "ColumnSolutions", "penalty_table", "slices"]
@@ -86,7 +87,8 @@ class ColumnProblems:
         count = alphas.shape[1]
         size = len(own) * count
         w = sparse.csr_array((size, len(self.predictors)))
-        gap, status = np.zeros(size), np.full(size, int(Status.SOLVED))
+        gap = np.zeros(size)
+        status = status_of(gap, settings.tol, Status.STALLED)
         # A constant target, and one without predictors, is explained by its mean.
         open_ = ~self.columns.constant[own]
         if open_.any() and len(self.predictors):
@@ -107,7 +109,7 @@ class ColumnProblems:
             self._P, self.columns.P[own], self._place[own], alphas, settings.tol, settings.n_threads
         )
         coef, gap = found.coef, found.relative_gap
-        status = np.full(len(gap), int(Status.SOLVED))
+        status = status_of(gap, settings.tol, Status.STALLED)
         # A target is solved afresh at all of its penalties where one was not proved.
         again = np.flatnonzero(~found.proved.reshape(alphas.shape).all(axis=1))
         if len(again):

@@ -154,7 +154,7 @@ def _refined(batch: Batch, u: FloatArray, correlation: RealArray) -> RealArray:
     rounding = (8.0 + np.sqrt(batch.rank)) * np.finfo(np.float32).eps
     error = rounding * np.linalg.norm(batch.P, axis=1)
     lengths = np.linalg.norm(batch.lift(u), axis=1)
-    for b in np.flatnonzero(rigid | some_free):
+    for b in map(int, np.flatnonzero(rigid | some_free)):
         factor = batch.factor_row(b)
         decides = factor == 0
         if rigid[b]:

@@ -74,6 +74,10 @@ class FullValues:
         arrays = (np.array([value]) for value in (self.primal, self.dual, self.null))
         return float(full_gap(*arrays)[0])
 
+    def joined(self, other: FullValues) -> FullValues:
+        """The better objective and the better bound of two certificates of one problem."""
+        return FullValues(min(self.primal, other.primal), max(self.dual, other.dual), self.null)
+
 
 def full_primal(length: FloatArray, alpha: FloatArray, l1: FloatArray) -> FloatArray:
     """||r||_W + alpha sum_j f_j |w_j| from its parts, shapes alike."""

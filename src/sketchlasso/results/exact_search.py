@@ -118,7 +118,7 @@ class _Search:
         self._all = len(rows)
         shape = (len(rows), t, len(self._steps))
         expected = shape[0] * t * self._count
-        self._ledger = ExactLedger(shape, n, settings.callback, expected)
+        self._ledger = ExactLedger(shape, n, settings.tol, settings.callback, expected)
         self._own: list[list[Solved]] = [[] for _ in range(t)]
         self._alphas: list[FloatArray] = [np.empty(0)] * t
         self._scores = {metric: np.full(shape, np.nan) for metric in metrics}

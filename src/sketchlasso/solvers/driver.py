@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from sketchlasso.errors import InvalidInputError
-from sketchlasso.linalg.device import CPU, open_device
+from sketchlasso.errors import DeviceWarning, InvalidInputError
+from sketchlasso.linalg.device import CPU, Device, open_device
 from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.dual import TILE, certify_batch, correlate
 from sketchlasso.problem.penalty_max import null_model
 from sketchlasso.problem.screening import RowNorms, gap_safe_distance, row_norms, static_margin
-from sketchlasso.solvers.accelerated import solve_accelerated
 from sketchlasso.solvers.algorithms import Solver, make_algorithm
 from sketchlasso.solvers.algorithms.homotopy import can_walk, walk_chains
 from sketchlasso.solvers.algorithms.protocol import Algorithm, Iterates, Round
 from sketchlasso.solvers.chains import Level, between, chain_levels
 from sketchlasso.solvers.clock import Stopwatch
-from sketchlasso.solvers.ledger import Ledger
+from sketchlasso.solvers.device import solve_on_device, suits
+from sketchlasso.solvers.ledger import BatchLedger
 from sketchlasso.solvers.polish import polished
 from sketchlasso.solvers.settings import Endings, Settings, StopSolve
 from sketchlasso.solvers.solution import Solution
 from sketchlasso.solvers.workers import parts_for_workers, solve_on_workers
 from sketchlasso.types import BoolArray, IntArray, RealArray
+from sketchlasso.warn import warn_user
 
 __all__ = ["chunks_of", "solve", "solve_or_raise"]
 
@@ -32,16 +33,16 @@ __all__ = ["chunks_of", "solve", "solve_or_raise"]
 SHORTEST_WALK = 4
 
 
-@dataclass(frozen=True, eq=False)
 class _Run:
-    """Everything constant during one solve; `buffer` holds the correlations of a chunk."""
+    """What stays the same during one solve; `buffer` holds the correlations of a chunk."""
 
-    batch: Batch
-    algorithm: Algorithm
-    settings: Settings
-    norms: RowNorms | None
-    buffer: RealArray
-    ledger: Ledger
+    def __init__(self, algorithm: Algorithm, ledger: BatchLedger) -> None:
+        self.algorithm, self.ledger = algorithm, ledger
+        self.batch, self.settings = ledger.batch, ledger.settings
+        rows = min(_chunk_size(self.batch, self.settings), self.batch.n_instances) + TILE
+        self.buffer: RealArray = np.empty((rows, self.batch.n_features), dtype=self.batch.P.dtype)
+        screens = self.settings.screening.any
+        self.norms: RowNorms | None = row_norms(self.batch) if screens else None
 
 
 def solve(
@@ -125,57 +126,53 @@ def _solve_here(
     solver: Solver,
     endings: Endings,
 ) -> Solution:
-    """Solve a batch in this process."""
-    if settings.device != CPU:
-        found = _solve_on_device(batch, solver, settings, warm, chain, endings)
-        if found is not None:
-            return polished(batch, found, settings.tol)
+    """Solve a batch in this process: on a device first where one is asked for."""
     algorithm = make_algorithm(solver)
-    ledger = Ledger(batch, settings)
-    with Stopwatch() as watch, single_blas_thread():
-        run = _Run(
-            batch=batch,
-            algorithm=algorithm,
-            settings=settings,
-            norms=row_norms(batch) if settings.screening.any else None,
-            buffer=_buffer(batch, settings),
-            ledger=ledger,
-        )
+    ledger = BatchLedger(batch, settings)
+    device = _device_for(batch, solver, settings)
+    label, finished_on_cpu = CPU, 0
+    with Stopwatch() as watch:
         try:
-            walked = _walk_paths(run, chain, solver)
-            for level in _levels(batch, chain, np.flatnonzero(~walked)):
-                _solve_level(run, level, warm)
-            if solver == "newton":
-                _try_otherwise(run, walked)
+            if device is not None:
+                label = device.label
+                solve_on_device(batch, device, ledger, warm)
+                # A failed solve is a poor start: the CPU starts from scratch.
+                warm, finished_on_cpu = None, int(ledger.open.sum())
+            if ledger.open.any():
+                with single_blas_thread():
+                    _solve_open(_Run(algorithm, ledger), solver, warm, chain)
         except endings:
             ledger.interrupt()
-    return polished(batch, ledger.solution(solver, watch), settings.tol)
+    return polished(batch, ledger.solution(solver, watch, label, finished_on_cpu), settings.tol)
 
 
-def _solve_on_device(
-    batch: Batch,
-    solver: Solver,
-    settings: Settings,
-    warm: Iterates | None,
-    chain: IntArray | None,
-    endings: Endings,
-) -> Solution | None:
-    """The solution of a device; None where the CPU has to do the work."""
+def _device_for(batch: Batch, solver: Solver, settings: Settings) -> Device | None:
+    """The device that the settings ask for; None where the CPU has to do the work."""
+    if settings.device == CPU:
+        return None
     if solver != "newton":
         raise InvalidInputError(
             f"solver={solver!r} was given with device={settings.device!r}, but devices solve by "
             "'newton'; leave out one of the two."
         )
     device = open_device(settings.device, settings.device_memory)
-    if device is None:
+    if device is not None and not suits(batch):
+        warn_user(
+            "devices do not solve squared losses or problems with unpenalised features "
+            f"({device.label!r} was requested), so the CPU solves them.",
+            DeviceWarning,
+        )
         return None
+    return device
 
-    def finish(left: IntArray) -> Solution:
-        own = None if chain is None else np.asarray(chain)[left]
-        on_cpu = replace(settings, device=CPU)
-        return _solve_here(batch.take(left), None, own, on_cpu, solver, endings)
 
-    return solve_accelerated(batch, device, settings, warm, finish, endings)
+def _solve_open(run: _Run, solver: Solver, warm: Iterates | None, chain: IntArray | None) -> None:
+    """Solve the open instances on the CPU."""
+    walked = _walk_paths(run, chain, solver)
+    for level in _levels(run.batch, chain, np.flatnonzero(run.ledger.open & ~walked)):
+        _solve_level(run, level, warm)
+    if solver == "newton":
+        _try_otherwise(run, walked)
 
 
 def _levels(batch: Batch, chain: IntArray | None, instances: IntArray) -> list[Level]:
@@ -195,8 +192,10 @@ def _walk_paths(run: _Run, chain: IntArray | None, solver: Solver) -> BoolArray:
     if solver != "newton":
         return np.zeros(batch.n_instances, dtype=bool)
     chain = np.arange(batch.n_instances) if chain is None else np.asarray(chain)
-    _, number, length = np.unique(chain, return_inverse=True, return_counts=True)
+    _, number = np.unique(chain, return_inverse=True)
+    length = np.bincount(number, weights=run.ledger.open)
     walked = can_walk(batch) & ((length[number] >= SHORTEST_WALK) | (batch.s == 0))
+    walked &= run.ledger.open
     _walk(run, np.flatnonzero(walked), chain)
     return walked
 
@@ -225,7 +224,8 @@ def _try_otherwise(run: _Run, walked: BoolArray) -> None:
     paths = stuck[(can_walk(batch) & ~walked)[stuck]]
     _walk(run, paths, np.arange(batch.n_instances))
     _solve_some(run, np.setdiff1d(stuck, paths), None)
-    _solve_some(replace(run, algorithm=make_algorithm("barrier")), ledger.reopen_stalled(), None)
+    run.algorithm = make_algorithm("barrier")
+    _solve_some(run, ledger.reopen_stalled(), None)
 
 
 def _solve_level(run: _Run, level: Level, warm: Iterates | None) -> None:
@@ -244,11 +244,6 @@ def _solve_some(
         _solve_chunk(run, instances[chunk], None if start is None else start.take(chunk))
 
 
-def _buffer(batch: Batch, settings: Settings) -> RealArray:
-    rows = min(_chunk_size(batch, settings), batch.n_instances) + TILE
-    return np.empty((rows, batch.n_features), dtype=batch.P.dtype)
-
-
 def _chunk_size(batch: Batch, settings: Settings) -> int:
     """Instances whose correlations fit the memory budget."""
     return max(1, settings.memory_budget // (3 * batch.n_features * 8))
@@ -261,7 +256,7 @@ def chunks_of(batch: Batch, settings: Settings, count: int) -> list[IntArray]:
 
 
 def _starting_points(
-    batch: Batch, level: Level, warm: Iterates | None, ledger: Ledger
+    batch: Batch, level: Level, warm: Iterates | None, ledger: BatchLedger
 ) -> Iterates | None:
     """Between solved neighbours, or the caller's warm start, or nothing (the null model)."""
     if level.left is None or level.right is None:
@@ -295,8 +290,7 @@ def _solve_chunk(run: _Run, chunk: IntArray, start: Iterates | None) -> None:
             part, open_, iterates, correlation, certificate, norms, margin, distance, number
         )
         closed = ledger.record(chunk[open_], view)
-        if settings.callback is not None:
-            settings.callback(ledger.progress(number))
+        ledger.report(number)
         keep = np.flatnonzero(~closed)
         if keep.size == 0 or number == settings.max_rounds:
             return

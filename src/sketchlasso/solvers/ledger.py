@@ -1,12 +1,11 @@
-"""Best points found so far for every instance, and their status."""
+"""The ledger of a solve: it keeps the best certificates and decides what is solved."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
 from sketchlasso.kernels.working_set import count_removed
+from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.objective import null_value, relative_gap
@@ -15,71 +14,124 @@ from sketchlasso.solvers.algorithms.protocol import Iterates, Round
 from sketchlasso.solvers.clock import Stopwatch
 from sketchlasso.solvers.settings import Progress, Settings
 from sketchlasso.solvers.solution import Screened, Solution
-from sketchlasso.solvers.status import Status
+from sketchlasso.solvers.status import Status, status_of
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["STALL_ROUNDS", "Ledger"]
+__all__ = ["STALL_ROUNDS", "BatchLedger", "Ledger"]
 
 # Rounds without a tenth of progress after which an instance counts as stalled.
 STALL_ROUNDS = 15
-ALMOST = 100.0
 # Gaps that the certificate's precision allows at best: another attempt would not lower them.
 FINEST_GAP = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 0.0}
 
 
 class Ledger:
-    """Keeps the best primal and the best dual apart: they may come from different rounds."""
+    """The best certificate of every instance, and the status that follows from it.
+
+    Solvers of all kinds propose points and offer the certificates of these; whether an instance is
+    solved is decided here. The best primal and the best dual are kept apart: they may come from
+    different points.
+
+    Parameters
+    ----------
+    null : ndarray of shape (B,)
+        Objective at w = 0.
+    tol : float
+        Relative gap at which an instance is solved.
+
+    Attributes
+    ----------
+    primal, dual : ndarray of shape (B,)
+    status : ndarray of shape (B,)
+        INTERRUPTED until a certificate is settled.
+    steps : ndarray of shape (B,)
+    """
+
+    def __init__(self, null: FloatArray, tol: float) -> None:
+        size = len(null)
+        self.null, self.tol = null, tol
+        self.primal, self.dual = np.full(size, np.inf), np.full(size, -np.inf)
+        self.status = np.full(size, Status.INTERRUPTED, dtype=np.intp)
+        self.steps = np.zeros(size, dtype=np.intp)
+
+    def offer(
+        self, numbers: IntArray, primal: FloatArray, dual: FloatArray
+    ) -> tuple[BoolArray, BoolArray]:
+        """Keep certificates (b,) of some instances where they improve on what is known.
+
+        Returns where the primal and where the dual improved (b,). Values that are not finite never
+        do.
+        """
+        finite = np.isfinite(primal) & np.isfinite(dual)
+        better = finite & (primal < self.primal[numbers])
+        tighter = finite & (dual > self.dual[numbers])
+        self.primal[numbers[better]] = primal[better]
+        self.dual[numbers[tighter]] = dual[tighter]
+        return better, tighter
+
+    def gap(self, numbers: IntArray) -> FloatArray:
+        """Relative gaps (b,) of some instances; infinite where there is no certificate yet."""
+        primal, dual = self.primal[numbers], self.dual[numbers]
+        gap = np.full(len(numbers), np.inf)
+        seen = np.isfinite(primal)
+        gap[seen] = relative_gap(primal[seen], dual[seen], self.null[numbers[seen]])
+        return gap
+
+    def settle(self, numbers: IntArray, otherwise: IntArray | Status) -> BoolArray:
+        """Set the status of some instances by their gaps; returns which are solved (b,).
+
+        `otherwise` is the status of gaps far above the tolerance, see
+        :func:`~sketchlasso.solvers.status.status_of`.
+        """
+        self.status[numbers] = status_of(self.gap(numbers), self.tol, otherwise)
+        return np.asarray(self.status[numbers] == Status.SOLVED)
+
+
+class BatchLedger(Ledger):
+    """The ledger of a batch: coefficients, dual points, and what screening removed."""
 
     def __init__(self, batch: Batch, settings: Settings) -> None:
+        super().__init__(null_value(batch), settings.tol)
         size = batch.n_instances
         self.batch, self.settings = batch, settings
         self.fewest_rounds = 0
-        self.null = null_value(batch)
-        self.primal = np.full(size, np.inf)
-        self.dual = np.full(size, -np.inf)
         self.point = np.zeros((size, batch.rank))
         self.coef: list[tuple[IntArray, FloatArray]] = [
             (np.empty(0, dtype=np.intp), np.empty(0)) for _ in range(size)
         ]
-        self.status = np.full(size, Status.ITERATION_LIMIT, dtype=np.intp)
         self.open = np.ones(size, dtype=bool)
         self.rounds = np.zeros(size, dtype=np.intp)
-        self.steps = np.zeros(size, dtype=np.intp)
         self.since_progress = np.zeros(size, dtype=np.intp)
         self.counts = np.zeros((3, size), dtype=np.intp)
 
-    def record(self, numbers: IntArray, view: Round) -> BoolArray:
-        """Keep what improved, decide which instances are finished; returns the closed mask."""
-        found = view.certificate
-        before = self._relative_gap(numbers)
-        finite = np.isfinite(found.primal) & np.isfinite(found.dual)
-        better = finite & (found.primal < self.primal[numbers])
-        tighter = finite & (found.dual > self.dual[numbers])
-        self.primal[numbers[better]] = found.primal[better]
-        self.dual[numbers[tighter]] = found.dual[tighter]
-        self.point[numbers[tighter]] = found.point[tighter]
+    def keep(
+        self,
+        numbers: IntArray,
+        iterates: Iterates,
+        primal: FloatArray,
+        dual: FloatArray,
+        point: FloatArray,
+    ) -> None:
+        """Keep proposals (b,) with their certificates, `point` (b, k) the feasible dual points."""
+        better, tighter = self.offer(numbers, primal, dual)
+        self.point[numbers[tighter]] = point[tighter]
+        coef = iterates.coef
         for row in np.flatnonzero(better):
-            coef = view.iterates.coef
             part = slice(coef.indptr[row], coef.indptr[row + 1])
-            self.coef[numbers[row]] = (
-                coef.indices[part].astype(np.intp),
-                coef.data[part].copy(),
-            )
-        self.rounds[numbers] = view.number
-        self.steps[numbers] += view.iterates.steps
-        gap = self._relative_gap(numbers)
-        stuck = ~(gap < 0.9 * before) if view.number else np.zeros(len(numbers), dtype=bool)
-        self.since_progress[numbers] = np.where(stuck, self.since_progress[numbers] + 1, 0)
-        return self._close(numbers, view, gap, finite)
+            self.coef[numbers[row]] = (coef.indices[part].astype(np.intp), coef.data[part].copy())
+        self.steps[numbers] += iterates.steps
 
-    def _close(self, numbers: IntArray, view: Round, gap: FloatArray, finite: Any) -> BoolArray:
-        tol = self.settings.tol
-        almost = np.where(gap <= ALMOST * tol, Status.INACCURATE, Status.STALLED)
-        limit = np.where(gap <= ALMOST * tol, Status.INACCURATE, Status.ITERATION_LIMIT)
-        solved, stalled = gap <= tol, self.since_progress[numbers] >= STALL_ROUNDS
-        self.status[numbers] = np.select(
-            [solved, ~finite, stalled], [Status.SOLVED, Status.NON_FINITE, almost], limit
-        )
+    def record(self, numbers: IntArray, view: Round) -> BoolArray:
+        """Keep what a round of the driver improved; returns which instances are closed (b,)."""
+        found, before = view.certificate, self.gap(numbers)
+        self.keep(numbers, view.iterates, found.primal, found.dual, found.point)
+        self.rounds[numbers] = view.number
+        stuck = ~(self.gap(numbers) < 0.9 * before) & (view.number > 0)
+        self.since_progress[numbers] = np.where(stuck, self.since_progress[numbers] + 1, 0)
+        finite = np.isfinite(found.primal) & np.isfinite(found.dual)
+        stalled = self.since_progress[numbers] >= STALL_ROUNDS
+        ended = np.where(stalled, Status.STALLED, Status.ITERATION_LIMIT)
+        solved = self.settle(numbers, np.where(finite, ended, Status.NON_FINITE))
         closed = (solved & (view.number >= self.fewest_rounds)) | ~finite | stalled
         self.open[numbers[closed]] = False
         last = view.number == self.settings.max_rounds
@@ -87,12 +139,15 @@ class Ledger:
             self._count_screened(numbers[row], view, int(row))
         return closed
 
+    def close_solved(self, numbers: IntArray) -> None:
+        """Close those of some instances that are solved; the others stay open."""
+        solved = self.settle(numbers, Status.ITERATION_LIMIT)
+        self.open[numbers[solved]] = False
+
     def reopen_stalled(self) -> IntArray:
         """Instances that made no progress far from their tolerance, open again."""
-        short = ~self.open & (self.status != Status.SOLVED)
-        numbers = np.flatnonzero(short)
-        reachable = self._relative_gap(numbers) > FINEST_GAP[self.batch.P.dtype]
-        numbers = numbers[reachable]
+        numbers = np.flatnonzero(~self.open & (self.status != Status.SOLVED))
+        numbers = numbers[self.gap(numbers) > FINEST_GAP[self.batch.P.dtype]]
         self.open[numbers] = True
         self.since_progress[numbers] = 0
         return numbers
@@ -116,27 +171,17 @@ class Ledger:
         in_force = (rules.paper, rules.static, rules.gap_safe)
         self.counts[:, number] = np.where(in_force, counts, 0)
 
-    def _relative_gap(self, numbers: IntArray) -> FloatArray:
-        primal, dual = self.primal[numbers], self.dual[numbers]
-        gap = np.full(len(numbers), np.inf)
-        seen = np.isfinite(primal)
-        gap[seen] = relative_gap(primal[seen], dual[seen], self.null[numbers[seen]])
-        return gap
-
     def iterates(self, numbers: IntArray) -> Iterates:
         """Best points found for some instances, to start others from."""
         coef = stack_rows([self.coef[number] for number in numbers], self.batch.n_features)
         return Iterates(coef, self.point[numbers], self.steps[numbers])
 
-    def progress(self, number: int) -> Progress:
-        """The report for the callback."""
-        worst = self._relative_gap(np.flatnonzero(self.open))
-        return Progress(
-            solved=int((~self.open).sum()),
-            total=len(self.open),
-            round=number,
-            worst_gap=float(worst.max(initial=0.0)),
-        )
+    def report(self, number: int) -> None:
+        """Call the callback of the settings after a round."""
+        if self.settings.callback is not None:
+            worst = self.gap(np.flatnonzero(self.open)).max(initial=0.0)
+            solved, total = int((~self.open).sum()), len(self.open)
+            self.settings.callback(Progress(solved, total, number, float(worst)))
 
     def interrupt(self) -> None:
         """Set the status of open instances; those never certified keep w = 0 and the bound 0."""
@@ -145,7 +190,9 @@ class Ledger:
         self.primal[untouched] = self.null[untouched]
         self.dual[untouched] = 0.0
 
-    def solution(self, solver: str, watch: Stopwatch) -> Solution:
+    def solution(
+        self, solver: str, watch: Stopwatch, device: str = CPU, finished_on_cpu: int = 0
+    ) -> Solution:
         """Return the solution."""
         return Solution(
             coef=stack_rows(self.coef, self.batch.n_features),
@@ -160,4 +207,6 @@ class Ledger:
             seconds=watch.seconds,
             compile_seconds=watch.compile_seconds,
             solver=solver,
+            device=device,
+            finished_on_cpu=finished_on_cpu,
         )

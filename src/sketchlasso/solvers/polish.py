@@ -18,7 +18,7 @@ from scipy.linalg import lapack
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.objective import loss_value, primal_value, residual
 from sketchlasso.solvers.solution import Solution
-from sketchlasso.solvers.status import Status
+from sketchlasso.solvers.status import Status, status_of
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["exact_fit", "polished"]
@@ -116,5 +116,5 @@ def _with_rows(
     value[numbers] = primal
     better = replace(solution, coef=whole, primal=value)
     short = np.isin(better.status, (Status.STALLED, Status.INACCURATE, Status.ITERATION_LIMIT))
-    short &= better.relative_gap <= tol
-    return replace(better, status=np.where(short, Status.SOLVED, better.status))
+    settled = status_of(better.relative_gap, tol, better.status)
+    return replace(better, status=np.where(short, settled, better.status))

@@ -10,7 +10,10 @@ from sketchlasso.errors import InaccurateWarning
 from sketchlasso.types import FloatArray, IntArray
 from sketchlasso.warn import warn_user
 
-__all__ = ["Status", "ending_message", "warn_of_ending"]
+__all__ = ["Status", "ending_message", "status_of", "warn_of_ending"]
+
+# A gap within this factor of the tolerance counts as inaccurate, not as stalled.
+ALMOST = 100.0
 
 
 class Status(IntEnum):
@@ -56,6 +59,16 @@ _REMEDIES = {
         "have them all solved."
     ),
 }
+
+
+def status_of(gap: FloatArray, tol: float, otherwise: IntArray | Status) -> IntArray:
+    """Status (B,) of instances by their certified relative gaps (B,).
+
+    This is the only code that calls an instance solved. `otherwise`, (B,) or one for all, says why
+    the search ended; it is the status of a gap far above the tolerance.
+    """
+    unsolved = np.where(gap <= ALMOST * tol, Status.INACCURATE, otherwise)
+    return np.where(gap <= tol, Status.SOLVED, unsolved).astype(np.intp)
 
 
 def ending_message(status: IntArray, relative_gap: FloatArray) -> str:

@@ -15,7 +15,7 @@ from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.screening import EXACT_ROOTS
 from sketchlasso.solvers.algorithms.protocol import Iterates
 from sketchlasso.solvers.clock import Stopwatch
-from sketchlasso.solvers.ledger import Ledger
+from sketchlasso.solvers.ledger import BatchLedger
 from sketchlasso.solvers.settings import Endings, Progress, Settings
 from sketchlasso.solvers.solution import Screened, Solution
 from sketchlasso.types import FloatArray, IntArray
@@ -169,6 +169,6 @@ def _work_on_part(
 
 
 def _unreached(part: Batch, settings: Settings, solver: str, watch: Stopwatch) -> Solution:
-    ledger = Ledger(part, settings)
+    ledger = BatchLedger(part, settings)
     ledger.interrupt()
     return ledger.solution(solver, watch)

@@ -1,5 +1,6 @@
 """The batched Newton method on PyTorch tensors: a GPU solves its instances in lock-step."""
 
-from sketchlasso.solvers.device.run import DeviceRun, solve_on_device
+from sketchlasso.solvers.device.run import solve_on_device
+from sketchlasso.solvers.device.tensors import suits
 
-__all__ = ["DeviceRun", "solve_on_device"]
+__all__ = ["solve_on_device", "suits"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,12 +9,15 @@ from scipy import sparse
 
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.objective import null_value
+from sketchlasso.solvers.algorithms.protocol import Iterates
 from sketchlasso.solvers.device.newton import solve_rows
-from sketchlasso.solvers.device.tensors import Tensor, certificate, relative_gap
+from sketchlasso.solvers.device.tensors import Tensor, certificate
 from sketchlasso.solvers.device.working import DeviceBatch, SharedFactor
-from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
+from sketchlasso.solvers.ledger import Ledger
+from sketchlasso.solvers.status import Status
+from sketchlasso.types import BoolArray, IntArray, SparseRows
 
-__all__ = ["Chunk", "ChunkRun", "gathered"]
+__all__ = ["Chunk", "gathered"]
 
 ROUNDS = 10
 # Newton steps of a round: fits without a residual take hundreds, in double precision only.
@@ -28,83 +30,60 @@ SINGLE_TOL = 2e-5
 CROWDED = 0.8
 
 
-@dataclass(frozen=True, eq=False)
-class ChunkRun:
-    """Result of a chunk.
+class Chunk:
+    """Instances (b,) that are solved together.
 
     Attributes
     ----------
-    coef : csr_array of shape (b, n)
-    dual_point : ndarray of shape (b, k)
-        Feasible.
-    primal, dual : ndarray of shape (b,)
-    rounds, steps : ndarray of shape (b,)
-    solved : ndarray of shape (b,)
-        Whether the tolerance was met, by a certificate in double precision.
-    crowded : ndarray of shape (b,)
-        Whether more working rows are needed.
-    """
-
-    coef: SparseRows
-    dual_point: FloatArray
-    primal: FloatArray
-    dual: FloatArray
-    rounds: IntArray
-    steps: IntArray
-    solved: BoolArray
-    crowded: BoolArray
-
-
-class Chunk:
-    """Instances that are solved together.
-
-    The best primal and the best dual are kept apart: they may come from different rounds.
+    ledger : Ledger
+        Their certificates, in the units of the batch.
+    rounds : ndarray of shape (b,)
     """
 
     def __init__(self, batch: Batch, shared: SharedFactor, tol: float, rows: int) -> None:
-        self.data, self.tol, self.count = DeviceBatch(batch, shared), tol, rows
+        self.data, self.count = DeviceBatch(batch, shared), rows
         self.batch, self.torch = batch, shared.device.torch
+        self.ledger = Ledger(null_value(batch), tol)
         b, k = batch.n_instances, batch.rank
         place = self.data.c.device
-        self.null = shared.device.tensor(null_value(batch), self.torch.float64)
         self.u = self.data.null_dual()
         self.index = self.torch.zeros((b, 1), dtype=self.torch.int64, device=place)
         self.w = self.torch.zeros((b, 1), dtype=self.torch.float64, device=place)
-        self.primal = self.null.new_full((b,), float("inf"))
-        self.dual = -self.primal
         self.point = self.torch.zeros((b, k), dtype=self.torch.float64, device=place)
-        self.gap = self.primal.clone()
-        self.slow = self.torch.zeros(b, dtype=self.torch.bool, device=place)
-        self.steps = self.torch.zeros(b, dtype=self.torch.int64, device=place)
-        self.rounds = self.steps.clone()
         self.best: list[tuple[Tensor, Tensor, Tensor]] = []
+        self.trusted = False
+        self.slow = np.zeros(b, dtype=bool)
+        self.rounds = np.zeros(b, dtype=np.intp)
 
-    def run(self, warm: Any = None) -> ChunkRun:
-        """Rounds until every instance is certified, needs more rows, or makes no progress."""
-        if warm is not None:
-            self._begin_at(warm)
-        which = self.torch.arange(len(self.u), device=self.u.device)
-        crowded = self.torch.zeros_like(self.slow)
+    def run(self) -> BoolArray:
+        """Rounds until every instance is certified, needs more rows, or makes no progress.
+
+        Returns which need more rows (b,).
+        """
+        numbers = np.arange(self.batch.n_instances)
+        crowded = np.zeros(len(numbers), dtype=bool)
         for number in range(ROUNDS):
-            trusted = number > 0 or warm is not None
-            support = self._support(which) if trusted else None
+            which = self._tensor(numbers)
+            support = self._support(which) if self.trusted else None
             chosen = self.data.choose(self.u[which], which, support, self.count)
             w = coefficients_on(chosen.index, self.index[which], self.w[which])
-            self._record(which, chosen, w, number)
-            open_ = ~(self.gap[which] <= self.tol)
-            if trusted and self.count < self.batch.n_features:
+            open_ = self._record(numbers, which, chosen, w, number)
+            if self.trusted and self.count < self.batch.n_features:
                 # As many as were taken enter, so there may be many more.
-                crowded[which] = open_ & (chosen.entering >= CROWDED * self.count)
-                open_ = open_ & ~crowded[which]
-            if not bool(open_.any()) or number == ROUNDS - 1:
+                entering = chosen.entering.cpu().numpy()
+                crowded[numbers] = open_ & (entering >= CROWDED * self.count)
+                open_ &= ~crowded[numbers]
+            if not open_.any() or number == ROUNDS - 1:
                 break
-            left = open_.nonzero().squeeze(1)
-            which = which[left]
-            self._improve(which, chosen.index[left], chosen.rows.take(left), w[left], number)
-        return self._result(crowded)
+            left = self._tensor(np.flatnonzero(open_))
+            numbers = numbers[open_]
+            self._improve(numbers, chosen.index[left], chosen.rows.take(left), w[left], number)
+            self.trusted = True
+        return crowded
 
-    def _begin_at(self, warm: Any) -> None:
+    def begin_at(self, warm: Iterates) -> None:
         """Take over dual points and coefficients."""
+        self.trusted = True
         tensor = self.data.shared.device.tensor
         # A copy: it is written to, and on the CPU a tensor may be the caller's own array.
         self.u = tensor(warm.dual, self.torch.float64).clone()
@@ -118,30 +97,47 @@ class Chunk:
         values[place] = warm.coef.data
         self.index, self.w = tensor(index), tensor(values)
 
+    def iterates(self) -> Iterates:
+        """The coefficients (b, n) of the best primal and the point (b, k) of the best dual."""
+        size = len(self.u)
+        latest = self.torch.full((size,), -1, device=self.u.device, dtype=self.torch.int64)
+        for number, (which, _, _) in enumerate(self.best):
+            latest[which] = number
+        pieces = [
+            (which, index, w * (latest[which] == number).unsqueeze(1))
+            for number, (which, index, w) in enumerate(self.best)
+        ]
+        coef = gathered(pieces, size, self.batch.n_features)
+        return Iterates(coef, self.point.cpu().numpy(), self.ledger.steps)
+
+    def _tensor(self, numbers: IntArray) -> Tensor:
+        return self.data.shared.device.tensor(numbers, self.torch.int64)
+
     def _support(self, which: Tensor) -> Tensor:
         """Features (b, q) with coefficients; unused places repeat the strongest."""
         index, size = self.index[which], self.w[which].abs()
         strongest = index.gather(1, size.argmax(1, keepdim=True))
         return index.where(size > 0, strongest)
 
-    def _record(self, which: Tensor, chosen: Any, w: Tensor, number: int) -> None:
-        """Certify in double precision, and keep what is better."""
+    def _record(
+        self, numbers: IntArray, which: Tensor, chosen: Any, w: Tensor, number: int
+    ) -> BoolArray:
+        """Certify in double precision, and keep what is better; returns what is not solved (b,)."""
+        before = self.ledger.gap(numbers)
         primal, dual, scale = certificate(chosen.rows, w, self.u[which], chosen.cap)
-        better = (primal < self.primal[which]).nonzero().squeeze(1)
-        tighter = (dual > self.dual[which]).nonzero().squeeze(1)
-        self.primal[which[better]] = primal[better]
-        self.dual[which[tighter]] = dual[tighter]
+        values = self.torch.stack([primal, dual]).cpu().numpy()
+        improved = self.ledger.offer(numbers, *values)
+        better, tighter = (self._tensor(np.flatnonzero(where)) for where in improved)
         self.point[which[tighter]] = (scale.unsqueeze(1) * self.u[which])[tighter]
         self.best.append((which[better], chosen.index[better], w[better]))
-        gap = relative_gap(self.primal[which], self.dual[which], self.null[which])
-        self.slow[which] |= gap > SLOW * self.gap[which]
-        self.gap[which] = gap
-        self.rounds[which] = number
+        self.slow[numbers] |= self.ledger.gap(numbers) > SLOW * before
+        self.rounds[numbers] = number
+        return ~self.ledger.settle(numbers, Status.ITERATION_LIMIT)
 
-    def _improve(self, which: Tensor, index: Tensor, rows: Any, w: Tensor, number: int) -> None:
+    def _improve(self, numbers: IntArray, index: Tensor, rows: Any, w: Tensor, number: int) -> None:
         """Solve open instances on their rows: in single precision while that helps."""
-        fine = 0.3 * self.tol
-        single = ~self.slow[which] & (self.gap[which] > 3 * SINGLE_TOL)
+        fine = 0.3 * self.ledger.tol
+        single = ~self.slow[numbers] & (self.ledger.gap(numbers) > 3 * SINGLE_TOL)
         width = self.index.shape[1]
         if index.shape[1] > width:
             pad = (0, index.shape[1] - width)
@@ -153,21 +149,16 @@ class Chunk:
             (single, self.torch.float32, max(fine, SINGLE_TOL), SINGLE_STEPS),
             (~single, self.torch.float64, finest, DOUBLE_STEPS),
         ):
-            some = part.nonzero().squeeze(1)
-            if len(some) == 0:
+            if not part.any():
                 continue
-            own = which[some]
+            some, own = self._tensor(np.flatnonzero(part)), self._tensor(numbers[part])
             found = solve_rows(
-                rows.take(some).to(dtype),
-                self.u[own].to(dtype),
-                w[some].to(dtype),
-                tol,
-                steps,
+                rows.take(some).to(dtype), self.u[own].to(dtype), w[some].to(dtype), tol, steps
             )
             usable = found.u.isfinite().all(1) & found.w.isfinite().all(1)
             keep = usable.nonzero().squeeze(1)
             self.u[own[keep]] = found.u[keep].double()
-            self.steps[own] += found.steps.long()
+            self.ledger.steps[numbers[part]] += found.steps.cpu().numpy().astype(np.intp)
             self._store(own[keep], index[some][keep], found.w[keep].double())
 
     def _store(self, which: Tensor, index: Tensor, w: Tensor) -> None:
@@ -177,31 +168,6 @@ class Chunk:
         if index.shape[1] < width:
             self.index[which, index.shape[1] :] = index[:, -1:]
             self.w[which, index.shape[1] :] = 0.0
-
-    def _result(self, crowded: Tensor) -> ChunkRun:
-        """All results as arrays; coefficients of the best primal of every instance."""
-        n, size = self.batch.n_features, len(self.u)
-        latest = self.torch.full((size,), -1, device=self.u.device, dtype=self.torch.int64)
-        for number, (which, _, _) in enumerate(self.best):
-            latest[which] = number
-        pieces = [
-            (which, index, w * (latest[which] == number).unsqueeze(1))
-            for number, (which, index, w) in enumerate(self.best)
-        ]
-
-        def host(values: Tensor) -> Any:
-            return values.cpu().numpy()
-
-        return ChunkRun(
-            coef=gathered(pieces, size, n),
-            dual_point=host(self.point),
-            primal=host(self.primal),
-            dual=host(self.dual),
-            rounds=host(self.rounds).astype(np.intp),
-            steps=host(self.steps).astype(np.intp),
-            solved=host(self.gap <= self.tol),
-            crowded=host(crowded),
-        )
 
 
 def coefficients_on(index: Tensor, known: Tensor, values: Tensor) -> Tensor:

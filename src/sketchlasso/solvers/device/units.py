@@ -17,7 +17,7 @@ from scipy import sparse
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.objective import null_value
 from sketchlasso.solvers.algorithms.protocol import Iterates
-from sketchlasso.types import FloatArray, SparseRows
+from sketchlasso.types import FloatArray, IntArray, SparseRows
 
 __all__ = ["Units"]
 
@@ -58,6 +58,10 @@ class Units:
             alpha=batch.alpha / self.size,
             radius=batch.radius / self.size,
         )
+
+    def take(self, instances: IntArray) -> Units:
+        """The units of some of the instances."""
+        return Units(self.size, self.null[instances])
 
     def start(self, warm: Iterates) -> Iterates:
         """Starting points in these units."""
