@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,10 +21,10 @@ from sketchlasso.problem.penalty_max import alpha_max
 from sketchlasso.problem.reduction import unreachable_part
 from sketchlasso.sketches import Sketch
 from sketchlasso.sketches.matching import check_sketch
-from sketchlasso.types import FloatArray, IntArray, Loss, SparseRows
+from sketchlasso.types import FloatArray, IntArray, Loss, RealArray
 from sketchlasso.warn import warn_user
 
-__all__ = ["build_problems", "feature_problems", "penalty_grid"]
+__all__ = ["build_problems", "feature_problems", "left_out_batch", "penalty_grid"]
 
 
 def build_problems(
@@ -276,34 +278,29 @@ def feature_problems(
     if len(chosen) == 0 or chosen.min() < 0 or chosen.max() >= len(P):
         raise InvalidInputError(f"features must be indices between 0 and {len(P) - 1}")
     gram = gram_of(sketch.Q)
-    c = P[chosen].astype(np.float64)
-    s = unreachable_part(np.asarray(energies, dtype=np.float64)[chosen], c)
     level = sketch.radius if radius is None else radius
     if not np.allclose(gram, np.eye(len(gram)), atol=1e-6):
         raise InvalidInputError(
             "this sketch's Q is not orthonormal; leave-one-feature-out needs a built-in sketch "
             "method (or Sketch.from_factors with orthonormal Q)"
         )
-    options: dict[str, Any] = {"penalty_factor": penalty_factor, "nonnegative": nonnegative}
-    excluded = _one_each(chosen, len(P))
+    each = left_out_batch(
+        P,
+        P[chosen].astype(np.float64),
+        np.asarray(energies, dtype=np.float64)[chosen],
+        list(chosen[:, None]),
+        radius=level,
+        penalty_factor=penalty_factor,
+        nonnegative=nonnegative,
+    )
     if isinstance(alphas, int | np.integer):
-        single = Batch.build(P, c, s, alpha=1.0, radius=level, excluded=excluded, **options)
-        grids = alpha_grid(alpha_max(single), int(alphas), alpha_min_ratio)
+        grids = alpha_grid(alpha_max(each), int(alphas), alpha_min_ratio)
     else:
         grids = np.broadcast_to(check_alphas(alphas), (len(chosen), np.size(alphas)))
     count = grids.shape[1]
-    repeated = np.repeat(chosen, count)
-    size = len(repeated)
+    size = len(chosen) * count
     return ProblemSet(
-        batch=Batch.build(
-            P,
-            np.repeat(c, count, axis=0),
-            np.repeat(s, count),
-            alpha=grids.ravel(),
-            radius=level,
-            excluded=_one_each(repeated, len(P)),
-            **options,
-        ),
+        batch=replace(each.take(np.repeat(np.arange(len(chosen)), count)), alpha=grids.flatten()),
         rows=all_rows(sketch.n_samples),
         row_set=np.zeros(size, dtype=np.intp),
         response=np.repeat(np.arange(len(chosen)), count),
@@ -312,11 +309,47 @@ def feature_problems(
         shape=(1, len(chosen), 1, count),
         y_mean=np.zeros(size),
         fit_intercept=False,
-        left_out=repeated,
+        left_out=np.repeat(chosen, count),
     )
 
 
-def _one_each(features: IntArray, n: int) -> SparseRows:
-    """Exclusions (f, n): one feature per instance."""
-    size = len(features)
-    return sparse.csr_array((np.ones(size), features, np.arange(size + 1)), shape=(size, n))
+def left_out_batch(
+    P: RealArray,
+    c: FloatArray,
+    energy: FloatArray,
+    left_out: Sequence[IntArray],
+    *,
+    radius: float = 0.0,
+    penalty_factor: ArrayLike | None = None,
+    nonnegative: bool = False,
+) -> Batch:
+    """Combinations of columns of X, each regressed on all columns but some; with alpha = 1.
+
+    Parameters
+    ----------
+    P : ndarray of shape (n, k)
+        X'Q for an orthonormal Q.
+    c : ndarray of shape (f, k)
+        Q'a of every combination a: the same combination of rows of P.
+    energy : ndarray of shape (f,)
+        ||a||^2.
+    left_out : sequence of ndarray
+        Features left out of each regression.
+    radius : float
+    penalty_factor : array-like of shape (n,), optional
+    nonnegative : bool
+    """
+    starts = np.concatenate([[0], np.cumsum([len(features) for features in left_out])])
+    indices = np.concatenate(left_out)
+    return Batch.build(
+        P,
+        c,
+        unreachable_part(energy, c),
+        alpha=1.0,
+        radius=radius,
+        penalty_factor=penalty_factor,
+        excluded=sparse.csr_array(
+            (np.ones(len(indices)), indices, starts), shape=(len(left_out), len(P))
+        ),
+        nonnegative=nonnegative,
+    )

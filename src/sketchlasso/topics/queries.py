@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from sketchlasso.instances.build import left_out_batch
 from sketchlasso.problem.batch import Batch
-from sketchlasso.problem.reduction import unreachable_part
 from sketchlasso.sketches import Sketch
 from sketchlasso.solvers import Settings, strongest_levels
 from sketchlasso.types import FloatArray, IntArray
@@ -123,14 +123,7 @@ class Queries:
                 for number, words in enumerate(self.members)
             ]
         )
-        sizes = [len(words) for words in self.left_out]
-        indices = np.concatenate(self.left_out)
-        excluded = sparse.csr_array(
-            (np.ones(len(indices)), indices, np.concatenate([[0], np.cumsum(sizes)])),
-            shape=(len(sizes), len(P)),
-        )
-        s = unreachable_part(energy, c)
-        return Batch.build(P, c, s, alpha=1.0, excluded=excluded, nonnegative=positive)
+        return left_out_batch(P, c, energy, self.left_out, nonnegative=positive)
 
 
 def automatic_radius(batch: Batch, size: int, settings: Settings) -> FloatArray:
