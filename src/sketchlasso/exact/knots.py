@@ -8,23 +8,15 @@ import numpy as np
 
 from sketchlasso.exact.gram_cache import TrainingGram
 from sketchlasso.exact.point import Target
-from sketchlasso.kernels.gram_path import GramFace, GramProblem, Solutions, walk_gram
+from sketchlasso.kernels.gram_path import GramFace, GramProblem, blank_solutions, walk_gram
+from sketchlasso.solvers.algorithms.homotopy import spread_factors
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["MOST_ACTIVE", "KnotWalk", "Stretch", "spread_factors"]
+__all__ = ["MOST_ACTIVE", "KeptFace", "KnotWalk", "Stretch"]
 
 # With more active columns a knot costs more than a penalty of another solver.
 MOST_ACTIVE = 1000
-# Relative spread given to the penalty factors, so that no two columns reach them together: ties
-# leave the walk no unique way on. It costs this much of the gap.
-SPREAD = 1e-11
-GOLDEN = 0.6180339887498949
 NOBODY = np.empty(0, dtype=np.int64)
-
-
-def spread_factors(columns: IntArray) -> FloatArray:
-    """Factors (p,) a little above one that keep columns from reaching a threshold together."""
-    return np.asarray(1.0 + SPREAD * np.mod(GOLDEN * columns, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +45,7 @@ class Stretch:
         return len(self.points)
 
 
-class _Face:
+class KeptFace:
     """Arrays of the kernel that outlive a walk, and where they stand.
 
     Attributes
@@ -100,7 +92,7 @@ class KnotWalk:
         self._v = target.training.correlate(target.y)
         self._support, self._signs, self._level = NOBODY, np.empty(0), np.inf
         # The face where the last walk ended, and whether the place is still there.
-        self._face = _Face()
+        self._face = KeptFace()
         self._ended: Stretch | None = None
 
     @staticmethod
@@ -125,13 +117,7 @@ class KnotWalk:
         columns = self._gram.columns
         rows = int(np.count_nonzero(self._target.training.weights))
         most = min(len(columns), rows, MOST_ACTIVE)
-        shape = (len(penalties), most)
-        out = Solutions(
-            np.empty(shape, dtype=np.int64),
-            np.empty(shape),
-            np.zeros(len(penalties), dtype=np.int64),
-            np.empty((len(penalties), 5)),
-        )
+        out = blank_solutions(len(penalties), most)
         done, knots, ended = 0, 0, -1
         if most > 0 and len(self._support) <= most:
             arrays = self._face.arrays(most, len(columns))

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sketchlasso.exact.knots import MOST_ACTIVE, spread_factors
-from sketchlasso.kernels.gram_path import GramFace, GramProblem, Solutions, walk_gram
+from sketchlasso.exact.knots import MOST_ACTIVE, KeptFace
+from sketchlasso.kernels.gram_path import GramProblem, blank_solutions, walk_gram
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import map_rows, single_blas_thread
 from sketchlasso.problem.full_problem import full_dual, full_gap, full_primal
+from sketchlasso.solvers.algorithms.homotopy import spread_factors
 from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 
 __all__ = ["ManyProposals", "solve_many"]
@@ -155,23 +156,7 @@ class _Search:
             self._reached[t] = len(alphas)
             return
         count, size = len(alphas), len(columns)
-        out = Solutions(
-            np.empty((count, most), dtype=np.int64),
-            np.empty((count, most)),
-            np.zeros(count, dtype=np.int64),
-            np.empty((count, 5)),
-        )
-        face = GramFace(
-            np.zeros((most, most)),
-            np.zeros(most, dtype=np.int64),
-            np.zeros(most),
-            np.zeros(most),
-            np.zeros(most),
-            np.empty(size),
-            np.empty(size),
-            np.empty(size, dtype=bool),
-            np.empty(size),
-        )
+        out, face = blank_solutions(count, most), KeptFace().arrays(most, size)
         problem = GramProblem(
             rows @ rows.T,
             rows @ self._Y[t],

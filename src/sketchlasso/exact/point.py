@@ -9,13 +9,13 @@ import numpy as np
 from scipy import linalg
 
 from sketchlasso.exact.training import TrainingRows
-from sketchlasso.problem.faces import face_level
 from sketchlasso.problem.full_problem import (
     MOST_SIGN_ENTRIES,
     RANK_SHARE,
     SMALL_RESIDUAL,
     FullValues,
     UnpenalisedColumns,
+    face_level,
     full_dual,
     largest_ratio,
     sign_directions,

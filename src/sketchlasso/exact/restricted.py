@@ -17,9 +17,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from sketchlasso.exact.follow import Follower
-from sketchlasso.exact.restricted_problem import Restricted
-from sketchlasso.kernels.coordinate import LOST_DIGITS, gram_gap, gram_move, gram_sweeps
+from sketchlasso.exact.follow import Follower, Restricted
+from sketchlasso.kernels.coordinate import LOST_DIGITS, gram_move, gram_sweeps
+from sketchlasso.problem.full_problem import face_level
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Restricted", "improve"]
@@ -63,21 +63,10 @@ def improve(problem: Restricted, tol: float, follower: Follower) -> int:
             break
         if newton_step(problem):
             steps += 1
-            primal, gap = _gap(problem)
-            if gap <= tol * primal or problem.square <= LOST_DIGITS * start:
+            gap = problem.relative_gap(problem.w, problem.q, problem.square)
+            if gap <= tol or problem.square <= LOST_DIGITS * start:
                 break
     return steps
-
-
-def _gap(problem: Restricted) -> tuple[float, float]:
-    return gram_gap(
-        problem.G,
-        problem.q,
-        problem.w,
-        problem.thresholds,
-        problem.square,
-        problem.nonnegative,
-    )
 
 
 def newton_step(problem: Restricted) -> bool:
@@ -134,9 +123,9 @@ def _minimiser(problem: Restricted, active: IntArray) -> FloatArray | None:
         to_fit, d = linalg.cho_solve(factor, np.column_stack([q, slopes]), check_finite=False).T
     except linalg.LinAlgError:
         return None
-    left, bend = max(problem.square - float(q @ to_fit), 0.0), 1.0 - float(slopes @ d)
-    # A support that can afford to interpolate wants to: the residual shrinks all the way.
-    shrunk = np.sqrt(left / bend) if bend > 0.0 else 0.0
+    left = max(problem.square - float(q @ to_fit), 0.0)
+    # Where the penalty leaves no room the fit is exact.
+    shrunk = np.nan_to_num(face_level(1.0, left, float(slopes @ d)))
     target = problem.w[active] + to_fit - shrunk * d
     return target if np.isfinite(target).all() else None
 
@@ -149,8 +138,7 @@ def _move(problem: Restricted, active: IntArray, values: FloatArray) -> bool:
     square = problem.square - float(moves @ (problem.q[active] + q[active]))
     w = problem.w.copy()
     w[active] = values
-    objective = np.sqrt(max(square, 0.0)) + problem.thresholds @ np.abs(w)
-    if not objective < problem.objective:
+    if not problem.objective_of(w, square) < problem.objective:
         return False
     problem.q[:], problem.w[:], problem.square = q, w, square
     return True

@@ -46,5 +46,5 @@ class ExactSolution(Certified):
 
     @property
     def relative_gap(self) -> FloatArray:
-        """Gap / primal (B,), see :func:`~sketchlasso.problem.objective.relative_gap`."""
+        """Gap / primal (B,), see :func:`~sketchlasso.problem.formulas.relative_gap`."""
         return full_gap(self.primal, self.dual, self.null)

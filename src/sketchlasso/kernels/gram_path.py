@@ -82,6 +82,16 @@ class Solutions(NamedTuple):
     facts: Any
 
 
+def blank_solutions(count: int, most: int) -> Solutions:
+    """Space for the solutions of `count` penalties with at most `most` active columns."""
+    return Solutions(
+        np.empty((count, most), dtype=np.int64),
+        np.empty((count, most)),
+        np.zeros(count, dtype=np.int64),
+        np.empty((count, 5)),
+    )
+
+
 @kernel(fast=True, inner=True)
 def forward_substitute(L: Any, count: Any, x: Any) -> None:
     """Overwrite x by the solution of L x = x, L (count, count) lower triangular."""

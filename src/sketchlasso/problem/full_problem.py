@@ -18,12 +18,13 @@ of which the shortest solution and the one nearest to r / ||r|| are tried.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import linalg, optimize
 
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.problem.objective import relative_gap as full_gap
+from sketchlasso.problem.formulas import relative_gap as full_gap
 from sketchlasso.types import FloatArray
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "SMALL_RESIDUAL",
     "FullValues",
     "UnpenalisedColumns",
+    "face_level",
     "feasible_scale",
     "full_dual",
     "full_gap",
@@ -70,7 +72,7 @@ class FullValues:
 
     @property
     def relative_gap(self) -> float:
-        """See :func:`~sketchlasso.problem.objective.relative_gap`."""
+        """See :func:`~sketchlasso.problem.formulas.relative_gap`."""
         arrays = (np.array([value]) for value in (self.primal, self.dual, self.null))
         return float(full_gap(*arrays)[0])
 
@@ -172,6 +174,32 @@ def sign_directions(columns: FloatArray, target: FloatArray, residual: FloatArra
         columns.T, missing, cond=RANK_SHARE, check_finite=False, lapack_driver="gelsy"
     )[0]
     return np.asarray(np.column_stack([moves[:, 0], near + moves[:, 1]]))
+
+
+def face_level(alpha: Any, error: Any, steepness: Any) -> Any:
+    """Lambda = alpha ||r|| of the solution whose support and signs are known, a face.
+
+    With Z the columns of the support, e = f sign(w), H = (Z'Z)^-1 and b the least-squares
+    solution, the solution is w = b - lambda H e, and ||r||^2 = C + lambda^2 e'H e gives
+
+        lambda = alpha sqrt( C / (1 - alpha^2 e'H e) )
+
+    Parameters
+    ----------
+    alpha : float or ndarray of shape (r,)
+    error : float or ndarray of shape (r,)
+        C, the squared length of the least-squares residual.
+    steepness : float or ndarray of shape (r,)
+        e'H e.
+
+    Returns
+    -------
+    float or ndarray of shape (r,)
+        NaN where the penalty leaves no room: alpha^2 e'H e >= 1.
+    """
+    room = 1.0 - np.square(alpha) * steepness
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return alpha * np.sqrt(error / np.where(room > 0, room, np.nan))
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,8 +25,7 @@ from scipy import linalg, sparse
 from sketchlasso.exact import solve_exact
 from sketchlasso.instances import leave_one_out_rows
 from sketchlasso.linalg.rows import stack_rows
-from sketchlasso.problem.faces import face_level
-from sketchlasso.problem.full_problem import full_dual, full_gap, full_primal
+from sketchlasso.problem.full_problem import face_level, full_dual, full_gap, full_primal
 from sketchlasso.results.models import LinearModels
 from sketchlasso.solvers import Progress
 from sketchlasso.types import BoolArray, FloatArray, IntArray

@@ -9,8 +9,7 @@ from scipy import sparse
 from sketchlasso import certify
 from sketchlasso.exact import exact_alpha_max, solve_exact
 from sketchlasso.exact.factor import SupportFactor
-from sketchlasso.exact.follow import Follower
-from sketchlasso.exact.restricted_problem import Restricted
+from sketchlasso.exact.follow import Follower, Restricted
 
 
 def text_like(seed=0, m=400, n=900, common=60):

@@ -11,15 +11,24 @@ from sketchlasso.problem.batch import Batch
 from sketchlasso.solvers.algorithms.protocol import Iterates
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["can_walk", "walk_chains"]
+__all__ = ["can_walk", "spread_factors", "walk_chains"]
 
-# Relative spread given to the penalty factors, so that no two rows reach them together: ties
-# and duplicated rows leave the walk no unique way on. It costs this much of the gap.
+# Relative spread given to the penalty factors. It costs this much of the gap.
 SPREAD = 1e-11
 # A path has seldom more than three knots per dimension; past this many something is wrong.
 KNOTS_PER_RANK = 30
 NO_ROOT = np.empty((0, 0))
+# Multiples of the golden ratio, modulo 1, are spread evenly.
 GOLDEN = 0.6180339887498949
+
+
+def spread_factors(features: IntArray) -> FloatArray:
+    """Multiples (p,) of penalty factors, a little above one and different for every feature.
+
+    With them no two features reach their thresholds together: ties and duplicated rows would
+    leave a walk along a path no unique way on.
+    """
+    return np.asarray(1.0 + SPREAD * np.mod(GOLDEN * features, 1.0))
 
 
 def can_walk(batch: Batch) -> BoolArray:
@@ -52,7 +61,7 @@ def walk_chains(batch: Batch, chain: IntArray, n_threads: int) -> tuple[Iterates
     order = np.lexsort((-batch.alpha, chain))
     chains = np.split(order, np.flatnonzero(np.diff(chain[order])) + 1)
     P = read_only(np.ascontiguousarray(batch.P, dtype=np.float64))
-    spread = 1.0 + SPREAD * np.mod(GOLDEN * np.arange(batch.n_features, dtype=np.float64), 1.0)
+    spread = spread_factors(np.arange(batch.n_features))
     walks = map_rows(lambda row: _walk(batch, P, spread, chains[row]), len(chains), n_threads)
     pieces = [(np.empty(0, dtype=np.intp), np.empty(0))] * batch.n_instances
     dual = np.zeros((batch.n_instances, batch.rank))
