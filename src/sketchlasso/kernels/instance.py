@@ -129,7 +129,14 @@ def restricted_gap(rows: Any, work: Any, at: Any, u: Any) -> Any:
     else:
         largest = best_on_ray(inner, length, rows.s, rows.squared)
         scale = feasible_scale(
-            work.seen, thresholds, 1.0, radius, rows.nonnegative, largest, work.buffer
+            work.seen,
+            thresholds,
+            1.0,
+            radius,
+            rows.nonnegative,
+            largest,
+            radius == 0.0,
+            work.buffer,
         )
     if rows.squared:
         primal = 0.5 * square + 0.5 * (radius * at.keep * at.norm) ** 2 + at.keep * l1

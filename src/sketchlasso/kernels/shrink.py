@@ -66,13 +66,15 @@ def feasible_scale(
     radius: Any,
     nonnegative: Any,
     largest: Any,
+    cleared: Any,
     buffer: Any,
 ) -> Any:
     """Largest a in [0, `largest`] with ||S(a * correlation)||_2 <= radius.
 
     ||S(a x)|| is convex and increasing in a, so Newton's method from the right descends
     monotonically to the root. Rounding can hide its last steps; then a shrinks by a few units in
-    the last place, and by more until the norm is in order. `buffer` is scratch of shape (2, n).
+    the last place, and by more until the norm is in order. Features of threshold zero do not count
+    where the caller has `cleared` u of them. `buffer` is scratch of shape (2, n).
     """
     count = np.int64(0)  # a plain constant would have the callee compiled for it as well
     size, threshold = buffer[0], buffer[1]
@@ -80,16 +82,14 @@ def feasible_scale(
         x = float(correlation[j])
         if not nonnegative:
             x = abs(x)
-        if largest * x > alpha * factor[j]:
+        if largest * x > alpha * factor[j] and not (cleared and alpha * factor[j] == 0.0):
             size[count] = x
             threshold[count] = alpha * factor[j]
             count += 1
     scale = largest
     if radius <= 0.0:
-        # A threshold of zero cannot be met by scaling; the caller projects u for it.
         for i in range(count):
-            if threshold[i] > 0.0:
-                scale = min(scale, threshold[i] / size[i])
+            scale = min(scale, threshold[i] / size[i])
         return scale
     for i in range(count):  # at the root no single term exceeds the radius
         scale = min(scale, (threshold[i] + radius) / size[i])

@@ -18,10 +18,17 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize
 
-from sketchlasso.kernels.shrink import best_on_ray, feasible_scale
+from sketchlasso.kernels.shrink import feasible_scale
 from sketchlasso.linalg.threads import map_slices
 from sketchlasso.problem.batch import Batch
-from sketchlasso.problem.objective import null_value, primal_value, relative_gap
+from sketchlasso.problem.formulas import (
+    best_on_ray,
+    dual_objective,
+    radius_left,
+    relative_gap,
+    soft_threshold,
+)
+from sketchlasso.problem.objective import null_value, primal_value
 from sketchlasso.types import BoolArray, Coefficients, FloatArray, RealArray
 
 __all__ = [
@@ -30,7 +37,6 @@ __all__ = [
     "correlate",
     "dual_value",
     "feasible_dual",
-    "soft_threshold",
 ]
 
 TILE = 8
@@ -69,15 +75,9 @@ class Certificate:
 
     @property
     def relative_gap(self) -> FloatArray:
-        """Gap / primal (B,), see :func:`~sketchlasso.problem.objective.relative_gap`."""
-        return relative_gap(self.primal, self.dual, self.null)
-
-
-def soft_threshold(x: FloatArray, threshold: FloatArray, nonnegative: bool = False) -> FloatArray:
-    """sign(x) (|x| - threshold)_+, or (x - threshold)_+ where coefficients are non-negative."""
-    if nonnegative:
-        return np.maximum(x - threshold, 0.0)
-    return np.sign(x) * np.maximum(np.abs(x) - threshold, 0.0)
+        """Gap / primal (B,), see :func:`~sketchlasso.problem.formulas.relative_gap`."""
+        gap: FloatArray = relative_gap(self.primal, self.dual, self.null)
+        return gap
 
 
 def correlate(
@@ -132,7 +132,7 @@ def feasible_dual(
         part = batch.take(np.flatnonzero(moved))
         other = freed[moved]
         seen = _refined(part, other, correlate(part, other))
-        other *= _scales(part, other, seen)[:, None]
+        other *= _scales(part, other, seen, cleared=part.radius == 0)[:, None]
         # Scaling alone is a valid answer too where the radius leaves unpenalised features room.
         better = (part.radius == 0) | (dual_value(part, other) > dual_value(part, point[moved]))
         chosen = np.flatnonzero(moved)[better]
@@ -170,13 +170,24 @@ def _refined(batch: Batch, u: FloatArray, correlation: RealArray) -> RealArray:
     return refined
 
 
-def _scales(batch: Batch, u: FloatArray, correlation: RealArray, n_threads: int = 1) -> FloatArray:
-    """Best feasible scaling (B,) of each u (B, k)."""
+def _scales(
+    batch: Batch,
+    u: FloatArray,
+    correlation: RealArray,
+    n_threads: int = 1,
+    cleared: BoolArray | None = None,
+) -> FloatArray:
+    """Best feasible scaling (B,) of each u (B, k).
+
+    Where `cleared` (B,), u is orthogonal to the features of threshold zero up to rounding, which
+    does not count.
+    """
     squared = batch.loss == "squared"
+    cleared = np.zeros(batch.n_instances, dtype=bool) if cleared is None else cleared
     # A candidate that overflows gives a value that is not finite.
     with np.errstate(over="ignore", invalid="ignore"):
-        inner = np.sum(batch.c * u, axis=1)
-        length = np.linalg.norm(u, axis=1)
+        inner, length = np.sum(batch.c * u, axis=1), np.linalg.norm(u, axis=1)
+        largest = best_on_ray(inner, length, batch.s, squared)
     scale = np.ones(batch.n_instances)
 
     def find(part: slice) -> None:
@@ -191,7 +202,8 @@ def _scales(batch: Batch, u: FloatArray, correlation: RealArray, n_threads: int 
                 batch.alpha[b],
                 batch.radius[b],
                 batch.nonnegative,
-                best_on_ray(inner[b], length[b], batch.s[b], squared),
+                largest[b],
+                cleared[b],
                 buffer,
             )
 
@@ -217,9 +229,9 @@ def _free_unpenalised(
         free = np.flatnonzero(thresholds == 0)
         violation = float(np.linalg.norm(over[free]))
         others = float(over @ over) - violation**2
-        room = np.sqrt(max(batch.radius[b] ** 2 - others, 0.0))
-        if violation > room:
-            shrinkage = 1.0 - room / violation
+        left = float(radius_left(batch.radius[b], others))
+        if violation > left:
+            shrinkage = 1.0 - left / violation
             freed[b] = _shrink_part(batch.rows(b, free), u[b], shrinkage, batch.nonnegative)
             moved[b] = True
     return freed, moved
@@ -249,11 +261,11 @@ def _projection(R: FloatArray, u: FloatArray, nonnegative: bool) -> FloatArray:
 
 def dual_value(batch: Batch, point: FloatArray, correlation: RealArray | None = None) -> FloatArray:
     """Dual objective (B,) at feasible points (B, k)."""
-    inner = np.sum(batch.c * point, axis=1)
-    square = np.sum(point**2, axis=1)
-    if batch.loss == "sqrt":
-        return inner + batch.s * np.sqrt(np.maximum(1.0 - square, 0.0))
-    value = inner - 0.5 * square + 0.5 * batch.s**2
+    squared = batch.loss == "squared"
+    inner, square = np.sum(batch.c * point, axis=1), np.sum(point**2, axis=1)
+    value: FloatArray = dual_objective(inner, square, batch.s, squared)
+    if not squared:
+        return value
     smooth = np.flatnonzero(batch.radius > 0)
     if smooth.size:
         part = batch.take(smooth)

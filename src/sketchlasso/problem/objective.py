@@ -5,21 +5,13 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from sketchlasso.kernels.instance import NEGLIGIBLE
 from sketchlasso.kernels.sparse_rows import rows_times_factor
 from sketchlasso.linalg.threads import map_slices
 from sketchlasso.problem.batch import Batch
+from sketchlasso.problem.formulas import objective, response_length
 from sketchlasso.types import Coefficients, FloatArray, IntArray, SparseRows
 
-__all__ = [
-    "loss_value",
-    "null_value",
-    "penalty_value",
-    "primal_value",
-    "relative_gap",
-    "residual",
-    "ridge_value",
-]
+__all__ = ["loss_value", "null_value", "primal_value", "residual"]
 
 
 def residual(batch: Batch, coef: Coefficients, n_threads: int = 1) -> FloatArray:
@@ -38,21 +30,12 @@ def residual(batch: Batch, coef: Coefficients, n_threads: int = 1) -> FloatArray
 
 def loss_value(batch: Batch, remainder: FloatArray) -> FloatArray:
     """Loss (B,) of a residual (B, k): its length with s, or half its square."""
-    square = np.sum(remainder**2, axis=1) + batch.s**2
-    return np.sqrt(square) if batch.loss == "sqrt" else 0.5 * square
+    length: FloatArray = response_length(remainder, batch.s)
+    return length if batch.loss == "sqrt" else 0.5 * length * length
 
 
-def ridge_value(batch: Batch, coef: Coefficients) -> FloatArray:
-    """Radius ||w||_2 (B,), or radius^2 ||w||^2 / 2 for the squared loss."""
-    square = np.asarray((coef * coef).sum(axis=1)).ravel()
-    if batch.loss == "sqrt":
-        return batch.radius * np.sqrt(square)
-    return 0.5 * batch.radius**2 * square
-
-
-def penalty_value(batch: Batch, coef: Coefficients) -> FloatArray:
+def _penalty_value(batch: Batch, rows: SparseRows) -> FloatArray:
     """Alpha sum_j f_j |w_j| (B,); infinite where an excluded feature is not zero."""
-    rows = sparse.csr_array(coef)
     owner = np.repeat(np.arange(batch.n_instances), np.diff(rows.indptr))
     values: FloatArray = np.bincount(
         owner,
@@ -94,25 +77,17 @@ def primal_value(batch: Batch, coef: Coefficients, n_threads: int = 1) -> FloatA
     -------
     ndarray of shape (B,)
     """
-    return (
-        loss_value(batch, residual(batch, coef, n_threads))
-        + ridge_value(batch, coef)
-        + penalty_value(batch, coef)
+    rows = sparse.csr_array(coef)
+    value: FloatArray = objective(
+        loss_value(batch, residual(batch, rows, n_threads)),
+        np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel()),
+        _penalty_value(batch, rows),
+        batch.radius,
+        batch.loss == "squared",
     )
+    return value
 
 
 def null_value(batch: Batch) -> FloatArray:
     """Objective (B,) at w = 0."""
     return loss_value(batch, batch.c)
-
-
-def relative_gap(primal: FloatArray, dual: FloatArray, null: FloatArray) -> FloatArray:
-    """(primal - dual) / primal, never negative, of arrays of one shape; NaN where one of them is.
-
-    Where the optimum itself is zero up to rounding (unpenalised features that fit y
-    exactly, y = 0), the gap is measured against a negligible share of the objective at zero.
-    """
-    scale = np.maximum(primal, NEGLIGIBLE * null)
-    gap = np.maximum(primal - dual, 0.0)
-    # Not scale > 0: NaN would count as an optimum of zero, and its gap as closed.
-    return np.divide(gap, scale, out=np.zeros_like(gap), where=scale != 0)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sketchlasso.problem.batch import Batch
-from sketchlasso.problem.dual import correlate, soft_threshold
+from sketchlasso.problem.dual import correlate
+from sketchlasso.problem.formulas import soft_threshold
 from sketchlasso.problem.objective import loss_value, residual
 from sketchlasso.types import Coefficients, FloatArray
 

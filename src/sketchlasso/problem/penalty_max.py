@@ -12,7 +12,7 @@ from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import map_slices
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.dual import correlate
-from sketchlasso.problem.objective import loss_value
+from sketchlasso.problem.formulas import magnitude, null_dual, radius_left, response_length
 from sketchlasso.types import FloatArray, RealArray, SparseRows
 
 __all__ = ["NullModel", "alpha_max", "largest_penalties", "null_model"]
@@ -58,7 +58,7 @@ def largest_penalties(
 
     `spent` (B,) is what unpenalised features use up of radius^2; without any it is zero.
     """
-    left = np.sqrt(np.maximum(batch.radius**2 - spent, 0.0))
+    left = radius_left(batch.radius, spent)
     if batch.loss == "squared":
         left = np.zeros_like(left)
     largest = np.zeros(batch.n_instances)
@@ -98,13 +98,13 @@ class NullModel:
 def null_model(batch: Batch) -> NullModel:
     """Fit the unpenalised features of every instance; w = 0 where there are none."""
     remainder = batch.c.copy()
-    spent = np.zeros(batch.n_instances)
     pieces = [(np.empty(0, dtype=np.intp), np.empty(0))] * batch.n_instances
+    rows: dict[int, FloatArray] = {}
     some_free = bool((batch.penalty_factor == 0).any())
     for b in range(batch.n_instances) if some_free else ():
         free = np.flatnonzero(batch.factor_row(b) == 0)
         if free.size:
-            R = batch.rows(b, free)
+            rows[b] = R = batch.rows(b, free)
             coef = _fit_unpenalised(batch, b, R)
             pieces[b] = (free, coef)
             remainder[b] -= R.T @ coef
@@ -112,18 +112,11 @@ def null_model(batch: Batch) -> NullModel:
             size = np.linalg.norm(batch.c[b]) + np.linalg.norm(R) * np.linalg.norm(coef)
             if np.linalg.norm(remainder[b]) <= ROUNDING * size:
                 remainder[b] = 0.0
-            seen = R @ remainder[b]
-            seen = np.maximum(seen, 0.0) if batch.nonnegative else seen
-            spent[b] = seen @ seen
-    length = np.ones(batch.n_instances)
-    if batch.loss == "sqrt":
-        length = loss_value(batch, remainder)
-        length = np.where(length > 0, length, 1.0)
-    return NullModel(
-        coef=stack_rows(pieces, batch.n_features),
-        dual=remainder / length[:, None],
-        spent=spent / length**2,
-    )
+    dual = null_dual(remainder, batch.s) if batch.loss == "sqrt" else remainder
+    spent = np.zeros(batch.n_instances)
+    for b, R in rows.items():
+        spent[b] = np.sum(magnitude(R @ dual[b], batch.nonnegative) ** 2)
+    return NullModel(stack_rows(pieces, batch.n_features), dual, spent)
 
 
 def _fit_unpenalised(batch: Batch, b: int, R: FloatArray) -> FloatArray:
@@ -146,11 +139,11 @@ def _fit_unpenalised(batch: Batch, b: int, R: FloatArray) -> FloatArray:
 
     def imbalance(log_t: float) -> float:
         w = ridge(float(np.exp(log_t)))
-        loss = float(np.sqrt(np.sum((c - R.T @ w) ** 2) + s**2))
+        loss = float(response_length((c - R.T @ w)[None], s)[0])
         return float(np.exp(log_t)) * float(np.linalg.norm(w)) - radius * loss
 
-    seen = np.maximum(R @ c, 0.0) if batch.nonnegative else R @ c
-    if np.linalg.norm(seen) <= radius * np.sqrt(c @ c + s**2):
+    seen = magnitude(R @ c, batch.nonnegative)
+    if np.linalg.norm(seen) <= radius * response_length(c[None], s)[0]:
         return np.zeros(len(R))
     scale = np.log(np.sum(R**2) + 1e-300)
     low = scale - 60.0

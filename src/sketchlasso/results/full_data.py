@@ -57,7 +57,7 @@ class FullCertificate:
 
     @property
     def relative_gap(self) -> FloatArray:
-        """Gap / primal (p,), see :func:`~sketchlasso.problem.objective.relative_gap`."""
+        """Gap / primal (p,), see :func:`~sketchlasso.problem.formulas.relative_gap`."""
         null = np.zeros_like(self.primal) if self.null is None else self.null
         return full_gap(self.primal, self.dual, null)
 

@@ -8,7 +8,8 @@ from sketchlasso.kernels.working_set import count_removed
 from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.problem.batch import Batch
-from sketchlasso.problem.objective import null_value, relative_gap
+from sketchlasso.problem.formulas import relative_gap
+from sketchlasso.problem.objective import null_value
 from sketchlasso.problem.screening import dual_reach
 from sketchlasso.solvers.algorithms.protocol import Iterates, Round
 from sketchlasso.solvers.clock import Stopwatch

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sketchlasso.linalg.device import CPU
-from sketchlasso.problem.objective import relative_gap
+from sketchlasso.problem.formulas import relative_gap
 from sketchlasso.solvers.status import Status, ending_message, warn_of_ending
 from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 
@@ -111,5 +111,6 @@ class Solution(Certified):
 
     @property
     def relative_gap(self) -> FloatArray:
-        """Gap / primal (B,), see :func:`~sketchlasso.problem.objective.relative_gap`."""
-        return relative_gap(self.primal, self.dual, self.null)
+        """Gap / primal (B,), see :func:`~sketchlasso.problem.formulas.relative_gap`."""
+        gap: FloatArray = relative_gap(self.primal, self.dual, self.null)
+        return gap

@@ -7,6 +7,7 @@ import numpy as np
 from sketchlasso.linalg.device import Device, open_device
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.dual import correlate
+from sketchlasso.problem.formulas import magnitude
 from sketchlasso.problem.penalty_max import null_model
 from sketchlasso.solvers.device.run import chunk_size
 from sketchlasso.solvers.device.working import DeviceBatch, SharedFactor
@@ -37,7 +38,7 @@ def strongest_levels(batch: Batch, count: int, settings: Settings) -> FloatArray
     for chunk in chunks_of(batch, settings, batch.n_instances):
         part = batch.take(chunk)
         seen = correlate(part, null_model(part).dual, n_threads=settings.n_threads)
-        level = np.maximum(seen, 0.0) if batch.nonnegative else np.abs(seen)
+        level = magnitude(seen, batch.nonnegative)
         top = -np.partition(-level, count - 1, axis=1)[:, :count].astype(np.float64)
         parts.append(-np.sort(-top, axis=1))
     return np.concatenate(parts)
@@ -52,8 +53,6 @@ def _on_device(batch: Batch, count: int, device: Device) -> FloatArray:
         u = data.null_dual()
         which = device.torch.arange(data.size, device=u.device)
         rows = data.choose(u, which, None, count).rows
-        seen = rows.see(u)
-        level = seen.clamp(min=0.0) if batch.nonnegative else seen.abs()
-        level = level * rows.thresholds.isfinite()
+        level = magnitude(rows.see(u), batch.nonnegative) * rows.thresholds.isfinite()
         parts.append(level.sort(dim=1, descending=True).values.cpu().numpy())
     return np.concatenate(parts)

@@ -1,4 +1,4 @@
-"""Every compiled kernel agrees with a plain NumPy twin."""
+"""Every compiled kernel agrees with its home among the formulas, or with a plain NumPy twin."""
 
 import numpy as np
 import pytest
@@ -19,8 +19,9 @@ from sketchlasso.kernels.newton import (
     solve_instance,
 )
 from sketchlasso.kernels.prox import group_shrinkage, loss_prox_length
-from sketchlasso.kernels.shrink import best_on_ray, feasible_scale, shrink
+from sketchlasso.kernels.shrink import best_on_ray, feasible_scale, shrink, smallest_penalty
 from sketchlasso.kernels.working_set import choose_rows, count_removed, gather
+from sketchlasso.problem import formulas
 from sketchlasso.problem.dual import certify_batch, correlate
 from sketchlasso.problem.screening import (
     dual_reach,
@@ -64,16 +65,52 @@ def test_cholesky_lifts_the_pivots_of_a_singular_matrix():
     assert np.isfinite(H).all()
 
 
+def scale_of(seen, factor, alpha, radius, nonnegative, largest):
+    """The feasible scale of the kernel, which must be that of its home."""
+    buffer = np.empty((2, len(seen)))
+    found = feasible_scale(seen, factor, alpha, radius, nonnegative, largest, False, buffer)
+    size = formulas.magnitude(seen, nonnegative)
+    args = size[None], alpha * factor[None], np.array([radius]), np.array([largest])
+    assert found == pytest.approx(formulas.feasible_scale(*args, 1e-13)[0], rel=1e-14, abs=0.0)
+    return found
+
+
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("radius", [0.0, 0.3])
 def test_feasible_scale(seed, radius):
     rng = np.random.default_rng(seed)
     seen, factor = rng.normal(size=50), rng.random(50) + 0.1
     factor[3] = np.inf
-    alpha, largest = 0.3, 1.7
-    found = feasible_scale(seen, factor, alpha, radius, seed % 2 == 0, largest, np.empty((2, 50)))
-    twin = twins.feasible_scale(seen, alpha * factor, radius, seed % 2 == 0, largest)
+    found = scale_of(seen, factor, 0.3, radius, seed % 2 == 0, 1.7)
+    twin = twins.feasible_scale(seen, 0.3 * factor, radius, seed % 2 == 0, 1.7)
     assert found == pytest.approx(twin, rel=1e-9)
+
+
+@pytest.mark.parametrize(("cleared", "expected"), [(False, 0.0), (True, 0.5)])
+def test_without_a_radius_a_threshold_of_zero_allows_no_scale_unless_it_is_cleared(
+    cleared, expected
+):
+    """Rounding of a point that was cleared of such a feature does not count."""
+    seen, factor = np.array([1e-17, 2.0]), np.array([0.0, 1.0])
+    buffer = np.empty((2, 2))
+    assert feasible_scale(seen, factor, 1.0, 0.0, False, 9.0, cleared, buffer) == expected
+    if not cleared:
+        assert scale_of(seen, factor, 1.0, 0.0, False, 9.0) == 0.0
+
+
+@pytest.mark.parametrize("radius", [0.0, 1e-9, 0.4, 2.0, 50.0])
+@pytest.mark.parametrize("nonnegative", [False, True])
+def test_smallest_penalty(radius, nonnegative):
+    rng = np.random.default_rng(5)
+    seen, factor = rng.normal(size=60), rng.uniform(0.2, 3.0, 60)
+    factor[[3, 8]] = np.inf, 0.0
+    found = smallest_penalty(seen, factor, nonnegative, radius, np.empty((2, 60)))
+    size = formulas.magnitude(seen, nonnegative)[None]
+    home = formulas.largest_penalty(size, factor[None], np.array([radius]))[0]
+    assert found == pytest.approx(home, rel=1e-12)
+    real = (factor > 0) & np.isfinite(factor)
+    over = np.linalg.norm(twins.soft(seen[real], found * factor[real], nonnegative))
+    assert over == pytest.approx(radius, rel=1e-6, abs=1e-15) if found else over <= radius
 
 
 @pytest.mark.parametrize("seed", range(300))
@@ -82,7 +119,7 @@ def test_a_feasible_scale_keeps_the_radius_however_small(seed):
     n = rng.integers(1, 6)
     size, factor = np.abs(rng.normal(size=n)) * 10 ** rng.uniform(-8, 8), rng.uniform(0.1, 2, n)
     alpha, radius, largest = 10 ** rng.uniform([-10, -22, -3], [3, 3, 3])
-    found = feasible_scale(size, factor, alpha, radius, False, largest, np.empty((2, n)))
+    found = scale_of(size, factor, alpha, radius, False, largest)
     threshold = alpha * factor
     # Rounding of the threshold, which may be far above the radius, is allowed for.
     over = np.linalg.norm(np.maximum(found * size - threshold, 0.0))
@@ -97,8 +134,8 @@ def test_a_feasible_scale_keeps_the_radius_however_small(seed):
 
 @pytest.mark.parametrize(("size", "expected"), [(1e200, 2e-200), (np.inf, 0.0)])
 def test_a_feasible_scale_of_numbers_that_overflow(size, expected):
-    args = np.array([size, 1.0]), np.ones(2), 1.0, 1.0, False, 1.0, np.empty((2, 2))
-    assert feasible_scale(*args) == pytest.approx(expected, rel=1e-15, abs=0.0)
+    found = scale_of(np.array([size, 1.0]), np.ones(2), 1.0, 1.0, False, 1.0)
+    assert found == pytest.approx(expected, rel=1e-15, abs=0.0)
 
 
 @pytest.mark.parametrize("squared", [False, True])
@@ -106,7 +143,10 @@ def test_best_on_ray_maximises_the_dual(squared):
     rng = np.random.default_rng(0)
     c, u, s = rng.normal(size=5), rng.normal(size=5), 0.7
     u *= np.sign(c @ u)
-    best = best_on_ray(c @ u, np.linalg.norm(u), s, squared)
+    length = np.linalg.norm(u)
+    best = best_on_ray(c @ u, length, s, squared)
+    home = formulas.best_on_ray(np.array([c @ u, -1.0]), np.array([length, 1.0]), s, squared)
+    np.testing.assert_allclose(home, [best, 0.0], rtol=1e-15)
 
     def value(a):
         if squared:

@@ -1,4 +1,4 @@
-"""The formulas on tensors against those of sketchlasso.problem, their one home."""
+"""The formulas of sketchlasso.problem give the same on arrays and on tensors."""
 
 from dataclasses import replace
 
@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tests.problems import Recipe
 
-from sketchlasso.kernels import shrink as kernels
-from sketchlasso.problem.dual import certify_batch, correlate, soft_threshold
-from sketchlasso.problem.objective import null_value, primal_value, relative_gap
+from sketchlasso.problem import formulas
+from sketchlasso.problem.dual import certify_batch, correlate
+from sketchlasso.problem.objective import null_value, primal_value
 from sketchlasso.problem.penalty_max import largest_penalties, null_model
 
 torch = pytest.importorskip("torch")
@@ -52,18 +52,6 @@ def test_objectives_agree(problem):
     np.testing.assert_allclose(rows.null(), null_value(batch))
 
 
-def test_correlations_and_soft_thresholds_agree(problem):
-    batch, rows, _, u = problem
-    seen = correlate(batch, u)
-    np.testing.assert_allclose(rows.see(tensor(u)), seen, atol=1e-12)
-    ours = tensors.shrink(rows.see(tensor(u)), rows.thresholds, batch.nonnegative)
-    theirs = [
-        soft_threshold(seen[b], batch.thresholds(b), batch.nonnegative)
-        for b in range(batch.n_instances)
-    ]
-    np.testing.assert_allclose(ours, theirs, atol=1e-12)
-
-
 def test_certificates_agree(problem):
     batch, rows, w, u = problem
     theirs = certify_batch(batch, w, u)
@@ -72,58 +60,68 @@ def test_certificates_agree(problem):
     np.testing.assert_allclose(primal, theirs.primal)
     np.testing.assert_allclose(dual, theirs.dual, rtol=1e-9)
     np.testing.assert_allclose(scale, theirs.scale, rtol=1e-9)
-    gap = tensors.relative_gap(primal, dual, rows.null())
+    gap = formulas.relative_gap(primal, dual, rows.null())
     np.testing.assert_allclose(gap, theirs.relative_gap, rtol=1e-9)
 
 
 def test_null_models_and_largest_penalties_agree(problem):
     batch, rows, _, _ = problem
     null = null_model(batch)
-    u = tensors.null_dual(rows.c, rows.s)
+    u = formulas.null_dual(rows.c, rows.s)
     np.testing.assert_allclose(u, null.dual)
-    by_factor = replace(rows, thresholds=tensor(batch.penalty_factor).expand_as(rows.thresholds))
+    factor = tensor(batch.penalty_factor).expand_as(rows.thresholds)
+    size = formulas.magnitude(rows.see(u), batch.nonnegative)
     theirs = largest_penalties(batch, correlate(batch, null.dual))
-    np.testing.assert_allclose(tensors.largest_penalties(by_factor, u), theirs, rtol=1e-9)
+    np.testing.assert_allclose(
+        formulas.largest_penalty(size, factor, rows.radius), theirs, rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("size", [0.0, 1e-305])
 def test_null_models_of_tiny_responses_agree(size):
     batch = made(0.7, False)[0]
     batch = replace(batch, c=size * batch.c, s=size * batch.s)
-    ours = tensors.null_dual(tensor(batch.c), tensor(batch.s))
+    ours = formulas.null_dual(tensor(batch.c), tensor(batch.s))
     np.testing.assert_allclose(ours, null_model(batch).dual)
 
 
-def scales(size, factor, alpha, radius, largest):
-    """The feasible scale of the kernel, and that on tensors."""
-    buffer = np.empty((2, len(size)))
-    kernel = kernels.feasible_scale(size, factor, alpha, radius, False, largest, buffer)
-    rows = tensor([size]), tensor([alpha * factor]), tensor([radius]), tensor([largest])
-    return kernel, float(tensors.feasible_scale(*rows, 1e-13)[0])
+def both(formula, *arrays, **options):
+    """A formula on arrays; it must give the same on tensors, and keep their precision."""
+    here = formula(*arrays, **options)
+    there = formula(*map(tensor, arrays), **options)
+    np.testing.assert_allclose(there, here, rtol=1e-13)
+    single = formula(*(tensor(array).float() for array in arrays), **options)
+    assert single.dtype == torch.float32
+    return here
 
 
-@pytest.mark.parametrize("seed", range(50))
-def test_feasible_scales_agree_however_small_the_radius(seed):
-    rng = np.random.default_rng(seed)
-    size = np.abs(rng.normal(size=4)) * 10 ** rng.uniform(-8, 8)
-    alpha, radius, largest = 10 ** rng.uniform([-10, -22, -3], [3, 3, 3])
-    kernel, device = scales(size, rng.uniform(0.1, 2, 4), alpha, radius, largest)
-    assert kernel > 0 and device == pytest.approx(kernel, rel=1e-14)
-
-
-@pytest.mark.parametrize("size", [1e200, np.inf])
-def test_feasible_scales_agree_on_numbers_that_overflow(size):
-    kernel, device = scales(np.array([size, 1.0]), np.ones(2), 1.0, 1.0, 1.0)
-    assert device == kernel
+def test_formulas_give_the_same_on_arrays_and_tensors():
+    rng = np.random.default_rng(7)
+    x, t = rng.normal(size=(5, 9)), rng.uniform(0, 1, (5, 9))
+    a, b, s = rng.uniform(0.1, 1, (3, 5))
+    for flag in (False, True):
+        both(formulas.magnitude, x, nonnegative=flag)
+        both(formulas.soft_threshold, x, t, nonnegative=flag)
+        both(formulas.objective, a, b, s, t[:, 0], squared=flag)
+        both(formulas.dual_objective, a, b, s, squared=flag)
+        both(formulas.best_on_ray, a - 0.5, b, s, squared=flag)
+    both(formulas.response_length, x, s)
+    both(formulas.largest_penalty, np.abs(x), t, np.array([0.0, 0.1, 1.0, 3.0, 30.0]))
+    for radius in (0.0, 1e-9, 0.5):
+        both(formulas.feasible_scale, np.abs(x), t, radius * b, 3.0 * a, slack=1e-6)
+    for size in (1e200, np.inf):
+        one, large = np.ones(1), np.array([[size, 1.0]])
+        here = formulas.feasible_scale(large, np.ones((1, 2)), one, one, 1e-13)
+        there = formulas.feasible_scale(
+            tensor(large), tensor([[1.0, 1.0]]), tensor(one), tensor(one), 1e-13
+        )
+        np.testing.assert_array_equal(there, here)
 
 
 def test_a_gap_that_is_no_number_is_never_closed():
     values = [
         (np.nan, 0.0, 1.0), (1.0, np.nan, 1.0), (0.0, 0.0, 0.0), (2.0, 1.0, 3.0), (0.0, -1.0, 1.0)
     ]  # fmt: skip
-    primal, dual, null = np.array(values).T
-    ours = relative_gap(primal, dual, null)
-    np.testing.assert_array_equal(ours[:3], [np.nan, np.nan, 0.0])
-    assert not (ours[:2] <= 1e300).any()
-    on_device = tensors.relative_gap(tensor(primal), tensor(dual), tensor(null))
-    np.testing.assert_array_equal(on_device, ours)
+    gap = both(formulas.relative_gap, *np.array(values).T)
+    np.testing.assert_array_equal(gap[:3], [np.nan, np.nan, 0.0])
+    assert not (gap[:2] <= 1e300).any()

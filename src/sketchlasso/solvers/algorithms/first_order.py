@@ -32,7 +32,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sketchlasso.problem.dual import soft_threshold
+from sketchlasso.problem.formulas import soft_threshold
 from sketchlasso.solvers.algorithms.protocol import Instance
 from sketchlasso.solvers.algorithms.single import Best, featureless_answer, response_length
 from sketchlasso.types import FloatArray

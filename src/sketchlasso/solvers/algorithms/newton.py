@@ -12,6 +12,7 @@ from sketchlasso.kernels.working_set import choose_rows, gather
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import map_rows
 from sketchlasso.problem.batch import Batch
+from sketchlasso.problem.formulas import null_dual
 from sketchlasso.problem.screening import dual_reach
 from sketchlasso.problem.unpenalised import project_out
 from sketchlasso.solvers.algorithms.protocol import Iterates, Round
@@ -124,8 +125,7 @@ class Newton:
         """Coefficients on the chosen rows and the steps spent; u changes in place."""
         batch = view.batch
         if len(chosen) == 0:
-            square = float(c @ c + batch.s[row] ** 2)
-            u[:] = c if batch.loss == "squared" or square == 0 else c / np.sqrt(square)
+            u[:] = c if batch.loss == "squared" else null_dual(c[None], batch.s[row])[0]
             return np.empty(0), 0
         space = _space(len(chosen), batch.rank)
         A = space[0, : len(chosen)]

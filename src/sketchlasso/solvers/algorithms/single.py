@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from sketchlasso.problem import formulas
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.dual import certify_batch
 from sketchlasso.solvers.algorithms.protocol import Instance
@@ -33,13 +34,14 @@ def as_batch(instance: Instance) -> Batch:
 
 def response_length(instance: Instance) -> float:
     """sqrt(||c||^2 + s^2), the loss at w = 0; 1 where the response is zero."""
-    return float(np.sqrt(instance.c @ instance.c + instance.s**2)) or 1.0
+    return float(formulas.response_length(instance.c[None], instance.s)[0]) or 1.0
 
 
 def featureless_answer(instance: Instance) -> tuple[FloatArray, FloatArray, int]:
     """What `improve` returns when no feature is left: w (0,), its dual point (k,), no steps."""
-    divisor = 1.0 if instance.loss == "squared" else response_length(instance)
-    return np.zeros(0), instance.c / divisor, 0
+    c = instance.c[None]
+    u = c if instance.loss == "squared" else formulas.null_dual(c, instance.s)
+    return np.zeros(0), u[0], 0
 
 
 @dataclass(eq=False)

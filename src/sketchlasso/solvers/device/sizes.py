@@ -14,9 +14,10 @@ from scipy import sparse
 
 from sketchlasso.linalg.device import Device
 from sketchlasso.problem.batch import Batch
+from sketchlasso.problem.formulas import largest_penalty, magnitude
 from sketchlasso.solvers.device.chunk import gathered
 from sketchlasso.solvers.device.run import chunk_room, chunk_size
-from sketchlasso.solvers.device.tensors import Rows, Tensor, largest_penalties
+from sketchlasso.solvers.device.tensors import Rows, Tensor
 from sketchlasso.solvers.device.units import Units
 from sketchlasso.solvers.device.walk import Walked, walk_down
 from sketchlasso.solvers.device.working import DeviceBatch, SharedFactor
@@ -162,7 +163,11 @@ class _Search:
         known = self.index[which] if number else None
         chosen = self.data.choose(self.u[which], which, known, count)
         if number == 0:
-            self.largest[which] = largest_penalties(chosen.rows, self.u[which])
+            self.largest[which] = largest_penalty(
+                magnitude(chosen.rows.see(self.u[which]), self.data.nonnegative),
+                chosen.rows.thresholds,
+                chosen.rows.radius,
+            )
             live = self.largest[which] > 0
         else:
             live = self._entering(chosen, which)
@@ -196,8 +201,7 @@ class _Search:
             max=known.shape[1] - 1
         )
         fresh = known.gather(1, place) != chosen.index
-        level = chosen.rows.see(self.u[which])
-        level = level if self.data.nonnegative else level.abs()
+        level = magnitude(chosen.rows.see(self.u[which]), self.data.nonnegative)
         floor = (self.alpha[which] * (1.0 + self.rules.entry)).unsqueeze(1)
         return (fresh & (level > floor * chosen.rows.thresholds)).any(1)
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from sketchlasso.kernels.support import RIDGE
-from sketchlasso.solvers.device.tensors import Rows, Tensor, shrink
+from sketchlasso.problem.formulas import soft_threshold
+from sketchlasso.solvers.device.tensors import Rows, Tensor
 
 __all__ = ["Point", "improve", "violation"]
 
@@ -151,7 +152,9 @@ class _Support:
         From w = 0 the norm grows linearly along the direction instead.
         """
         rho, v = self.square.sqrt().clamp_(min=TINY), self.w.norm(dim=1)
-        excess = shrink(self.q / rho.unsqueeze(1), self.rows.thresholds, self.rows.nonnegative)
+        excess = soft_threshold(
+            self.q / rho.unsqueeze(1), self.rows.thresholds, self.rows.nonnegative
+        )
         d = excess * (live & (self.w == 0))
         length = d.norm(dim=1)
         seen = (self.gram @ d.unsqueeze(2)).squeeze(2)

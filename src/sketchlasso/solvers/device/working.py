@@ -15,7 +15,8 @@ import numpy as np
 
 from sketchlasso.linalg.device import Device
 from sketchlasso.problem.batch import Batch
-from sketchlasso.solvers.device.tensors import Rows, Tensor, null_dual
+from sketchlasso.problem.formulas import null_dual
+from sketchlasso.solvers.device.tensors import Rows, Tensor
 
 __all__ = ["CORRELATION_BYTES", "CORRELATION_SHARE", "Chosen", "DeviceBatch", "SharedFactor"]
 

@@ -1,0 +1,183 @@
+"""The formulas of the problem, over NumPy arrays and PyTorch tensors alike.
+
+Arrays have one row per instance: c and u (b, k), correlations R u and thresholds (b, n), all else
+(b,). The compiled twins in :mod:`sketchlasso.kernels` serve one instance at a time;
+`tests/unit/kernels/test_twins.py` compares them.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from sketchlasso.kernels.instance import NEGLIGIBLE
+
+__all__ = [
+    "best_on_ray",
+    "dual_objective",
+    "feasible_scale",
+    "largest_penalty",
+    "magnitude",
+    "null_dual",
+    "objective",
+    "radius_left",
+    "relative_gap",
+    "response_length",
+    "soft_threshold",
+]
+
+# Newton's methods below take a few steps; more are left to rounding.
+SCALE_STEPS, PENALTY_STEPS = 100, 200
+
+
+def _namespace(array: Any) -> Any:
+    """NumPy or PyTorch, whichever the array belongs to."""
+    return np if isinstance(array, np.ndarray) else sys.modules["torch"]
+
+
+def magnitude(seen: Any, nonnegative: bool) -> Any:
+    """What of correlations counts against their thresholds: |R u|, or (R u)_+ where w >= 0."""
+    xp = _namespace(seen)
+    return xp.clip(seen, 0.0, None) if nonnegative else xp.abs(seen)
+
+
+def soft_threshold(x: Any, threshold: Any, nonnegative: bool = False) -> Any:
+    """sign(x) (|x| - threshold)_+, or (x - threshold)_+ where coefficients are non-negative."""
+    xp = _namespace(x)
+    over = (x if nonnegative else xp.abs(x)) - threshold
+    xp.clip(over, 0.0, None, out=over)
+    return over if nonnegative else xp.sign(x) * over
+
+
+def response_length(c: Any, s: Any) -> Any:
+    """sqrt(||c||^2 + s^2) (b,): the square-root loss at w = 0, or at a residual c."""
+    xp = _namespace(c)
+    return xp.sqrt(xp.sum(c * c, axis=1) + s * s)
+
+
+def null_dual(c: Any, s: Any) -> Any:
+    """Dual points c / sqrt(||c||^2 + s^2) (b, k) of w = 0 for the square-root loss."""
+    length = response_length(c, s)
+    return c / _namespace(c).where(length > 0, length, 1.0)[:, None]
+
+
+def objective(loss: Any, length: Any, l1: Any, radius: Any, squared: bool = False) -> Any:
+    """Objective (b,) from its parts: the loss, ||w||_2 and sum_j alpha f_j |w_j|."""
+    ridge = radius * length
+    return loss + (0.5 * ridge * ridge if squared else ridge) + l1
+
+
+def dual_objective(inner: Any, square: Any, s: Any, squared: bool = False) -> Any:
+    """Dual objective (b,) from inner = c'u and square = ||u||^2.
+
+    For the squared loss it lacks the term of the radius.
+    """
+    if squared:
+        return inner - 0.5 * square + 0.5 * s * s
+    xp = _namespace(square)
+    return inner + s * xp.sqrt(xp.clip(1.0 - square, 0.0, None))
+
+
+def relative_gap(primal: Any, dual: Any, null: Any) -> Any:
+    """(primal - dual) / primal, never negative, of arrays of one shape; NaN where one of them is.
+
+    Where the optimum itself is zero up to rounding (unpenalised features that fit y
+    exactly, y = 0), the gap is measured against a negligible share of the objective at zero.
+    """
+    xp = _namespace(primal)
+    scale = xp.maximum(primal, NEGLIGIBLE * null)
+    gap = xp.clip(primal - dual, 0.0, None)
+    # Not scale > 0: NaN would count as an optimum of zero, and its gap as closed.
+    return xp.where(scale != 0, gap / xp.where(scale != 0, scale, 1.0), 0.0)
+
+
+def best_on_ray(inner: Any, length: Any, s: Any, squared: bool = False) -> Any:
+    """Scaling (b,) of u that maximises the dual objective when its constraint is ignored.
+
+    a inner + s sqrt(1 - a^2 length^2) is largest at (inner/length) / sqrt((inner/length)^2 + s^2)
+    / length; for the squared loss a inner - a^2 length^2/2 is largest at inner / length^2.
+    """
+    xp = _namespace(length)
+    points = (length > 0) & (inner > 0)
+    safe = xp.where(points, length, 1.0)
+    along = xp.where(points, inner, 1.0) / safe
+    best = along / safe if squared else along / xp.sqrt(along * along + s * s) / safe
+    return xp.where(points, best, 0.0)
+
+
+def radius_left(radius: Any, spent: Any) -> Any:
+    """Radius (b,) that is left for other features where some reach a squared norm `spent` (b,)."""
+    return np.sqrt(np.maximum(radius * radius - spent, 0.0))
+
+
+def feasible_scale(size: Any, thresholds: Any, radius: Any, largest: Any, slack: float) -> Any:
+    """Largest a (b,) in [0, `largest`] with ||(a size - thresholds)_+|| <= radius (1 + slack).
+
+    The norm is convex and increasing in a, so Newton's method from the right descends to the
+    root. Rounding can hide its last steps; then a shrinks by a few units in the last place, and
+    by more until the norm is in order.
+
+    Parameters
+    ----------
+    size : array of shape (b, n)
+        The :func:`magnitude` of R u.
+    thresholds : array of shape (b, n)
+    radius, largest : array of shape (b,)
+    slack : float
+    """
+    xp = _namespace(size)
+    rigid = radius <= 0
+    with np.errstate(all="ignore"):
+        # At the root no single term exceeds the radius; without a radius this is the answer.
+        reach = (thresholds + xp.clip(radius, 0.0, None)[:, None]) / size
+        reach = xp.where(size * largest[:, None] > thresholds, reach, float("inf"))
+        scale = xp.minimum(largest, xp.amin(reach, axis=1))
+        least = 2.0 * xp.finfo(scale.dtype).eps + 0.0 * scale
+        for _ in range(SCALE_STEPS):
+            over = scale[:, None] * size - thresholds
+            xp.clip(over, 0.0, None, out=over)
+            norm = xp.linalg.norm(over, axis=1)
+            # Not norm > radius: a norm that overflows must prove nothing.
+            beyond = ~(norm <= radius * (1.0 + slack)) & ~rigid
+            if not bool(beyond.any()):
+                return scale
+            step, shortest = (norm - radius) * norm / xp.sum(over * size, axis=1), least * scale
+            hidden = ~(step > shortest)
+            step = xp.where(hidden, shortest, step)
+            least = xp.where(hidden, 2.0 * least, least)
+            scale = xp.where(beyond, xp.clip(scale - step, 0.0, None), scale)
+    # No scale was shown to be feasible: zero always is.
+    return xp.where(beyond, 0.0, scale)
+
+
+def largest_penalty(size: Any, factor: Any, radius: Any) -> Any:
+    """Smallest alpha >= 0 (b,) with ||(size - alpha f)_+|| <= radius over the penalised features.
+
+    The norm is convex and decreasing in alpha: Newton's method from the left never overshoots.
+
+    Parameters
+    ----------
+    size : array of shape (b, n)
+        The :func:`magnitude` of R u at the null model's u.
+    factor : array of shape (b, n)
+        f; infinite for excluded features.
+    radius : array of shape (b,)
+    """
+    xp = _namespace(size)
+    real = (factor > 0) & xp.isfinite(factor)
+    f, size = xp.where(real, factor, 1.0), xp.where(real, size, 0.0)
+    largest = xp.amax(size / f, axis=1)
+    alpha = xp.clip(xp.amax((size - radius[:, None]) / f, axis=1), 0.0, None)
+    with np.errstate(invalid="ignore"):
+        for _ in range(PENALTY_STEPS):
+            over = xp.clip(size - alpha[:, None] * f, 0.0, None)
+            norm = xp.linalg.norm(over, axis=1)
+            beyond = (norm > radius * (1.0 + 1e-14)) & (radius > 0)
+            step = (norm - radius) * norm / xp.sum(over * f, axis=1)
+            moved = xp.where(beyond, xp.minimum(alpha + step, largest), alpha)
+            if bool((moved == alpha).all()):
+                break
+            alpha = moved
+    return xp.where(radius <= 0, largest, alpha)
