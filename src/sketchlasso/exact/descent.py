@@ -178,11 +178,12 @@ class Descent:
             ledger.begin(*key, chain.target)
             places, penalties = numbers[key[1]], alphas[key[1]]
             if start is None:
-                ledger.record(*key, places, chain.advance(penalties))
+                for place, solved in zip(places, chain.advance(penalties), strict=True):
+                    ledger.record(*key, int(place), solved)
             else:
                 for place, alpha in zip(places, penalties, strict=True):
                     solved = chain.solve(float(alpha), start(*key, int(place)))
-                    ledger.record(*key, np.array([place]), [solved])
+                    ledger.record(*key, int(place), solved)
             if not keep:
                 self.forget(*key)
             return None

@@ -12,6 +12,7 @@ from sketchlasso.exact.chain import Solved
 from sketchlasso.exact.point import Target
 from sketchlasso.exact.solution import ExactSolution
 from sketchlasso.linalg.rows import stack_rows
+from sketchlasso.problem.full_problem import FullValues
 from sketchlasso.solvers.clock import Stopwatch
 from sketchlasso.solvers.ledger import Ledger
 from sketchlasso.solvers.settings import Progress, StopSolve
@@ -39,9 +40,7 @@ class ExactLedger(Ledger):
         size = int(np.prod(shape))
         super().__init__(np.zeros(size), tol)
         self._shape, self._n_features, self._callback = shape, n_features, callback
-        self._coef: list[tuple[IntArray, FloatArray]] = [
-            (np.empty(0, dtype=np.intp), np.empty(0)) for _ in range(size)
-        ]
+        self._found: list[Solved | None] = [None] * size
         # Means of the response and of the columns, by row set and response, or row set alone.
         self._y_mean = np.zeros(shape[:2])
         self._means: dict[int, FloatArray] = {}
@@ -59,8 +58,7 @@ class ExactLedger(Ledger):
             return
         first = self._place(row_set, response, 0)
         chain = slice(first, first + self._shape[2])
-        self.primal[chain] = self.null[chain] = target.null
-        self.dual[chain] = 0.0
+        self.null[chain] = target.null
         self._y_mean[row_set, response] = target.y_mean
         self._means[row_set] = target.training.means
         self._begun[row_set, response] = True
@@ -77,44 +75,43 @@ class ExactLedger(Ledger):
         """Let every thread that records raise StopSolve."""
         self._stopped = True
 
-    def record(
-        self, row_set: int, response: int, numbers: IntArray, found: Sequence[Solved]
-    ) -> None:
-        """Record the solutions of some penalties; raises StopSolve when the work is to stop."""
-        places = self._place(row_set, response, 0) + numbers
-        # The callback hears of each one before the next is recorded.
-        step = len(places) if self._callback is None else 1
-        for first in range(0, len(places), max(step, 1)):
-            part = slice(first, first + step)
-            with self._lock:
-                if self._stopped:
-                    raise StopSolve
-                self._write(places[part], found[part])
-                self._report(places[part])
+    def record(self, row_set: int, response: int, number: int, solved: Solved) -> None:
+        """Record the solution of one penalty; raises StopSolve when the work is to stop.
 
-    def _write(self, places: IntArray, found: Sequence[Solved]) -> None:
-        """Keep solutions (b,) that are no worse than what is known, and settle their status."""
-        primal, dual = np.array([(one.primal, one.dual) for one in found]).T
-        for place, one, better in zip(
-            places, found, self.offer(places, primal, dual)[0], strict=True
-        ):
-            if better:
-                self._coef[place] = (one.support, one.values)
-        self.steps[places] = [one.steps for one in found]
-        self.settle(places, np.array([one.ended for one in found]))
-        self._done += len(found)
+        Certificates are settled all at once at the end, which is faster.
+        """
+        place = self._place(row_set, response, number)
+        with self._lock:
+            if self._stopped:
+                raise StopSolve
+            self._found[place] = solved
+            self._done += 1
+            if self._callback is not None:
+                self._report(FullValues(solved.primal, solved.dual, float(self.null[place])))
 
-    def _report(self, places: IntArray) -> None:
+    def _report(self, values: FullValues) -> None:
         """Call the callback after a solution; an exception in it stops all threads."""
-        if self._callback is None:
-            return
-        self._worst = max(self._worst, float(self.gap(places).max()))
+        assert self._callback is not None
+        self._worst = max(self._worst, values.relative_gap)
         done = min(self._done, self._expected)
         try:
             self._callback(Progress(done, self._expected, round=0, worst_gap=self._worst))
         except BaseException as cause:
             self._stopped, self.cause = True, cause
             raise
+
+    def _settle_all(self) -> None:
+        """Settle the problems that were recorded; the others hold w = 0, whose bound is 0."""
+        places = np.array(
+            [i for i, one in enumerate(self._found) if one is not None], dtype=np.intp
+        )
+        found = [one for one in self._found if one is not None]
+        primal, dual = np.array([(one.primal, one.dual) for one in found]).reshape(-1, 2).T
+        self.offer(places, primal, dual)
+        self.steps[places] = [one.steps for one in found]
+        self.settle(places, np.array([int(one.ended) for one in found]))
+        rest = self.status == Status.INTERRUPTED
+        self.primal[rest], self.dual[rest] = self.null[rest], 0.0
 
     def models(self, row_set: int, parts: Sequence[tuple[int, int, int]]) -> tuple[Any, FloatArray]:
         """Coefficients (b, n) and intercepts (b,) of (response, first number, count) each."""
@@ -125,7 +122,10 @@ class ExactLedger(Ledger):
 
     def _models(self, places: IntArray) -> tuple[Any, FloatArray]:
         """Coefficients (b, n) and intercepts (b,) of some instances."""
-        coef = stack_rows([self._coef[place] for place in places], self._n_features)
+        nothing = (np.empty(0, dtype=np.intp), np.empty(0))
+        found = (self._found[place] for place in places)
+        pieces = [nothing if one is None else (one.support, one.values) for one in found]
+        coef = stack_rows(pieces, self._n_features)
         coef.eliminate_zeros()
         coef.sort_indices()
         chain = places // self._shape[2]
@@ -148,6 +148,7 @@ class ExactLedger(Ledger):
 
     def solution(self, watch: Stopwatch, count: int | None = None) -> ExactSolution:
         """Return the solution; only the first `count` penalties of each chain where given."""
+        self._settle_all()
         numbers = np.arange(len(self.status))
         if count is not None:
             numbers = numbers[numbers % self._shape[2] < count]

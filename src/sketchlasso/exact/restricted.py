@@ -19,7 +19,6 @@ from scipy import linalg
 
 from sketchlasso.exact.follow import Follower, Restricted
 from sketchlasso.kernels.coordinate import LOST_DIGITS, gram_move, gram_sweeps
-from sketchlasso.problem.full_problem import face_level
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Restricted", "improve"]
@@ -123,9 +122,9 @@ def _minimiser(problem: Restricted, active: IntArray) -> FloatArray | None:
         to_fit, d = linalg.cho_solve(factor, np.column_stack([q, slopes]), check_finite=False).T
     except linalg.LinAlgError:
         return None
-    left = max(problem.square - float(q @ to_fit), 0.0)
+    left, bend = max(problem.square - float(q @ to_fit), 0.0), 1.0 - float(slopes @ d)
     # Where the penalty leaves no room the fit is exact.
-    shrunk = np.nan_to_num(face_level(1.0, left, float(slopes @ d)))
+    shrunk = np.sqrt(left / bend) if bend > 0.0 else 0.0
     target = problem.w[active] + to_fit - shrunk * d
     return target if np.isfinite(target).all() else None
 

@@ -90,7 +90,7 @@ def relative_gap(primal: Any, dual: Any, null: Any) -> Any:
     scale = xp.maximum(primal, NEGLIGIBLE * null)
     gap = xp.clip(primal - dual, 0.0, None)
     # Not scale > 0: NaN would count as an optimum of zero, and its gap as closed.
-    return xp.where(scale != 0, gap / xp.where(scale != 0, scale, 1.0), 0.0)
+    return gap / xp.where(scale != 0, scale, float("inf"))
 
 
 def best_on_ray(inner: Any, length: Any, s: Any, squared: bool = False) -> Any:

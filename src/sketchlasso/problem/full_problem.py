@@ -18,6 +18,7 @@ of which the shortest solution and the one nearest to r / ||r|| are tried.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,7 @@ class FullValues:
     dual: float
     null: float
 
-    @property
+    @cached_property
     def relative_gap(self) -> float:
         """See :func:`~sketchlasso.problem.formulas.relative_gap`."""
         arrays = (np.array([value]) for value in (self.primal, self.dual, self.null))

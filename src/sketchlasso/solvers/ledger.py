@@ -72,11 +72,10 @@ class Ledger:
 
     def gap(self, numbers: IntArray) -> FloatArray:
         """Relative gaps (b,) of some instances; infinite where there is no certificate yet."""
-        primal, dual = self.primal[numbers], self.dual[numbers]
-        gap = np.full(len(numbers), np.inf)
-        seen = np.isfinite(primal)
-        gap[seen] = relative_gap(primal[seen], dual[seen], self.null[numbers[seen]])
-        return gap
+        primal = self.primal[numbers]
+        with np.errstate(invalid="ignore"):
+            gap = relative_gap(primal, self.dual[numbers], self.null[numbers])
+        return np.where(np.isinf(primal), np.inf, gap)
 
     def settle(self, numbers: IntArray, otherwise: IntArray | Status) -> BoolArray:
         """Set the status of some instances by their gaps; returns which are solved (b,).
@@ -84,8 +83,9 @@ class Ledger:
         `otherwise` is the status of gaps far above the tolerance, see
         :func:`~sketchlasso.solvers.status.status_of`.
         """
-        self.status[numbers] = status_of(self.gap(numbers), self.tol, otherwise)
-        return np.asarray(self.status[numbers] == Status.SOLVED)
+        gap = self.gap(numbers)
+        self.status[numbers] = status_of(gap, self.tol, otherwise)
+        return np.asarray(gap <= self.tol)
 
 
 class BatchLedger(Ledger):

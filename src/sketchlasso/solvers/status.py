@@ -67,8 +67,10 @@ def status_of(gap: FloatArray, tol: float, otherwise: IntArray | Status) -> IntA
     This is the only code that calls an instance solved. `otherwise`, (B,) or one for all, says why
     the search ended; it is the status of a gap far above the tolerance.
     """
-    unsolved = np.where(gap <= ALMOST * tol, Status.INACCURATE, otherwise)
-    return np.where(gap <= tol, Status.SOLVED, unsolved).astype(np.intp)
+    status = np.full(len(gap), otherwise, dtype=np.intp)
+    status[gap <= ALMOST * tol] = int(Status.INACCURATE)
+    status[gap <= tol] = int(Status.SOLVED)
+    return status
 
 
 def ending_message(status: IntArray, relative_gap: FloatArray) -> str:

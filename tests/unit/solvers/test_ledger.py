@@ -9,6 +9,7 @@ from sketchlasso.exact.point import Target
 from sketchlasso.exact.training import TrainingRows
 from sketchlasso.instances.rows import all_rows
 from sketchlasso.solvers import Status
+from sketchlasso.solvers.clock import Stopwatch
 from sketchlasso.solvers.ledger import Ledger
 
 ALL = np.arange(3)
@@ -39,12 +40,15 @@ def test_an_exact_solution_that_claims_too_much_is_not_solved():
     target = Target(
         TrainingRows(as_columns(np.eye(4), False), rows[0], False), np.ones(4), np.ones(4), False
     )
-    ledger = ExactLedger((1, 1, 2), 4, 1e-4, None)
+    ledger = ExactLedger((1, 1, 3), 4, 1e-4, None)
     ledger.begin(0, 0, target)
     none, nothing = np.empty(0, dtype=np.intp), np.empty(0)
-    found = [Solved(none, nothing, 1.5, 1.5 - gap) for gap in (1e-5, 0.5)]
-    ledger.record(0, 0, np.array([1, 0]), found)
-    assert ledger.status.tolist() == [Status.STALLED, Status.SOLVED]
+    ledger.record(0, 0, 1, Solved(none, nothing, 1.5, 1.5 - 1e-5))
     # A later stage of the same chain leaves what was recorded alone.
     ledger.begin(0, 0, target)
-    np.testing.assert_allclose(ledger.gap(np.arange(2)), [1 / 3, 1e-5 / 1.5])
+    ledger.record(0, 0, 0, Solved(none, nothing, 1.5, 1.0))
+    with Stopwatch() as watch:
+        pass
+    found = ledger.solution(watch)
+    assert found.status.tolist() == [Status.STALLED, Status.SOLVED, Status.INTERRUPTED]
+    np.testing.assert_allclose(found.relative_gap, [1 / 3, 1e-5 / 1.5, 1.0])
