@@ -32,8 +32,8 @@ __all__ = ["Chain", "Solved"]
 
 # Error of ||r||^2 as a share of ||y||^2 when it comes from a Gram matrix.
 GRAM_ERROR = 1e-13
-# Columns join before a stretch if they reach this share of its last lambda, but no more than
-# these many, or twice the support.
+# Columns join before a stretch if they reach this share of its last lambda; at most this many, or
+# twice the support.
 NEAR = 0.7
 MOST_JOINING = 200
 # Checks of all columns per stretch; the other solver gets what is not proved by then.

@@ -22,6 +22,7 @@ __all__ = ["TotalGram", "TrainingGram"]
 SAFE_SHARE = 1e-4
 # A column whose spread is below this share of its sum of squares is constant up to rounding.
 CONSTANT = 1e-12
+# Columns that a Gram matrix has space for at first.
 FIRST_ROOM = 256
 # The Gram matrix of this many columns takes 2 GiB; no more columns enter.
 MOST_COLUMNS = 16_000

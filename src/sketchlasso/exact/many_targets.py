@@ -22,7 +22,7 @@ from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 
 __all__ = ["ManyProposals", "solve_many"]
 
-# Columns start at work if they reach this share of the last penalty, but no more than these many.
+# A response starts with the columns that reach this share of its last penalty, at most this many.
 NEAR = 0.7
 MOST_AT_FIRST = 150
 # Columns that may join at a time, or half of those at work.

@@ -20,6 +20,7 @@ from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Level", "between", "chain_levels"]
 
+# Stride of the first level.
 COARSEST = 32
 _mix_rows = raise_signals(mix_rows)
 

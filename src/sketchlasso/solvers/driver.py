@@ -147,7 +147,7 @@ def _solve_here(
 
 
 def _device_for(batch: Batch, solver: Solver, settings: Settings) -> Device | None:
-    """The device that the settings ask for; None where the CPU has to do the work."""
+    """The device that the settings ask for; None where the CPU does the work."""
     if settings.device == CPU:
         return None
     if solver != "newton":

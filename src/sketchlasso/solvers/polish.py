@@ -89,7 +89,7 @@ def exact_fit(columns: FloatArray, values: FloatArray, missed: FloatArray) -> Fl
 def _shortest_fit(columns: FloatArray, missed: FloatArray) -> FloatArray:
     """The shortest x (p,) with the least ||columns x - missed||."""
     if columns.shape[1] >= WIDE * columns.shape[0]:
-        # Of many columns the small matrix A A' says all, unless its rows depend on each other.
+        # With many columns the small matrix A A' is enough, unless its rows depend on each other.
         factor, failed = lapack.dpotrf(columns @ columns.T, lower=1)
         pivots = np.diag(factor)
         if not failed and pivots.min() > WELL_CONDITIONED * pivots.max():

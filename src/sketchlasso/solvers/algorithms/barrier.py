@@ -25,6 +25,7 @@ from sketchlasso.types import FloatArray
 
 __all__ = ["Barrier", "BarrierState"]
 
+# mu at the start, for a response of length one, and its factor per centring.
 FIRST_MU = 0.1
 MU_REDUCTION = 0.05
 # Below this fraction of the objective rounding dominates, and mu is not reduced further.

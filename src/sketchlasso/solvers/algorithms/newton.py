@@ -21,10 +21,14 @@ from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Newton"]
 
+# Working rows of a cold start: an optimum without a radius has at most as many as the rank.
 FIRST_ROWS_PER_RANK = 10
 FEWEST_ROWS = 500
+# Rows per row that violates its threshold: those nearest to theirs are likely to follow.
 SPARE_ROWS = 1.3
+# Ends a solve that does not converge; others take fewer than a hundred.
 MAX_STEPS_PER_ROUND = 2000
+# Below this gap a round is solved to the tolerance at once.
 CLOSE = 1e-5
 NO_NORMS = np.empty(0)
 NO_ROOT = np.empty((0, 0))

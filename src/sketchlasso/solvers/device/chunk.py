@@ -19,12 +19,13 @@ from sketchlasso.types import BoolArray, IntArray, SparseRows
 
 __all__ = ["Chunk", "gathered"]
 
+# Rounds of a chunk; what is not solved by then is left to the CPU.
 ROUNDS = 10
 # Newton steps of a round: fits without a residual take hundreds, in double precision only.
 SINGLE_STEPS, DOUBLE_STEPS = 60, 500
 # Switch to double precision where a round leaves a gap above this share of the last one.
 SLOW = 0.3
-# The finest restricted gap that single precision is asked for.
+# Single precision is not asked for a finer restricted gap.
 SINGLE_TOL = 2e-5
 # With this share of the rows entering, more are needed.
 CROWDED = 0.8

@@ -29,6 +29,7 @@ __all__ = ["Solved", "solve_rows"]
 # Tensors are packed when this share of their instances has finished.
 PACKED_AT = 0.3
 LINE_SEARCH_STEPS = 30
+# Newton steps for the prox of the loss; they converge quadratically.
 PROX_STEPS = 8
 
 
@@ -157,7 +158,7 @@ def _loss_prox_length(size: Tensor, s: Tensor, tau: Tensor) -> Tensor:
 def _targets(
     rows: Rows, state: _State, at: _Point, floor: Tensor, tol: float
 ) -> tuple[Tensor, Tensor]:
-    """The gap (b,) that is asked for, and the present one, both on the working rows alone."""
+    """The target gap (b,) and the present one, both on the working rows alone."""
     nowhere = state.sigma.new_full((len(state.sigma),), float("inf"))
     w = at.keep.unsqueeze(1) * at.y
     primal, dual, _ = certificate(rows, w, state.u, nowhere, slack=_slack(state.u))

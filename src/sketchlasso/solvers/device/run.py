@@ -1,4 +1,4 @@
-"""A batch on a device: as many instances at a time as fit, with more rows where they need them."""
+"""A batch on a device: as many instances at a time as fit, with more working rows where needed."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from sketchlasso.types import IntArray
 
 __all__ = ["chunk_room", "chunk_size", "solve_on_device"]
 
+# Working rows at first, and the factor by which they grow where more are needed.
 FIRST_ROWS_PER_RANK = 5
 FEWEST_ROWS = 256
 MORE_ROWS = 4
@@ -27,7 +28,7 @@ def solve_on_device(
 ) -> None:
     """Solve what a device can of a batch; the rest stays open in the ledger.
 
-    Instances without a penalty are left alone.
+    Instances without a penalty stay open as well.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ def _level(
     units: Units,
     ledger: BatchLedger,
 ) -> IntArray:
-    """Solve instances (b,) on so many working rows each; returns those that need more."""
+    """Solve instances (b,) on `rows` working rows each; returns those that need more."""
     # Rows in both precisions and a copy, vectors over them, and a few k x k matrices.
     each = rows * (20 * batch.rank + 120) + 48 * batch.rank**2
     size = chunk_size(batch, shared.device, each, "one problem with its shared factor")
@@ -87,7 +88,7 @@ def _level(
 
 
 def chunk_size(batch: Batch, device: Device, each: int, what: str) -> int:
-    """Instances at a time, `each` of so many bytes besides the correlations with all rows."""
+    """Instances at a time that take `each` bytes besides the correlations with all rows."""
     n, shared = batch.n_features, _shared_bytes(batch)
     if batch.penalty_factor.ndim == 2:
         each += 8 * n

@@ -59,8 +59,8 @@ class DeviceBatch:
     batch : Batch
     shared : SharedFactor
     relative : bool
-        Whether rows are ranked by |R u| / f, as a search for penalties wants it, and not by how
-        far they exceed the batch's own thresholds.
+        Whether rows are ranked by |R u| / f, for a search of penalties, instead of by how far
+        they exceed the batch's own thresholds.
 
     Attributes
     ----------
