@@ -50,10 +50,11 @@ class BlockHandle(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ArrayBlock:
-    """A block that lies in memory, or in a memory map."""
+    """A block in memory, or in a memory map; `whole` if it is all of X."""
 
     entries: Any
     name: str = ""
+    whole: bool = False
 
     @property
     def rows(self) -> int:

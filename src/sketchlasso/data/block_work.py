@@ -18,6 +18,7 @@ __all__ = [
     "Survey",
     "Triangle",
     "centred_product",
+    "column_sums",
     "correlate",
     "dense_product",
     "entries_of",
@@ -27,6 +28,7 @@ __all__ = [
     "product_triangle",
     "row_deviations",
     "row_products",
+    "stacked",
     "strip_edges",
     "strip_of",
     "sums_of_rows",
@@ -82,6 +84,11 @@ class Survey:
     def deviations(self, means: FloatArray) -> FloatArray:
         """Return the squared deviations (n,) of the columns from other means."""
         return self.spreads + self.rows * (self.sums / max(self.rows, 1) - means) ** 2
+
+
+def column_sums(entries: Any) -> FloatArray:
+    """Return the sums (n,) of the columns of a block."""
+    return storage_of(entries).column_sums()
 
 
 def survey(entries: Any) -> Survey:
@@ -220,11 +227,16 @@ def sums_of_rows(
     entries: Any, choices: tuple[tuple[IntArray, FloatArray | None], ...]
 ) -> FloatArray:
     """Return weighted sums (p, n) of the rows of every choice."""
-    sums = np.zeros((len(choices), entries.shape[1]))
+    r, n = entries.shape
+    sums = np.zeros((len(choices), n))
     for place, (rows, weights) in enumerate(choices):
-        if len(rows):
-            part = entries[rows]
-            sums[place] = part.T @ (np.ones(len(rows)) if weights is None else weights)
+        share = np.ones(len(rows)) if weights is None else weights
+        if 2 * len(rows) < r:
+            sums[place] = entries[rows].T @ share
+        else:  # zeros for the other rows cost less than a copy of most rows
+            full = np.zeros(r)
+            full[rows] = share
+            sums[place] = entries.T @ full
     return sums
 
 
@@ -241,6 +253,11 @@ def entries_of(entries: Any, rows: IntArray | None, columns: Any) -> Any:
     """Return the entries, of chosen rows and columns where those are not None."""
     part = entries if rows is None else entries[rows]
     return part if columns is None else part[:, columns]
+
+
+def stacked(parts: list[Any]) -> Any:
+    """Return arrays (r_i, ...) one below the other; a single one as it is."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def dense_product(X: Any, V: Any) -> FloatArray:

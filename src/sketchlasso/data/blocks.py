@@ -9,20 +9,23 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sketchlasso.cluster import current_engine
+from sketchlasso.cluster import Engine, SequentialEngine, current_engine
 from sketchlasso.data.block_handles import (
     ArrayBlock,
     BlockHandle,
     DaskBlock,
     check_alike,
     dask_blocks,
+    is_dask_array,
 )
 from sketchlasso.data.block_work import (
     Survey,
+    column_sums,
     correlate,
     entries_of,
     multiply_parts,
     row_products,
+    stacked,
     sums_of_rows,
     survey,
 )
@@ -105,6 +108,20 @@ class BlockMatrix:
         self._take_over(parts, checked=False)
 
     @classmethod
+    def of(cls, X: Any) -> BlockMatrix:
+        """Return blocks as they are, a dask array by its chunks, an array in memory as one block.
+
+        Work on one block in memory is one call in this process, without a copy of the entries.
+        """
+        if isinstance(X, BlockMatrix):
+            return X
+        if is_dask_array(X):
+            return cls.from_dask(X)
+        whole = cls.__new__(cls)
+        whole._take_over([_Part(ArrayBlock(X, whole=True), 0)], checked=True)
+        return whole
+
+    @classmethod
     def from_arrays(cls, arrays: Sequence[Any]) -> BlockMatrix:
         """Return the rows of several arrays, memory maps or sparse matrices (r_i, n)."""
         for number, array in enumerate(arrays):
@@ -149,6 +166,12 @@ class BlockMatrix:
     def rows_per_block(self) -> tuple[int, ...]:
         """Rows of every block."""
         return tuple(part.rows for part in self._parts)
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether X is one array in memory, see :meth:`of`."""
+        handle = self._parts[0].handle
+        return isinstance(handle, ArrayBlock) and handle.whole
 
     @property
     def distributed(self) -> bool:
@@ -207,6 +230,8 @@ class BlockMatrix:
             raise InvalidInputError(
                 f"axis={axis!r} was given, but only sums of columns are offered; pass axis=0."
             )
+        if self.in_memory:  # a survey also computes a digest
+            return np.asarray(self.run_sum(column_sums))
         return self.surveyed().sums.copy()
 
     def collect(self) -> Any:
@@ -231,7 +256,7 @@ class BlockMatrix:
         products = []
         for p, place in enumerate(order):
             nothing = np.empty((0, factors[p].shape[1]))
-            product = np.concatenate([part[p] for part in found]) if found else nothing
+            product = stacked([part[p] for part in found]) if found else nothing
             products.append(product if place is None else product[np.argsort(place)])
         return products
 
@@ -299,7 +324,7 @@ class BlockMatrix:
 
     def run_chain(self, work: Callable[..., Any], state: Any, shared: Sequence[Any] = ()) -> Any:
         """Return the last ``state = work(entries, state, *shared)`` over all blocks: one pass."""
-        found = current_engine().chain(work, self._blocks(range(self.n_blocks)), state, shared)
+        found = self._engine.chain(work, self._blocks(range(self.n_blocks)), state, shared)
         self._checked = True
         return found
 
@@ -312,9 +337,13 @@ class BlockMatrix:
         used: Sequence[int] | None = None,
     ) -> Any:
         chosen = range(self.n_blocks) if used is None else used
-        found = getattr(current_engine(), how)(work, self._blocks(chosen), shared, each)
+        found = getattr(self._engine, how)(work, self._blocks(chosen), shared, each)
         self._checked = self._checked or len(chosen) == self.n_blocks
         return found
+
+    @property
+    def _engine(self) -> Engine:
+        return SequentialEngine() if self.in_memory else current_engine()
 
     def _blocks(self, chosen: Sequence[int]) -> list[RowBlock]:
         blocks = []
@@ -349,7 +378,7 @@ class BlockMatrix:
     def _joined(pieces: list[Any]) -> Any:
         if any(sparse.issparse(piece) for piece in pieces):
             return sparse.csr_array(sparse.vstack([sparse.csr_array(p) for p in pieces]))
-        return np.concatenate(pieces)
+        return stacked(pieces)
 
 
 @dataclass(frozen=True, eq=False)

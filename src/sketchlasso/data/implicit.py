@@ -1,6 +1,6 @@
-"""Factors A W with one row per sample that are never formed, for tall A in blocks.
+"""The factor Q of a sketch: an array in memory, or A W that is never formed, for tall A in blocks.
 
-A sketch needs Q = A W only through sums over its rows, and the blocks can add those up.
+A sketch needs Q only through sums over its rows, and the blocks can add those up.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sketchlasso.data.blocks import BlockMatrix
 from sketchlasso.data.matrix import DataMatrix
 from sketchlasso.types import FloatArray, IntArray, RealArray
 
-__all__ = ["BlockRows", "ImplicitRows", "RowFactor", "gram_of"]
+__all__ = ["BlockRows", "ImplicitRows", "RowFactor", "blocks_of", "gram_of", "sum_over_rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,44 +77,55 @@ class ImplicitRows:
         """Return Q T, still implicit, for T of shape (k, j)."""
         return ImplicitRows(self.base, self.W @ T)
 
-    def sum_over_rows(
-        self,
-        work: Callable[..., Any],
-        shared: Sequence[Any] = (),
-        each: Sequence[tuple[Any, ...]] | None = None,
-    ) -> Any:
-        """Return the sum of ``work(rows, *shared, *each[i])`` over the blocks: one pass.
-
-        The rows of Q in a block come as :class:`BlockRows`.
-        """
-        self.base.meter.count(self.W.shape[1])
-        V, shift = self.base.inner_factor(self.W)
-        return self.matrix.run_sum(_with_rows, (work, V, shift, *shared), each)
-
 
 @dataclass(frozen=True, eq=False)
 class BlockRows:
-    """The rows (r, k) of Q in one block, X V - 1 shift', made in strips that are not kept."""
+    """The rows (r, k) of Q in one block: X V - 1 shift' in strips that are not kept.
+
+    Without V they are the entries themselves, in one strip.
+    """
 
     entries: Any
-    V: RealArray
+    V: RealArray | None
     shift: RealArray | None
 
     @property
     def edges(self) -> IntArray:
         """Rows (s + 1,) at which strips begin and end."""
+        if self.V is None:
+            return np.array([0, self.entries.shape[0]])
         return strip_edges(self.entries.shape, self.V.shape[1])
 
     def __iter__(self) -> Iterator[RealArray]:
         for start, stop in pairwise(self.edges):
-            yield centred_product(strip_of(self.entries, start, stop), self.V, self.shift)
+            strip = strip_of(self.entries, start, stop)
+            yield strip if self.V is None else centred_product(strip, self.V, self.shift)
+
+
+RowFactor: TypeAlias = "RealArray | ImplicitRows"
+
+
+def blocks_of(Q: RowFactor) -> BlockMatrix:
+    """Return the blocks that the rows of Q lie in; one block where Q is in memory."""
+    return Q.matrix if isinstance(Q, ImplicitRows) else BlockMatrix.of(Q)
+
+
+def sum_over_rows(
+    Q: RowFactor, work: Callable[..., Any], each: Sequence[tuple[Any, ...]] | None = None
+) -> Any:
+    """Return the sum of ``work(rows, *each[i])`` over :func:`blocks_of` Q: one pass.
+
+    The rows of Q in a block come as :class:`BlockRows`.
+    """
+    V, shift = None, None
+    if isinstance(Q, ImplicitRows):
+        Q.base.meter.count(Q.W.shape[1])
+        V, shift = Q.base.inner_factor(Q.W)
+    return blocks_of(Q).run_sum(_with_rows, (work, V, shift), each)
 
 
 def _with_rows(entries: Any, work: Any, V: Any, shift: Any, *rest: Any) -> Any:
     return work(BlockRows(entries, V, shift), *rest)
-
-
-RowFactor: TypeAlias = "RealArray | ImplicitRows"
 
 
 def gram_of(Q: RowFactor) -> FloatArray:

@@ -118,7 +118,8 @@ def storage_of(entries: Any) -> DenseStorage | SparseStorage:
 
 
 def _canonical(matrix: Any) -> Any:
-    array = sparse.csr_array(matrix)
+    # The same object where possible: it remembers that its format was checked.
+    array = matrix if isinstance(matrix, sparse.csr_array) else sparse.csr_array(matrix)
     if not array.has_canonical_format:
         # Repeated entries are fine for products but not for sums of squares.
         array = array.copy()

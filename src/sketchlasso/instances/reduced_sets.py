@@ -7,25 +7,21 @@ which then come close to 1; such sets are rebuilt from the rows that remain.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from sketchlasso.data import ImplicitRows, RowFactor
-from sketchlasso.instances.block_sums import block_sums, summed_choice, training_choices
-from sketchlasso.instances.rows import RowSet, RowSets
-from sketchlasso.instances.statistics import (
-    Statistics,
-    StatisticsStack,
-    row_statistics,
-    without_each,
-)
+from sketchlasso.data import RowFactor
+from sketchlasso.instances.row_sums import row_sums, summed_choice, training_choices
+from sketchlasso.instances.rows import RowSets
+from sketchlasso.instances.statistics import Statistics, StatisticsStack, without_each
 from sketchlasso.linalg.centring import centre
 from sketchlasso.linalg.factor import psd_root
 from sketchlasso.problem.reduction import reduce_statistics
 from sketchlasso.types import FloatArray, IntArray, RealArray
 
-__all__ = ["ReducedSets", "reduce_row_sets", "set_statistics"]
+__all__ = ["ReducedSets", "reduce_row_sets"]
 
 # A direction that keeps less than this share of its weight is not trusted to a downdate.
 SAFE_SHARE = 1e-4
@@ -65,12 +61,7 @@ def reduce_row_sets(Q: RowFactor, Y: FloatArray, rows: RowSets, fit_intercept: b
     shifted, shift = Y, np.zeros(Y.shape[1])
     if fit_intercept:
         shifted, shift = centre(Y, _weights_of_all(rows))
-    if isinstance(Q, ImplicitRows):
-        stack, rebuilt = _stacked_over_blocks(Q, shifted, rows)
-    else:
-        total = row_statistics(Q, shifted)
-        _, inverse = psd_root(total.K)
-        stack, rebuilt = _stacked(Q, shifted, rows, total, inverse)
+    stack, rebuilt = _stacked(Q, shifted, rows)
     shifts = np.tile(shift, (len(rows), 1))
     # What the sums of every set were formed from or taken from.
     sizes = stack.yy.copy()
@@ -129,27 +120,37 @@ def _around_own_means(
         if fit_intercept:
             own = np.zeros_like(Y)
             own[choice.rows], shifts[i] = centre(Y[choice.rows], choice.weights)
-        if isinstance(Q, ImplicitRows):
-            parts += block_sums(Q, own, [choice])[1]
-        else:
-            parts.append(row_statistics(Q[choice.rows], own[choice.rows], choice.weights))
+        parts += row_sums(Q, own, [choice])[1]
     return StatisticsStack.of(parts), shifts
 
 
-def _stacked(
-    Q: RealArray, Y: FloatArray, rows: RowSets, total: Statistics, inverse: FloatArray
-) -> tuple[StatisticsStack, int]:
-    """Statistics of every row set, and how many unsafe downdates were rebuilt."""
+def _stacked(Q: RowFactor, Y: FloatArray, rows: RowSets) -> tuple[StatisticsStack, int]:
+    """Statistics of every row set from one pass, and a second one for unsafe downdates.
+
+    Returned with the number of unsafe ones.
+    """
     if _single_deletions(rows):
         gone = np.concatenate([row_set.removed for row_set in rows])
-        if (_leverage(Q[gone], inverse) <= 1.0 - SAFE_SHARE).all():
-            return without_each(total, Q, Y, gone), 0
-    parts, rebuilt = [], 0
-    for row_set in rows:
-        statistics, again = set_statistics(Q, Y, row_set, total, inverse)
-        rebuilt += again
-        parts.append(statistics)
-    return StatisticsStack.of(parts), rebuilt
+        wanted, place = np.unique(gone, return_inverse=True)
+        total, _, q = row_sums(Q, Y, [], wanted)
+        q = q[place]
+        stack = without_each(total, q, Y[gone], np.arange(len(gone)))
+        unsafe = np.flatnonzero(_leverage(q, psd_root(total.K)[1]) > 1.0 - SAFE_SHARE)
+    else:
+        choices = [summed_choice(row_set, rows.n_samples) for row_set in rows]
+        total, sums, _ = row_sums(Q, Y, choices)
+        stack = StatisticsStack.of(
+            [
+                total - part if choice.removed else part
+                for choice, part in zip(choices, sums, strict=True)
+            ]
+        )
+        removed = [i for i, own in enumerate(choices) if own.removed and len(own.rows)]
+        unsafe = np.array(_unsafe(total, sums, removed), dtype=np.intp)
+    if unsafe.size:
+        _, again, _ = row_sums(Q, Y, training_choices(rows, unsafe))
+        stack = stack.with_sets(unsafe, StatisticsStack.of(again))
+    return stack, len(unsafe)
 
 
 def _single_deletions(rows: RowSets) -> bool:
@@ -161,74 +162,16 @@ def _leverage(q: RealArray, inverse: FloatArray) -> FloatArray:
     return np.sum((q.astype(np.float64) @ inverse.T) ** 2, axis=1)
 
 
-def _stacked_over_blocks(
-    Q: ImplicitRows, Y: FloatArray, rows: RowSets
-) -> tuple[StatisticsStack, int]:
-    """Statistics of every row set from one pass, and a second one for unsafe downdates."""
-    if _single_deletions(rows):
-        gone = np.concatenate([row_set.removed for row_set in rows])
-        wanted, place = np.unique(gone, return_inverse=True)
-        total, _, q = block_sums(Q, Y, [], wanted)
-        q = q[place]
-        stack = without_each(total, q, Y[gone], np.arange(len(gone)))
-        risky = _leverage(q, psd_root(total.K)[1]) > 1.0 - SAFE_SHARE
-        unsafe = np.flatnonzero(risky)
-    else:
-        choices = [summed_choice(row_set, len(Q)) for row_set in rows]
-        total, sums, _ = block_sums(Q, Y, choices)
-        _, inverse = psd_root(total.K)
-        removed = np.array([choice.removed and len(choice.rows) > 0 for choice in choices])
-        stack = StatisticsStack.of(
-            [
-                total - part if choice.removed else part
-                for choice, part in zip(choices, sums, strict=True)
-            ]
-        )
-        unsafe = np.array(
-            [i for i in np.flatnonzero(removed) if not _safe_gram(inverse @ sums[i].K @ inverse.T)],
-            dtype=np.intp,
-        )
-    if unsafe.size:
-        _, again, _ = block_sums(Q, Y, training_choices(rows, unsafe))
-        stack = stack.with_sets(unsafe, StatisticsStack.of(again))
-    return stack, len(unsafe)
-
-
-def set_statistics(
-    Q: RealArray, Y: FloatArray, row_set: RowSet, total: Statistics, inverse: FloatArray
-) -> tuple[Statistics, bool]:
-    """Statistics of one row set, and whether an unsafe downdate was replaced by a rebuild.
-
-    `inverse` is L+ of the total's K = L L'.
-    """
-    if row_set.weights is not None:
-        used = np.flatnonzero(row_set.weights)
-        return row_statistics(Q[used], Y[used], row_set.weights[used]), False
-    removed = row_set.removed
-    if len(removed) == 0:
-        return total, False
-    if 2 * len(removed) < len(Q):
-        gone = row_statistics(Q[removed], Y[removed])
-        if _safe_to_remove(inverse @ Q[removed].T.astype(np.float64)):
-            return total - gone, False
-        unsafe = True
-    else:
-        unsafe = False
-    train = row_set.train(len(Q))
-    return row_statistics(Q[train], Y[train]), unsafe
-
-
-def _safe_to_remove(whitened: FloatArray) -> bool:
-    """Whether no direction loses nearly all its weight; `whitened` is L+ Q_removed' (k, r)."""
-    energy = float(np.sum(whitened**2))
-    if energy <= 1.0 - SAFE_SHARE:
-        return True  # the largest eigenvalue cannot exceed the trace
-    small = (
-        whitened @ whitened.T if whitened.shape[0] <= whitened.shape[1] else whitened.T @ whitened
-    )
-    return _safe_gram(small)
-
-
-def _safe_gram(whitened: FloatArray) -> bool:
-    """Whether the removed rows' Gram matrix, in units of that of all rows, is safely below 1."""
-    return bool(np.linalg.eigvalsh(whitened)[-1] <= 1.0 - SAFE_SHARE)
+def _unsafe(total: Statistics, sums: Sequence[Statistics], removed: Sequence[int]) -> list[int]:
+    """Those of the removed sets of rows without which some direction loses nearly all weight."""
+    if not removed:
+        return []
+    _, inverse = psd_root(total.K)
+    # The largest eigenvalue cannot exceed the trace.
+    metric = inverse.T @ inverse
+    doubtful = [i for i in removed if np.sum(metric * sums[i].K) > 1.0 - SAFE_SHARE]
+    return [
+        i
+        for i in doubtful
+        if np.linalg.eigvalsh(inverse @ sums[i].K @ inverse.T)[-1] > 1.0 - SAFE_SHARE
+    ]

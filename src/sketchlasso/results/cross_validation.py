@@ -9,21 +9,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sketchlasso.data import BlockMatrix, as_responses, as_rows, spread
+from sketchlasso.data import as_responses, as_rows, spread
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import RowSets, check_weights, splitter_rows
-from sketchlasso.results.block_scores import OutOfFold, block_scores
 from sketchlasso.results.exact_search import ExactSearch, search_exact
 from sketchlasso.results.fitting import Fitted, Task, fit_all
-from sketchlasso.results.models import LinearModels, held_out_predictions
+from sketchlasso.results.held_out import LazyPredictions, judge
+from sketchlasso.results.models import LinearModels
 from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy
-from sketchlasso.results.scores import (
-    Metric,
-    check_metric,
-    greater_is_better,
-    is_sum,
-    score,
-)
+from sketchlasso.results.scores import Metric, check_metric, greater_is_better
 from sketchlasso.results.staged import can_stage, search
 from sketchlasso.sketches import Sketch
 from sketchlasso.solvers import Settings, Solver
@@ -56,7 +50,7 @@ class CrossValidation:
     radii : tuple of RadiusPolicy
     radius : ndarray of shape (folds, responses, radii, alphas)
         The radius every instance was solved with; zero for the full model.
-    predictions : ndarray or OutOfFold of shape (m, responses, radii, alphas)
+    predictions : ndarray or LazyPredictions of shape (m, responses, radii, alphas)
         Out-of-fold predictions, averaged where a row was held out more than once, NaN where
         never. For X in blocks they are computed on access, in one pass over the data:
         ``predictions[:, response, radius, alpha]``.
@@ -74,7 +68,7 @@ class CrossValidation:
     alphas: FloatArray
     radii: tuple[RadiusPolicy, ...]
     radius: FloatArray
-    predictions: FloatArray | OutOfFold
+    predictions: FloatArray | LazyPredictions
     models: LinearModels
     relative_gap: FloatArray
     status: IntArray
@@ -328,40 +322,12 @@ def _fit_and_judge(
     rows: RowSets,
     refine: Literal["exact"] | None,
     metrics: tuple[Metric, ...],
-) -> tuple[Fitted, dict[Metric, FloatArray], FloatArray | OutOfFold]:
+) -> tuple[Fitted, dict[Metric, FloatArray], FloatArray | LazyPredictions]:
     """Fits of every fold, their scores, and the out-of-fold predictions."""
     free = radii is None and refine is None
     if free and isinstance(sketch, Sketch) and can_stage(task, sketch, rows):
         found = search(task, sketch, rows, metrics)
         return found.fitted, found.scores, found.predictions
     fitted = fit_all(task, sketch, radii, rows, refine)
-    return fitted, *_judge(fitted, rows, task.X, task.Y, task.weights, metrics)
-
-
-def _judge(
-    fitted: Fitted,
-    rows: RowSets,
-    X: Any,
-    Y: FloatArray,
-    weights: FloatArray | None,
-    metrics: tuple[Metric, ...],
-) -> tuple[dict[Metric, FloatArray], FloatArray | OutOfFold]:
-    """Scores of every fold, and the out-of-fold predictions."""
-    shape, models = fitted.shape, fitted.fits.models
-    if isinstance(X, BlockMatrix) and all(map(is_sum, metrics)):
-        out_of_fold = OutOfFold(rows, shape, models, X)
-        return block_scores(out_of_fold, Y, weights, metrics), out_of_fold
-    scores = {metric: np.empty(shape) for metric in metrics}
-    total = np.zeros((len(Y), *shape[1:]))
-    times = np.zeros(len(Y))
-    for fold, (test, predicted) in enumerate(held_out_predictions(rows, shape, models, X)):
-        np.add.at(total, test, predicted)
-        np.add.at(times, test, 1.0)
-        share = None if weights is None else weights[test]
-        for metric in metrics:
-            for response in range(Y.shape[1]):
-                scores[metric][fold, response] = score(
-                    metric, Y[test, response], predicted[:, response], share
-                )
-    times[times == 0] = np.nan
-    return scores, total / times.reshape((-1,) + (1,) * (total.ndim - 1))
+    predictions = LazyPredictions(rows, fitted.shape, fitted.fits.models, task.X)
+    return fitted, *judge(predictions, task.Y, task.weights, metrics)

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from sketchlasso.data import BlockMatrix, as_responses, as_rows, spread
-from sketchlasso.data.block_work import row_products
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import all_rows, build_problems, leave_one_out_rows
 from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy, radius_policies
@@ -258,12 +257,11 @@ def _predict_left_out(
     The other rows have the mean (sum of all rows - x_i) / (m - 1), so no fold is touched.
     """
     coef = sketch.transform.unscale(coef)
-    blocks = isinstance(X, BlockMatrix)
-    own = X.row_products(left_out, coef) if blocks else row_products(X, left_out, coef)
+    blocks = BlockMatrix.of(X)
+    own = blocks.row_products(left_out, coef)
     if not fit_intercept:
         return own - sketch.transform.shift(coef)
-    total = coef @ np.asarray(X.sum(axis=0)).ravel()
-    others = (total - own) / (X.shape[0] - 1)
+    others = (coef @ blocks.sum(axis=0) - own) / (len(blocks) - 1)
     return y_mean + own - others
 
 

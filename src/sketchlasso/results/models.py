@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sketchlasso.data import BlockMatrix, ColumnTransform, as_blocks, spread
+from sketchlasso.data import BlockMatrix, ColumnTransform, spread
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import ProblemSet, RowSets
 from sketchlasso.types import FloatArray, IntArray, SparseRows
@@ -56,7 +56,7 @@ def linear_models(
         On the scale of the sketch.
     transform : ColumnTransform
         What the sketch did to the columns.
-    X : array or sparse matrix of shape (m, n)
+    X : array, sparse matrix or BlockMatrix of shape (m, n)
         The data that were sketched, neither centred nor scaled.
     """
     if X.shape[0] != problems.rows.n_samples or X.shape[1] != coef.shape[1]:
@@ -71,44 +71,25 @@ def linear_models(
 
 
 def _training_means(problems: ProblemSet, coef: SparseRows, X: Any) -> FloatArray:
-    """Mean (B,) of X v over the training rows of every instance."""
-    total = coef @ np.asarray(X.sum(axis=0)).ravel()
-    means = np.empty(coef.shape[0])
-    if isinstance(X, BlockMatrix):
-        return _block_training_means(problems, coef, X, total)
-    for number, instances in _by_row_set(problems.shape):
-        row_set = problems.rows[number]
-        if row_set.weights is not None:
-            mean = (X.T @ row_set.weights) / row_set.weights.sum()
-            means[instances] = coef[instances] @ mean
-            continue
-        gone = 0.0
-        if len(row_set.removed):
-            gone = coef[instances] @ np.asarray(X[row_set.removed].sum(axis=0)).ravel()
-        means[instances] = (total[instances] - gone) / (X.shape[0] - len(row_set.removed))
-    return means
-
-
-def _block_training_means(
-    problems: ProblemSet, coef: SparseRows, X: BlockMatrix, total: FloatArray
-) -> FloatArray:
-    """The same for blocks: the rows of all row sets are summed in one pass."""
-    if all(row_set.weights is None and len(row_set.removed) == 0 for row_set in problems.rows):
-        return total / X.shape[0]
-    choices = [
-        (row_set.removed, None) if row_set.weights is None else _weighted(row_set.weights)
-        for row_set in problems.rows
-    ]
-    sums = X.row_sums(choices)
+    """Mean (B,) of X v over the training rows of every instance; at most one pass over X."""
+    blocks, sets = BlockMatrix.of(X), problems.rows
+    total = blocks.sum(axis=0)
+    if all(row_set.weights is None and len(row_set.removed) == 0 for row_set in sets):
+        return np.asarray(coef @ (total / len(blocks)))
+    sums = blocks.row_sums(
+        [
+            (row_set.removed, None) if row_set.weights is None else _weighted(row_set.weights)
+            for row_set in sets
+        ]
+    )
     means = np.empty(coef.shape[0])
     for number, instances in _by_row_set(problems.shape):
-        row_set = problems.rows[number]
-        part = coef[instances] @ sums[number]
-        if row_set.weights is not None:
-            means[instances] = part / row_set.weights.sum()
+        weights, removed = sets[number].weights, sets[number].removed
+        if weights is None:
+            mean = (total - sums[number]) / (len(blocks) - len(removed))
         else:
-            kept = X.shape[0] - len(row_set.removed)
-            means[instances] = (total[instances] - part) / kept
+            mean = sums[number] / weights.sum()
+        means[instances] = coef[instances] @ mean
     return means
 
 
@@ -127,28 +108,16 @@ def _by_row_set(shape: tuple[int, int, int, int]) -> Iterator[tuple[int, IntArra
 def held_out_predictions(
     rows: RowSets, shape: tuple[int, int, int, int], models: LinearModels, X: Any
 ) -> Iterator[tuple[IntArray, FloatArray]]:
-    """Test rows and their predictions (rows, responses, radii, alphas), per row set."""
-    if isinstance(X, BlockMatrix):
-        # All row sets in one pass, each on its own rows of every block.
-        products = X.products(
-            [(rows[number].test, models.coef[members].T) for number, members in _by_row_set(shape)]
-        )
-        for (number, members), product in zip(_by_row_set(shape), products, strict=True):
-            test = rows[number].test
-            predicted = product + models.intercept[members]
-            yield test, predicted.reshape((len(test), *shape[1:]))
-        return
-    for number, instances in _by_row_set(shape):
+    """Test rows and their predictions (rows, responses, radii, alphas), per row set: one pass."""
+    products = BlockMatrix.of(X).products(
+        [(rows[number].test, models.coef[members].T) for number, members in _by_row_set(shape)]
+    )
+    for (number, members), product in zip(_by_row_set(shape), products, strict=True):
         test = rows[number].test
-        predicted = models.predict(X[test], instances)
+        predicted = product + models.intercept[members]
         yield test, predicted.reshape((len(test), *shape[1:]))
 
 
 def fitted_values(X: Any, coef: SparseRows) -> FloatArray:
-    """X w (rows of X, instances); a dense X meets dense coefficients, which BLAS likes better."""
-    X = as_blocks(X)
-    if isinstance(X, BlockMatrix):
-        return X @ coef.T
-    if isinstance(X, np.ndarray):
-        return np.asarray(X @ coef.toarray().T)
-    return np.asarray((X @ coef.T).toarray())
+    """X w (rows of X, instances) for coefficients (instances, n)."""
+    return BlockMatrix.of(X) @ coef.T

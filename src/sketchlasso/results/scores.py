@@ -59,8 +59,6 @@ def score(
     ndarray of shape (...)
     """
     share = np.ones(len(y)) if weights is None else weights
-    if not (share > 0).any():
-        return np.full(predicted.shape[1:], np.nan)
     flat = predicted.reshape(len(y), -1)
     if metric in _SUMS:
         values = score_of_sums(metric, score_sums(metric, y, flat, share), y, share)
@@ -90,7 +88,12 @@ def score_sums(
 
 
 def score_of_sums(metric: str, sums: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
-    """Scores (p,) from the sums (s, p) over all rows, their y and weights (rows,)."""
+    """Scores (p,) from the sums (s, p) over all rows, their y and weights (rows,).
+
+    NaN where no row has weight.
+    """
+    if not (weights > 0).any():
+        return np.full(sums.shape[1], np.nan)
     return _FINISH[metric](sums, y, weights)
 
 

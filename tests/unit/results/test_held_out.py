@@ -7,7 +7,7 @@ from sklearn.model_selection import KFold, RepeatedKFold
 
 from sketchlasso import cross_validate, sketch
 from sketchlasso.io import BlockMatrix
-from sketchlasso.results.block_scores import OutOfFold
+from sketchlasso.results.held_out import LazyPredictions
 from sketchlasso.results.scores import is_sum
 
 M, N = 80, 15
@@ -38,7 +38,7 @@ def test_scores_are_those_in_memory(data, cv, weighted):
     for metric in metrics:
         assert is_sum(metric)
         np.testing.assert_allclose(cut.scores[metric], whole.scores[metric], rtol=1e-6, atol=1e-9)
-    assert isinstance(cut.predictions, OutOfFold)
+    assert isinstance(cut.predictions, LazyPredictions)
     assert cut.predictions.shape == whole.predictions.shape
     assert "80 x 1 x 2 x 4" in repr(cut.predictions)
     np.testing.assert_allclose(

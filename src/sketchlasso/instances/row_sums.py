@@ -1,4 +1,4 @@
-"""Statistics of row sets where Q is never made: sums over the blocks of the data, in one pass."""
+"""Statistics of chosen rows as sums over the blocks that Q lies in, in one pass."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from sketchlasso.cluster.engine import add
-from sketchlasso.data import ImplicitRows
-from sketchlasso.data.implicit import BlockRows
+from sketchlasso.data import RowFactor
+from sketchlasso.data.implicit import BlockRows, blocks_of, sum_over_rows
 from sketchlasso.data.selection import split_choice, split_rows
 from sketchlasso.instances.rows import RowSet, RowSets
 from sketchlasso.instances.statistics import Statistics, row_statistics
 from sketchlasso.types import FloatArray, IntArray, RealArray
 
-__all__ = ["Choice", "block_sums", "summed_choice", "training_choices"]
+__all__ = ["Choice", "row_sums", "summed_choice", "training_choices"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,14 +54,14 @@ def summed_choice(row_set: RowSet, n_samples: int) -> Choice:
     return _training_choice(row_set, n_samples)
 
 
-def block_sums(
-    Q: ImplicitRows, Y: FloatArray, choices: Sequence[Choice], single: IntArray | None = None
+def row_sums(
+    Q: RowFactor, Y: FloatArray, choices: Sequence[Choice], single: IntArray | None = None
 ) -> tuple[Statistics, list[Statistics], RealArray]:
     """Return sums over all rows and over each choice, and single rows of Q: one pass.
 
     Parameters
     ----------
-    Q : ImplicitRows of shape (m, k)
+    Q : ndarray or ImplicitRows of shape (m, k)
     Y : ndarray of shape (m, t)
     choices : sequence of Choice
     single : ndarray of shape (r,), optional
@@ -74,14 +74,14 @@ def block_sums(
         One for each choice.
     rows : ndarray of shape (r, k)
     """
-    matrix = Q.matrix
+    matrix = blocks_of(Q)
     local = [matrix.split_choice(choice.rows, choice.weights) for choice in choices]
     alone = matrix.split_rows(np.empty(0, dtype=np.intp) if single is None else single)
     each = [
         (responses, tuple(part[i] for part in local), alone[i])
         for i, responses in enumerate(matrix.split(Y))
     ]
-    total, parts, stacked = Q.sum_over_rows(_sums_of_block, (), each)
+    total, parts, stacked = sum_over_rows(Q, _sums_of_block, each)
     return total, list(parts), stacked.rows
 
 

@@ -1,0 +1,223 @@
+"""Scores and predictions of held-out rows; large data need no number per row and model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sketchlasso.data import BlockMatrix, spread
+from sketchlasso.data.block_work import dense_product
+from sketchlasso.data.storage import CHUNK
+from sketchlasso.instances import RowSets
+from sketchlasso.results.models import LinearModels, held_out_predictions
+from sketchlasso.results.out_of_fold import OutOfFold
+from sketchlasso.results.scores import Metric, is_sum, score, score_of_sums, score_sums
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = ["LazyPredictions", "judge"]
+
+
+@dataclass(frozen=True, eq=False)
+class LazyPredictions:
+    """Out-of-fold predictions that are computed on access.
+
+    ``predictions[:, response, radius, alpha]`` costs one pass over the data; any other index
+    computes all of them, as ``numpy.asarray`` does.
+
+    Attributes
+    ----------
+    rows : RowSets
+    grid : tuple of int
+        (folds, responses, radii, alphas).
+    models : LinearModels
+    X : array, sparse matrix or BlockMatrix of shape (m, n)
+    """
+
+    rows: RowSets
+    grid: tuple[int, int, int, int]
+    models: LinearModels
+    X: Any
+
+    ndim = 4
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """Samples, responses, radii and alphas."""
+        return (self.X.shape[0], *self.grid[1:])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Doubles."""
+        return np.dtype(np.float64)
+
+    def __repr__(self) -> str:
+        return f"LazyPredictions({' x '.join(map(str, self.shape))})"
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        found = self._of(np.arange(int(np.prod(self.grid[1:])))).reshape(self.shape)
+        return found if dtype is None else found.astype(dtype, copy=False)
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return predictions (m,) of one point of the grid, or index all of them."""
+        if (
+            isinstance(key, tuple)
+            and len(key) == 4
+            and isinstance(key[0], slice)
+            and key[0] == slice(None)
+            and all(isinstance(k, int | np.integer) for k in key[1:])
+        ):
+            point = np.ravel_multi_index(
+                tuple(int(k) % size for k, size in zip(key[1:], self.grid[1:], strict=True)),
+                self.grid[1:],
+            )
+            return self._of(np.array([point]))[:, 0]
+        return np.asarray(self)[key]
+
+    def _of(self, points: IntArray) -> FloatArray:
+        """Predictions (m, points), averaged over the folds that held a row out."""
+        size = int(np.prod(self.grid[1:]))
+        chosen = np.concatenate([fold * size + points for fold in range(self.grid[0])])
+        models = LinearModels(self.models.coef[chosen], self.models.intercept[chosen])
+        return _averaged(self.X, self.rows, models, len(points))
+
+
+@spread
+def _averaged(X: Any, rows: RowSets, models: LinearModels, count: int) -> FloatArray:
+    """Held-out predictions (m, count) of `count` models per fold; NaN for rows never held out."""
+    found = OutOfFold(rows)
+    shape = (len(rows), 1, 1, count)
+    for test, predicted in held_out_predictions(rows, shape, models, X):
+        found.add(test, np.arange(count), predicted[:, 0, 0])
+    return found.means((count,))
+
+
+def judge(
+    predictions: LazyPredictions,
+    Y: FloatArray,
+    weights: FloatArray | None,
+    metrics: tuple[Metric, ...],
+) -> tuple[dict[Metric, FloatArray], FloatArray | LazyPredictions]:
+    """Score every model on its held-out rows: one pass over X.
+
+    Parameters
+    ----------
+    predictions : LazyPredictions
+        What is scored.
+    Y : ndarray of shape (m, t)
+    weights : ndarray of shape (m,) or None
+    metrics : tuple of str
+
+    Returns
+    -------
+    scores : dict of ndarray of shape (folds, responses, radii, alphas)
+    predictions : ndarray or LazyPredictions of shape (m, responses, radii, alphas)
+        Numbers where X is in memory or a metric ranks rows, which needs all of them.
+    """
+    X, grid, models = BlockMatrix.of(predictions.X), predictions.grid, predictions.models
+    sums = tuple(metric for metric in metrics if is_sum(metric))
+    keep = X.in_memory or len(sums) < len(metrics)
+    points = grid[2] * grid[3]
+    share = np.ones(len(Y)) if weights is None else weights
+    tests = [np.sort(row_set.test) for row_set in predictions.rows]
+    members = np.split(np.arange(len(models.intercept)), grid[0])
+    shared = (
+        tuple(sparse.csc_array(models.coef[own].T) for own in members),
+        tuple(models.intercept[own] for own in members),
+        sums,
+        grid[1],
+        keep,
+    )
+    each = _held_out_parts(X, tests, Y, share)
+    out_of_fold = OutOfFold(predictions.rows)
+    scores = {metric: np.full(grid, np.nan) for metric in metrics}
+    for fold, (totals, kept) in enumerate(X.run_sum(_judge_block, shared, each)):
+        test = tests[fold]
+        for response in range(grid[1]):
+            y, own = Y[test, response], slice(response * points, (response + 1) * points)
+            for metric in metrics:
+                if metric in sums:
+                    total = totals[sums.index(metric)][response]
+                    values = score_of_sums(metric, total, y, share[test])
+                else:
+                    values = score(metric, y, kept.rows[:, own], share[test])
+                scores[metric][fold, response] = values.reshape(grid[2:])
+        if keep:
+            out_of_fold.add(test, slice(None), kept.rows)
+    if not keep:
+        return scores, predictions
+    return scores, out_of_fold.means((grid[1] * points,)).reshape(predictions.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class _Stacked:
+    """Predictions (r, p) of several blocks; adding puts them one below the other."""
+
+    rows: FloatArray
+
+    def __add__(self, other: _Stacked) -> _Stacked:
+        return _Stacked(np.concatenate([self.rows, other.rows]))
+
+
+def _held_out_parts(
+    X: BlockMatrix, tests: list[IntArray], Y: FloatArray, share: FloatArray
+) -> list[tuple[Any, ...]]:
+    """For every block: the held-out rows of each fold, their responses and their weights."""
+    local = [X.split_rows(test) for test in tests]
+    ends = [np.cumsum([len(part) for part in parts])[:-1] for parts in local]
+    targets, shares = (
+        [np.split(values[test], end) for test, end in zip(tests, ends, strict=True)]
+        for values in (Y, share)
+    )
+    return [
+        tuple(tuple(own[i] for own in parts) for parts in (local, targets, shares))
+        for i in range(X.n_blocks)
+    ]
+
+
+def _judge_block(
+    entries: Any,
+    factors: tuple[Any, ...],
+    intercepts: tuple[FloatArray, ...],
+    metrics: tuple[Metric, ...],
+    responses: int,
+    keep: bool,
+    *parts: tuple[Any, ...],
+) -> tuple[tuple[tuple[FloatArray, ...], _Stacked], ...]:
+    """For every fold sums (responses, s, points) per metric, and the predictions to keep."""
+    return tuple(
+        _judge_fold(entries, *fold, metrics, responses, keep)
+        for fold in zip(factors, intercepts, *parts, strict=True)
+    )
+
+
+def _judge_fold(
+    entries: Any,
+    factor: Any,
+    intercept: FloatArray,
+    rows: IntArray,
+    Y: FloatArray,
+    share: FloatArray,
+    metrics: tuple[Metric, ...],
+    responses: int,
+    keep: bool,
+) -> tuple[tuple[FloatArray, ...], _Stacked]:
+    nothing = np.zeros((0, len(intercept) // responses))
+    none = np.zeros(0)
+    sums = [np.stack([score_sums(metric, none, nothing, none)] * responses) for metric in metrics]
+    kept = np.empty((len(rows) if keep else 0, len(intercept)))
+    if len(rows) and not sparse.issparse(entries):
+        factor = factor.toarray()
+    # Predictions are longer than the rows themselves: some rows at a time.
+    step = max(1, CHUNK // len(intercept))
+    for start in range(0, len(rows), step):
+        part = slice(start, start + step)
+        predicted = dense_product(entries[rows[part]], factor) + intercept
+        for response, own in enumerate(np.split(predicted, responses, axis=1)):
+            for place, metric in enumerate(metrics):
+                sums[place][response] += score_sums(metric, Y[part, response], own, share[part])
+        if keep:
+            kept[part] = predicted
+    return tuple(sums), _Stacked(kept)
