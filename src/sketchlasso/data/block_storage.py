@@ -8,9 +8,6 @@ import numpy as np
 
 from sketchlasso.data import block_work as at_blocks
 from sketchlasso.data.blocks import BlockMatrix
-from sketchlasso.data.compressed import SparseStorage
-from sketchlasso.data.dense import DenseStorage
-from sketchlasso.data.opening import storage_of
 from sketchlasso.data.storage import new_digest
 from sketchlasso.types import FloatArray, RealArray
 
@@ -63,21 +60,6 @@ class BlockStorage:
         product, sums = self.matrix.run_sum(at_blocks.gram_product, (V, shift))
         return product, sums
 
-    def orthogonal_matmat(
-        self, V: RealArray, shift: RealArray | None
-    ) -> tuple[RealArray, FloatArray, RealArray]:
-        """Return X'B, 1'B and the triangle R of B = X V - 1 shift', in one pass."""
-        product, sums, triangle = self.matrix.run_sum(at_blocks.orthogonal_product, (V, shift))
-        return product, sums, triangle.R
-
-    def triangle(self, V: RealArray, shift: RealArray | None) -> RealArray:
-        """Return the triangle R of B = X V - 1 shift' = Q R, in one pass."""
-        return self.matrix.run_sum(at_blocks.product_triangle, (V, shift)).R
-
-    def rows(self, start: int, stop: int) -> DenseStorage | SparseStorage:
-        """Return the rows start, ..., stop - 1, in memory."""
-        return storage_of(self.matrix[start:stop].collect())
-
     def squared_norm(self) -> float:
         """Return the sum of all squared entries."""
         return self.matrix.surveyed().squares
@@ -93,10 +75,6 @@ class BlockStorage:
     def row_deviations(self, means: FloatArray, weights: FloatArray) -> FloatArray:
         """Return the weighted squared deviations of each row from `means`."""
         return np.concatenate(self.matrix.run_collect(at_blocks.row_deviations, (means, weights)))
-
-    def row_gram(self, weights: FloatArray) -> FloatArray:
-        """Return X diag(weights) X', for few rows: they are collected."""
-        return storage_of(self.matrix.collect()).row_gram(weights)
 
     def fingerprint(self) -> str:
         """Return a digest of the blocks' digests; it depends on how X is cut."""

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import linalg
 
 from sketchlasso.data.opening import is_sparse, storage_of
+from sketchlasso.data.storage import CHUNK
 from sketchlasso.types import FloatArray, IntArray, RealArray
 
 __all__ = [
@@ -38,8 +39,9 @@ __all__ = [
 ]
 
 # A wider product of a block is made of some rows at a time, so that it is no larger than one of
-# this many columns; a budget of memory counts on it.
+# this many columns; a budget of memory counts on it. Products of few entries are made whole.
 PRODUCT_COLUMNS = 48
+FEW_ENTRIES = 4 * CHUNK
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +130,7 @@ def strip_edges(shape: tuple[int, int], width: int) -> IntArray:
     No strip is shorter than n: what strips add up to has that many rows itself.
     """
     rows, n = shape
-    step = max(1, n, rows * PRODUCT_COLUMNS // max(1, width))
+    step = max(1, n, max(rows * PRODUCT_COLUMNS, FEW_ENTRIES) // max(1, width))
     return np.array([*range(0, max(1, rows), step), rows])
 
 
@@ -195,12 +197,12 @@ def _orthogonal_of_strip(
 
 
 def product_triangle(entries: Any, V: RealArray, shift: RealArray | None) -> Triangle:
-    """Return the triangle of B = X V - 1 shift'."""
-    return _over_strips(_triangle_of_strip, entries, V, shift)[0]
-
-
-def _triangle_of_strip(entries: Any, V: RealArray, shift: RealArray | None) -> tuple[Triangle]:
-    return (triangle_of(centred_product(entries, V, shift)),)
+    """Return the triangle of B = X V - 1 shift', which takes in a strip at a time."""
+    R: RealArray = np.empty((0, V.shape[1]))
+    for start, stop in pairwise(strip_edges(entries.shape, V.shape[1])):
+        B = centred_product(strip_of(entries, start, stop), V, shift)
+        R = triangle_of(np.vstack([R.astype(B.dtype, copy=False), B])).R
+    return Triangle(R)
 
 
 def row_deviations(entries: Any, means: FloatArray, weights: FloatArray) -> FloatArray:

@@ -355,6 +355,7 @@ class BlockMatrix:
                 np.dtype(handle.dtype),
                 part.chosen,
                 not self._checked,
+                not self.in_memory,
             )
             blocks.append(
                 RowBlock(handle.delayed if isinstance(handle, DaskBlock) else handle, opening)

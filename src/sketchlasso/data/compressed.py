@@ -81,10 +81,6 @@ class SparseStorage:
         """Return X'B and 1'B for B = X V - 1 shift'."""
         return two_products(self, V, shift)
 
-    def rows(self, start: int, stop: int) -> SparseStorage:
-        """Return a copy of the rows start, ..., stop - 1."""
-        return SparseStorage(self._matrix[start:stop])
-
     def in_double(self) -> SparseStorage:
         """Return the same entries with products in float64."""
         return SparseStorage(self._matrix.astype(np.float64, copy=False))

@@ -72,10 +72,6 @@ class DenseStorage:
         """Return X'B and 1'B for B = X V - 1 shift'."""
         return two_products(self, V, shift)
 
-    def rows(self, start: int, stop: int) -> DenseStorage:
-        """Return the rows start, ..., stop - 1 as a view."""
-        return DenseStorage(self._values[start:stop], self.dtype)
-
     def in_double(self) -> DenseStorage:
         """Return the same entries with products in float64; float32 is converted in blocks."""
         return DenseStorage(self._values, np.float64)

@@ -52,7 +52,7 @@ class ImplicitRows:
     @property
     def matrix(self) -> BlockMatrix:
         """The blocks of the data."""
-        return self.base.blocks.matrix
+        return self.base.blocks
 
     def __len__(self) -> int:
         return self.shape[0]

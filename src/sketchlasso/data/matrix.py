@@ -8,7 +8,6 @@ Centring and scaling are applied inside the products, so a sparse X stays sparse
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,9 +15,12 @@ from typing import Any
 import numpy as np
 
 from sketchlasso.data.block_storage import BlockStorage
+from sketchlasso.data.block_work import Triangle, orthogonal_product, product_triangle
+from sketchlasso.data.blocks import BlockMatrix
 from sketchlasso.data.compressed import SparseStorage
 from sketchlasso.data.dense import DenseStorage
 from sketchlasso.data.on_device import DeviceStorage
+from sketchlasso.data.opening import storage_of
 from sketchlasso.data.storage import Storage
 from sketchlasso.data.transform import ColumnTransform
 from sketchlasso.data.units import in_units, matrix_unit
@@ -192,21 +194,21 @@ class DataMatrix:
         return isinstance(self.storage, BlockStorage) and self.shape[0] > self.shape[1]
 
     @property
-    def blocks(self) -> BlockStorage:
-        """The storage of X in blocks."""
-        assert isinstance(self.storage, BlockStorage)
-        return self.storage
+    def blocks(self) -> BlockMatrix:
+        """X in blocks of rows; one block where it is in memory."""
+        return BlockMatrix.of(self.storage.matrix)
 
     def orthogonal_image(self, V: RealArray) -> tuple[RealArray, RealArray]:
-        """Return A'A V and the triangle R of A V = Q R, for X in blocks: one pass."""
+        """Return A'A V and the triangle R of A V = Q R: one pass."""
         self.meter.count(2 * V.shape[1])
-        product, sums, R = self.blocks.orthogonal_matmat(*self.inner_factor(V))
-        return self._outer_product(product, sums), R
+        product, sums, triangle = self.blocks.run_sum(orthogonal_product, self.inner_factor(V))
+        return self._outer_product(product, sums), triangle.R
 
     def triangle(self, V: RealArray) -> RealArray:
-        """Return R of A V = Q R, for X in blocks: one pass."""
+        """Return R of A V = Q R, of at most t rows: one pass."""
         self.meter.count(V.shape[1])
-        return self.blocks.triangle(*self.inner_factor(V))
+        triangle: Triangle = self.blocks.run_sum(product_triangle, self.inner_factor(V))
+        return triangle.R
 
     def inner_factor(self, V: RealArray) -> tuple[RealArray, RealArray | None]:
         """Return V' and shift with A V = X V' - 1 shift'."""
@@ -214,18 +216,10 @@ class DataMatrix:
         means = self.transform.means
         return V, None if means is None else (means @ V).astype(self.dtype)
 
-    def row_blocks(self, rows: int) -> Iterator[DataMatrix]:
-        """Yield A in blocks of limited size: one pass."""
-        self.meter.count()
-        m = self.shape[0]
-        for start in range(0, m, rows):
-            block = self.storage.rows(start, min(start + rows, m))
-            yield DataMatrix(block, self.transform)
-
     def row_gram(self) -> FloatArray:
-        """Return A A', of shape (m, m); meant for blocks of few rows."""
+        """Return A A', of shape (m, m), for few rows in memory."""
         means, weights = self._means_and_weights()
-        gram = self.storage.row_gram(weights)
+        gram = storage_of(self.storage.matrix).row_gram(weights)
         if self.transform.means is not None:
             shift = self.storage.matmat((means * weights)[:, None].astype(self.dtype))
             gram = gram - shift - shift.T + means @ (means * weights)

@@ -12,7 +12,6 @@ from scipy import sparse
 
 from sketchlasso.data.compressed import SparseStorage
 from sketchlasso.data.dense import DenseStorage
-from sketchlasso.data.storage import Storage
 from sketchlasso.linalg.device import Device
 from sketchlasso.types import FloatArray, RealArray
 
@@ -121,7 +120,7 @@ class DeviceStorage:
 
     def _load(self, start: int, stop: int) -> tuple[Any, Any]:
         whole = (start, stop) == (0, self.shape[0])
-        entries = self._base.matrix if whole else self._base.rows(start, stop).matrix
+        entries = self._base.matrix if whole else self._base.matrix[start:stop]
         if not sparse.issparse(entries):
             block = self._device.tensor(np.ascontiguousarray(entries, dtype=self.dtype))
             return block, block.T
@@ -145,9 +144,10 @@ class DeviceStorage:
                 rows.shape,
             )
 
-    def rows(self, start: int, stop: int) -> Storage:
-        """Return the rows start, ..., stop - 1, off the device."""
-        return self._base.rows(start, stop)
+    @property
+    def matrix(self) -> Any:
+        """The entries, off the device."""
+        return self._base.matrix
 
     def squared_norm(self) -> float:
         """Return the sum of all squared entries."""
@@ -164,10 +164,6 @@ class DeviceStorage:
     def row_deviations(self, means: FloatArray, weights: FloatArray) -> FloatArray:
         """Return the weighted squared deviations of each row from `means`."""
         return self._base.row_deviations(means, weights)
-
-    def row_gram(self, weights: FloatArray) -> FloatArray:
-        """Return X diag(weights) X'."""
-        return self._base.row_gram(weights)
 
     def fingerprint(self) -> str:
         """Return the digest of the entries."""

@@ -35,6 +35,9 @@ class Opening:
         Rows of the block to keep; None for all.
     check : bool
         Whether to check that entries are finite and not too large.
+    cast : bool
+        Whether to convert the entries to a floating type. Products with X in memory do that
+        without a copy of it.
     """
 
     label: str
@@ -42,9 +45,10 @@ class Opening:
     dtype: np.dtype[Any]
     chosen: IntArray | None
     check: bool
+    cast: bool = True
 
     def __call__(self, source: Any) -> Any:
-        """Return an ndarray or csr_array (r, columns) of float32 or float64."""
+        """Return an ndarray or csr_array (r, columns), of float32 or float64 where cast."""
         entries = source.load() if hasattr(source, "load") else source
         entries = _canonical(entries) if is_sparse(entries) else np.asarray(entries)
         self._check_announced(entries)
@@ -52,7 +56,7 @@ class Opening:
             self._check_sizes(entries)
         if self.chosen is not None:
             entries = entries[self.chosen]
-        if entries.dtype not in (np.float32, np.float64):
+        if self.cast and entries.dtype not in (np.float32, np.float64):
             entries = entries.astype(np.float64)
         return entries
 

@@ -58,9 +58,10 @@ class OperatorStorage:
         ones = np.ones((self.shape[0], 1), dtype=self.dtype)
         return self.rmatmat(ones)[:, 0].astype(np.float64)
 
-    def rows(self, start: int, stop: int) -> OperatorStorage:
-        """Refuse: an operator has no rows."""
-        raise _no_entries(f"rows {start} to {stop}")
+    @property
+    def matrix(self) -> Any:
+        """Refuse: an operator has no entries."""
+        raise _no_entries("rows and entries")
 
     def squared_norm(self) -> float:
         """Refuse: an operator has no entries."""
@@ -73,10 +74,6 @@ class OperatorStorage:
     def row_deviations(self, means: FloatArray, weights: FloatArray) -> FloatArray:
         """Refuse: an operator has no rows."""
         raise _no_entries(f"the lengths of rows of {len(means)} entries")
-
-    def row_gram(self, weights: FloatArray) -> FloatArray:
-        """Refuse: an operator has no rows."""
-        raise _no_entries(f"products of rows of {len(weights)} entries")
 
     def fingerprint(self) -> str:
         """Return a digest of shape and type only: the entries cannot be read."""

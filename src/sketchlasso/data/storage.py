@@ -35,6 +35,10 @@ class Storage(Protocol):
         """Share of entries that are stored."""
 
     @property
+    def matrix(self) -> Any:
+        """The entries as stored: an array, a sparse matrix or a BlockMatrix."""
+
+    @property
     def fused(self) -> bool:
         """Whether :meth:`gram_matmat` takes one pass over X instead of two."""
 
@@ -53,9 +57,6 @@ class Storage(Protocol):
     ) -> tuple[RealArray, FloatArray]:
         """Return X'B and 1'B for B = X V - 1 shift', of shapes (n, t) and (t,)."""
 
-    def rows(self, start: int, stop: int) -> Storage:
-        """Return the rows start, ..., stop - 1."""
-
     def squared_norm(self) -> float:
         """Return the sum of all squared entries."""
 
@@ -67,9 +68,6 @@ class Storage(Protocol):
 
     def row_deviations(self, means: FloatArray, weights: FloatArray) -> FloatArray:
         """Return sum_j weights_j (x_ij - means_j)^2 for every row i, of shape (m,)."""
-
-    def row_gram(self, weights: FloatArray) -> FloatArray:
-        """Return X diag(weights) X', of shape (m, m)."""
 
     def fingerprint(self) -> str:
         """Return a digest of shape, type and entries."""

@@ -13,8 +13,6 @@ from sketchlasso.types import BoolArray, FloatArray
 
 __all__ = ["ColumnRows", "column_rows", "with_responses"]
 
-# Rows of X beyond the columns that join the triangle at a time.
-ROWS_AT_A_TIME = 1024
 # A scaled column varies if its mean square is one up to this.
 CONSTANT = 1e-3
 
@@ -69,7 +67,7 @@ def column_rows(X: MatrixLike, standardize: bool) -> ColumnRows:
     assert means is not None and scales is not None
     # Every other column has mean square one; a constant one keeps the rounding of its mean.
     constant = np.abs(A.column_lengths() / m - 1.0) > CONSTANT
-    P = _centred(as_dense(A)).T if m <= n else _triangle(A).T
+    P = _centred(as_dense(A)).T if m <= n else A.triangle(np.eye(n)).T
     P = np.ascontiguousarray(P)
     P[constant] = 0.0
     if not standardize:
@@ -119,14 +117,3 @@ def with_responses(columns: ColumnRows, X: Any, Y: FloatArray) -> ColumnRows:
 def _centred(A: Any) -> FloatArray:
     """A (m, n) less the rounding that the means left in its column sums."""
     return np.asarray(A - A.mean(axis=0))
-
-
-def _triangle(A: DataMatrix) -> FloatArray:
-    """R (n, n) of A = Q R for tall A, some rows at a time."""
-    n = A.shape[1]
-    if A.keeps_rows:
-        return np.asarray(A.triangle(np.eye(n)))
-    R = np.empty((0, n))
-    for block in A.row_blocks(n + ROWS_AT_A_TIME):
-        R = np.asarray(np.linalg.qr(np.vstack([R, as_dense(block)]), mode="r"))
-    return R

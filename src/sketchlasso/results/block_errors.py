@@ -69,7 +69,7 @@ def block_error_lengths(
     ndarray of shape (b,)
     """
     A.meter.count(coef.shape[0])
-    matrix = A.blocks.matrix
+    matrix = A.blocks
     numbers, place = np.unique(row_set, return_inverse=True)
     columns = tuple(np.flatnonzero(place == i) for i in range(len(numbers)))
     scaled = A.transform.unscale(coef)

@@ -38,19 +38,17 @@ def frequent_directions(
         0  <=  A'A - B B'  <=  ||A - A_k||_F^2 / (l - k)    for every k < l
 
     The leading right singular vectors V of B then give Q R = A V in a second pass, and
-    Q P' = A V V' with P = V R': here P is not A'Q, which would take a third pass. Where X is
-    in blocks, B walks from block to block, and the tiles it takes in do not depend on the cuts.
+    Q P' = A V V' with P = V R': here P is not A'Q, which would take a third pass. B goes from
+    block to block, and the tiles it takes in do not depend on how X is cut.
     """
     del rng
     extra = OVERSAMPLING if options.oversampling is None else options.oversampling
     count = min(rank + extra, *A.shape)
     B = np.zeros((A.shape[1], 0), dtype=A.dtype)
     tile = count * SPARSE_BLOCK if A.density < 1 / SPARSE_BLOCK else count
-    if A.storage.fused:
-        B = _walked(A, B, count, tile)
-    else:
-        for block in A.row_blocks(tile):
-            B = _absorb(B, block, count)
+    A.meter.count()
+    state = A.blocks.run_chain(_walk, _Walk(B, None), (A.transform, count, tile))
+    B = state.B if state.rest is None else _take_in(state.B, state.rest, A.transform, count)
     return _finished(A, _leading_directions(B, rank))
 
 
@@ -64,14 +62,6 @@ def _finished(A: DataMatrix, V: RealArray) -> Factors:
             return Factors(ImplicitRows(A, W @ rotation), V @ R.T @ rotation, values)
     Q, R = linalg.qr(A.matmat(V), mode="economic", check_finite=False)
     return Factors(*singular_form(Q, V @ R.T))
-
-
-def _walked(A: DataMatrix, B: RealArray, count: int, tile: int) -> RealArray:
-    """Let B walk along blocks of rows; tiles are cut across them, as if X were in one piece."""
-    A.meter.count()
-    state = _Walk(B, None)
-    state = A.blocks.matrix.run_chain(_walk, state, (A.transform, count, tile))
-    return state.B if state.rest is None else _take_in(state.B, state.rest, A.transform, count)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from tests.sentences import refusal
 
 import sketchlasso as sl
 from sketchlasso.cluster import SequentialEngine
-from sketchlasso.data import DataMatrix
+from sketchlasso.data import DataMatrix, block_work
 from sketchlasso.data.block_work import (
     gram_product,
     orthogonal_product,
@@ -307,7 +307,9 @@ def test_a_handle_of_pieces_is_enough():
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
 @pytest.mark.parametrize("rows", [0, 3, 1000])
-def test_wide_products_are_made_in_strips(kind, rows):
+def test_wide_products_are_made_in_strips(kind, rows, monkeypatch):
+    assert strip_edges((rows, 70), 200).tolist() == [0, rows]
+    monkeypatch.setattr(block_work, "FEW_ENTRIES", 0)
     rng = np.random.default_rng(7)
     X, V, shift = rng.standard_normal((rows, 70)), rng.standard_normal((70, 200)), np.ones(200)
     edges = strip_edges((rows, 70), 200)
@@ -322,7 +324,8 @@ def test_wide_products_are_made_in_strips(kind, rows):
     assert close(R.T @ R, B.T @ B)
 
 
-def test_row_sums_of_a_wide_factor_do_not_depend_on_strips():
+def test_row_sums_of_a_wide_factor_do_not_depend_on_strips(monkeypatch):
+    monkeypatch.setattr(block_work, "FEW_ENTRIES", 0)
     rng = np.random.default_rng(8)
     X, Y = rng.standard_normal((900, 60)), rng.standard_normal((900, 2))
     options = {"rank": 56, "method": "krylov", "center": True, "random_state": 0}
