@@ -16,6 +16,7 @@ from sketchlasso.types import FloatArray, IntArray, RealArray
 
 __all__ = [
     "PRODUCT_COLUMNS",
+    "Stacked",
     "Survey",
     "Triangle",
     "centred_product",
@@ -42,6 +43,9 @@ __all__ = [
 # this many columns; a budget of memory counts on it. Products of few entries are made whole.
 PRODUCT_COLUMNS = 48
 FEW_ENTRIES = 4 * CHUNK
+# A dense block meets a sparse factor of so many columns as it is where at most one entry in
+# `SPARSE` is not zero; SciPy copies the block first.
+MANY_COLUMNS, SPARSE = 16, 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +121,16 @@ class Triangle:
 
     def __add__(self, other: Triangle) -> Triangle:
         return triangle_of(np.vstack([self.R, other.R]))
+
+
+@dataclass(frozen=True, eq=False)
+class Stacked:
+    """Rows (r, ...) of a block; adding puts those of two blocks one below the other."""
+
+    rows: RealArray
+
+    def __add__(self, other: Stacked) -> Stacked:
+        return Stacked(np.concatenate([self.rows, other.rows]))
 
 
 def triangle_of(B: RealArray) -> Triangle:
@@ -265,7 +279,9 @@ def stacked(parts: list[Any]) -> Any:
 def dense_product(X: Any, V: Any) -> FloatArray:
     """Return X V, dense, for any mix of dense and sparse."""
     if not is_sparse(X):
-        # A dense block times a dense factor: BLAS is faster.
+        if is_sparse(V) and V.shape[1] >= MANY_COLUMNS and SPARSE * V.nnz < np.prod(V.shape):
+            return np.asarray((V.T @ X.T).T)
+        # BLAS is faster otherwise.
         return np.asarray(X @ (V.toarray() if is_sparse(V) else V))
     product: Any = X @ V
     return np.asarray(product.toarray() if is_sparse(product) else product)

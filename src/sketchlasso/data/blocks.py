@@ -29,25 +29,12 @@ from sketchlasso.data.block_work import (
     sums_of_rows,
     survey,
 )
-from sketchlasso.data.opening import Opening, RowBlock
+from sketchlasso.data.opening import Part, RowBlock
 from sketchlasso.data.selection import check_factor, row_numbers, split_choice, split_rows
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["BlockMatrix"]
-
-
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """The chosen rows of one stored block; None for all of them."""
-
-    handle: BlockHandle
-    number: int
-    chosen: IntArray | None = None
-
-    @property
-    def rows(self) -> int:
-        return self.handle.rows if self.chosen is None else len(self.chosen)
 
 
 class BlockMatrix:
@@ -104,21 +91,18 @@ class BlockMatrix:
     def __init__(self, handles: Sequence[BlockHandle]) -> None:
         handles = list(handles)
         check_alike(handles)
-        parts = [_Part(handle, number) for number, handle in enumerate(handles)]
+        parts = [Part(handle, number) for number, handle in enumerate(handles)]
         self._take_over(parts, checked=False)
 
     @classmethod
     def of(cls, X: Any) -> BlockMatrix:
-        """Return blocks as they are, a dask array by its chunks, an array in memory as one block.
-
-        Work on one block in memory is one call in this process, without a copy of the entries.
-        """
+        """Return a BlockMatrix as it is, dask chunks as blocks, an array in memory as one block."""
         if isinstance(X, BlockMatrix):
             return X
         if is_dask_array(X):
             return cls.from_dask(X)
         whole = cls.__new__(cls)
-        whole._take_over([_Part(ArrayBlock(X, whole=True), 0)], checked=True)
+        whole._take_over([Part(ArrayBlock(X, whole=True), 0)], checked=True)
         return whole
 
     @classmethod
@@ -142,10 +126,10 @@ class BlockMatrix:
         """
         return cls(dask_blocks(array))
 
-    def _take_over(self, parts: list[_Part], checked: bool) -> None:
+    def _take_over(self, parts: list[Part], checked: bool) -> None:
         # One block always stays, so that sums have something to add up.
         kept = [part for part in parts if part.rows] or [
-            _Part(parts[0].handle, parts[0].number, np.empty(0, dtype=np.intp))
+            Part(parts[0].handle, parts[0].number, np.empty(0, dtype=np.intp))
         ]
         self._parts = kept
         self._checked = checked
@@ -169,9 +153,8 @@ class BlockMatrix:
 
     @property
     def in_memory(self) -> bool:
-        """Whether X is one array in memory, see :meth:`of`."""
-        handle = self._parts[0].handle
-        return isinstance(handle, ArrayBlock) and handle.whole
+        """Whether X is one array in memory: work on it runs in this process, without a copy."""
+        return self._parts[0].whole
 
     @property
     def distributed(self) -> bool:
@@ -324,7 +307,7 @@ class BlockMatrix:
 
     def run_chain(self, work: Callable[..., Any], state: Any, shared: Sequence[Any] = ()) -> Any:
         """Return the last ``state = work(entries, state, *shared)`` over all blocks: one pass."""
-        found = self._engine.chain(work, self._blocks(range(self.n_blocks)), state, shared)
+        found = self._engine.chain(work, self._blocks(), state, shared)
         self._checked = True
         return found
 
@@ -336,31 +319,18 @@ class BlockMatrix:
         each: Sequence[tuple[Any, ...]] | None,
         used: Sequence[int] | None = None,
     ) -> Any:
-        chosen = range(self.n_blocks) if used is None else used
-        found = getattr(self._engine, how)(work, self._blocks(chosen), shared, each)
-        self._checked = self._checked or len(chosen) == self.n_blocks
+        blocks = self._blocks(used)
+        found = getattr(self._engine, how)(work, blocks, shared, each)
+        self._checked = self._checked or len(blocks) == self.n_blocks
         return found
+
+    def _blocks(self, used: Sequence[int] | None = None) -> list[RowBlock]:
+        chosen = self._parts if used is None else [self._parts[i] for i in used]
+        return [part.block(not self._checked) for part in chosen]
 
     @property
     def _engine(self) -> Engine:
         return SequentialEngine() if self.in_memory else current_engine()
-
-    def _blocks(self, chosen: Sequence[int]) -> list[RowBlock]:
-        blocks = []
-        for part in (self._parts[i] for i in chosen):
-            handle = part.handle
-            opening = Opening(
-                f"block {part.number}" + (f" ({handle.name})" if handle.name else ""),
-                (handle.rows, handle.columns),
-                np.dtype(handle.dtype),
-                part.chosen,
-                not self._checked,
-                not self.in_memory,
-            )
-            blocks.append(
-                RowBlock(handle.delayed if isinstance(handle, DaskBlock) else handle, opening)
-            )
-        return blocks
 
     def _select(self, rows: IntArray) -> BlockMatrix:
         """The increasing rows, over the same stored blocks."""
@@ -370,7 +340,7 @@ class BlockMatrix:
                 parts.append(part)
             else:
                 chosen = local if part.chosen is None else part.chosen[local]
-                parts.append(_Part(part.handle, part.number, chosen))
+                parts.append(Part(part.handle, part.number, chosen))
         selected = BlockMatrix.__new__(BlockMatrix)
         selected._take_over(parts, self._checked)
         return selected

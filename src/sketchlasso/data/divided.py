@@ -43,31 +43,11 @@ class _DividedBlock:
 
     handle: BlockHandle
     scales: FloatArray
-
-    @property
-    def rows(self) -> int:
-        """Number of rows."""
-        return self.handle.rows
-
-    @property
-    def columns(self) -> int:
-        """Number of columns."""
-        return self.handle.columns
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the quotients."""
-        return np.dtype(np.float32 if self.handle.dtype == np.float32 else np.float64)
-
-    @property
-    def sparse(self) -> bool:
-        """Whether the block is a sparse matrix."""
-        return self.handle.sparse
-
-    @property
-    def name(self) -> str:
-        """Name of the block in messages."""
-        return self.handle.name
+    rows: int
+    columns: int
+    dtype: np.dtype[Any]
+    sparse: bool
+    name: str
 
     def load(self) -> Any:
         """Return the entries, divided."""
@@ -75,10 +55,12 @@ class _DividedBlock:
 
 
 def _divided(handle: BlockHandle, scales: FloatArray) -> BlockHandle:
+    dtype = np.dtype(np.float32 if handle.dtype == np.float32 else np.float64)
     if not isinstance(handle, DaskBlock):
-        return _DividedBlock(handle, scales)
+        return _DividedBlock(
+            handle, scales, handle.rows, handle.columns, dtype, handle.sparse, handle.name
+        )
     from dask.delayed import delayed  # installed, since Dask made the block
 
-    dtype = np.dtype(np.float32 if handle.dtype == np.float32 else np.float64)
     quotient = delayed(divide_columns, pure=True)(handle.delayed, scales)
     return replace(handle, delayed=quotient, dtype=dtype)

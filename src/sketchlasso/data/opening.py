@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from sketchlasso.data.block_handles import ArrayBlock, BlockHandle, DaskBlock
 from sketchlasso.data.compressed import SparseStorage
 from sketchlasso.data.dense import DenseStorage
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import IntArray
 
-__all__ = ["Opening", "RowBlock", "is_sparse", "storage_of"]
+__all__ = ["Opening", "Part", "RowBlock", "is_sparse", "storage_of"]
 
 # Sums of squares of larger entries may overflow, and X in blocks is not rescaled.
 LARGEST = {np.dtype(np.float64): 1e120, np.dtype(np.float32): 1e15}
@@ -35,9 +36,8 @@ class Opening:
         Rows of the block to keep; None for all.
     check : bool
         Whether to check that entries are finite and not too large.
-    cast : bool
-        Whether to convert the entries to a floating type. Products with X in memory do that
-        without a copy of it.
+    whole : bool
+        Whether the block is all of X, in memory: it is used as it is, and never copied.
     """
 
     label: str
@@ -45,18 +45,21 @@ class Opening:
     dtype: np.dtype[Any]
     chosen: IntArray | None
     check: bool
-    cast: bool = True
+    whole: bool = False
 
     def __call__(self, source: Any) -> Any:
-        """Return an ndarray or csr_array (r, columns), of float32 or float64 where cast."""
+        """Return an ndarray or csr_array (r, columns), of float32 or float64 unless `whole`."""
         entries = source.load() if hasattr(source, "load") else source
+        if self.whole:
+            rows = entries.tocsr() if is_sparse(entries) else np.asarray(entries)
+            return rows if self.chosen is None else rows[self.chosen]
         entries = _canonical(entries) if is_sparse(entries) else np.asarray(entries)
         self._check_announced(entries)
         if self.check:
             self._check_sizes(entries)
         if self.chosen is not None:
             entries = entries[self.chosen]
-        if self.cast and entries.dtype not in (np.float32, np.float64):
+        if entries.dtype not in (np.float32, np.float64):
             entries = entries.astype(np.float64)
         return entries
 
@@ -111,6 +114,38 @@ class RowBlock:
     open: Opening
 
 
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The chosen rows of one stored block; None for all of them."""
+
+    handle: BlockHandle
+    number: int
+    chosen: IntArray | None = None
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return self.handle.rows if self.chosen is None else len(self.chosen)
+
+    @property
+    def whole(self) -> bool:
+        """Whether it belongs to one array in memory."""
+        return isinstance(self.handle, ArrayBlock) and self.handle.whole
+
+    def block(self, check: bool) -> RowBlock:
+        """Return the block for an engine, which checks its entries where asked."""
+        handle = self.handle
+        opening = Opening(
+            f"block {self.number}" + (f" ({handle.name})" if handle.name else ""),
+            (handle.rows, handle.columns),
+            np.dtype(handle.dtype),
+            self.chosen,
+            check,
+            self.whole,
+        )
+        return RowBlock(handle.delayed if isinstance(handle, DaskBlock) else handle, opening)
+
+
 def is_sparse(entries: Any) -> bool:
     """Return whether entries are a sparse matrix."""
     return bool(sparse.issparse(entries))
@@ -122,8 +157,7 @@ def storage_of(entries: Any) -> DenseStorage | SparseStorage:
 
 
 def _canonical(matrix: Any) -> Any:
-    # The same object where possible: it remembers that its format was checked.
-    array = matrix if isinstance(matrix, sparse.csr_array) else sparse.csr_array(matrix)
+    array = sparse.csr_array(matrix)
     if not array.has_canonical_format:
         # Repeated entries are fine for products but not for sums of squares.
         array = array.copy()

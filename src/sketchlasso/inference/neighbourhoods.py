@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,6 @@ from scipy import sparse
 from scipy.special import ndtr
 
 from sketchlasso.data import MatrixLike, as_rows, spread
-from sketchlasso.data.blocks import BlockMatrix
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.files.columns import nearest
 from sketchlasso.graphs import Graph, Rule, join_directions
@@ -23,6 +22,7 @@ from sketchlasso.inference.column_problems import ColumnProblems
 from sketchlasso.inference.columns import column_rows
 from sketchlasso.inference.nodewise import Nodewise, check_row_count, checked_columns
 from sketchlasso.inference.precision import FEWEST_ROWS, column_names
+from sketchlasso.instances import complementary_pairs
 from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.solvers import Settings
@@ -280,8 +280,10 @@ def neighbourhoods(
     with part_solver(checkpoint, decisive, total, progress) as solver:
         problems = ColumnProblems(columns, chosen, explaining, alpha)
         found = solver.solve(problems, settings)
-        for rows in _half_samples(m, n_half_samples, seed):
-            own = ColumnProblems(column_rows(entries[rows], True), chosen, explaining, alpha)
+        samples = complementary_pairs(m, n_half_samples // 2, seed) if n_half_samples else ()
+        for half in samples:
+            part = column_rows(entries[half.train(m)], True)
+            own = ColumnProblems(part, chosen, explaining, alpha)
             halves.append(_signs(solver.solve(own, settings).coef))
     found.warn_if_unsolved()
     result = Neighbourhoods(
@@ -316,11 +318,6 @@ def _check_half_samples(count: Any, entries: Any) -> None:
         raise InvalidInputError(
             f"n_half_samples={count!r} was given, but an even number >= 0 is accepted; pass one."
         )
-    if count and isinstance(entries, BlockMatrix):
-        raise InvalidInputError(
-            f"n_half_samples={count} was given for data in blocks, whose rows cannot be drawn; "
-            "pass 0, or an array."
-        )
     if count and entries.shape[0] < 2 * FEWEST_ROWS:
         raise InvalidInputError(
             f"X has {entries.shape[0]} rows, but half-samples need at least {2 * FEWEST_ROWS}; "
@@ -334,15 +331,6 @@ def _check_one_penalty(alpha: Any) -> None:
             f"alpha of shape {np.shape(alpha)} was given, but 'pivotal' or one number > 0 is "
             "accepted; pass one, or use nodewise for several."
         )
-
-
-def _half_samples(m: int, count: int, seed: int) -> Iterator[IntArray]:
-    """Rows of half-samples, in complementary pairs."""
-    rng = np.random.default_rng(seed)
-    for _ in range(count // 2):
-        order = rng.permutation(m)
-        yield np.sort(order[: m // 2])
-        yield np.sort(order[m // 2 : 2 * (m // 2)])
 
 
 def _signs(coef: SparseRows) -> SparseRows:

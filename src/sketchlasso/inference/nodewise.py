@@ -149,13 +149,7 @@ class Nodewise:
         )
         # One product of x_j - X gamma_j: each minuend meets what is taken from it row by row.
         contrast: Any = sparse.csr_array(identity - self.coef[part])
-        if isinstance(entries, BlockMatrix):
-            product = np.asarray(entries @ contrast.T.toarray())
-        elif isinstance(entries, np.ndarray):
-            product = (contrast @ entries.astype(np.float64, copy=False).T).T
-        else:
-            product = (contrast @ entries.T).T.toarray()
-        return np.asarray(product - self.intercept[part])
+        return np.asarray(BlockMatrix.of(entries) @ contrast.T - self.intercept[part])
 
 
 @spread

@@ -52,8 +52,7 @@ class Columns:
     def of(cls, entries: Any, scales: FloatArray) -> Columns:
         """Columns with standard deviations `scales` (n,), divisor m."""
         m = entries.shape[0]
-        kind = {} if isinstance(entries, BlockMatrix) else {"dtype": np.float64}
-        means = np.asarray(entries.sum(axis=0, **kind)).ravel() / m
+        means = BlockMatrix.of(entries).sum(axis=0) / m
         return cls(entries, means, np.sqrt(m) * scales)
 
     def centred(self, which: IntArray) -> FloatArray:
@@ -131,7 +130,7 @@ def _first_scores(
     options: ScoreOptions,
     progress: Callable[[int, int], None] | None,
 ) -> FloatArray:
-    """Residuals (m, c) of one regression per feature; finished parts outlive an accident."""
+    """Residuals (m, c) of one regression per feature; finished parts are kept in `checkpoint`."""
     rows, everyone = column_rows(X, True), np.arange(X.shape[1])
     problems = ColumnProblems(rows, features, everyone, alpha)
     threads = options.n_threads or os.cpu_count() or 1

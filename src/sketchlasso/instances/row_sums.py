@@ -10,6 +10,7 @@ import numpy as np
 
 from sketchlasso.cluster.engine import add
 from sketchlasso.data import RowFactor
+from sketchlasso.data.block_work import Stacked
 from sketchlasso.data.implicit import BlockRows, blocks_of, sum_over_rows
 from sketchlasso.data.selection import split_choice, split_rows
 from sketchlasso.instances.rows import RowSet, RowSets
@@ -37,21 +38,11 @@ class Choice:
     removed: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class _Stacked:
-    """Rows (r, k) of several blocks; adding puts them one below the other."""
-
-    rows: RealArray
-
-    def __add__(self, other: _Stacked) -> _Stacked:
-        return _Stacked(np.concatenate([self.rows, other.rows]))
-
-
 def summed_choice(row_set: RowSet, n_samples: int) -> Choice:
     """Return the rows to sum over for the statistics of a row set with the least work."""
     if row_set.weights is None and 2 * len(row_set.removed) < n_samples:
         return Choice(row_set.removed, removed=True)
-    return _training_choice(row_set, n_samples)
+    return Choice(*row_set.training(n_samples))
 
 
 def row_sums(
@@ -87,14 +78,7 @@ def row_sums(
 
 def training_choices(rows: RowSets, places: IntArray) -> list[Choice]:
     """Return the training rows of some row sets, with their weights."""
-    return [_training_choice(rows[place], rows.n_samples) for place in places]
-
-
-def _training_choice(row_set: RowSet, n_samples: int) -> Choice:
-    if row_set.weights is None:
-        return Choice(row_set.train(n_samples))
-    used = np.flatnonzero(row_set.weights)
-    return Choice(used, row_set.weights[used])
+    return [Choice(*rows[place].training(rows.n_samples)) for place in places]
 
 
 def _sums_of_block(
@@ -102,7 +86,7 @@ def _sums_of_block(
     Y: FloatArray,
     choices: tuple[tuple[IntArray, FloatArray | None], ...],
     single: IntArray,
-) -> tuple[Statistics, tuple[Statistics, ...], _Stacked]:
+) -> tuple[Statistics, tuple[Statistics, ...], Stacked]:
     edges = block.edges
     local = [split_choice(rows, weights, edges) for rows, weights in choices]
     alone = split_rows(single, edges)
@@ -110,6 +94,6 @@ def _sums_of_block(
     for i, (Q, responses) in enumerate(zip(block, np.split(Y, edges[1:-1]), strict=True)):
         own = (part[i] for part in local)
         sums = tuple(row_statistics(Q[rows], responses[rows], weights) for rows, weights in own)
-        part = row_statistics(Q, responses), sums, _Stacked(Q[alone[i]])
+        part = row_statistics(Q, responses), sums, Stacked(Q[alone[i]])
         found = part if found is None else add(found, part)
     return found

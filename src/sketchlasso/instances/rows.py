@@ -53,6 +53,19 @@ class RowSet:
         keep[self.removed] = False
         return np.flatnonzero(keep)
 
+    def training(self, n_samples: int) -> tuple[IntArray, FloatArray | None]:
+        """The rows that train, sorted, and their weights; None for weights of one."""
+        if self.weights is None:
+            return self.train(n_samples), None
+        used = np.flatnonzero(self.weights)
+        return used, self.weights[used]
+
+    def all_weights(self, n_samples: int) -> FloatArray:
+        """Weights (m,) of all rows, zero on the removed ones."""
+        weights = np.ones(n_samples) if self.weights is None else self.weights.copy()
+        weights[self.removed] = 0.0
+        return weights
+
 
 @dataclass(frozen=True, eq=False)
 class RowSets:
@@ -74,9 +87,7 @@ class RowSets:
         """The same choices with weights multiplied by `weights` (m,); rows of weight 0 go."""
         sets = []
         for row_set in self.sets:
-            own = np.ones(self.n_samples) if row_set.weights is None else row_set.weights.copy()
-            own[row_set.removed] = 0.0
-            own = own * weights
+            own = row_set.all_weights(self.n_samples) * weights
             if not (own > 0).any():
                 raise InvalidInputError(
                     "sample_weight is zero on every training row of a fold; give weight to some"

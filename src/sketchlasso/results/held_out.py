@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.data import BlockMatrix, spread
-from sketchlasso.data.block_work import dense_product
+from sketchlasso.data.block_work import Stacked, dense_product
 from sketchlasso.data.storage import CHUNK
 from sketchlasso.instances import RowSets
 from sketchlasso.results.models import LinearModels, held_out_predictions
@@ -151,16 +151,6 @@ def judge(
     return scores, out_of_fold.means((grid[1] * points,)).reshape(predictions.shape)
 
 
-@dataclass(frozen=True, eq=False)
-class _Stacked:
-    """Predictions (r, p) of several blocks; adding puts them one below the other."""
-
-    rows: FloatArray
-
-    def __add__(self, other: _Stacked) -> _Stacked:
-        return _Stacked(np.concatenate([self.rows, other.rows]))
-
-
 def _held_out_parts(
     X: BlockMatrix, tests: list[IntArray], Y: FloatArray, share: FloatArray
 ) -> list[tuple[Any, ...]]:
@@ -185,7 +175,7 @@ def _judge_block(
     responses: int,
     keep: bool,
     *parts: tuple[Any, ...],
-) -> tuple[tuple[tuple[FloatArray, ...], _Stacked], ...]:
+) -> tuple[tuple[tuple[FloatArray, ...], Stacked], ...]:
     """For every fold sums (responses, s, points) per metric, and the predictions to keep."""
     return tuple(
         _judge_fold(entries, *fold, metrics, responses, keep)
@@ -203,7 +193,7 @@ def _judge_fold(
     metrics: tuple[Metric, ...],
     responses: int,
     keep: bool,
-) -> tuple[tuple[FloatArray, ...], _Stacked]:
+) -> tuple[tuple[FloatArray, ...], Stacked]:
     nothing = np.zeros((0, len(intercept) // responses))
     none = np.zeros(0)
     sums = [np.stack([score_sums(metric, none, nothing, none)] * responses) for metric in metrics]
@@ -220,4 +210,4 @@ def _judge_fold(
                 sums[place][response] += score_sums(metric, Y[part, response], own, share[part])
         if keep:
             kept[part] = predicted
-    return tuple(sums), _Stacked(kept)
+    return tuple(sums), Stacked(kept)

@@ -78,7 +78,7 @@ def _training_means(problems: ProblemSet, coef: SparseRows, X: Any) -> FloatArra
         return np.asarray(coef @ (total / len(blocks)))
     sums = blocks.row_sums(
         [
-            (row_set.removed, None) if row_set.weights is None else _weighted(row_set.weights)
+            (row_set.removed, None) if row_set.weights is None else row_set.training(len(blocks))
             for row_set in sets
         ]
     )
@@ -91,11 +91,6 @@ def _training_means(problems: ProblemSet, coef: SparseRows, X: Any) -> FloatArra
             mean = sums[number] / weights.sum()
         means[instances] = coef[instances] @ mean
     return means
-
-
-def _weighted(weights: FloatArray) -> tuple[IntArray, FloatArray]:
-    used = np.flatnonzero(weights)
-    return used, weights[used]
 
 
 def _by_row_set(shape: tuple[int, int, int, int]) -> Iterator[tuple[int, IntArray]]:

@@ -19,8 +19,7 @@ import numpy as np
 
 from sketchlasso.data import DataMatrix
 from sketchlasso.instances import ProblemSet
-from sketchlasso.linalg.operator import LowRankResidual
-from sketchlasso.results.block_errors import block_error_lengths
+from sketchlasso.results.error_lengths import error_lengths
 from sketchlasso.sketches import Sketch
 from sketchlasso.solvers import Iterates, Settings, Solver, solve_or_raise
 from sketchlasso.types import BoolArray, FloatArray, IntArray
@@ -33,10 +32,8 @@ EVALUATIONS = 4
 SETTLED = 0.05
 # The search needs the error at the solution to a few digits only.
 SEARCH_TOL = 1e-4
-# Coefficients multiplied with X at a time.
-COLUMNS = 64
-# The same for X in blocks, where a pass costs more and a product is only as long as a block.
-BLOCK_COLUMNS = 512
+# Coefficients multiplied with X in one pass.
+COLUMNS = 512
 # Slope of the search function where no second point is known, and the slopes to be expected.
 FIRST_SLOPE = -1.0 / 0.7
 STEEPEST, FLATTEST = -3.0, -0.5
@@ -64,42 +61,20 @@ class RealisedError:
         """Error (b,) of coefficients (b, n) of so many instances; NaN where they are zero."""
         errors = np.full(len(instances), np.nan)
         lengths = np.sqrt(np.asarray(coef.multiply(coef).sum(axis=1)).ravel())
-        in_blocks = self.A.storage.fused
-        at_once = BLOCK_COLUMNS if in_blocks else COLUMNS
-        for block in np.array_split(np.flatnonzero(lengths), -(-len(instances) // at_once)):
-            if block.size:
-                missed = self._in_blocks if in_blocks else self._here
-                with self.A.blas_limit():
-                    errors[block] = missed(coef[block], instances[block]) / lengths[block]
-        return errors
-
-    def _in_blocks(self, coef: Any, instances: IntArray) -> FloatArray:
-        """Length (b,) of (A - QP')w, added up where the blocks are."""
         problems = self.problems
-        row_set = problems.row_set[instances]
-        return block_error_lengths(
-            self.sketch, self.A, problems.rows, coef, row_set, problems.fit_intercept
-        )
-
-    def _here(self, coef: Any, instances: IntArray) -> FloatArray:
-        """Length (b,) of (A - QP')w, for data in memory."""
-        residual = LowRankResidual(self.A, np.asarray(self.sketch.Q), np.asarray(self.sketch.P))
-        W = np.ascontiguousarray(coef.toarray().T, dtype=residual.dtype)
-        missed = residual.matmat(W).astype(np.float64, copy=False)
-        return np.array(
-            [self._length(column, i) for column, i in zip(missed.T, instances, strict=True)]
-        )
-
-    def _length(self, column: FloatArray, instance: int) -> float:
-        """Length of a column (m,) over the training rows, its mean taken out as the fit does."""
-        row_set = self.problems.rows[self.problems.row_set[instance]]
-        weights = row_set.weights
-        if weights is None:
-            weights = np.ones(len(column))
-            weights[row_set.removed] = 0.0
-        if self.problems.fit_intercept:
-            column = column - weights @ column / weights.sum()
-        return float(np.sqrt(weights @ column**2))
+        for block in np.array_split(np.flatnonzero(lengths), -(-len(instances) // COLUMNS)):
+            if block.size:
+                with self.A.blas_limit():
+                    missed = error_lengths(
+                        self.sketch,
+                        self.A,
+                        problems.rows,
+                        coef[block],
+                        problems.row_set[instances[block]],
+                        problems.fit_intercept,
+                    )
+                errors[block] = missed / lengths[block]
+        return errors
 
 
 def settle_radii(

@@ -114,7 +114,7 @@ def sketch_training_rows(
     sketch: Sketch, X: Any, Y: FloatArray, row_set: RowSet, policies: Sequence[RadiusPolicy]
 ) -> SketchedRows:
     """The sketch of one row set, made from its training rows and their responses alone."""
-    train, weights = _training(row_set, len(Y))
+    train, weights = row_set.training(len(Y))
     bound = any(policy.kind == "spectral" for policy in policies)
     own = sketch_rows(
         sketch,
@@ -127,14 +127,6 @@ def sketch_training_rows(
     )
     local = all_rows(len(train)) if weights is None else weighted_rows(weights)
     return SketchedRows(own, train, local)
-
-
-def _training(row_set: RowSet, n_samples: int) -> tuple[IntArray, FloatArray | None]:
-    """Rows that train, and their weights."""
-    if row_set.weights is None:
-        return row_set.train(n_samples), None
-    train = np.flatnonzero(row_set.weights)
-    return train, row_set.weights[train]
 
 
 def grids_of(

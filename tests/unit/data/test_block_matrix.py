@@ -10,9 +10,10 @@ from tests.matrices import sparse_counts
 from tests.sentences import refusal
 
 import sketchlasso as sl
-from sketchlasso.cluster import SequentialEngine
+from sketchlasso.cluster import SequentialEngine, cluster
 from sketchlasso.data import DataMatrix, block_work
 from sketchlasso.data.block_work import (
+    entries_of,
     gram_product,
     orthogonal_product,
     product_triangle,
@@ -49,6 +50,27 @@ class Counting(SequentialEngine):
 
     def count(self, done, total, what):
         self.opened += 1
+
+
+def test_an_array_in_memory_is_one_block_that_is_never_copied(X):
+    whole = BlockMatrix.of(X)
+    assert whole.in_memory
+    assert whole.n_blocks == 1
+    assert BlockMatrix.of(whole) is whole
+    (found,) = whole.run_collect(entries_of, (None, None))
+    assert found is X
+    assert close(whole.sum(axis=0), X.sum(axis=0))
+    assert not whole.is_surveyed
+    assert close(whole @ np.ones(12), X.sum(axis=1))
+    # Types other than float32 and float64 are converted by the products alone.
+    small = BlockMatrix.of(dense(X).astype(np.int8))
+    assert small.run_collect(entries_of, (None, None))[0].dtype == np.int8
+    assert not cut(X, (150,)).in_memory
+
+
+def test_one_block_in_memory_stays_in_this_process(X):
+    with cluster("sequential", on_progress=lambda *_: pytest.fail("the engine was asked")):
+        BlockMatrix.of(X).sum(axis=0)
 
 
 def test_shape_and_blocks(X, blocks):

@@ -1,12 +1,11 @@
-"""The error of a sketch at many coefficients, added up where the blocks of the data are.
+"""The error of a sketch at many coefficients, as sums over the blocks of the data.
 
-Nothing with a row for every sample is made: each block reports weight, mean and spread of its part
-of (A - QP')w, and these add up.
+Each block reports weight, mean and spread of its part of (A - QP')w, some rows at a time, so that
+there is never an array with a row for every sample.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +19,7 @@ from sketchlasso.instances import RowSets
 from sketchlasso.sketches import Sketch
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["block_error_lengths"]
+__all__ = ["error_lengths"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +41,7 @@ class _Moments:
         )
 
 
-def block_error_lengths(
+def error_lengths(
     sketch: Sketch,
     A: DataMatrix,
     rows: RowSets,
@@ -56,7 +55,7 @@ def block_error_lengths(
     ----------
     sketch : Sketch
     A : DataMatrix of shape (m, n)
-        What was sketched, in blocks.
+        What was sketched.
     rows : RowSets
     coef : csr_array of shape (b, n)
     row_set : ndarray of shape (b,)
@@ -80,23 +79,12 @@ def block_error_lengths(
         factor, parts = A.inner_factor(sketch.Q.W), [None] * matrix.n_blocks
     else:
         factor, parts = (None, None), matrix.split(np.asarray(sketch.Q))
-    weights = [_local_weights(matrix, rows, int(number)) for number in numbers]
+    weights = [matrix.split(rows[int(i)].all_weights(rows.n_samples)) for i in numbers]
     each = [(tuple(own[i] for own in weights), parts[i]) for i in range(matrix.n_blocks)]
     shared = (scaled.T.tocsc(), shift, inside, *factor, columns)
     found: _Moments = matrix.run_sum(_moments_of_block, shared, each)
     squares = found.spread if fit_intercept else found.spread + found.weight * found.mean**2
     return np.sqrt(squares)
-
-
-def _local_weights(matrix: Any, rows: RowSets, number: int) -> Sequence[FloatArray]:
-    """Weights of a row set in every block."""
-    row_set = rows[number]
-    if row_set.weights is not None:
-        return list(matrix.split(row_set.weights))
-    weights = [np.ones(count) for count in matrix.rows_per_block]
-    for own, gone in zip(weights, matrix.split_rows(row_set.removed), strict=True):
-        own[gone] = 0.0
-    return weights
 
 
 def _moments_of_block(
