@@ -24,6 +24,7 @@ __all__ = [
     "correlate",
     "dense_product",
     "entries_of",
+    "fastest_form",
     "gram_product",
     "multiply_parts",
     "orthogonal_product",
@@ -43,9 +44,10 @@ __all__ = [
 # this many columns; a budget of memory counts on it. Products of few entries are made whole.
 PRODUCT_COLUMNS = 48
 FEW_ENTRIES = 4 * CHUNK
-# A dense block meets a sparse factor of so many columns as it is where at most one entry in
-# `SPARSE` is not zero; SciPy copies the block first.
-MANY_COLUMNS, SPARSE = 16, 32
+# A sparse factor is used as it is where fewer than one entry in `SPARSE` is not zero. With a dense
+# block, which SciPy copies first, it also needs many columns; with a sparse one it stays sparse
+# where a dense copy would be large.
+SPARSE, MANY_COLUMNS, MOST_ENTRIES = 32, 16, 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,10 +280,15 @@ def stacked(parts: list[Any]) -> Any:
 
 def dense_product(X: Any, V: Any) -> FloatArray:
     """Return X V, dense, for any mix of dense and sparse."""
+    V = fastest_form(X, V)
     if not is_sparse(X):
-        if is_sparse(V) and V.shape[1] >= MANY_COLUMNS and SPARSE * V.nnz < np.prod(V.shape):
-            return np.asarray((V.T @ X.T).T)
-        # BLAS is faster otherwise.
-        return np.asarray(X @ (V.toarray() if is_sparse(V) else V))
-    product: Any = X @ V
-    return np.asarray(product.toarray() if is_sparse(product) else product)
+        return np.asarray((V.T @ X.T).T if is_sparse(V) else X @ V)
+    return np.asarray((X @ V).toarray() if is_sparse(V) else storage_of(X).matmat(V))
+
+
+def fastest_form(X: Any, V: Any) -> Any:
+    """Return a factor V (n, t) dense or sparse, as it multiplies X fastest; dense ones as given."""
+    if not is_sparse(V) or (is_sparse(X) and np.prod(V.shape) > MOST_ENTRIES):
+        return V
+    thin = SPARSE * V.nnz < np.prod(V.shape) and (is_sparse(X) or V.shape[1] >= MANY_COLUMNS)
+    return V if thin else V.toarray()

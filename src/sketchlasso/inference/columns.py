@@ -68,7 +68,7 @@ def column_rows(X: MatrixLike, standardize: bool) -> ColumnRows:
     # Every other column has mean square one; a constant one keeps the rounding of its mean.
     constant = np.abs(A.column_lengths() / m - 1.0) > CONSTANT
     P = _centred(as_dense(A)).T if m <= n else A.triangle(np.eye(n)).T
-    P = np.ascontiguousarray(P)
+    P = np.ascontiguousarray(P, dtype=np.float64)
     P[constant] = 0.0
     if not standardize:
         P *= scales[:, None]

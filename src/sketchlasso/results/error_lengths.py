@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from sketchlasso.data import DataMatrix, ImplicitRows
-from sketchlasso.data.block_work import centred_product, dense_product
+from sketchlasso.data.block_work import centred_product, dense_product, fastest_form
 from sketchlasso.data.storage import CHUNK
 from sketchlasso.instances import RowSets
 from sketchlasso.sketches import Sketch
@@ -100,8 +99,7 @@ def _moments_of_block(
 ) -> _Moments:
     """Moments of a block, some rows at a time: its errors are longer than its own rows."""
     size = inside.shape[1]
-    # A dense block meets a dense factor, which is made once.
-    factor = coef if sparse.issparse(entries) else coef.toarray()
+    factor = fastest_form(entries, coef)
     found = _Moments(np.zeros(size), np.zeros(size), np.zeros(size))
     step = max(1, CHUNK // size)
     for start in range(0, entries.shape[0], step):

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.data import BlockMatrix, spread
-from sketchlasso.data.block_work import Stacked, dense_product
+from sketchlasso.data.block_work import Stacked, dense_product, fastest_form
 from sketchlasso.data.storage import CHUNK
 from sketchlasso.instances import RowSets
 from sketchlasso.results.models import LinearModels, held_out_predictions
@@ -174,12 +174,14 @@ def _judge_block(
     metrics: tuple[Metric, ...],
     responses: int,
     keep: bool,
-    *parts: tuple[Any, ...],
+    rows: tuple[IntArray, ...],
+    targets: tuple[FloatArray, ...],
+    shares: tuple[FloatArray, ...],
 ) -> tuple[tuple[tuple[FloatArray, ...], Stacked], ...]:
     """For every fold sums (responses, s, points) per metric, and the predictions to keep."""
     return tuple(
         _judge_fold(entries, *fold, metrics, responses, keep)
-        for fold in zip(factors, intercepts, *parts, strict=True)
+        for fold in zip(factors, intercepts, rows, targets, shares, strict=True)
     )
 
 
@@ -198,8 +200,7 @@ def _judge_fold(
     none = np.zeros(0)
     sums = [np.stack([score_sums(metric, none, nothing, none)] * responses) for metric in metrics]
     kept = np.empty((len(rows) if keep else 0, len(intercept)))
-    if len(rows) and not sparse.issparse(entries):
-        factor = factor.toarray()
+    factor = fastest_form(entries, factor) if len(rows) else factor
     # Predictions are longer than the rows themselves: some rows at a time.
     step = max(1, CHUNK // len(intercept))
     for start in range(0, len(rows), step):

@@ -32,8 +32,9 @@ EVALUATIONS = 4
 SETTLED = 0.05
 # The search needs the error at the solution to a few digits only.
 SEARCH_TOL = 1e-4
-# Coefficients multiplied with X in one pass.
-COLUMNS = 512
+# Coefficients multiplied with X at a time; more where each time is a pass over blocks.
+COLUMNS = 64
+BLOCK_COLUMNS = 512
 # Slope of the search function where no second point is known, and the slopes to be expected.
 FIRST_SLOPE = -1.0 / 0.7
 STEEPEST, FLATTEST = -3.0, -0.5
@@ -62,7 +63,8 @@ class RealisedError:
         errors = np.full(len(instances), np.nan)
         lengths = np.sqrt(np.asarray(coef.multiply(coef).sum(axis=1)).ravel())
         problems = self.problems
-        for block in np.array_split(np.flatnonzero(lengths), -(-len(instances) // COLUMNS)):
+        at_once = COLUMNS if self.A.blocks.in_memory else BLOCK_COLUMNS
+        for block in np.array_split(np.flatnonzero(lengths), -(-len(instances) // at_once)):
             if block.size:
                 with self.A.blas_limit():
                     missed = error_lengths(

@@ -13,6 +13,7 @@ import sketchlasso as sl
 from sketchlasso.cluster import SequentialEngine, cluster
 from sketchlasso.data import DataMatrix, block_work
 from sketchlasso.data.block_work import (
+    dense_product,
     entries_of,
     gram_product,
     orthogonal_product,
@@ -365,3 +366,12 @@ def test_row_sums_of_a_wide_factor_do_not_depend_on_strips(monkeypatch):
         for s, A in ((found, blocks), (whole, X))
     ]
     assert close(left[0], left[1], 1e-5)
+
+
+@pytest.mark.parametrize("density", [0.001, 0.3])
+@pytest.mark.parametrize("columns", [1, 40])
+def test_products_with_sparse_factors(X, density, columns):
+    V = sparse.random_array((12, columns), density=density, rng=np.random.default_rng(1))
+    found = dense_product(X, sparse.csc_array(V))
+    assert isinstance(found, np.ndarray)
+    assert close(found, dense(X) @ V.toarray())
