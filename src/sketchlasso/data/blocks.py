@@ -157,9 +157,10 @@ class BlockMatrix:
         return self._parts[0].whole
 
     @property
-    def distributed(self) -> bool:
-        """Whether some block is a value that Dask computes."""
-        return any(isinstance(part.handle, DaskBlock) for part in self._parts)
+    def dask_value(self) -> Any:
+        """A value that Dask computes for some block, or None."""
+        handles = (part.handle for part in self._parts)
+        return next((own.delayed for own in handles if isinstance(own, DaskBlock)), None)
 
     @property
     def T(self) -> _Transposed:

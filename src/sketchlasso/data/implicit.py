@@ -73,6 +73,10 @@ class ImplicitRows:
         part = DataMatrix(BlockStorage(self.matrix[wanted]), self.base.transform, self.base.meter)
         return part.matmat(W)[place]
 
+    def __matmul__(self, T: RealArray) -> RealArray:
+        """Return Q T, of shape (m, j), for T of shape (k, j): one pass."""
+        return np.asarray(self.rotated(T))
+
     def rotated(self, T: RealArray) -> ImplicitRows:
         """Return Q T, still implicit, for T of shape (k, j)."""
         return ImplicitRows(self.base, self.W @ T)

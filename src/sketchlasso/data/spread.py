@@ -7,7 +7,7 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from sketchlasso.cluster import active_engine, cluster, holder_of
-from sketchlasso.data.block_handles import DaskBlock, is_dask_array
+from sketchlasso.data.block_handles import is_dask_array
 from sketchlasso.data.blocks import BlockMatrix
 
 __all__ = ["spread"]
@@ -26,22 +26,18 @@ def spread(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
 
     @wraps(function)
     def called(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        far = next(filter(_needs_dask, (*args[:2], kwargs.get("X"))), None)
+        values = map(_dask_value, (*args[:2], kwargs.get("X")))
+        far = next((value for value in values if value is not None), None)
         if active_engine() is not None or far is None:
             return function(*args, **kwargs)
-        with cluster(_holder(far)):
+        with cluster(holder_of(far)):
             return function(*args, **kwargs)
 
     return called
 
 
-def _needs_dask(X: Any) -> bool:
-    return is_dask_array(X) or (isinstance(X, BlockMatrix) and X.distributed)
-
-
-def _holder(far: Any) -> Any:
-    """The client that persisted a dask array, or the one that blocks were made from, or None."""
-    if not isinstance(far, BlockMatrix):
-        return holder_of(far)
-    handle = next(part.handle for part in far._parts if isinstance(part.handle, DaskBlock))
-    return holder_of(handle.delayed)
+def _dask_value(X: Any) -> Any:
+    """A dask array, or a Dask value that blocks were made from; None for any other X."""
+    if is_dask_array(X):
+        return X
+    return X.dask_value if isinstance(X, BlockMatrix) else None

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sketchlasso.data import DataMatrix
 from sketchlasso.instances import (
     ProblemSet,
     RowSet,
@@ -213,7 +212,7 @@ def lay_out(
         Of :func:`build_problems`, `alphas` among them.
     """
     own, target = part.select(X), part.select(Y)
-    A = DataMatrix(DataMatrix.of(own).storage, part.sketch.transform)
+    A = part.sketch.view(own)
     realised = np.array([policy.kind == "realised" for policy in policies])
     start = part.sketch.typical_error(A) if realised.any() else 0.0
     levels = [

@@ -18,7 +18,6 @@ from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.sketches.exact import exact
 from sketchlasso.sketches.factors import Factors
 from sketchlasso.sketches.frequent_directions import frequent_directions
-from sketchlasso.sketches.nystrom import nystrom
 from sketchlasso.sketches.options import (
     DEFAULT_RANK,
     Axis,
@@ -31,12 +30,12 @@ from sketchlasso.sketches.options import (
     checked_rank,
     checked_tolerance,
 )
-from sketchlasso.sketches.projection import projection
+from sketchlasso.sketches.projection import nystrom, projection
 from sketchlasso.sketches.radius import find_radius
 from sketchlasso.sketches.rank import sketch_to_tolerance
 from sketchlasso.sketches.response import response
 from sketchlasso.sketches.sampling import sampling
-from sketchlasso.sketches.sketch import Sketch, SketchCost
+from sketchlasso.sketches.sketch import Sketch
 from sketchlasso.sketches.subspace import krylov, power, randomized
 from sketchlasso.types import FloatArray
 
@@ -197,21 +196,7 @@ def sketch(
             found = find_radius(A, factors, bound, radius_rng)
         else:
             factors, found = sketch_to_tolerance(A, build, largest, tolerance, radius_rng)
-    made = Sketch(
-        factors.P,
-        factors.Q,
-        found.value,
-        factors.singular_values,
-        method,
-        radius_kind=found.kind,
-        radius_failure_probability=found.failure_probability,
-        seed=seed,
-        column_means=A.transform.means,
-        column_scales=A.transform.scales,
-        fingerprint=A.fingerprint(),
-        cost=SketchCost(A.meter.passes, A.meter.products, perf_counter() - start),
-        response_rank=factors.response_rank,
-    )
+    made = Sketch.made(A, factors, found, method, seed, start, A.fingerprint())
     return made if unit == 1.0 else made.rescaled(unit, fingerprint(X))
 
 

@@ -99,11 +99,11 @@ def _equations_hold(sketch: Sketch, A: DataMatrix) -> bool:
         # P = V diag(singular values): all directions of V get about the same weight.
         values = sketch.singular_values[:, None]
         start = sketch.P @ np.divide(z, values, out=np.zeros_like(z), where=values > 0)
-        wanted = _rows(sketch, sketch.P.T @ start)
+        wanted = sketch.Q @ (sketch.P.T @ start)
         found = A.matmat(start)
     else:
         start, wanted = z, sketch.P @ z
-        found = A.rmatmat(_rows(sketch, z))
+        found = A.rmatmat(sketch.Q @ z)
     allowed *= _length(start)
     # Where all that the factors say could be rounding, they prove nothing.
     if not _length(found - wanted) <= allowed < _length(wanted):
@@ -118,12 +118,6 @@ def _combination(rank: int) -> RealArray:
     """Random numbers (rank, 1) of either sign that give all columns about the same weight."""
     rng = np.random.default_rng(0)
     return np.asarray(rng.choice([-1.0, 1.0], (rank, 1)) * rng.uniform(1.0, 2.0, (rank, 1)))
-
-
-def _rows(sketch: Sketch, z: RealArray) -> RealArray:
-    """Q z (m, 1); one pass where the rows of Q are not held."""
-    Q = sketch.Q
-    return np.asarray(Q.rotated(z)) if isinstance(Q, ImplicitRows) else Q @ z
 
 
 def _length(vector: RealArray) -> float:

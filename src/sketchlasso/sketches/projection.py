@@ -1,17 +1,18 @@
-"""Random projection: Q spans the columns of X times a random matrix."""
+"""Random projections of X: its columns (projection), or its Gram matrix (nystrom)."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from sketchlasso.data import DataMatrix
+from sketchlasso.linalg.factor import orthonormal_basis
 from sketchlasso.linalg.krylov import gaussian
 from sketchlasso.linalg.operator import LinearMap
 from sketchlasso.sketches.factors import Factors, factors_from_right
 from sketchlasso.sketches.options import Distribution, SketchOptions
 from sketchlasso.types import RealArray
 
-__all__ = ["projection", "random_matrix"]
+__all__ = ["nystrom", "projection"]
 
 OVERSAMPLING = 10
 
@@ -23,11 +24,24 @@ def projection(
     extra = OVERSAMPLING if options.oversampling is None else options.oversampling
     width = min(rank + extra, *A.shape)
     return factors_from_right(
-        A, random_matrix(options.distribution, A.shape[1], width, A, rng), rank
+        A, _random_matrix(options.distribution, A.shape[1], width, A, rng), rank
     )
 
 
-def random_matrix(
+def nystrom(A: DataMatrix, rank: int, options: SketchOptions, rng: np.random.Generator) -> Factors:
+    """Sketch from the Nystroem approximation of K = A A' with a random test matrix Omega.
+
+    With V = orth(A'Omega) that approximation, K Omega (Omega'K Omega)^+ Omega'K, is (A V)(A V)':
+    the Gram matrix of A V V'. Working with A V instead of K avoids squaring the singular values.
+    Three passes. With unit vectors for Omega (landmark samples) it is ``method="sampling"``.
+    """
+    extra = OVERSAMPLING if options.oversampling is None else options.oversampling
+    width = min(rank + extra, *A.shape)
+    rows = A.rmatmat(_random_matrix(options.distribution, A.shape[0], width, A, rng))
+    return factors_from_right(A, orthonormal_basis(rows, overwrite=True), rank)
+
+
+def _random_matrix(
     distribution: Distribution | None,
     rows: int,
     columns: int,

@@ -45,7 +45,7 @@ from sketchlasso.sketches.options import (
     checked_radius,
 )
 from sketchlasso.sketches.radius import find_radius
-from sketchlasso.sketches.sketch import Sketch, SketchCost
+from sketchlasso.sketches.sketch import Sketch
 from sketchlasso.sketches.subspace import randomized
 from sketchlasso.types import FloatArray, IntArray, RealArray
 
@@ -205,21 +205,8 @@ def _finished(
         factors = _extended(A, U, Y, directions, factor_rng)
         found = find_radius(A, factors, radius, radius_rng)
     method = base.method if base.response_rank else f"{base.method}+response"
-    return Sketch(
-        factors.P,
-        factors.Q,
-        found.value,
-        factors.singular_values,
-        method,
-        radius_kind=found.kind,
-        radius_failure_probability=found.failure_probability,
-        seed=seed,
-        column_means=A.transform.means,
-        column_scales=A.transform.scales,
-        cost=SketchCost(A.meter.passes, A.meter.products, perf_counter() - start),
-        fingerprint=base.fingerprint if A.shape == base.shape else None,
-        response_rank=factors.response_rank,
-    )
+    digest = base.fingerprint if A.shape == base.shape else None
+    return Sketch.made(A, factors, found, method, seed, start, digest)
 
 
 def _extended(

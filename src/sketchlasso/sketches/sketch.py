@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from sketchlasso.linalg.factor import psd_root
 from sketchlasso.linalg.rows import read_only
 from sketchlasso.sketches.factors import Factors
 from sketchlasso.sketches.options import checked_radius
-from sketchlasso.sketches.radius import RadiusKind, realised_estimate, spectral_radius
+from sketchlasso.sketches.radius import Radius, RadiusKind, realised_estimate, spectral_radius
 from sketchlasso.sketches.stored import check_stored_sketch
 from sketchlasso.storage.container import SKETCH, read_container, unpacking, write_container
 from sketchlasso.types import FloatArray, RealArray
@@ -111,6 +112,34 @@ class Sketch:
                 # and a view leaves the caller's own array writeable.
                 object.__setattr__(self, name, read_only(np.ascontiguousarray(array)))
 
+    @classmethod
+    def made(
+        cls,
+        A: DataMatrix,
+        factors: Factors,
+        radius: Radius,
+        method: str,
+        seed: int,
+        start: float,
+        fingerprint: str | None,
+    ) -> Sketch:
+        """Return the sketch of A with these factors, begun at `start` of ``perf_counter``."""
+        return cls(
+            factors.P,
+            factors.Q,
+            radius.value,
+            factors.singular_values,
+            method,
+            radius_kind=radius.kind,
+            radius_failure_probability=radius.failure_probability,
+            seed=seed,
+            column_means=A.transform.means,
+            column_scales=A.transform.scales,
+            cost=SketchCost(A.meter.passes, A.meter.products, perf_counter() - start),
+            fingerprint=fingerprint,
+            response_rank=factors.response_rank,
+        )
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Sketch:
         # Nothing in it can change, and scikit-learn's clone copies parameters deeply: a sketch
         # that estimators share must stay one.
@@ -146,6 +175,10 @@ class Sketch:
         """Centring and scaling, with the way back for coefficients."""
         return ColumnTransform(self.column_means, self.column_scales)
 
+    def view(self, X: MatrixLike) -> DataMatrix:
+        """Return X of any number of rows, centred and scaled as the sketch is."""
+        return DataMatrix(DataMatrix.of(X).storage, self.transform)
+
     def with_radius(self, radius: float) -> Sketch:
         """Return the same factors with a radius of the user's choice."""
         return replace(
@@ -176,7 +209,7 @@ class Sketch:
         """Return the same factors with a bound on ||A - QP'||_2, for X that was sketched."""
         if self.radius_kind == "spectral":
             return self
-        A = DataMatrix(DataMatrix.of(X).storage, self.transform)
+        A = self.view(X)
         rng = np.random.default_rng(self.seed)
         factors = Factors(self.Q, self.P, self.singular_values)
         found = spectral_radius(A, factors, rng, projected=False)
@@ -192,7 +225,7 @@ class Sketch:
 
         q minimises ||x - P q||, x centred and scaled as the sketch is.
         """
-        A = DataMatrix(DataMatrix.of(X).storage, self.transform)
+        A = self.view(X)
         # In units of P, whose squares might overflow or vanish.
         unit = unit_of(float(np.abs(self.P).max()))
         P = self.P.astype(np.float64) / unit

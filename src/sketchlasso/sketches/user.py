@@ -15,7 +15,7 @@ from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.sketches.factors import Factors
 from sketchlasso.sketches.options import checked_radius
 from sketchlasso.sketches.radius import find_radius
-from sketchlasso.sketches.sketch import Sketch, SketchCost
+from sketchlasso.sketches.sketch import Sketch
 from sketchlasso.types import RealArray
 
 __all__ = ["sketch_from_factors"]
@@ -77,21 +77,9 @@ def sketch_from_factors(
         )
     seed = seed_of(random_state)
     rng = np.random.default_rng(seed)
-    found = find_radius(A, Factors(Q, P, values), named, rng, projected=False)
-    return Sketch(
-        P,
-        Q,
-        found.value,
-        values,
-        "user",
-        radius_kind=found.kind,
-        radius_failure_probability=found.failure_probability,
-        seed=seed,
-        column_means=A.transform.means,
-        column_scales=A.transform.scales,
-        fingerprint=A.fingerprint(),
-        cost=SketchCost(A.meter.passes, A.meter.products, perf_counter() - start),
-    )
+    factors = Factors(Q, P, values)
+    found = find_radius(A, factors, named, rng, projected=False)
+    return Sketch.made(A, factors, found, "user", seed, start, A.fingerprint())
 
 
 def _singular_values(P: RealArray, Q: RealArray) -> RealArray:
