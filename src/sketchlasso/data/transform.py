@@ -1,4 +1,4 @@
-"""Centring and scaling of columns, beside its inverse."""
+"""Centring and scaling of columns, and the inverse."""
 
 from __future__ import annotations
 

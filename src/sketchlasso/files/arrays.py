@@ -11,8 +11,7 @@ import numpy as np
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.files.columns import choose_columns, nearest
 from sketchlasso.files.finish import check_matrix, finished_table, refuse_target
-from sketchlasso.files.headers import npy_header
-from sketchlasso.files.npz import NpzArchive, open_npz
+from sketchlasso.files.npz import NpzArchive, npy_header, open_npz
 from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.source import Source
 from sketchlasso.files.table import Table, as_real

@@ -168,20 +168,18 @@ def _checked(batch: Any) -> Any:
 
 def write_parquet(path: Path, table: Table) -> None:
     """Write features and last the target, a column each."""
-    parquet = require("pyarrow.parquet", "writing Parquet files")
-    batches = _batches(path, table)
-    first = next(batches)
-    with replacing(path) as file, parquet.ParquetWriter(file, first.schema) as writer:
-        for batch in chain([first], batches):
-            writer.write_batch(batch)
+    _write(path, table, require("pyarrow.parquet", "writing Parquet files").ParquetWriter)
 
 
 def write_arrow(path: Path, table: Table) -> None:
     """Write features and last the target, a column each."""
-    ipc = require("pyarrow.ipc", "writing Arrow files")
+    _write(path, table, require("pyarrow.ipc", "writing Arrow files").new_file)
+
+
+def _write(path: Path, table: Table, open_writer: Callable[[Any, Any], Any]) -> None:
     batches = _batches(path, table)
     first = next(batches)
-    with replacing(path) as file, ipc.new_file(file, first.schema) as writer:
+    with replacing(path) as file, open_writer(file, first.schema) as writer:
         for batch in chain([first], batches):
             writer.write_batch(batch)
 

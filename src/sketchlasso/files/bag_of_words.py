@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from sketchlasso.errors import InvalidInputError, StoredFileError
-from sketchlasso.files.growing import GrowingArray
+from sketchlasso.files.gathered import GrowingArray
 from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.source import COMPRESSIONS, Source
 from sketchlasso.files.table import Table, as_csr

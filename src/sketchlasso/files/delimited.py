@@ -57,9 +57,7 @@ def read_delimited(source: Source, options: ReadOptions) -> Table:
         y is text if no cell of the target column is a number.
     """
     with source.open_text() as file:
-        sample = list(islice(file, SAMPLE))
-        given = options.separator or ("\t" if source.format == "tsv" else None)
-        reader = DelimitedReader(source, chain(sample, file), given or find_separator(sample))
+        reader = DelimitedReader(source, file, options.separator)
         names = reader.names(options.header)
         columns = choose_columns(
             source,
@@ -123,12 +121,22 @@ class _Encoded:
 
 
 class DelimitedReader:
-    """Records of a text table in blocks, with the lines they end in."""
+    """Records of a text table in blocks, with the lines they end in.
 
-    def __init__(self, source: Source, lines: Iterator[str] | TextIO, separator: str) -> None:
+    Parameters
+    ----------
+    source : Source
+    file : text file
+    separator : str or None
+        Between cells; None for a tab in a tsv file, and else the one that the first lines suggest.
+    """
+
+    def __init__(self, source: Source, file: TextIO, separator: str | None) -> None:
         self._source = source
-        self._csv = csv.reader(lines, delimiter=separator, strict=True)
-        self.separator = separator
+        sample = list(islice(file, SAMPLE))
+        usual = "\t" if source.format == "tsv" else None
+        self.separator = separator or usual or find_separator(sample)
+        self._csv = csv.reader(chain(sample, file), delimiter=self.separator, strict=True)
         self._waiting = list(islice(self._records(), 2))
         if not self._waiting:
             raise NoRowsError(f"{source} holds no rows; give a file with data.")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sketchlasso.errors import StoredFileError
 from sketchlasso.files.bag_of_words import line_blocks
 from sketchlasso.files.finish import check_matrix, finished_table, refuse_target
-from sketchlasso.files.growing import GrowingArray
+from sketchlasso.files.gathered import GrowingArray
 from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.source import Source
 from sketchlasso.files.table import Table

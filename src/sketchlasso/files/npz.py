@@ -1,12 +1,14 @@
-"""npz files: archives of arrays, each checked against its size before it is read."""
+"""npz and npy files: arrays, each checked against its size before it is read or mapped."""
 
 from __future__ import annotations
 
+import os
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from sketchlasso.errors import InvalidInputError, StoredFileError
@@ -14,7 +16,7 @@ from sketchlasso.files.source import Source
 from sketchlasso.storage.door import ArrayHeader, UnfitError, read_array, read_array_header
 from sketchlasso.storage.sparse import checked_sparse
 
-__all__ = ["NpzArchive", "open_npz", "understood"]
+__all__ = ["NpzArchive", "map_rows", "npy_header", "open_npz"]
 
 # How many bytes a stored byte becomes at most, and what a member costs beside that.
 TIMES, MARGIN = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}, 1 << 10
@@ -79,12 +81,33 @@ class NpzArchive:
 @contextmanager
 def open_npz(source: Source) -> Iterator[NpzArchive]:
     """Open an npz file as a mapping of arrays, with damage translated into one sentence."""
-    with understood(source), source.guarded(), zipfile.ZipFile(source.path) as archive:
+    with _understood(source), source.guarded(), zipfile.ZipFile(source.path) as archive:
         yield NpzArchive(archive)
 
 
+def npy_header(source: Source) -> ArrayHeader:
+    """Return the header of an npy file; refuse a file shorter than its header says."""
+    with _understood(source), source.guarded(), open(source.path, "rb") as file:
+        return read_array_header(file, os.fstat(file.fileno()).st_size)
+
+
+def map_rows(source: Source, header: ArrayHeader, start: int, stop: int) -> Any:
+    """Map rows start, ..., stop - 1 of an npy file; only their part where it is stored by rows."""
+    with source.guarded():
+        if header.by_columns:
+            return np.load(source.path, mmap_mode="r")[start:stop]
+        width = header.shape[1]
+        return np.memmap(
+            source.path,
+            dtype=header.dtype,
+            mode="r",
+            offset=header.offset + start * width * header.dtype.itemsize,
+            shape=(stop - start, width),
+        )
+
+
 @contextmanager
-def understood(source: Source) -> Iterator[None]:
+def _understood(source: Source) -> Iterator[None]:
     """Translate what NumPy and zipfile say of a file they cannot read into one sentence."""
     try:
         yield

@@ -15,8 +15,7 @@ from sketchlasso.files.arrays import is_sparse, matrix_key, target_key, texts
 from sketchlasso.files.arrow import parquet_outline, read_arrow_target
 from sketchlasso.files.columns import Columns, choose_columns
 from sketchlasso.files.finish import check_matrix
-from sketchlasso.files.headers import map_rows, npy_header
-from sketchlasso.files.npz import open_npz
+from sketchlasso.files.npz import map_rows, npy_header, open_npz
 from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.read import read_source
 from sketchlasso.files.source import NoRowsError, Source

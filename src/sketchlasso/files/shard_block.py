@@ -14,7 +14,7 @@ from sketchlasso.data.block_work import PRODUCT_COLUMNS
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.files.arrow import read_arrow
 from sketchlasso.files.columns import choose_columns
-from sketchlasso.files.headers import map_rows, npy_header
+from sketchlasso.files.npz import map_rows, npy_header
 from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.read import read_source
 from sketchlasso.files.scan import Scan

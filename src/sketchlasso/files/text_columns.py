@@ -9,15 +9,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.files.arrow import open_batches
 from sketchlasso.files.columns import Column, find_column
-from sketchlasso.files.delimited import SAMPLE, DelimitedReader
-from sketchlasso.files.sniff import find_separator
+from sketchlasso.files.delimited import DelimitedReader
 from sketchlasso.files.source import COMPRESSIONS, Source
 
 __all__ = ["JSON_LINES", "TextColumns", "plain_ending", "read_text_columns"]
@@ -35,7 +33,7 @@ class TextColumns:
     texts : list of str
         Empty where the file has no value.
     titles : list of str, or None
-        One a text.
+        One per text.
     """
 
     texts: list[str]
@@ -109,9 +107,7 @@ def _delimited(
 ) -> TextColumns:
     named = isinstance(column, str) or isinstance(title_column, str)
     with source.open_text() as file, _long_fields():
-        sample = list(islice(file, SAMPLE))
-        mark = separator or ("\t" if source.format == "tsv" else find_separator(sample))
-        reader = DelimitedReader(source, chain(sample, file), mark)
+        reader = DelimitedReader(source, file, separator)
         names = reader.names(True if header is None and named else header)
         places = _places(source, names, reader.width, column, title_column)
         parts: list[list[str]] = [[] for _ in places]

@@ -21,7 +21,7 @@ __all__ = [
     "treatment_names",
 ]
 
-# Errors are those of many rows; below this nobody should believe them.
+# The errors hold for many rows; with fewer than these they are not reliable.
 FEWEST_ROWS = 10
 
 

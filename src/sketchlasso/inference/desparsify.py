@@ -110,7 +110,7 @@ def desparsified(
         Where the regressions of the scores are solved, see :class:`Settings`.
     checkpoint : path-like, optional
         Finished parts of the scores are kept in a folder beside this path until the call
-        returns. After an accident the same call goes on from there.
+        returns. If it is interrupted, the same call continues from there.
     progress : callable, optional
         Called with the number of scores made and of all.
 

@@ -74,7 +74,7 @@ def grid_step(cutoff: float, n_pairs: int) -> int:
 
 
 def largest_share(p: int, n_pairs: int, assumption: Assumption) -> int:
-    """The largest q that a bound speaks of, whatever the cutoff.
+    """The largest q that a bound covers, for any cutoff.
 
     Unimodal: theta <= 1 / sqrt(3). r-concave: the mean theta has to leave room for a decreasing
     tail, ceil(4 B theta) + 1 < 2B.
@@ -90,7 +90,7 @@ def largest_share(p: int, n_pairs: int, assumption: Assumption) -> int:
 
 
 def lowest_cutoff(n_pairs: int, assumption: Assumption) -> float:
-    """The smallest cutoff that a bound speaks of; for "none" cutoffs have to exceed it."""
+    """The smallest cutoff that a bound covers; for "none" cutoffs have to exceed it."""
     return 0.5 + 1.0 / n_pairs if assumption == "unimodal" else 0.5
 
 

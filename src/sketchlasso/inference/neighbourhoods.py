@@ -239,8 +239,8 @@ def neighbourhoods(
     random_state : int, Generator, RandomState or None
         Of the half-samples.
     checkpoint : path-like, optional
-        Finished parts are kept in a folder beside this path until the call returns. After an
-        accident the same call, with the same `random_state`, goes on from there.
+        Finished parts are kept in a folder beside this path until the call returns. If it is
+        interrupted, the same call with the same `random_state` continues from there.
     progress : callable, optional
         Called with the regressions done and their number after each part.
 

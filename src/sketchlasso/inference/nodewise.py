@@ -147,7 +147,7 @@ class Nodewise:
         identity = sparse.csr_array(
             (np.ones(size), own, np.arange(size + 1)), shape=(size, entries.shape[1])
         )
-        # One product of x_j - X gamma_j: each minuend meets what is taken from it row by row.
+        # x_j - X gamma_j as one product, which loses fewer digits than a difference of two.
         contrast: Any = sparse.csr_array(identity - self.coef[part])
         return np.asarray(BlockMatrix.of(entries) @ contrast.T - self.intercept[part])
 

@@ -29,7 +29,7 @@ FULL_TOL = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is to be fitted, apart from who trains on what.
+    """What is to be fitted, apart from the row sets that train.
 
     Attributes
     ----------

@@ -100,7 +100,7 @@ def settle_radii(
         Which instances follow the rule.
     solver : str
     settings : Settings
-        Of the solve to come; the search is content with less.
+        Of the solve to come; the search needs a looser tolerance.
     """
     batch = problems.batch
     radius = batch.radius.copy()
