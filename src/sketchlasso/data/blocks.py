@@ -102,20 +102,13 @@ class BlockMatrix:
         if is_dask_array(X):
             return cls.from_dask(X)
         whole = cls.__new__(cls)
-        whole._take_over([Part(ArrayBlock(X, whole=True), 0)], checked=True)
+        whole._take_over([Part(ArrayBlock(_matrix(X, "X"), whole=True), 0)], checked=True)
         return whole
 
     @classmethod
     def from_arrays(cls, arrays: Sequence[Any]) -> BlockMatrix:
         """Return the rows of several arrays, memory maps or sparse matrices (r_i, n)."""
-        for number, array in enumerate(arrays):
-            if np.ndim(array) != 2 and not sparse.issparse(array):
-                raise InvalidInputError(
-                    f"block {number} of X has shape {np.shape(array)}, but a matrix of shape "
-                    "(n_samples, n_features) is needed; reshape it to two dimensions."
-                )
-        stored = [a if hasattr(a, "dtype") else np.asarray(a) for a in arrays]
-        return cls([ArrayBlock(array) for array in stored])
+        return cls([ArrayBlock(_matrix(a, f"block {i} of X")) for i, a in enumerate(arrays)])
 
     @classmethod
     def from_dask(cls, array: Any) -> BlockMatrix:
@@ -351,6 +344,17 @@ class BlockMatrix:
         if any(sparse.issparse(piece) for piece in pieces):
             return sparse.csr_array(sparse.vstack([sparse.csr_array(p) for p in pieces]))
         return stacked(pieces)
+
+
+def _matrix(array: Any, name: str) -> Any:
+    """The array itself, or what NumPy makes of it; refuses what is no matrix."""
+    stored = array if hasattr(array, "dtype") else np.asarray(array)
+    if len(stored.shape) != 2:
+        raise InvalidInputError(
+            f"{name} has shape {stored.shape}, but a matrix of shape (n_samples, n_features) is "
+            "needed; reshape it to two dimensions."
+        )
+    return stored
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from sketchlasso.data.storage import CHUNK, new_digest, sum_of_squares, two_prod
 from sketchlasso.linalg.threads import blas_threads, map_slices
 from sketchlasso.types import FloatArray, RealArray, SparseRows
 
-__all__ = ["SparseStorage"]
+__all__ = ["SparseStorage", "canonical"]
 
 # Multiplications from which a product uses several threads, and columns per thread.
 THREADED_WORK = 1_000_000
@@ -136,6 +136,18 @@ class SparseStorage:
             for start in range(0, len(array), CHUNK):
                 digest.update(np.ascontiguousarray(array[start : start + CHUNK], dtype=kind).data)
         return digest.hexdigest()
+
+
+def canonical(matrix: Any) -> Any:
+    """Return a compressed matrix whose indices are sorted and not repeated; itself if they are.
+
+    Repeated entries are fine for products but not for sums of squares.
+    """
+    if matrix.has_canonical_format:
+        return matrix
+    matrix = matrix.copy()
+    matrix.sum_duplicates()
+    return matrix
 
 
 def _product(matrix: Any, V: RealArray) -> RealArray:

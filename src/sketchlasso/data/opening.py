@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.data.block_handles import ArrayBlock, BlockHandle, DaskBlock
-from sketchlasso.data.compressed import SparseStorage
+from sketchlasso.data.compressed import SparseStorage, canonical
 from sketchlasso.data.dense import DenseStorage
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import IntArray
@@ -53,7 +53,9 @@ class Opening:
         if self.whole:
             rows = entries.tocsr() if is_sparse(entries) else np.asarray(entries)
             return rows if self.chosen is None else rows[self.chosen]
-        entries = _canonical(entries) if is_sparse(entries) else np.asarray(entries)
+        entries = (
+            canonical(sparse.csr_array(entries)) if is_sparse(entries) else np.asarray(entries)
+        )
         self._check_announced(entries)
         if self.check:
             self._check_sizes(entries)
@@ -154,12 +156,3 @@ def is_sparse(entries: Any) -> bool:
 def storage_of(entries: Any) -> DenseStorage | SparseStorage:
     """Return the entries of an opened block as storage."""
     return SparseStorage(entries) if is_sparse(entries) else DenseStorage(entries)
-
-
-def _canonical(matrix: Any) -> Any:
-    array = sparse.csr_array(matrix)
-    if not array.has_canonical_format:
-        # Repeated entries are fine for products but not for sums of squares.
-        array = array.copy()
-        array.sum_duplicates()
-    return array

@@ -13,7 +13,7 @@ from scipy.sparse.linalg import LinearOperator
 from sketchlasso.data.block_handles import is_dask_array
 from sketchlasso.data.block_storage import BlockStorage
 from sketchlasso.data.blocks import BlockMatrix
-from sketchlasso.data.compressed import SparseStorage
+from sketchlasso.data.compressed import SparseStorage, canonical
 from sketchlasso.data.dense import DenseStorage
 from sketchlasso.data.operator import OperatorStorage
 from sketchlasso.data.storage import CHUNK, Storage
@@ -168,11 +168,7 @@ def _dense_storage(values: NDArray[Any]) -> DenseStorage:
 def _sparse_storage(X: Any) -> SparseStorage:
     _check_shape(tuple(X.shape))
     _check_kind(X.dtype)
-    array = sparse.csc_array(X) if X.format == "csc" else sparse.csr_array(X)
-    if not array.has_canonical_format:
-        # Repeated entries are fine for products but not for sums of squares.
-        array = array.copy()
-        array.sum_duplicates()
+    array = canonical(sparse.csc_array(X) if X.format == "csc" else sparse.csr_array(X))
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float64)
     for start in range(0, len(array.data), CHUNK):

@@ -67,6 +67,9 @@ def test_an_array_in_memory_is_one_block_that_is_never_copied(X):
     small = BlockMatrix.of(dense(X).astype(np.int8))
     assert small.run_collect(entries_of, (None, None))[0].dtype == np.int8
     assert not cut(X, (150,)).in_memory
+    assert close(BlockMatrix.of([[1.0, 2.0], [3.0, 4.0]]) @ [1.0, 1.0], [3.0, 7.0])
+    said = refusal(InvalidInputError, BlockMatrix.of, np.ones(3))
+    assert "X has shape (3,), but a matrix" in said
 
 
 def test_one_block_in_memory_stays_in_this_process(X):
