@@ -28,6 +28,7 @@ from benchmarks.report import Report
 from sketchlasso import Settings, build_problems, certify, sketch, solve
 from sketchlasso.engine import linear_models
 from sketchlasso.exact import ExactSolution, exact_alpha_max, solve_exact
+from sketchlasso.problem.terms import Terms
 
 # A peer's answer counts when its gap is within this factor of the tolerance.
 FACTOR = 10.0
@@ -74,12 +75,12 @@ def full_data(name: str, quick: bool) -> tuple[Any, np.ndarray]:
 
 
 def our_path(X: Any, y: np.ndarray, alphas: np.ndarray, tol: float, start: Any) -> ExactSolution:
-    return solve_exact(X, y, alphas, fit_intercept=False, tol=tol, start=start)
+    return solve_exact(X, y, alphas, terms=Terms(fit_intercept=False), tol=tol, start=start)
 
 
 def prepare(name: str, options: argparse.Namespace) -> Task:
     X, y = full_data(name, options.quick)
-    largest = exact_alpha_max(X, y, fit_intercept=False)[0]
+    largest = exact_alpha_max(X, y, terms=Terms(fit_intercept=False))[0]
     alphas = largest * np.geomspace(1.0, options.ratio, options.alphas)
     best = our_path(X, y, alphas, 1e-9, None)
     best.warn_if_unsolved()
@@ -249,7 +250,8 @@ def interpolation(options: argparse.Namespace) -> None:
     for seed in range(10):
         rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(20, 60)), rng.normal(size=20)
-        alphas = exact_alpha_max(X, y, fit_intercept=False)[0] * np.geomspace(1.0, 0.05, 20)
+        largest = exact_alpha_max(X, y, terms=Terms(fit_intercept=False))[0]
+        alphas = largest * np.geomspace(1.0, 0.05, 20)
         begin = perf_counter()
         found = our_path(X, y, alphas, tol, None)
         seconds += perf_counter() - begin

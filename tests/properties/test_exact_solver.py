@@ -10,6 +10,7 @@ from scipy import sparse
 from sketchlasso import certify
 from sketchlasso.engine import weighted_rows
 from sketchlasso.exact import exact_alpha_max, solve_exact
+from sketchlasso.problem.terms import Terms
 
 
 @dataclass(frozen=True)
@@ -66,9 +67,9 @@ def recipes(draw):
 def solved(recipe, shares, **more):
     X, y, weights, options = recipe.data()
     rows = None if weights is None else weighted_rows(weights)
-    largest = exact_alpha_max(X, y, rows=rows, **options)[0]
+    largest = exact_alpha_max(X, y, rows=rows, terms=Terms(**options))[0]
     alphas = max(largest, 1e-3) * np.array(shares)
-    found = solve_exact(X, y, alphas, rows=rows, **options, **more)
+    found = solve_exact(X, y, alphas, rows=rows, terms=Terms(**options), **more)
     return found, certify(X, y, found.coef, alphas, sample_weight=weights, **options)
 
 

@@ -11,6 +11,7 @@ from tests.oracles import full_problem_reference
 from sketchlasso import certify
 from sketchlasso.engine import weighted_rows
 from sketchlasso.exact import exact_alpha_max, solve_exact
+from sketchlasso.problem.terms import Terms
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -32,10 +33,10 @@ def test_the_optimum_is_clarabels(seed, shape):
         "nonnegative": nonnegative,
     }
     rows = weighted_rows(weights)
-    largest = exact_alpha_max(X, y, rows=rows, **options)[0]
+    largest = exact_alpha_max(X, y, rows=rows, terms=Terms(**options))[0]
     alphas = largest * np.array([0.7, 0.2, 0.03])
     given = sparse.csc_array(X) if seed % 2 else X
-    found = solve_exact(given, y, alphas, rows=rows, tol=1e-8, **options)
+    found = solve_exact(given, y, alphas, rows=rows, tol=1e-8, terms=Terms(**options))
     assert found.solved.all(), found.message()
     root = np.sqrt(weights)[:, None]
     mean = weights / weights.sum() if fit_intercept else np.zeros(m)
@@ -54,8 +55,8 @@ def test_20_by_60_problems_down_to_a_twentieth_of_alpha_max(seed, fit_intercept)
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(20, 60)), rng.normal(size=20)
     options = {"fit_intercept": fit_intercept}
-    alphas = exact_alpha_max(X, y, **options)[0] * np.geomspace(1.0, 0.05, 20)
-    found = solve_exact(X, y, alphas, tol=1e-6, **options)
+    alphas = exact_alpha_max(X, y, terms=Terms(**options))[0] * np.geomspace(1.0, 0.05, 20)
+    found = solve_exact(X, y, alphas, tol=1e-6, terms=Terms(**options))
     assert found.solved.all(), found.message()
     again = certify(X, y, found.coef, alphas, **options)
     assert (again.relative_gap <= 1e-6).all()
@@ -66,7 +67,7 @@ def test_20_by_60_problems_down_to_a_twentieth_of_alpha_max(seed, fit_intercept)
 def test_an_interpolating_optimum_is_clarabels():
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(20, 60)), rng.normal(size=20)
-    found = solve_exact(X, y, [0.2], fit_intercept=False, tol=1e-8)
+    found = solve_exact(X, y, [0.2], terms=Terms(fit_intercept=False), tol=1e-8)
     _, value = full_problem_reference(X, y, 0.2)
     assert found.primal[0] == pytest.approx(value, rel=1e-7)
 

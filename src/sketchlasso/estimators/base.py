@@ -1,4 +1,4 @@
-"""What the estimators share: parameters, the fit on all rows, and the fitted attributes."""
+"""What the estimators share: the fit on all rows, and the fitted attributes."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sketchlasso.data import as_rows
+from sketchlasso.data import BlockMatrix, as_rows
 from sketchlasso.data.block_handles import is_dask_array
 from sketchlasso.errors import EmptyModelWarning
 from sketchlasso.estimators.blocks import linear_values, validated
+from sketchlasso.estimators.parameters import Specification
 from sketchlasso.estimators.relaxed import refit_on_support
-from sketchlasso.estimators.task import Prepared, settings_of
+from sketchlasso.estimators.task import Prepared, prepare
 from sketchlasso.results.fitting import Task
 from sketchlasso.results.path import path_of
 from sketchlasso.sketches import Sketch
-from sketchlasso.solvers import Settings
-from sketchlasso.types import BoolArray, FloatArray, IntArray
+from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 from sketchlasso.warn import warn_user
 
-__all__ = ["LinearModel", "ResponseFit", "fit_response", "keep_fits"]
+__all__ = ["LinearModel", "ResponseFit", "fit_response", "keep_fits", "warn_of_empty_models"]
 
 # An empty model with a larger gap in the full problem is not that problem's solution.
 EMPTY_GAP = 1e-6
@@ -70,6 +70,14 @@ class LinearModel(BaseEstimator):
 
     coef_: FloatArray
     intercept_: Any
+    alpha_: Any
+    radius_: Any
+    dual_gap_: Any
+    full_gap_: Any
+    n_iter_: int
+    sketch_: Sketch | None
+    standardized_: bool
+    scale_: FloatArray | None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -97,67 +105,65 @@ class LinearModel(BaseEstimator):
             X = validated(self, X, reset=False)
         return linear_values(X, self.coef_, self.intercept_)
 
+    def _prepared(
+        self, spec: Specification, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> Prepared:
+        """Data ready to be fitted; sets standardized_ and scale_."""
+        if isinstance(X, BlockMatrix):
+            spec.check_for_blocks()
+        data = prepare(X, y, sample_weight, spec.standardize, spec.ready)
+        self.standardized_, self.scale_ = data.scales is not None, data.scales
+        return data
+
 
 def fit_response(
-    estimator: Any,
+    spec: Specification,
     data: Prepared,
     columns: IntArray,
     sketch: Sketch | None,
-    alphas: ArrayLike,
+    alpha: float,
     radius: Any,
-    start: Any = None,
-    penalty_factor: ArrayLike | None = None,
-    relaxed: bool | None = None,
-    settings: Settings | None = None,
+    start: SparseRows | None = None,
 ) -> ResponseFit:
     """Fit responses that share a sketch and a penalty on all rows.
 
     Parameters
     ----------
-    estimator : estimator
+    spec : Specification
     data : Prepared
     columns : ndarray of shape (t,)
         Which columns of ``data.Y``.
     sketch : Sketch or None
-    alphas : array-like of shape (1,)
+    alpha : float
     radius : float, str, RadiusPolicy or None
     start : csr_array of shape (t, n), optional
         Coefficients near the solution of the full problem.
-    penalty_factor : array-like of shape (n,), optional
-        That of the estimator by default.
-    relaxed : bool, optional
-        As the estimator says by default.
-    settings : Settings, optional
-        Those of the estimator by default.
     """
-    factor = estimator.penalty_factor if penalty_factor is None else penalty_factor
     task = Task(
         as_rows(data.matrix_for(sketch)),
         data.Y[:, columns],
         weights=data.weights,
-        alphas=alphas,
-        fit_intercept=estimator.fit_intercept,
-        penalty_factor=factor,
-        nonnegative=estimator.positive,
-        solver=estimator.solver,
-        settings=settings or settings_of(estimator, sketch),
+        alphas=[alpha],
+        terms=spec.terms,
+        solver=spec.solver,
+        settings=spec.settings(sketch),
         start=start,
     )
     path = path_of(
         task,
         sketch,
         radius if sketch is not None else None,
-        estimator.refine if sketch is not None else None,
+        spec.refine if sketch is not None else None,
     )
     coef, intercept = path.models.coef.toarray(), path.models.intercept
     # Where the problem without a radius has features, only the radius keeps them out.
     empty = ~coef.any(axis=1) & (path.radius > 0) & (path.full_gap > EMPTY_GAP)
     before = None
-    if estimator.relaxed if relaxed is None else relaxed:
+    if spec.relaxed:
         before = coef.copy(), intercept.copy()
         for row, column in enumerate(columns):
             coef[row], intercept[row] = refit_on_support(
-                data, data.Y[:, column], coef[row], estimator.fit_intercept, estimator.positive
+                data, data.Y[:, column], coef[row], spec.terms
             )
     return ResponseFit(
         coef=data.to_original(coef, columns),
@@ -174,13 +180,8 @@ def fit_response(
     )
 
 
-def _warn_of_empty_models(estimator: Any, fits: Sequence[ResponseFit]) -> None:
-    """Warn where a radius leaves no feature although the full problem chooses some.
-
-    A search has compared such a model with others, and warns where it is the best by itself.
-    """
-    if hasattr(estimator, "cv"):
-        return
+def warn_of_empty_models(fits: Sequence[ResponseFit]) -> None:
+    """Warn where a radius leaves no feature although the full problem chooses some."""
     emptied = np.concatenate([fit.columns[fit.emptied] for fit in fits])
     if len(emptied) == 0:
         return
@@ -194,9 +195,10 @@ def _warn_of_empty_models(estimator: Any, fits: Sequence[ResponseFit]) -> None:
     )
 
 
-def keep_fits(estimator: Any, fits: Sequence[ResponseFit], single: bool, dtype: Any) -> None:
+def keep_fits(
+    estimator: LinearModel, fits: Sequence[ResponseFit], single: bool, dtype: np.dtype[Any]
+) -> None:
     """Write the fitted attributes; those of a single response without their first axis."""
-    _warn_of_empty_models(estimator, fits)
     order = np.argsort(np.concatenate([fit.columns for fit in fits]))
 
     def joined(name: str) -> Any:
@@ -210,7 +212,7 @@ def keep_fits(estimator: Any, fits: Sequence[ResponseFit], single: bool, dtype: 
     estimator.dual_gap_ = joined("dual_gap")
     estimator.full_gap_ = joined("full_gap")
     for name in OPTIONAL:
-        vars(estimator).pop(f"{name}_", None)
+        estimator.__dict__.pop(f"{name}_", None)
         if getattr(fits[0], name) is not None:
             setattr(estimator, f"{name}_", joined(name).astype(dtype, copy=False))
     estimator.n_iter_ = int(max(int(np.max(fit.n_iter)) for fit in fits))

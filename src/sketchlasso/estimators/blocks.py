@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_X_y, validate_data
 
@@ -35,7 +36,7 @@ def in_memory(values: Any) -> Any:
     return values.compute(scheduler=holder_of(values))
 
 
-def validated(estimator: Any, X: Any, *y: Any, reset: bool = True, **checks: Any) -> Any:
+def validated(estimator: BaseEstimator, X: Any, *y: Any, reset: bool = True, **checks: Any) -> Any:
     """What scikit-learn's validate_data returns, for X in memory or in blocks.
 
     Blocks are checked for their number of columns now, and for NaN when they are first read.

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, Self, TypeAlias
 
 import numpy as np
-from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.base import clone
 
 from sketchlasso.data import BlockMatrix, as_rows
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.estimators.folds import shuffled_folds
+from sketchlasso.estimators.base import LinearModel
+from sketchlasso.estimators.blocks import linear_values
+from sketchlasso.estimators.callbacks import Watcher
 from sketchlasso.estimators.left_out_penalties import left_out_problems
-from sketchlasso.estimators.progress import progress_callback
+from sketchlasso.estimators.parameters import SingleSpecification, Specification, threads
 from sketchlasso.estimators.task import Prepared, prepare, solves_without_sketch
-from sketchlasso.instances import RowSets, leave_one_out_rows, splitter_rows
+from sketchlasso.instances import RowSets, leave_one_out_rows, shuffled_folds, splitter_rows
 from sketchlasso.results.left_out import left_out_models
 from sketchlasso.results.models import LinearModels
+from sketchlasso.sketches import Sketch
 from sketchlasso.solvers import Progress
 from sketchlasso.types import FloatArray, IntArray
 
@@ -68,17 +70,39 @@ class Calibration:
         return f"<Calibration: {self.method}, {len(self.targets[0].residuals)} residuals>"
 
 
+class Regressor(Protocol):
+    """What is asked of :class:`SqrtLasso` and :class:`SqrtLassoCV`."""
+
+    coef_: FloatArray
+    intercept_: Any
+    full_gap_: Any
+    sketch_: Sketch | None
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the model."""
+
+    def predict(self, X: Any) -> Any:
+        """Predict targets."""
+
+
 def calibrated(
-    estimator: Any, again: Any, X: Any, y: Any, method: IntervalMethod, cv: Any
+    fitted: LinearModel,
+    again: Regressor,
+    spec: Specification,
+    X: Any,
+    y: FloatArray,
+    method: IntervalMethod,
+    cv: Any,
 ) -> Calibration:
-    """Gather the residuals for a fitted estimator, whose parameters are used but not changed.
+    """Gather the residuals for a fitted estimator.
 
     Parameters
     ----------
-    estimator : SqrtLasso or SqrtLassoCV
-        Fitted.
+    fitted : SqrtLasso or SqrtLassoCV
     again : SqrtLasso or SqrtLassoCV
         What is fitted without the rows left out, with its penalty or its way to choose one.
+    spec : Specification
+        Of `again`.
     X : ndarray, sparse matrix or BlockMatrix of shape (m, n)
         Validated.
     y : ndarray of shape (m,) or (m, t)
@@ -92,7 +116,7 @@ def calibrated(
         )
     Y = y[:, None] if np.ndim(y) == 1 else y
     if method == "split":
-        predicted = np.asarray(estimator.predict(X)).reshape(Y.shape)
+        predicted = linear_values(X, fitted.coef_, fitted.intercept_).reshape(Y.shape)
         return Calibration(method, tuple(TargetResiduals(r) for r in (Y - predicted).T))
     if isinstance(X, BlockMatrix):
         raise InvalidInputError(
@@ -100,23 +124,25 @@ def calibrated(
             "pass an array or a sparse matrix, or method='split' with rows that fit has not seen."
         )
     if method == "jackknife+":
-        data = prepare(again, X, y, None)
-        if _has_closed_form(again) and solves_without_sketch(again, data):
-            return Calibration(method, _in_one_go(estimator, again, data, Y))
+        data = prepare(X, y, None, spec.standardize, spec.ready)
+        if (
+            isinstance(spec, SingleSpecification)
+            and _has_closed_form(spec)
+            and solves_without_sketch(spec, data)
+        ):
+            return Calibration(method, _in_one_go(fitted.coef_, spec, data, Y))
         rows = leave_one_out_rows(len(Y))
     else:
-        rows = _folds(cv, Y, estimator)
-    return Calibration(method, _one_by_one(again, X, y, rows, estimator.verbose))
+        rows = _folds(cv, Y, spec.random_state)
+    return Calibration(method, _one_by_one(again, X, y, rows, spec.report))
 
 
-def _has_closed_form(estimator: Any) -> bool:
+def _has_closed_form(spec: SingleSpecification) -> bool:
     """Whether the penalties without each row are known before any fit, and nothing is refitted."""
-    alpha = getattr(estimator, "alpha", None)
-    known = alpha is not None and (not isinstance(alpha, str) or alpha == "pivotal")
-    return known and not estimator.relaxed
+    return (not isinstance(spec.alpha, str) or spec.alpha == "pivotal") and not spec.relaxed
 
 
-def _folds(cv: Any, Y: FloatArray, estimator: Any) -> RowSets:
+def _folds(cv: Any, Y: FloatArray, random_state: Any) -> RowSets:
     """Groups of rows, each row in one of them."""
     if cv is None or isinstance(cv, int | np.integer):
         count = FOLDS if cv is None else int(cv)
@@ -125,7 +151,7 @@ def _folds(cv: Any, Y: FloatArray, estimator: Any) -> RowSets:
                 f"cv={cv!r} was given, but from 2 to {len(Y)} folds of these rows are possible; "
                 "pass such a number."
             )
-        cv = shuffled_folds(count, None, False, estimator.random_state)
+        cv = shuffled_folds(count, None, False, random_state)
     rows = splitter_rows(cv, len(Y), Y[:, 0])
     judged = np.concatenate([row_set.test for row_set in rows])
     if not np.array_equal(np.sort(judged), np.arange(len(Y))):
@@ -137,21 +163,20 @@ def _folds(cv: Any, Y: FloatArray, estimator: Any) -> RowSets:
 
 
 def _in_one_go(
-    estimator: Any, again: Any, data: Prepared, Y: FloatArray
+    coef: FloatArray, spec: SingleSpecification, data: Prepared, Y: FloatArray
 ) -> tuple[TargetResiduals, ...]:
     """Leave every row out of the full problem, all problems of a target together."""
-    jobs = -1 if estimator.n_jobs is None else estimator.n_jobs
-    coef = np.atleast_2d(estimator.coef_)
+    coef = np.atleast_2d(coef)
     found = []
     for target in range(Y.shape[1]):
         unit = float(data.y_units[target])
         start = coef[target] / unit * (data.x_unit if data.scales is None else data.scales)
         models = left_out_models(
-            left_out_problems(again, data, target),
+            left_out_problems(spec, data, target),
             start,
-            min(float(estimator.tol), FINE),
-            max(1, effective_n_jobs(jobs)),
-            progress_callback(estimator.verbose),
+            min(float(spec.tol), FINE),
+            threads(spec.n_jobs),
+            spec.report,
         )
         scale = 1.0 / (np.full(coef.shape[1], data.x_unit) if data.scales is None else data.scales)
         own = sparse.csr_array(models.coef @ sparse.diags_array(unit * scale))
@@ -169,18 +194,17 @@ def _in_one_go(
 
 
 def _one_by_one(
-    estimator: Any, X: Any, y: Any, rows: RowSets, verbose: Any
+    again: Regressor, X: Any, y: FloatArray, rows: RowSets, report: Watcher | None
 ) -> tuple[TargetResiduals, ...]:
-    """Fit the estimator anew without each group of rows: everything is chosen inside."""
+    """Fit an estimator anew without each group of rows: everything is chosen inside."""
     Y = y[:, None] if np.ndim(y) == 1 else y
     m, t = Y.shape
     X = as_rows(X)
-    report = progress_callback(verbose)
     residuals, groups = np.empty((m, t)), np.empty(m, dtype=np.intp)
     coefs: list[Any] = []
     intercepts: list[FloatArray] = []
     for number, (train, test) in enumerate(_splits(rows)):
-        model = clone(estimator).set_params(verbose=False).fit(X[train], y[train])
+        model: Regressor = clone(again).set_params(verbose=False).fit(X[train], y[train])
         predicted = np.asarray(model.predict(X[test])).reshape(len(test), t)
         residuals[test], groups[test] = Y[test] - predicted, number
         coefs.append(sparse.csr_array(np.atleast_2d(model.coef_)))

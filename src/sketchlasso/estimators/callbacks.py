@@ -1,21 +1,33 @@
-"""scikit-learn's callback protocol, on the releases that have it.
+"""Who follows a fit: a terminal, scikit-learn's callbacks, and Ctrl-C.
 
-Callbacks hear when a fit begins and ends, and in between of one task each time the solver reports
-of its progress: after a round over a sketch, after a problem without one. A callback that asks
-to stop ends the solve with what it has.
+On releases of scikit-learn with a callback protocol, callbacks are called when a fit begins and
+ends, and once per report of the solver: after a round over a sketch, after a problem without one.
+A callback that asks to stop ends the solve with what it has.
 """
 
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
-from sketchlasso.estimators.interrupts import unfitted_if_interrupted
+from sklearn.base import BaseEstimator
+
 from sketchlasso.solvers import Progress, StopSolve
 
-__all__ = ["CallbackSupport", "reported", "round_reporter"]
+__all__ = [
+    "CallbackSupport",
+    "Watcher",
+    "both",
+    "count_callback",
+    "progress_callback",
+    "reported",
+    "round_reporter",
+    "unfitted_if_interrupted",
+]
 
+Watcher: TypeAlias = Callable[[Progress], None]
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 try:
@@ -32,7 +44,7 @@ except ImportError:  # scikit-learn before 1.9
 
 
 def reported(*, rounds: bool) -> Callable[[Fit], Fit]:
-    """Tell callbacks that were set on the estimator when its fit begins and ends.
+    """Report the begin and the end of a fit to the callbacks set on the estimator.
 
     Parameters
     ----------
@@ -45,7 +57,7 @@ def reported(*, rounds: bool) -> Callable[[Fit], Fit]:
         def wrapped(self: Any, X: Any, y: Any = None, *rest: Any, **options: Any) -> Any:
             if not hasattr(self, "_init_callback_context"):
                 return fit(self, X, y, *rest, **options)
-            # How many rounds it takes nobody knows in advance: None.
+            # The number of rounds is not known in advance: None.
             context = self._init_callback_context(max_subtasks=None if rounds else 0)
             task = {"estimator": self, "X": X, "y": y, "metadata": options}
             context.call_on_fit_task_begin(**task)
@@ -60,8 +72,8 @@ def reported(*, rounds: bool) -> Callable[[Fit], Fit]:
     return decorated
 
 
-def round_reporter(estimator: Any) -> Callable[[Progress], None] | None:
-    """Return what turns the solver's progress into tasks of the fit; None if nobody listens."""
+def round_reporter(estimator: BaseEstimator) -> Watcher | None:
+    """Return what turns the solver's progress into tasks of the fit; None without callbacks."""
     context = getattr(estimator, "_callback_fit_ctx", None)
     if context is None or not getattr(estimator, "_skl_callbacks", None):
         return None
@@ -73,3 +85,78 @@ def round_reporter(estimator: Any) -> Callable[[Progress], None] | None:
             raise StopSolve
 
     return report
+
+
+def progress_callback(verbose: bool | int | Watcher) -> Watcher | None:
+    """Return a callback that writes one changing line on a terminal.
+
+    In a pipe it writes one line per round with verbose > 1. A callable is returned as it is.
+    """
+    if callable(verbose):
+        return verbose
+    if not verbose:
+        return None
+
+    def on_terminal(progress: Progress) -> None:
+        done = progress.solved == progress.total
+        sys.stderr.write(
+            f"\rsketchlasso: {progress.solved}/{progress.total} solved, "
+            f"worst gap {progress.worst_gap:.1e}" + ("\n" if done else "")
+        )
+        sys.stderr.flush()
+
+    def in_pipe(progress: Progress) -> None:
+        if int(verbose) > 1:
+            sys.stderr.write(
+                f"sketchlasso: round {progress.round}, {progress.solved}/{progress.total} solved, "
+                f"worst gap {progress.worst_gap:.1e}\n"
+            )
+
+    return on_terminal if sys.stderr.isatty() else in_pipe
+
+
+def count_callback(verbose: bool | int | Watcher) -> Callable[[int, int], None] | None:
+    """Return the callback of :func:`progress_callback` for work counted as (done, total)."""
+    report = progress_callback(verbose)
+    if report is None:
+        return None
+    return lambda done, total: report(Progress(done, total, round=0, worst_gap=0.0))
+
+
+def both(first: Watcher | None, second: Watcher | None) -> Watcher | None:
+    """Combine two callbacks; return the only one where the other is None."""
+    if first is None or second is None:
+        return first or second
+
+    def combined(progress: Progress) -> None:
+        first(progress)
+        second(progress)
+
+    return combined
+
+
+def unfitted_if_interrupted(fit: Fit) -> Fit:
+    """Remove the fitted attributes where a fit is interrupted, also those of an earlier fit.
+
+    Some are written before the solve, so an estimator could pass for a fitted one, or hold the
+    coefficients of one fit and the number of features of another. An Exception leaves the
+    attributes as they are: its message says what is wrong with the input.
+    """
+
+    @functools.wraps(fit)
+    def wrapped(self: Any, *args: Any, **options: Any) -> Any:
+        try:
+            return fit(self, *args, **options)
+        except Exception:
+            raise
+        except BaseException:
+            for name in [name for name in vars(self) if _is_fitted(name)]:
+                delattr(self, name)
+            raise
+
+    return wrapped  # type: ignore[return-value]
+
+
+def _is_fitted(name: str) -> bool:
+    """Whether scikit-learn takes an attribute as a sign of a finished fit."""
+    return name.endswith("_") and not name.startswith("__")

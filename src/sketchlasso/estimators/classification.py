@@ -15,10 +15,10 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.base import LinearModel, keep_fits
 from sketchlasso.estimators.blocks import in_memory, map_rows, validated
 from sketchlasso.estimators.callbacks import CallbackSupport, reported
-from sketchlasso.estimators.parameters import PenaltySearch, SinglePenalty, check_parameters
+from sketchlasso.estimators.parameters import PenaltySearch, SinglePenalty, Specification
 from sketchlasso.estimators.selection import choose, keep_choices
 from sketchlasso.estimators.single import fit_responses
-from sketchlasso.estimators.task import Prepared, prepare
+from sketchlasso.estimators.task import Prepared
 from sketchlasso.types import FloatArray
 
 __all__ = ["SqrtLassoClassifier", "SqrtLassoClassifierCV"]
@@ -86,22 +86,20 @@ class _SignClassifier(CallbackSupport, ClassifierMixin, LinearModel):
         """
         return float(super().score(as_blocks(X), in_memory(y), in_memory(sample_weight)))
 
-    def _prepared(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None
-    ) -> tuple[Prepared, Any, np.dtype[Any]]:
-        """Data with targets of +1 and -1, the labels, and the floating type of X.
+    def _signed(
+        self, spec: Specification, X: Any, y: Any, sample_weight: ArrayLike | None
+    ) -> Prepared:
+        """Data with targets of +1 and -1.
 
-        One target, +1 for the second class, where there are two; else one a class, against
+        One target, +1 for the second class, where there are two; else one per class, against
         the rest.
         """
-        X, y = validated(self, X, y, ensure_min_samples=2)
-        check_parameters(self, X.shape[1])
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         count = len(self.classes_)
         ours = np.arange(1, 2) if count == 2 else np.arange(count)
-        data = prepare(self, X, np.where(codes[:, None] == ours, 1.0, -1.0), sample_weight)
-        self.standardized_, self.scale_ = data.scales is not None, data.scales
+        signs = np.where(codes[:, None] == ours, 1.0, -1.0)
+        data = self._prepared(spec, X, signs, sample_weight)
         used = data.Y if data.weights is None else data.Y[data.weights > 0]
         if count < 2 or np.all(used == used[0]):
             label = self.classes_[codes[data.rows[:1]]].tolist()[0]
@@ -109,7 +107,7 @@ class _SignClassifier(CallbackSupport, ClassifierMixin, LinearModel):
                 f"y holds one class only, {label!r}, among the rows that have weight, but a "
                 "classifier needs samples of at least 2 classes; give rows of another class too."
             )
-        return data, y, X.dtype
+        return data
 
 
 def _chosen_labels(scores: FloatArray, *, classes: Any) -> Any:
@@ -166,9 +164,11 @@ class SqrtLassoClassifier(_SignClassifier, SinglePenalty):
         -------
         SqrtLassoClassifier
         """
-        data, _, dtype = self._prepared(X, y, sample_weight)
-        fits, self.sketch_ = fit_responses(self, data)
-        keep_fits(self, fits, single=False, dtype=dtype)
+        X, y = validated(self, X, y, ensure_min_samples=2)
+        spec = self._specification(X.shape[1])
+        data = self._signed(spec, X, y, sample_weight)
+        fits, self.sketch_ = fit_responses(spec, data)
+        keep_fits(self, fits, single=False, dtype=X.dtype)
         return self
 
 
@@ -280,9 +280,11 @@ class SqrtLassoClassifierCV(_SignClassifier, PenaltySearch):
         -------
         SqrtLassoClassifierCV
         """
-        data, y, dtype = self._prepared(X, y, sample_weight)
-        fits, choices = choose(self, data, y, groups, METRICS)
-        keep_fits(self, fits, single=False, dtype=dtype)
+        X, y = validated(self, X, y, ensure_min_samples=2)
+        spec = self._specification(X.shape[1])
+        data = self._signed(spec, X, y, sample_weight)
+        fits, choices = choose(spec, data, y, groups, METRICS, self.classes_)
+        keep_fits(self, fits, single=False, dtype=X.dtype)
         decisions = keep_choices(self, choices, single=False)
         self.oof_decision_ = decisions[:, 0] if len(self.classes_) == 2 else decisions
         return self

@@ -18,6 +18,7 @@ from sketchlasso.estimators.calibration import (
     TargetResiduals,
     calibrated,
 )
+from sketchlasso.estimators.parameters import PenaltySearch
 from sketchlasso.results.intervals import check_level, plus_intervals, split_intervals
 from sketchlasso.results.models import fitted_values
 from sketchlasso.types import FloatArray
@@ -109,7 +110,8 @@ class PredictionIntervals(LinearModel):
         """
         check_is_fitted(self)
         if method is None:
-            method = "cv+" if hasattr(self, "cv") and not fixed_penalty else "jackknife+"
+            searches = isinstance(self, PenaltySearch) and not fixed_penalty
+            method = "cv+" if searches else "jackknife+"
         if method not in METHODS:
             raise InvalidInputError(
                 f"method={method!r} was given, but 'jackknife+', 'cv+' or 'split' is accepted; "
@@ -127,8 +129,10 @@ class PredictionIntervals(LinearModel):
                 f"y has {targets} targets, but the model was fitted with "
                 f"{len(np.atleast_2d(self.coef_))}; pass the targets of the fit."
             )
-        again = self._with_fixed_penalty() if fixed_penalty else self
-        self.calibration_ = calibrated(self, again, X, np.asarray(y, dtype=float), method, cv)
+        again: Any = self._with_fixed_penalty() if fixed_penalty else self
+        spec = again._specification(X.shape[1])
+        target = np.asarray(y, dtype=np.float64)
+        self.calibration_ = calibrated(self, again, spec, X, target, method, cv)
         return self
 
     def predict_interval(

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from sketchlasso.data import as_rows
+from sketchlasso.estimators.parameters import SingleSpecification
 from sketchlasso.estimators.penalty import FAILURE, SLACK, outweighing, penalties
 from sketchlasso.estimators.scales import column_scales
 from sketchlasso.estimators.task import Prepared
+from sketchlasso.problem.terms import Terms
 from sketchlasso.results.left_out import LeftOut
 from sketchlasso.types import FloatArray, IntArray
 
@@ -20,26 +22,24 @@ __all__ = ["left_out_problems"]
 AT_A_TIME = 2**22
 
 
-def left_out_problems(estimator: Any, data: Prepared, target: int) -> LeftOut:
+def left_out_problems(spec: SingleSpecification, data: Prepared, target: int) -> LeftOut:
     """The full problem of one target without each row, as a fit without the row would state it.
 
     Standard deviations of the columns and the pivotal penalty are those of the other rows.
 
     Parameters
     ----------
-    estimator : SqrtLasso
+    spec : SingleSpecification
     data : Prepared
         Of all rows, without weights.
     target : int
     """
     X: Any = as_rows(data.X)
     m, n = X.shape
-    plain = np.ones(n)
-    if estimator.penalty_factor is not None:
-        plain = np.asarray(estimator.penalty_factor, dtype=np.float64)
+    plain = spec.terms.factors(n)
     sizes = _SizesWithout(X)
-    pivotal = isinstance(estimator.alpha, str)
-    assert not pivotal or estimator.alpha == "pivotal"
+    pivotal = isinstance(spec.alpha, str)
+    assert not pivotal or spec.alpha == "pivotal"
 
     def divisors(rows: IntArray) -> FloatArray:
         """What standardisation would divide the columns of `data.X` by without a row (r, n)."""
@@ -53,13 +53,13 @@ def left_out_problems(estimator: Any, data: Prepared, target: int) -> LeftOut:
         with np.errstate(invalid="ignore"):
             return np.asarray(plain * divisors(rows))
 
-    alpha = np.full(m, penalties(estimator, data)[target])
+    alpha = np.full(m, penalties(spec, data)[target])
     if pivotal:
         step = max(1, AT_A_TIME // n)
         for first in range(0, m, step):
             rows = np.arange(first, min(first + step, m))
             alpha[rows] = _pivotal(
-                estimator, sizes, rows, divisors if data.scales is not None else None
+                spec.terms, sizes, rows, divisors if data.scales is not None else None
             )
     return LeftOut(
         X,
@@ -67,22 +67,23 @@ def left_out_problems(estimator: Any, data: Prepared, target: int) -> LeftOut:
         alpha,
         factor,
         same=not pivotal and data.scales is None,
-        fit_intercept=bool(estimator.fit_intercept),
-        nonnegative=bool(estimator.positive),
+        fit_intercept=spec.terms.fit_intercept,
+        nonnegative=spec.terms.nonnegative,
     )
 
 
 def _pivotal(
-    estimator: Any,
+    terms: Terms,
     sizes: _SizesWithout,
     rows: IntArray,
     divisors: Callable[[IntArray], FloatArray] | None,
 ) -> FloatArray:
     """The pivotal penalty (r,) of the fits without each row."""
-    own = sizes(rows, centred=bool(estimator.fit_intercept))
+    own = sizes(rows, centred=terms.fit_intercept)
     if divisors is not None:
         own = own / divisors(rows)
-    levels = [SLACK * outweighing(line, estimator.penalty_factor, FAILURE) for line in own]
+    penalised = terms.penalised(own.shape[1])
+    levels = [SLACK * outweighing(line, penalised, FAILURE) for line in own]
     return np.array([level or 1.0 for level in levels])
 
 

@@ -1,23 +1,159 @@
-"""Parameters that estimators share: signatures, and the sentences that refuse bad values."""
+"""The parameters of the linear estimators: signatures, checks, and one typed value of all."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
-from sketchlasso.errors import InvalidInputError
-from sketchlasso.estimators.base import LinearModel
-from sketchlasso.linalg.device import check_device
-from sketchlasso.solvers import Solver
+from sketchlasso.errors import DeviceWarning, InvalidInputError
+from sketchlasso.estimators.callbacks import Watcher, both, progress_callback, round_reporter
+from sketchlasso.linalg.device import CPU, check_device
+from sketchlasso.problem.terms import Terms
+from sketchlasso.results.radius_policy import RadiusLike
+from sketchlasso.sketches import Sketch, SketchMethod
+from sketchlasso.solvers import Settings, Solver
+from sketchlasso.types import FloatArray, IntArray
+from sketchlasso.warn import warn_user
 
-__all__ = ["PenaltySearch", "SinglePenalty", "check_parameters", "check_values"]
+__all__ = [
+    "PenaltySearch",
+    "SearchSpecification",
+    "SinglePenalty",
+    "SingleSpecification",
+    "Specification",
+    "check_values",
+    "threads",
+]
+
+# Products with factors in single precision cannot prove a smaller gap.
+SINGLE_PRECISION_TOL = 1e-6
+# Scores on held-out rows do not change beyond this gap; the fit that is kept is made to `tol`.
+SEARCH_TOL = 1e-4
+METHODS = get_args(SketchMethod)
+SOLVERS = get_args(Solver)
 
 
-class SinglePenalty(LinearModel):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Specification:
+    """What the estimators have in common: the problem, the sketch, and how to solve.
+
+    The fields carry the parameters of :class:`SqrtLasso` under their own names, apart from these.
+
+    Attributes
+    ----------
+    terms : Terms
+        Of `fit_intercept`, `penalty_factor` and `positive`.
+    report : callable or None
+        Called with a :class:`Progress`, for `verbose` and for scikit-learn's callbacks.
+    """
+
+    terms: Terms
+    standardize: bool | Literal["auto"]
+    rank: int
+    sketch: Sketch | SketchMethod | Literal["auto"] | None
+    radius: RadiusLike | Sequence[RadiusLike] | None
+    refine: Literal["exact"] | None
+    relaxed: bool
+    solver: Solver
+    tol: float
+    n_jobs: int | None
+    random_state: int | np.random.RandomState | None
+    device: str
+    report: Watcher | None
+
+    @classmethod
+    def of(cls, estimator: BaseEstimator, n_features: int) -> Self:
+        """Check the parameters of an estimator, and keep them as they are now.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Whose parameters are the fields of this class.
+        n_features : int
+            Columns of X.
+        """
+        given = estimator.get_params(deep=False)
+        check_values(given)
+        check_device(given["device"])
+        if given["sketch"] is None and given["radius"] is not None:
+            raise InvalidInputError(
+                f"radius={given['radius']!r} was given with sketch=None, but the full problem has "
+                "no sketch error to guard against; leave the radius out, or sketch."
+            )
+        _check_sketch(given["sketch"])
+        terms = Terms(
+            bool(given.pop("fit_intercept")),
+            given.pop("penalty_factor"),
+            bool(given.pop("positive")),
+        )
+        terms.factors(n_features)
+        report = both(progress_callback(given.pop("verbose")), round_reporter(estimator))
+        return cls(terms=terms, report=report, **given)
+
+    @property
+    def ready(self) -> Sketch | None:
+        """The sketch, where one was given and not the name of a method."""
+        return self.sketch if isinstance(self.sketch, Sketch) else None
+
+    def check_for_blocks(self) -> None:
+        """Refuse what needs single columns of X, which blocks of rows do not give."""
+        for name, value in (("refine", self.refine), ("sketch", self.sketch)):
+            if (value is None) == (name == "sketch"):
+                raise InvalidInputError(
+                    f"{name}={value!r} was given, but it solves the full problem, which needs X in "
+                    "memory, and X is in blocks; leave it out, or pass an array or a sparse matrix."
+                )
+
+    def settings(self, sketch: Sketch | None, *, searching: bool = False) -> Settings:
+        """Tolerance, threads and progress for fits on a sketch or without one.
+
+        Where fits are made only to compare their scores (`searching`), a loose gap is enough.
+        """
+        if sketch is None and self.device not in (CPU, "auto"):
+            warn_user(
+                f"device={self.device!r} is not used: these data are solved without a sketch, on "
+                "the CPU; choose a sketch, or leave the device out.",
+                DeviceWarning,
+            )
+        single = sketch is not None and sketch.dtype == np.float32
+        return Settings(
+            tol=max(
+                float(self.tol),
+                SINGLE_PRECISION_TOL if single else 0.0,
+                SEARCH_TOL if searching else 0.0,
+            ),
+            n_threads=threads(self.n_jobs),
+            callback=self.report,
+            device=CPU if sketch is None else self.device,
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SingleSpecification(Specification):
+    """One penalty per target."""
+
+    alpha: float | ArrayLike | str
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SearchSpecification(Specification):
+    """Penalty and radius by cross-validation."""
+
+    alphas: int | ArrayLike
+    alpha_min_ratio: float | None
+    cv: Any
+    scoring: str
+    selection: Literal["min", "1se"]
+
+
+class SinglePenalty:
     """Signature of the estimators with one penalty per target."""
 
     def __init__(
@@ -57,9 +193,22 @@ class SinglePenalty(LinearModel):
         self.verbose = verbose
         self.device = device
 
+    def _specification(self, n_features: int) -> SingleSpecification:
+        """The parameters, checked, for X of so many columns."""
+        return SingleSpecification.of(self, n_features)
 
-class PenaltySearch(LinearModel):
+
+class PenaltySearch:
     """Signature of the estimators that choose penalty and radius by cross-validation."""
+
+    sketch_: Sketch | None
+    alpha_min_: Any
+    alpha_1se_: Any
+    alphas_: FloatArray
+    mse_path_: FloatArray
+    score_path_: FloatArray
+    n_nonzero_path_: IntArray
+    fold_share_: FloatArray
 
     def __init__(
         self,
@@ -106,6 +255,26 @@ class PenaltySearch(LinearModel):
         self.verbose = verbose
         self.device = device
 
+    def _specification(self, n_features: int) -> SearchSpecification:
+        """The parameters, checked, for X of so many columns."""
+        return SearchSpecification.of(self, n_features)
+
+
+def _check_sketch(sketch: Any) -> None:
+    names = ("auto", *METHODS)
+    named = isinstance(sketch, str) and sketch in names
+    if named or sketch is None or isinstance(sketch, Sketch):
+        return
+    raise InvalidInputError(
+        f"sketch={sketch!r} was given, but {', '.join(map(repr, names))}, a Sketch or None is "
+        "accepted; pass one of them."
+    )
+
+
+def threads(n_jobs: int | None) -> int:
+    """Threads that `n_jobs` asks for; all by default."""
+    return max(1, effective_n_jobs(-1 if n_jobs is None else n_jobs))
+
 
 def _is_bool(value: Any) -> bool:
     return isinstance(value, bool | np.bool_)
@@ -115,7 +284,10 @@ def _is_integer(value: Any) -> bool:
     return isinstance(value, Integral) and not _is_bool(value)
 
 
-SOLVERS = get_args(Solver)
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number)
+
+
 _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "fit_intercept": (_is_bool, "True or False"),
     "standardize": (
@@ -131,7 +303,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
         "one of " + ", ".join(map(repr, SOLVERS)),
     ),
     "tol": (
-        lambda value: isinstance(value, int | float | np.number) and bool(0 < value < np.inf),
+        lambda value: _is_number(value) and bool(0 < value < np.inf),
         "a positive number such as 1e-6",
     ),
     "n_jobs": (
@@ -144,55 +316,17 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "n_alphas": (lambda value: _is_integer(value) and value >= 1, "an integer >= 1"),
     "alpha_min_ratio": (
-        lambda value: (
-            value is None or (isinstance(value, int | float | np.number) and bool(0 < value < 1))
-        ),
+        lambda value: value is None or (_is_number(value) and bool(0 < value < 1)),
         "None or a number strictly between 0 and 1",
     ),
     "selection": (lambda value: value in ("min", "1se"), "'min' or '1se'"),
 }
 
 
-def check_values(estimator: Any) -> None:
-    """Refuse single parameters, by name, whose values are never right."""
+def check_values(given: Mapping[str, Any]) -> None:
+    """Reject invalid values of single parameters, by name."""
     for name, (accepts, accepted) in _RULES.items():
-        if not hasattr(estimator, name):
-            continue
-        value = getattr(estimator, name)
-        if not accepts(value):
+        if name in given and not accepts(given[name]):
             raise InvalidInputError(
-                f"{name}={value!r} was given, but {accepted} is accepted; pass such a value."
+                f"{name}={given[name]!r} was given, but {accepted} is accepted; pass such a value."
             )
-
-
-def check_parameters(estimator: Any, n_features: int) -> None:
-    """Refuse parameters that no data make right, in one sentence each."""
-    check_values(estimator)
-    check_device(estimator.device)
-    if estimator.sketch is None and estimator.radius is not None:
-        raise InvalidInputError(
-            f"radius={estimator.radius!r} was given with sketch=None, but the full problem has no "
-            "sketch error to guard against; leave the radius out, or sketch."
-        )
-    if estimator.penalty_factor is not None:
-        _check_penalty_factor(estimator.penalty_factor, n_features)
-
-
-def _check_penalty_factor(penalty_factor: Any, n: int) -> None:
-    try:
-        factor = np.asarray(penalty_factor, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidInputError(
-            f"penalty_factor={penalty_factor!r} was given, but one number >= 0 per feature is "
-            "accepted; pass an array of them, or None."
-        ) from None
-    if factor.shape != (n,):
-        raise InvalidInputError(
-            f"penalty_factor has shape {factor.shape} but X has {n} features; pass one factor per "
-            f"feature, ({n},)."
-        )
-    if np.isnan(factor).any() or (factor < 0).any():
-        raise InvalidInputError(
-            "penalty_factor holds NaN or a negative number, but factors from 0 (no penalty) to "
-            "inf (excluded) are accepted; pass such."
-        )

@@ -10,10 +10,11 @@ from scipy.special import ndtri
 
 from sketchlasso.data import as_rows
 from sketchlasso.errors import InvalidInputError, ScaleWarning
+from sketchlasso.estimators.parameters import SingleSpecification
 from sketchlasso.estimators.scales import column_scales
 from sketchlasso.estimators.task import Prepared
 from sketchlasso.instances import check_weights
-from sketchlasso.sketches import Sketch
+from sketchlasso.problem.terms import Terms
 from sketchlasso.types import BoolArray, FloatArray
 from sketchlasso.warn import warn_user
 
@@ -98,12 +99,21 @@ def pivotal_alpha(
     m = entries.shape[0]
     weights = np.ones(m) if sample_weight is None else check_weights(sample_weight, m)
     scales = column_scales(entries, weights, fit_intercept)
-    return slack * outweighing(scales, penalty_factor, failure)
+    penalised = Terms(penalty_factor=penalty_factor).penalised(len(scales))
+    return slack * outweighing(scales, penalised, failure)
 
 
-def outweighing(scales: FloatArray, penalty_factor: ArrayLike | None, failure: float) -> float:
-    """Quantile of the largest of the correlations with pure noise, columns of sizes `scales`."""
-    penalised = _penalised(penalty_factor, len(scales))
+def outweighing(scales: FloatArray, penalised: BoolArray, failure: float) -> float:
+    """Quantile of the largest correlation of the penalised columns with pure noise.
+
+    Parameters
+    ----------
+    scales : ndarray of shape (n,)
+        Root mean squares of the columns.
+    penalised : ndarray of shape (n,)
+        Which columns count.
+    failure : float
+    """
     largest = float(scales[penalised].max(initial=0.0))
     return noise_quantile(int(penalised.sum()), failure) * largest
 
@@ -129,17 +139,9 @@ def noise_quantile(count: int, failure: float) -> float:
     return -float(ndtri(failure / (2 * count))) if count else 0.0
 
 
-def _penalised(penalty_factor: ArrayLike | None, n: int) -> BoolArray:
-    """Which features (n,) have a penalty and may have a part."""
-    if penalty_factor is None:
-        return np.ones(n, dtype=bool)
-    factor = np.asarray(penalty_factor, dtype=np.float64)
-    return (factor > 0) & np.isfinite(factor)
-
-
-def penalties(estimator: Any, data: Prepared) -> FloatArray:
-    """The penalty of every response (t,) that `alpha` of an estimator asks for."""
-    alpha, t = estimator.alpha, data.Y.shape[1]
+def penalties(spec: SingleSpecification, data: Prepared) -> FloatArray:
+    """The penalty of every response (t,) that `alpha` asks for."""
+    alpha, t = spec.alpha, data.Y.shape[1]
     if isinstance(alpha, str):
         if alpha not in NAMED:
             raise InvalidInputError(
@@ -147,16 +149,16 @@ def penalties(estimator: Any, data: Prepared) -> FloatArray:
                 "0, on a sketch) is accepted; pass one of them."
             )
         weights = np.ones(len(data.Y)) if data.weights is None else data.weights
+        penalised = spec.terms.penalised(data.X.shape[1])
         if alpha in RIGOROUS:
-            penalised = _penalised(estimator.penalty_factor, data.X.shape[1])
             level = rigorous_level(int(penalised.sum()), float(weights.sum()))
             return np.full(t, level or 1.0)
-        scales = column_scales(data.X, weights, estimator.fit_intercept)
-        if isinstance(estimator.sketch, Sketch) and estimator.sketch.column_scales is not None:
-            scales = scales / estimator.sketch.column_scales
+        scales = column_scales(data.X, weights, spec.terms.fit_intercept)
+        if spec.ready is not None and spec.ready.column_scales is not None:
+            scales = scales / spec.ready.column_scales
         if data.scales is None:
-            _warn_of_scales(scales[_penalised(estimator.penalty_factor, len(scales))], estimator)
-        level = SLACK * outweighing(scales, estimator.penalty_factor, FAILURE)
+            _warn_of_scales(scales[penalised], ready=spec.ready is not None)
+        level = SLACK * outweighing(scales, penalised, FAILURE)
         # Where nothing varies or nothing is penalised, every penalty gives the same model.
         return np.full(t, level or 1.0)
     try:
@@ -172,12 +174,14 @@ def penalties(estimator: Any, data: Prepared) -> FloatArray:
     return np.broadcast_to(values / data.x_unit, (t,))
 
 
-def _warn_of_scales(scales: FloatArray, estimator: Any) -> None:
-    """Warn where one penalty is to suit columns of very different scales."""
+def _warn_of_scales(scales: FloatArray, ready: bool) -> None:
+    """Warn where one penalty is to suit columns of very different scales (p,).
+
+    The remedy depends on whether the sketch was made before (`ready`).
+    """
     used = scales[scales > 0]
     if len(used) == 0 or used.max() <= WIDEST * used.min():
         return
-    ready = isinstance(estimator.sketch, Sketch)
     remedy = "make the sketch with scale=True" if ready else "use standardize=True"
     warn_user(
         f"the columns have standard deviations from {used.min():.3g} to {used.max():.3g}, and the "

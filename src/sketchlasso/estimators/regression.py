@@ -13,10 +13,9 @@ from sketchlasso.estimators.base import keep_fits
 from sketchlasso.estimators.blocks import in_memory, validated
 from sketchlasso.estimators.callbacks import CallbackSupport, reported
 from sketchlasso.estimators.intervals import PredictionIntervals
-from sketchlasso.estimators.parameters import PenaltySearch, SinglePenalty, check_parameters
+from sketchlasso.estimators.parameters import PenaltySearch, SinglePenalty
 from sketchlasso.estimators.selection import choose, keep_choices
 from sketchlasso.estimators.single import fit_responses
-from sketchlasso.estimators.task import prepare
 
 __all__ = ["SqrtLasso", "SqrtLassoCV"]
 
@@ -58,7 +57,6 @@ class _Regressor(CallbackSupport, MultiOutputMixin, RegressorMixin, PredictionIn
 
     def _validated(self, X: Any, y: Any) -> tuple[Any, Any]:
         X, y = validated(self, X, y, multi_output=True, y_numeric=True, ensure_min_samples=2)
-        check_parameters(self, X.shape[1])
         # Residuals of an earlier fit say nothing of this one.
         if hasattr(self, "calibration_"):
             del self.calibration_
@@ -69,7 +67,7 @@ class _Regressor(CallbackSupport, MultiOutputMixin, RegressorMixin, PredictionIn
         given = self.get_params(deep=False)
         shared = (single.get_params(deep=False).keys() & given.keys()) - {"alpha"}
         single.set_params(**{name: given[name] for name in shared})
-        if hasattr(self, "cv"):
+        if isinstance(self, PenaltySearch):
             # One radius per model: that of the search, where it was one on a sketch.
             sketched = getattr(self, "sketch_", None) is not None
             radius = float(np.max(self.radius_)) if sketched else None
@@ -192,10 +190,10 @@ class SqrtLasso(_Regressor, SinglePenalty):
         SqrtLasso
         """
         X, y = self._validated(X, y)
-        data = prepare(self, X, y, sample_weight)
-        self.standardized_, self.scale_ = data.scales is not None, data.scales
+        spec = self._specification(X.shape[1])
+        data = self._prepared(spec, X, y, sample_weight)
         self._weighted = sample_weight is not None
-        fits, self.sketch_ = fit_responses(self, data)
+        fits, self.sketch_ = fit_responses(spec, data)
         keep_fits(self, fits, single=np.ndim(y) == 1, dtype=X.dtype)
         return self
 
@@ -283,10 +281,10 @@ class SqrtLassoCV(_Regressor, PenaltySearch):
         SqrtLassoCV
         """
         X, y = self._validated(X, y)
-        data = prepare(self, X, y, sample_weight)
-        self.standardized_, self.scale_ = data.scales is not None, data.scales
+        spec = self._specification(X.shape[1])
+        data = self._prepared(spec, X, y, sample_weight)
         self._weighted = sample_weight is not None
-        fits, choices = choose(self, data, y if np.ndim(y) == 1 else None, groups, METRICS)
+        fits, choices = choose(spec, data, y if np.ndim(y) == 1 else None, groups, METRICS)
         single = np.ndim(y) == 1
         keep_fits(self, fits, single=single, dtype=X.dtype)
         self.oof_prediction_ = keep_choices(self, choices, single=single)

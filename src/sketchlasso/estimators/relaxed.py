@@ -8,6 +8,8 @@ import numpy as np
 from scipy import optimize
 
 from sketchlasso.errors import InaccurateWarning
+from sketchlasso.estimators.task import Prepared
+from sketchlasso.problem.terms import Terms
 from sketchlasso.types import FloatArray
 from sketchlasso.warn import warn_user
 
@@ -15,7 +17,7 @@ __all__ = ["refit_on_support"]
 
 
 def refit_on_support(
-    data: Any, y: FloatArray, coef: FloatArray, fit_intercept: bool, positive: bool
+    data: Prepared, y: FloatArray, coef: FloatArray, terms: Terms
 ) -> tuple[FloatArray, float]:
     """Coefficients (n,) and intercept of the least-squares fit on the support of `coef`.
 
@@ -25,10 +27,10 @@ def refit_on_support(
     y : ndarray of shape (r,)
     coef : ndarray of shape (n,)
         On the scale of ``data.X``.
-    fit_intercept : bool
-    positive : bool
-        Whether coefficients must stay >= 0.
+    terms : Terms
+        Its intercept and the sign of its coefficients count.
     """
+    fit_intercept = terms.fit_intercept
     support = np.flatnonzero(coef)
     weights = np.ones(len(y)) if data.weights is None else data.weights
     mean = float(weights @ y / weights.sum()) if fit_intercept else 0.0
@@ -49,7 +51,7 @@ def refit_on_support(
     means = weights @ columns / weights.sum() if fit_intercept else np.zeros(len(support))
     root = np.sqrt(weights)
     A, b = root[:, None] * (columns - means), root * (y - mean)
-    values = optimize.nnls(A, b)[0] if positive else np.linalg.lstsq(A, b, rcond=None)[0]
+    values = optimize.nnls(A, b)[0] if terms.nonnegative else np.linalg.lstsq(A, b, rcond=None)[0]
     relaxed = np.zeros_like(coef)
     relaxed[support] = values
     return relaxed, mean - float(means @ values)

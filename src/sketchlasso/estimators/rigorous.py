@@ -18,11 +18,13 @@ import numpy as np
 from sketchlasso.data import BlockMatrix
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.base import ResponseFit, fit_response
+from sketchlasso.estimators.parameters import SingleSpecification
 from sketchlasso.estimators.relaxed import refit_on_support
 from sketchlasso.estimators.scales import column_scales, robust_scales
 from sketchlasso.estimators.task import Prepared
+from sketchlasso.problem.terms import Terms
 from sketchlasso.sketches import Sketch
-from sketchlasso.types import FloatArray, IntArray
+from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 __all__ = [
     "MAX_ITERATIONS",
@@ -39,7 +41,7 @@ MAX_ITERATIONS = 15
 
 
 def rigorous_fits(
-    estimator: Any,
+    spec: SingleSpecification,
     data: Prepared,
     columns: IntArray,
     sketch: Sketch | None,
@@ -50,7 +52,7 @@ def rigorous_fits(
 
     Parameters
     ----------
-    estimator : estimator
+    spec : SingleSpecification
         With ``alpha="rigorous"`` or ``"rigorous-robust"``.
     data : Prepared
     columns : ndarray of shape (t,)
@@ -59,9 +61,9 @@ def rigorous_fits(
     alpha : float
     radius : float, str, RadiusPolicy or None
     """
-    if estimator.alpha == "rigorous":
-        loadings = scale_loadings(data, estimator.fit_intercept)
-        yield _fit(estimator, data, columns, sketch, alpha, radius, loadings)
+    if spec.alpha == "rigorous":
+        loadings = scale_loadings(data, spec.terms.fit_intercept)
+        yield _fit(spec, data, columns, sketch, alpha, radius, loadings)
         return
     if isinstance(data.X, BlockMatrix):
         raise InvalidInputError(
@@ -69,33 +71,39 @@ def rigorous_fits(
             "columns of X in memory; pass an array or a sparse matrix, or alpha='rigorous'."
         )
     for column in columns:
-        yield _robust_fit(estimator, data, column, sketch, alpha, radius)
+        yield _robust_fit(spec, data, column, sketch, alpha, radius)
 
 
 def _robust_fit(
-    estimator: Any, data: Prepared, column: int, sketch: Sketch | None, alpha: float, radius: Any
+    spec: SingleSpecification,
+    data: Prepared,
+    column: int,
+    sketch: Sketch | None,
+    alpha: float,
+    radius: Any,
 ) -> ResponseFit:
     """Fit one response, then loadings from its residual, until the support stays."""
-    y, intercept, part = data.Y[:, column], estimator.fit_intercept, np.array([column])
+    y, intercept, part = data.Y[:, column], spec.terms.fit_intercept, np.array([column])
     rows = len(y) if data.weights is None else int(np.count_nonzero(data.weights))
-    residual = first_guess(data, y, intercept, _allowed(estimator, data))
+    residual = first_guess(data, y, intercept, np.isfinite(spec.terms.factors(data.X.shape[1])))
+    penalised = replace(spec, relaxed=False)
     seen: list[bytes] = []
     for _ in range(MAX_ITERATIONS):
         loadings = residual_loadings(data, residual, intercept)
-        fit = _fit(estimator, data, part, sketch, alpha, radius, loadings, relaxed=False)
+        fit = _fit(penalised, data, part, sketch, alpha, radius, loadings)
         support = fit.coef[0] != 0
         # Least squares on as many features as rows has no residual.
         if support.tobytes() in seen or support.sum() + intercept >= rows:
             break
         seen.append(support.tobytes())
         residual = refit_residual(data, y, support, intercept)
-    if not estimator.relaxed:
+    if not spec.relaxed:
         return fit
-    return _fit(estimator, data, part, sketch, alpha, radius, loadings)
+    return _fit(spec, data, part, sketch, alpha, radius, loadings)
 
 
 def first_guess(
-    data: Prepared, y: FloatArray, fit_intercept: bool, allowed: Any = None
+    data: Prepared, y: FloatArray, fit_intercept: bool, allowed: BoolArray | None = None
 ) -> FloatArray:
     """Residual (m,) of least squares on the features most correlated with `y`.
 
@@ -140,37 +148,26 @@ def _positive(loadings: FloatArray, instead: Any) -> FloatArray:
     return np.where(loadings > 0, loadings, instead)
 
 
-def _allowed(estimator: Any, data: Prepared) -> Any:
-    if estimator.penalty_factor is None:
-        return None
-    return np.isfinite(np.asarray(estimator.penalty_factor, dtype=np.float64))
-
-
 def refit_residual(data: Prepared, y: FloatArray, support: Any, intercept: bool) -> FloatArray:
     """Residual (m,) of least squares on the features of `support` (n,)."""
-    coef, shift = refit_on_support(data, y, support.astype(np.float64), intercept, positive=False)
+    coef, shift = refit_on_support(data, y, support.astype(np.float64), Terms(intercept))
     return np.asarray(y - data.X @ coef - shift)
 
 
 def _fit(
-    estimator: Any,
+    spec: SingleSpecification,
     data: Prepared,
     columns: IntArray,
     sketch: Sketch | None,
     alpha: float,
     radius: Any,
     loadings: FloatArray,
-    relaxed: bool | None = None,
 ) -> ResponseFit:
     """Fit with given loadings (n,), which are on the scale of ``data.X``."""
-    factor = loadings
-    if estimator.penalty_factor is not None:
-        factor = factor * np.asarray(estimator.penalty_factor, dtype=np.float64)
+    terms = spec.terms.scaled(loadings)
     if sketch is not None and sketch.column_scales is not None:
-        factor = factor / sketch.column_scales
-    fit = fit_response(
-        estimator, data, columns, sketch, [alpha], radius, penalty_factor=factor, relaxed=relaxed
-    )
+        terms = terms.scaled(1.0 / sketch.column_scales)
+    fit = fit_response(replace(spec, terms=terms), data, columns, sketch, alpha, radius)
     original = loadings * (data.x_unit if data.scales is None else data.scales)
     return replace(
         fit,

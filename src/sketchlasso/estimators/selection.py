@@ -6,22 +6,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from numpy.typing import NDArray
 
 from sketchlasso.cluster import active_engine
 from sketchlasso.data import BlockMatrix
 from sketchlasso.errors import GridEdgeWarning, InvalidInputError
 from sketchlasso.estimators.base import ResponseFit, fit_response
 from sketchlasso.estimators.blocks import in_memory
-from sketchlasso.estimators.folds import shuffled_folds
-from sketchlasso.estimators.task import (
-    Prepared,
-    SketchPlan,
-    settings_of,
-    sketch_plans,
-    watcher_of,
-)
-from sketchlasso.instances import RowSet, RowSets, splitter_rows
+from sketchlasso.estimators.parameters import PenaltySearch, SearchSpecification, threads
+from sketchlasso.estimators.task import Prepared, SketchPlan, sketch_plans
+from sketchlasso.instances import RowSet, RowSets, shuffled_folds, splitter_rows
 from sketchlasso.instances.grid import check_alphas
 from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.threads import map_items
@@ -72,33 +66,46 @@ class Chosen:
 
 
 def choose(
-    estimator: Any, data: Prepared, target: Any, groups: Any, metrics: tuple[str, ...]
+    spec: SearchSpecification,
+    data: Prepared,
+    target: Any,
+    groups: Any,
+    metrics: tuple[str, ...],
+    classes: NDArray[Any] | None = None,
 ) -> tuple[list[ResponseFit], list[Chosen]]:
     """Cross-validate every response and fit it at its choice on all rows.
 
     Parameters
     ----------
-    estimator : estimator
+    spec : SearchSpecification
     data : Prepared
     target : array-like of shape (m,) or None
         What splitters may stratify by, for all rows of the user's.
     groups : array-like of shape (m,) or None
     metrics : tuple of str
         What `scoring` may name.
+    classes : ndarray of shape (n_classes,), optional
+        Labels of a classifier, whose folds are stratified.
     """
-    scoring: Any = estimator.scoring
+    scoring: Any = spec.scoring
     if scoring not in metrics:
         raise InvalidInputError(
             f"scoring={scoring!r} was given, but one of {', '.join(map(repr, metrics))} is "
             "accepted; pass one of them."
         )
-    rows = _folds(estimator, data, target, in_memory(groups))
-    plans = sketch_plans(estimator, data)
-    progress = SharedProgress(watcher_of(estimator), parts=len(plans)) if len(plans) > 1 else None
+    rows = _folds(spec, data, target, in_memory(groups), stratified=classes is not None)
+    plans = sketch_plans(spec, data)
+    progress = SharedProgress(spec.report, parts=len(plans)) if len(plans) > 1 else None
     searched = map_items(
-        lambda plan: _search(estimator, data, rows, plan, progress),
+        lambda plan: _search(
+            spec if progress is None else replace(spec, report=progress.part()),
+            data,
+            rows,
+            plan,
+            classes,
+        ),
         plans,
-        _searches_at_once(estimator, data, rows, plans),
+        _searches_at_once(spec, data, rows, plans),
         stop=progress.stop if progress is not None else lambda: None,
     )
     if progress is not None:
@@ -108,7 +115,7 @@ def choose(
 
 
 def _searches_at_once(
-    estimator: Any, data: Prepared, rows: RowSets, plans: list[SketchPlan]
+    spec: SearchSpecification, data: Prepared, rows: RowSets, plans: list[SketchPlan]
 ) -> int:
     """Threads over the sketches: all cores where there are as many sketches, or none.
 
@@ -116,11 +123,10 @@ def _searches_at_once(
     fold at every stage.
     """
     _, make = plans[0]
-    settings = settings_of(estimator, None) if estimator.device == CPU else None
     engine = active_engine()
     if (
-        settings is None
-        or len(plans) < max(2, settings.n_threads)
+        spec.device != CPU
+        or len(plans) < max(2, threads(spec.n_jobs))
         or isinstance(data.X, BlockMatrix)
         or (engine is not None and engine.remote)
     ):
@@ -129,51 +135,51 @@ def _searches_at_once(
     if sketch is None:
         return 1
     fitting = KEPT_BYTES // kept_bytes(data.matrix_for(sketch), sketch, len(rows))
-    return int(max(1, min(settings.n_threads, fitting)))
+    return int(max(1, min(threads(spec.n_jobs), fitting)))
 
 
 def _search(
-    estimator: Any,
+    spec: SearchSpecification,
     data: Prepared,
     rows: RowSets,
     plan: SketchPlan,
-    progress: SharedProgress | None,
+    classes: NDArray[Any] | None,
 ) -> tuple[list[ResponseFit], list[Chosen]]:
     """Cross-validate the responses that share a sketch, and fit them at their choices."""
     columns, make = plan
     sketch = make()
-    watch = watcher_of(estimator) if progress is None else progress.part()
+    scoring: Any = spec.scoring
     found = cross_validate(
         sketch,
         data.matrix_for(sketch),
         data.Y[:, columns],
         cv=rows,
-        metrics=tuple(dict.fromkeys((estimator.scoring, "mse"))),
-        alphas=_alphas(estimator.alphas, data),
-        alpha_min_ratio=estimator.alpha_min_ratio,
-        radii=data.radius_in_units(estimator.radius) if sketch is not None else None,
-        refine=estimator.refine if sketch is not None else None,
+        metrics=tuple(dict.fromkeys((scoring, "mse"))),
+        alphas=_alphas(spec.alphas, data),
+        alpha_min_ratio=spec.alpha_min_ratio,
+        radii=data.radius_in_units(spec.radius) if sketch is not None else None,
+        refine=spec.refine if sketch is not None else None,
         sample_weight=data.weights,
-        fit_intercept=estimator.fit_intercept,
-        penalty_factor=estimator.penalty_factor,
-        nonnegative=estimator.positive,
-        solver=estimator.solver,
-        settings=replace(settings_of(estimator, sketch, searching=True), callback=watch),
+        fit_intercept=spec.terms.fit_intercept,
+        penalty_factor=spec.terms.penalty_factor,
+        nonnegative=spec.terms.nonnegative,
+        solver=spec.solver,
+        settings=spec.settings(sketch, searching=True),
     )
     fits, choices = [], []
     for place, column in enumerate(columns):
-        chosen = _chosen(estimator, estimator.scoring, found, place, sketch, data, int(column))
+        whose = _whose(classes, data, int(column))
+        chosen = _chosen(spec, scoring, found, place, sketch, data, int(column), whose)
         choices.append(chosen)
         fits.append(
             fit_response(
-                estimator,
+                spec,
                 data,
                 np.array([column]),
                 sketch,
-                [chosen.used.alpha],
+                chosen.used.alpha,
                 chosen.used.radius if sketch is not None else None,
                 found.start_of(place, chosen.used),
-                settings=replace(settings_of(estimator, sketch), callback=watch),
             )
         )
     return fits, choices
@@ -186,12 +192,14 @@ def _alphas(alphas: Any, data: Prepared) -> Any:
     return check_alphas(alphas) / data.x_unit
 
 
-def _folds(estimator: Any, data: Prepared, target: Any, groups: Any) -> RowSets:
+def _folds(
+    spec: SearchSpecification, data: Prepared, target: Any, groups: Any, stratified: bool
+) -> RowSets:
     """Folds of all rows of the user's, less those that have no weight and were dropped."""
-    m, cv = data.n_given, estimator.cv
+    m, cv = data.n_given, spec.cv
     if cv is None or isinstance(cv, int | np.integer):
         count = FOLDS if cv is None else int(cv)
-        cv = shuffled_folds(count, target, is_classifier(estimator), estimator.random_state)
+        cv = shuffled_folds(count, target, stratified, spec.random_state)
     rows = splitter_rows(cv, m, target, groups)
     if len(data.rows) == m:
         return rows
@@ -220,26 +228,27 @@ def _folds(estimator: Any, data: Prepared, target: Any, groups: Any) -> RowSets:
 
 
 def _chosen(
-    estimator: Any,
+    spec: SearchSpecification,
     scoring: Any,
     found: CrossValidation,
     response: int,
     sketch: Sketch | None,
     data: Prepared,
     column: int,
+    whose: str,
 ) -> Chosen:
     best = found.best(scoring, response)
     careful = found.best(scoring, response, rule="1se")
-    used = best if estimator.selection == "min" else careful
+    used = best if spec.selection == "min" else careful
     best, careful = (
         replace(choice, alpha=choice.alpha * data.x_unit) for choice in (best, careful)
     )
     alphas = found.alphas[response, best.radius_index] * data.x_unit
     unit = float(data.y_units[column])
     units = {"mse": unit**2, "mae": unit}
-    if np.ptp(data.Y[:, column]) > 0 and _penalises(estimator.penalty_factor):
-        automatic = isinstance(estimator.alphas, int | np.integer)
-        _warn_at_the_edge(best, alphas, automatic, _whose(estimator, data, column))
+    if np.ptp(data.Y[:, column]) > 0 and spec.terms.penalised(data.X.shape[1]).any():
+        automatic = isinstance(spec.alphas, int | np.integer)
+        _warn_at_the_edge(best, alphas, automatic, whose)
     at = (response, best.radius_index)
     predictions = np.full(data.n_given, np.nan)
     predictions[data.rows] = (
@@ -255,27 +264,17 @@ def _chosen(
         n_nonzero=found.n_nonzero[:, *at].T,
         predictions=predictions,
         fold_share=found.support_share(response, used),
-        sketch=estimator.sketch
-        if sketch is not None and isinstance(estimator.sketch, Sketch)
-        else data.original_sketch(sketch),
+        sketch=data.original_sketch(sketch, spec.ready),
         column=column,
     )
 
 
-def _penalises(penalty_factor: Any) -> bool:
-    """Whether the penalty has a say: some feature is neither free nor excluded."""
-    if penalty_factor is None:
-        return True
-    factor = np.asarray(penalty_factor, dtype=np.float64)
-    return bool(np.any((factor > 0) & np.isfinite(factor)))
-
-
-def _whose(estimator: Any, data: Prepared, column: int) -> str:
+def _whose(classes: NDArray[Any] | None, data: Prepared, column: int) -> str:
     """Which of several responses, in words."""
     if data.Y.shape[1] == 1:
         return ""
-    if is_classifier(estimator):
-        return f" of class {estimator.classes_[[column]].tolist()[0]!r}"
+    if classes is not None:
+        return f" of class {classes[[column]].tolist()[0]!r}"
     return f" of target {column}"
 
 
@@ -309,7 +308,7 @@ def _continued(chosen: Chosen, count: int) -> Chosen:
     )
 
 
-def keep_choices(estimator: Any, choices: list[Chosen], single: bool) -> FloatArray:
+def keep_choices(estimator: PenaltySearch, choices: list[Chosen], single: bool) -> FloatArray:
     """Write the attributes that describe the search; return the out-of-fold predictions.
 
     Returns

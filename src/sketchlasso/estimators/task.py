@@ -1,41 +1,35 @@
-"""From an estimator's parameters and the user's arrays to tasks of the results room."""
+"""From a specification and the user's arrays to data in plain units and their sketches."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, get_args
+from typing import Any, Literal
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import check_random_state
 
 from sketchlasso.data import BlockMatrix, DataMatrix
 from sketchlasso.data.units import column_units, in_units, matrix_unit
-from sketchlasso.errors import DeviceWarning, InvalidInputError
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.blocks import in_memory
-from sketchlasso.estimators.callbacks import round_reporter
-from sketchlasso.estimators.progress import Watcher, both, progress_callback
+from sketchlasso.estimators.parameters import SearchSpecification, Specification
 from sketchlasso.estimators.scales import column_scales, divided_columns
 from sketchlasso.instances import check_weights
 from sketchlasso.linalg.device import CPU
 from sketchlasso.results.radius_policy import radius_policies
-from sketchlasso.sketches import Sketch, SketchMethod, extend_sketch
+from sketchlasso.sketches import Sketch, extend_sketch
 from sketchlasso.sketches import sketch as make_sketch
 from sketchlasso.sketches.matching import check_sketch_shape
-from sketchlasso.solvers import Settings
 from sketchlasso.types import BoolArray, FloatArray, IntArray
-from sketchlasso.warn import warn_user
 
 __all__ = [
     "Prepared",
     "automatic_method",
-    "constant_responses",
     "prepare",
-    "settings_of",
     "sketches",
     "solves_without_sketch",
 ]
@@ -47,11 +41,6 @@ EXACT_BELOW = 500
 PROBLEMS_THAT_PAY = 2000
 # Problems of one response in a search: six row sets, some sixty penalties before it is decided.
 PROBLEMS_PER_SEARCH = 360
-# Products with factors in single precision cannot prove a smaller gap.
-SINGLE_PRECISION_TOL = 1e-6
-# Scores on held-out rows do not change beyond this gap; the fit that is kept is made to `tol`.
-SEARCH_TOL = 1e-4
-METHODS = get_args(SketchMethod)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +84,13 @@ class Prepared:
             return sparse.csr_array(self.X.shape, dtype=self.X.dtype)
         return self.X
 
+    def constant_responses(self, fit_intercept: bool) -> BoolArray:
+        """Which responses (t,) an intercept fits exactly, whatever the penalty."""
+        if not fit_intercept:
+            return np.zeros(self.Y.shape[1], dtype=bool)
+        used = self.Y if self.weights is None else self.Y[self.weights > 0]
+        return np.all(used == used[:1], axis=0)
+
     def to_original(self, coef: FloatArray, columns: IntArray) -> FloatArray:
         """Coefficients (t, n) of some responses in the units of the user's X and y."""
         coef = coef / self.x_unit if self.scales is None else coef / self.scales
@@ -117,15 +113,25 @@ class Prepared:
         """A sketch of the user's X as one of `X`."""
         return sketch if self.x_unit == 1.0 else sketch.rescaled(1.0 / self.x_unit)
 
-    def original_sketch(self, sketch: Sketch | None) -> Sketch | None:
-        """A sketch of `X` as one of the user's X."""
-        if sketch is None or self.x_unit == 1.0:
+    def original_sketch(self, sketch: Sketch | None, ready: Sketch | None) -> Sketch | None:
+        """A sketch of `X` as one of the user's X: the `ready` one that it came from, if any."""
+        if sketch is None:
+            return None
+        if ready is not None:
+            return ready
+        if self.x_unit == 1.0:
             return sketch
         given = DataMatrix.of(in_units(self.X, 1.0 / self.x_unit))
         return sketch.rescaled(self.x_unit, given.fingerprint())
 
 
-def prepare(estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Prepared:
+def prepare(
+    X: Any,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    standardize: bool | Literal["auto"],
+    ready: Sketch | None,
+) -> Prepared:
     """Drop rows without weight, and divide columns by their standard deviations as asked.
 
     Weighted sums are used throughout, so that a row of weight 2 is a row given twice. With a
@@ -133,13 +139,13 @@ def prepare(estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | Non
 
     Parameters
     ----------
-    estimator : estimator
     X : ndarray, sparse matrix or BlockMatrix of shape (m, n)
     y : array-like of shape (m,) or (m, t)
     sample_weight : array-like or dask array of shape (m,), or None
+    standardize : bool or "auto"
+    ready : Sketch or None
+        A sketch of X that was made before, if there is one.
     """
-    if isinstance(X, BlockMatrix):
-        _check_for_blocks(estimator)
     Y = np.asarray(y, dtype=np.float64)
     Y = Y[:, None] if Y.ndim == 1 else Y
     given = len(Y)
@@ -151,16 +157,18 @@ def prepare(estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | Non
             raise InvalidInputError(
                 "sample_weight is zero on every row, but a fit needs rows; give weight to some."
             )
-        if not isinstance(estimator.sketch, Sketch):
+        if ready is None:
             rows = np.flatnonzero(weights)
         weights = None if np.all(weights[rows] == 1.0) else weights[rows]
     stored: Any = X
     entries: Any = sparse.csr_array(stored) if sparse.issparse(X) else X
     if len(rows) < given:
         entries, Y = entries[rows], Y[rows]
-    unit = 1.0 if isinstance(entries, BlockMatrix) or _scaled(estimator) else matrix_unit(entries)
+    # Columns of a sketch that were divided by scales have no unit.
+    scaled = ready is not None and ready.column_scales is not None
+    unit = 1.0 if isinstance(entries, BlockMatrix) or scaled else matrix_unit(entries)
     entries, y_units, scales = in_units(entries, unit), column_units(Y), None
-    if _standardizes(estimator, entries):
+    if _standardizes(standardize, ready, entries):
         scales = column_scales(entries, np.ones(len(rows)) if weights is None else weights)
         scales = np.where(scales > 0, scales, 1.0)
         entries = divided_columns(entries, scales)
@@ -169,104 +177,60 @@ def prepare(estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | Non
     return Prepared(entries, Y / y_units, weights, rows, scales, given, unit, y_units)
 
 
-def _standardizes(estimator: Any, X: Any) -> bool:
+def _standardizes(standardize: bool | Literal["auto"], ready: Sketch | None, X: Any) -> bool:
     """Whether columns are divided by their standard deviations.
 
     Columns of a dense table are in units of all kinds. The entries of sparse data, such as word
     counts, are in the same unit, and a ready sketch has its own scales.
     """
-    if estimator.standardize != "auto":
-        return bool(estimator.standardize)
-    if isinstance(estimator.sketch, Sketch):
+    if standardize != "auto":
+        return bool(standardize)
+    if ready is not None:
         return False
     return not (X.sparse if isinstance(X, BlockMatrix) else sparse.issparse(X))
-
-
-def _scaled(estimator: Any) -> bool:
-    """Whether a ready sketch is of columns divided by scales, which have no unit."""
-    sketch = estimator.sketch
-    return isinstance(sketch, Sketch) and sketch.column_scales is not None
-
-
-def settings_of(estimator: Any, sketch: Sketch | None, *, searching: bool = False) -> Settings:
-    """Tolerance, threads and progress of an estimator, for fits on a sketch or without.
-
-    Where fits are made only to compare their scores (`searching`), a loose gap will do.
-    """
-    jobs = -1 if estimator.n_jobs is None else estimator.n_jobs
-    if sketch is None and estimator.device not in (CPU, "auto"):
-        warn_user(
-            f"device={estimator.device!r} is not used: these data are solved without a sketch, on "
-            "the CPU; choose a sketch, or leave the device out.",
-            DeviceWarning,
-        )
-    single = sketch is not None and sketch.dtype == np.float32
-    return Settings(
-        tol=max(
-            float(estimator.tol),
-            SINGLE_PRECISION_TOL if single else 0.0,
-            SEARCH_TOL if searching else 0.0,
-        ),
-        n_threads=max(1, effective_n_jobs(jobs)),
-        callback=watcher_of(estimator),
-        device=CPU if sketch is None else estimator.device,
-    )
-
-
-def watcher_of(estimator: Any) -> Watcher | None:
-    """Return what reports the progress of a fit; None if nobody listens."""
-    return both(progress_callback(estimator.verbose), round_reporter(estimator))
-
-
-def constant_responses(estimator: Any, data: Prepared) -> BoolArray:
-    """Return which responses (t,) an intercept fits exactly, whatever the penalty."""
-    if not estimator.fit_intercept:
-        return np.zeros(data.Y.shape[1], dtype=bool)
-    used = data.Y if data.weights is None else data.Y[data.weights > 0]
-    return np.all(used == used[:1], axis=0)
 
 
 # Columns of Y, and what makes the sketch that they are fitted on.
 SketchPlan = tuple[IntArray, Callable[[], Sketch | None]]
 
 
-def sketches(estimator: Any, data: Prepared) -> Iterator[tuple[IntArray, Sketch | None]]:
+def sketches(spec: Specification, data: Prepared) -> Iterator[tuple[IntArray, Sketch | None]]:
     """The sketch of every response, made one after another: see :func:`sketch_plans`."""
-    for columns, make in sketch_plans(estimator, data):
+    for columns, make in sketch_plans(spec, data):
         yield columns, make()
 
 
-def sketch_plans(estimator: Any, data: Prepared) -> list[SketchPlan]:
+def sketch_plans(spec: Specification, data: Prepared) -> list[SketchPlan]:
     """Which responses are fitted on the same sketch, and what makes it.
 
     Responses share the directions that do not know them, and each has its own of those that
     do. Constant responses, where an intercept says all, need none.
     """
-    constant = constant_responses(estimator, data)
+    constant = data.constant_responses(spec.terms.fit_intercept)
     columns = np.flatnonzero(~constant)
-    if isinstance(estimator.sketch, Sketch):
-        _check_ready(estimator.sketch, data)
-    plans = _plans(estimator, data, columns) if len(columns) else []
+    if spec.ready is not None:
+        _check_ready(spec.ready, data)
+    plans = _plans(spec, data, columns) if len(columns) else []
     if constant.any():
         plans.append((np.flatnonzero(constant), lambda: None))
     return plans
 
 
-def _plans(estimator: Any, data: Prepared, columns: IntArray) -> list[SketchPlan]:
-    if isinstance(estimator.sketch, Sketch):
-        ready = estimator.sketch
+def _plans(spec: Specification, data: Prepared, columns: IntArray) -> list[SketchPlan]:
+    ready = spec.ready
+    if ready is not None:
         return [(columns, lambda: data.sketch_in_units(ready))]
-    method: Any = _method(estimator, data)
+    method: Any = _method(spec, data)
     if method is None:
         return [(columns, lambda: None)]
     options: dict[str, Any] = {
-        "center": bool(estimator.fit_intercept),
-        "random_state": check_random_state(estimator.random_state),
+        "center": spec.terms.fit_intercept,
+        "random_state": check_random_state(spec.random_state),
         # Blocks are multiplied where they are.
-        "device": CPU if isinstance(data.X, BlockMatrix) else estimator.device,
+        "device": CPU if isinstance(data.X, BlockMatrix) else spec.device,
     }
     if method != "exact":
-        options["rank"] = min(int(estimator.rank), *data.X.shape)
+        options["rank"] = min(int(spec.rank), *data.X.shape)
     target = data.Y[:, columns[0]] if method == "response" else None
     first = make_sketch(data.X, target, method=method, **options)
     if first.response_rank == 0:
@@ -287,28 +251,21 @@ def _plans(estimator: Any, data: Prepared, columns: IntArray) -> list[SketchPlan
     ]
 
 
-def solves_without_sketch(estimator: Any, data: Prepared) -> bool:
-    """Whether the parameters of an estimator lead to the full problem for these data."""
-    return not isinstance(estimator.sketch, Sketch) and _method(estimator, data) is None
+def solves_without_sketch(spec: Specification, data: Prepared) -> bool:
+    """Whether the parameters lead to the full problem for these data."""
+    return spec.ready is None and _method(spec, data) is None
 
 
-def _method(estimator: Any, data: Prepared) -> str | None:
+def _method(spec: Specification, data: Prepared) -> str | None:
     """The sketching method that the parameters ask for; None for no sketch at all."""
-    chosen = estimator.sketch
-    if chosen is None:
-        return None
-    if not isinstance(chosen, str) or chosen not in ("auto", *METHODS):
-        raise InvalidInputError(
-            f"sketch={chosen!r} was given, but 'auto', {', '.join(map(repr, METHODS))}, a Sketch "
-            "or None is accepted; pass one of them."
-        )
-    if chosen != "auto":
-        return chosen
-    searching = hasattr(estimator, "cv")
+    if spec.sketch != "auto":
+        assert spec.sketch is None or isinstance(spec.sketch, str)
+        return spec.sketch
+    searching = isinstance(spec, SearchSpecification)
     return automatic_method(
         data.X.shape,
-        int(estimator.rank),
-        robust=estimator.radius is not None or isinstance(data.X, BlockMatrix),
+        int(spec.rank),
+        robust=spec.radius is not None or isinstance(data.X, BlockMatrix),
         predictive=searching and sparse.issparse(data.X),
         problems=data.Y.shape[1] * (PROBLEMS_PER_SEARCH if searching else 1),
     )
@@ -347,16 +304,6 @@ def automatic_method(
     if min(shape) <= max(EXACT_BELOW, rank):
         return "exact" if robust else None
     return "response" if robust or predictive or problems > PROBLEMS_THAT_PAY else None
-
-
-def _check_for_blocks(estimator: Any) -> None:
-    """Refuse what needs single columns of X, which blocks of rows do not give."""
-    for name, value in (("refine", estimator.refine), ("sketch", estimator.sketch)):
-        if (value is None) == (name == "sketch"):
-            raise InvalidInputError(
-                f"{name}={value!r} was given, but it solves the full problem, which needs X in "
-                "memory, and X is in blocks; leave it out, or pass an array or a sparse matrix."
-            )
 
 
 def _check_ready(sketch: Sketch, data: Prepared) -> None:

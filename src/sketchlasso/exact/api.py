@@ -17,14 +17,17 @@ from sketchlasso.exact.descent import Descent, Problems, Start
 from sketchlasso.exact.ledger import ExactLedger
 from sketchlasso.exact.solution import ExactSolution
 from sketchlasso.exact.training import TrainingRows
-from sketchlasso.instances.grid import check_nonnegative
 from sketchlasso.instances.rows import RowSets, all_rows
 from sketchlasso.linalg.threads import single_blas_thread
+from sketchlasso.problem.terms import Terms
 from sketchlasso.solvers.clock import Stopwatch
 from sketchlasso.solvers.settings import Progress, StopSolve
 from sketchlasso.types import FloatArray, IntArray, SparseRows
 
 __all__ = ["checked_problems", "exact_alpha_max", "solve_exact"]
+
+# With an intercept, and every feature penalised alike.
+DEFAULT_TERMS = Terms()
 
 
 def solve_exact(
@@ -33,9 +36,7 @@ def solve_exact(
     alphas: ArrayLike,
     *,
     rows: RowSets | None = None,
-    fit_intercept: bool = True,
-    penalty_factor: ArrayLike | None = None,
-    nonnegative: bool = False,
+    terms: Terms = DEFAULT_TERMS,
     tol: float = 1e-4,
     start: SparseRows | None = None,
     max_rounds: int = 100,
@@ -57,11 +58,8 @@ def solve_exact(
         Penalties > 0 in any order; solved from the largest down.
     rows : RowSets, optional
         Folds, deletions, weights; all rows by default.
-    fit_intercept : bool
-    penalty_factor : array-like of shape (n,), optional
-        f; 0 leaves a feature unpenalised, inf excludes it.
-    nonnegative : bool
-        Whether coefficients must be >= 0.
+    terms : Terms
+        Intercept, penalty factors f and signs.
     tol : float
         Relative duality gap on the full data at which a problem counts as solved.
     start : csr_array of shape (B, n), optional
@@ -81,7 +79,7 @@ def solve_exact(
         fell short carry a status, never an exception; where the callback stopped the solve,
         the rest is marked INTERRUPTED. Ctrl-C raises KeyboardInterrupt.
     """
-    problems = checked_problems(X, y, rows, fit_intercept, penalty_factor, nonnegative)
+    problems = checked_problems(X, y, rows, terms)
     grid = _checked_alphas(alphas, problems.Y.shape[1])
     if not (np.isfinite(tol) and tol > 0):
         raise InvalidInputError(f"tol={tol} must be a positive number such as 1e-4")
@@ -115,9 +113,7 @@ def exact_alpha_max(
     y: ArrayLike,
     *,
     rows: RowSets | None = None,
-    fit_intercept: bool = True,
-    penalty_factor: ArrayLike | None = None,
-    nonnegative: bool = False,
+    terms: Terms = DEFAULT_TERMS,
 ) -> FloatArray:
     """Smallest penalty (t,) at which every penalised coefficient is zero.
 
@@ -130,45 +126,32 @@ def exact_alpha_max(
     y : array-like of shape (m,) or (m, t)
     rows : RowSets, optional
         The largest over the row sets is returned; all rows by default.
-    fit_intercept : bool
-    penalty_factor : array-like of shape (n,), optional
-    nonnegative : bool
+    terms : Terms
 
     Returns
     -------
     ndarray of shape (t,)
     """
-    problems = checked_problems(X, y, rows, fit_intercept, penalty_factor, nonnegative)
+    problems = checked_problems(X, y, rows, terms)
     largest = np.zeros(problems.Y.shape[1])
     for row_set in problems.rows:
-        training = TrainingRows(problems.columns, row_set, fit_intercept)
+        training = TrainingRows(problems.columns, row_set, terms.fit_intercept)
         for response in range(len(largest)):
             target = problems.target(training, response)
             largest[response] = max(largest[response], target.alpha_max())
     return largest
 
 
-def checked_problems(
-    X: Any,
-    y: ArrayLike,
-    rows: RowSets | None,
-    fit_intercept: bool,
-    penalty_factor: ArrayLike | None,
-    nonnegative: bool,
-) -> Problems:
+def checked_problems(X: Any, y: ArrayLike, rows: RowSets | None, terms: Terms) -> Problems:
     """Check what :func:`solve_exact` takes, apart from the penalties."""
-    columns = as_columns(X, fit_intercept)
+    columns = as_columns(X, terms.fit_intercept)
     m, n = columns.shape
     Y = as_responses(y, m)
     rows = rows or all_rows(m)
     if rows.n_samples != m:
         raise InvalidInputError(f"the row sets are for {rows.n_samples} rows but X has {m}")
-    factor = np.ones(n)
-    if penalty_factor is not None:
-        factor = check_nonnegative("penalty_factor", penalty_factor)
-    if factor.shape != (n,):
-        raise InvalidInputError(f"penalty_factor has shape {factor.shape}; pass ({n},)")
-    return Problems(columns, Y, rows, factor, fit_intercept, bool(nonnegative))
+    factor = terms.factors(n)
+    return Problems(columns, Y, rows, factor, terms.fit_intercept, bool(terms.nonnegative))
 
 
 def _checked_alphas(alphas: ArrayLike, t: int) -> FloatArray:

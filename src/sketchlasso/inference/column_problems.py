@@ -200,8 +200,9 @@ def penalty_table(
 def _pivotal(columns: ColumnRows, targets: IntArray, predictors: IntArray) -> FloatArray:
     """Penalties (t, 1) that outweigh noise, by the number of predictors other than the target."""
     sizes = np.linalg.norm(columns.P[predictors], axis=1) / np.sqrt(columns.n_samples)
-    whole = SLACK * outweighing(sizes * columns.unit, None, FAILURE)
-    others = SLACK * outweighing(sizes[1:] * columns.unit, None, FAILURE)
+    every = np.ones(len(sizes), dtype=bool)
+    whole = SLACK * outweighing(sizes * columns.unit, every, FAILURE)
+    others = SLACK * outweighing(sizes[1:] * columns.unit, every[1:], FAILURE)
     inside = np.isin(targets, predictors)
     # Where there is nothing to penalise, every penalty gives the same model.
     return np.where(inside, others or 1.0, whole or 1.0)[:, None]

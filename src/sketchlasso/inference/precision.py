@@ -14,8 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.estimators.interrupts import unfitted_if_interrupted
-from sketchlasso.estimators.progress import count_callback
+from sketchlasso.estimators.callbacks import count_callback, unfitted_if_interrupted
 from sketchlasso.graphs import Graph, Rule
 from sketchlasso.inference.column_problems import ColumnProblems
 from sketchlasso.inference.columns import column_rows

@@ -64,7 +64,7 @@ def _by_lasso(
     of the most correlated features, the first penalty is halved, and the later residuals are
     those of the refit.
     """
-    data = prepare(SqrtLasso(standardize=False, sketch=None), X, y, None)
+    data = prepare(X, y, None, standardize=False, ready=None)
     target, rows = data.Y[:, 0], len(y)
     whole = sketch(data.X, method="exact", rank=min(data.X.shape))
     residual = first_guess(data, target, fit_intercept=True)

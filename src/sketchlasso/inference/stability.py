@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
@@ -14,9 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from sketchlasso.data import BlockMatrix, as_rows
 from sketchlasso.errors import DuplicateColumnWarning, InvalidInputError
 from sketchlasso.estimators.blocks import validated
-from sketchlasso.estimators.callbacks import CallbackSupport, reported, round_reporter
-from sketchlasso.estimators.parameters import check_values
-from sketchlasso.estimators.progress import both, progress_callback
+from sketchlasso.estimators.callbacks import (
+    CallbackSupport,
+    both,
+    progress_callback,
+    reported,
+    round_reporter,
+)
+from sketchlasso.estimators.parameters import check_values, threads
 from sketchlasso.estimators.scales import column_scales
 from sketchlasso.estimators.task import Prepared, prepare
 from sketchlasso.inference.duplicates import duplicate_columns
@@ -24,6 +28,7 @@ from sketchlasso.inference.error_bounds import Assumption, grid_step
 from sketchlasso.inference.error_control import ErrorControl, error_control
 from sketchlasso.instances import complementary_pairs
 from sketchlasso.instances.grid import default_ratio
+from sketchlasso.problem.terms import Terms
 from sketchlasso.results.entering import Entered, first_to_enter
 from sketchlasso.results.fitting import Task
 from sketchlasso.sketches import Sketch
@@ -191,7 +196,8 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
         X, y = validated(self, X, y, y_numeric=True)
         self._check(X, y)
         state = check_random_state(self.random_state)
-        data = prepare(self, X, y, None)
+        ready = self.sketch if isinstance(self.sketch, Sketch) else None
+        data = prepare(X, y, None, self.standardize, ready)
         varying = _varying(data)
         control = error_control(
             int(varying.sum()),
@@ -208,12 +214,12 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
         found = first_to_enter(self._task(data), rows, control.q, shared)
         self._keep(found, control, X.shape[1])
         self.alphas_ = found.alphas * data.x_unit
-        self.sketch_ = shared if shared is self.sketch else data.original_sketch(shared)
+        self.sketch_ = data.original_sketch(shared, ready)
         return self
 
     def _check(self, X: Any, y: Any) -> None:
         """Refuse what no half-sample can be made of."""
-        check_values(self)
+        check_values(self.get_params(deep=False))
         if isinstance(X, BlockMatrix):
             raise InvalidInputError(
                 "X in blocks was given, but half-samples need X in memory; pass an array or a "
@@ -231,7 +237,6 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
             )
 
     def _task(self, data: Prepared) -> Task:
-        jobs = -1 if self.n_jobs is None else self.n_jobs
         ratio = self.alpha_min_ratio
         return Task(
             as_rows(data.X),
@@ -239,11 +244,10 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
             weights=None,
             alphas=int(self.n_alphas),
             alpha_min_ratio=default_ratio(data.X.shape) if ratio is None else float(ratio),
-            fit_intercept=bool(self.fit_intercept),
-            nonnegative=bool(self.positive),
+            terms=Terms(bool(self.fit_intercept), nonnegative=bool(self.positive)),
             settings=Settings(
                 tol=float(self.tol),
-                n_threads=max(1, effective_n_jobs(jobs)),
+                n_threads=threads(self.n_jobs),
                 callback=both(progress_callback(self.verbose), round_reporter(self)),
             ),
         )

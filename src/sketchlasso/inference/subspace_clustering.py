@@ -14,8 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.estimators.interrupts import unfitted_if_interrupted
-from sketchlasso.estimators.progress import count_callback
+from sketchlasso.estimators.callbacks import count_callback, unfitted_if_interrupted
 from sketchlasso.inference.column_problems import ColumnProblems, slices
 from sketchlasso.inference.columns import ColumnRows
 from sketchlasso.inference.nodewise import solve_columns

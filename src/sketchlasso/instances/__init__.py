@@ -1,6 +1,6 @@
 """Builders of problem sets: Sketch -> Batch, each with the way back to the user's terms."""
 
-from sketchlasso.instances.build import build_problems, feature_problems, penalty_grid
+from sketchlasso.instances.build import build_problems, feature_problems, penalty_grid, problems_of
 from sketchlasso.instances.problem_set import ProblemSet
 from sketchlasso.instances.rows import (
     RowSet,
@@ -11,6 +11,7 @@ from sketchlasso.instances.rows import (
     complementary_pairs,
     leave_one_out_rows,
     leave_p_out_rows,
+    shuffled_folds,
     splitter_rows,
     weighted_rows,
 )
@@ -28,6 +29,8 @@ __all__ = [
     "leave_one_out_rows",
     "leave_p_out_rows",
     "penalty_grid",
+    "problems_of",
+    "shuffled_folds",
     "splitter_rows",
     "weighted_rows",
 ]

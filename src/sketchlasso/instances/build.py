@@ -19,12 +19,13 @@ from sketchlasso.instances.rows import RowSets, all_rows
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.penalty_max import alpha_max
 from sketchlasso.problem.reduction import unreachable_part
+from sketchlasso.problem.terms import Terms
 from sketchlasso.sketches import Sketch
 from sketchlasso.sketches.matching import check_sketch
 from sketchlasso.types import FloatArray, IntArray, Loss, RealArray
 from sketchlasso.warn import warn_user
 
-__all__ = ["build_problems", "feature_problems", "left_out_batch", "penalty_grid"]
+__all__ = ["build_problems", "feature_problems", "left_out_batch", "penalty_grid", "problems_of"]
 
 
 def build_problems(
@@ -67,6 +68,31 @@ def build_problems(
     -------
     ProblemSet
     """
+    terms = Terms(fit_intercept, penalty_factor, nonnegative)
+    return problems_of(
+        sketch,
+        y,
+        terms,
+        alphas=alphas,
+        alpha_min_ratio=alpha_min_ratio,
+        radii=radii,
+        rows=rows,
+        loss=loss,
+    )
+
+
+def problems_of(
+    sketch: Sketch,
+    y: ArrayLike,
+    terms: Terms,
+    *,
+    alphas: int | ArrayLike,
+    alpha_min_ratio: float | None = None,
+    radii: ArrayLike | None = None,
+    rows: RowSets | None = None,
+    loss: Loss = "sqrt",
+) -> ProblemSet:
+    """See :func:`build_problems`."""
     check_sketch(sketch)
     Y = as_responses(y, sketch.n_samples)
     rows = rows or all_rows(sketch.n_samples)
@@ -76,41 +102,30 @@ def build_problems(
         )
     _refuse_leakage(sketch, rows)
     levels = _check_radii(radii, sketch)
-    reduced = reduce_row_sets(sketch.Q, Y, rows, fit_intercept)
-    _refuse_constant(reduced, Y, fit_intercept)
-    options: dict[str, Any] = {
-        "penalty_factor": penalty_factor,
-        "nonnegative": nonnegative,
-        "loss": loss,
-    }
+    reduced = reduce_row_sets(sketch.Q, Y, rows, terms.fit_intercept)
+    _refuse_constant(reduced, Y, terms.fit_intercept)
     if isinstance(alphas, int | np.integer):
         grids = penalty_grid(
-            sketch,
-            Y,
-            int(alphas),
-            alpha_min_ratio,
-            radii=levels,
-            fit_intercept=fit_intercept,
-            **options,
+            sketch, Y, terms, int(alphas), alpha_min_ratio, radii=levels, loss=loss
         )
     elif np.ndim(alphas) == 3:
         grids = _checked_grids(alphas, (Y.shape[1], len(levels)))
     else:
         given = check_alphas(alphas)
         grids = np.broadcast_to(given, (Y.shape[1], len(levels), len(given)))
-    return _product(sketch.P, reduced, rows, levels, grids, fit_intercept, options)
+    return _product(sketch.P, reduced, rows, levels, grids, terms, loss)
 
 
 def penalty_grid(
     sketch: Sketch,
     Y: FloatArray,
+    terms: Terms,
     count: int,
     alpha_min_ratio: ArrayLike | None = None,
     *,
     radii: FloatArray,
     rows: RowSets | None = None,
-    fit_intercept: bool = True,
-    **options: Any,
+    loss: Loss = "sqrt",
 ) -> FloatArray:
     """Automatic penalties (t, radii, count) of responses Y (m, t), from alpha_max down.
 
@@ -119,8 +134,8 @@ def penalty_grid(
     """
     if alpha_min_ratio is None:
         alpha_min_ratio = default_ratio(sketch.shape)
-    whole = reduce_row_sets(sketch.Q, Y, rows or all_rows(sketch.n_samples), fit_intercept)
-    largest = _largest_alphas(sketch.P, whole, radii, options)
+    whole = reduce_row_sets(sketch.Q, Y, rows or all_rows(sketch.n_samples), terms.fit_intercept)
+    largest = _largest_alphas(sketch.P, whole, radii, terms, loss)
     _refuse_empty_grid(largest, radii)
     return alpha_grid(largest, count, alpha_min_ratio)
 
@@ -167,7 +182,7 @@ def _refuse_constant(reduced: ReducedSets, Y: FloatArray, fit_intercept: bool) -
 
 
 def _largest_alphas(
-    P: Any, whole: ReducedSets, levels: FloatArray, options: dict[str, Any]
+    P: Any, whole: ReducedSets, levels: FloatArray, terms: Terms, loss: Loss
 ) -> FloatArray:
     """alpha_max (t, radii) of the problem on all rows."""
     t, r = whole.c.shape[1], len(levels)
@@ -178,7 +193,9 @@ def _largest_alphas(
         alpha=1.0,
         radius=np.tile(levels, t),
         roots=whole.roots,
-        **options,
+        penalty_factor=terms.penalty_factor,
+        nonnegative=terms.nonnegative,
+        loss=loss,
     )
     return alpha_max(batch).reshape(t, r)
 
@@ -204,8 +221,8 @@ def _product(
     rows: RowSets,
     levels: FloatArray,
     grids: FloatArray,
-    fit_intercept: bool,
-    options: dict[str, Any],
+    terms: Terms,
+    loss: Loss,
 ) -> ProblemSet:
     """Lay out row sets x responses x radii x alphas; grids is (t, radii, alphas)."""
     shape = (len(rows), *grids.shape)
@@ -220,7 +237,9 @@ def _product(
         radius=levels[radius_index],
         roots=reduced.roots,
         root_of=row_set,
-        **options,
+        penalty_factor=terms.penalty_factor,
+        nonnegative=terms.nonnegative,
+        loss=loss,
     )
     return ProblemSet(
         batch=batch,
@@ -231,7 +250,7 @@ def _product(
         alpha_index=alpha_index,
         shape=shape,
         y_mean=reduced.y_mean[row_set, response],
-        fit_intercept=fit_intercept,
+        fit_intercept=terms.fit_intercept,
         left_out=np.full(len(row_set), -1, dtype=np.intp),
     )
 

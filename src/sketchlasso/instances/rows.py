@@ -22,6 +22,7 @@ __all__ = [
     "complementary_pairs",
     "leave_one_out_rows",
     "leave_p_out_rows",
+    "shuffled_folds",
     "splitter_rows",
     "weighted_rows",
 ]
@@ -138,6 +139,26 @@ def weighted_rows(weights: Any) -> RowSets:
         raise InvalidInputError("weights are all zero; at least one row must have weight > 0")
     sets = [RowSet(np.flatnonzero(row == 0), NO_ROWS, row) for row in table]
     return RowSets(table.shape[1], tuple(sets))
+
+
+def shuffled_folds(count: int, target: Any, stratified: bool, random_state: Any) -> Any:
+    """Return a splitter into shuffled folds; rows that lie together in a file are often alike.
+
+    Parameters
+    ----------
+    count : int
+    target : array-like of shape (m,) or None
+    stratified : bool
+        Whether the folds keep the shares of the classes in `target`.
+    random_state : int, RandomState or None
+        None shuffles in the same way every time.
+
+    Returns
+    -------
+    KFold or StratifiedKFold
+    """
+    kind: Any = type(check_cv(count, target, classifier=stratified))
+    return kind(count, shuffle=True, random_state=0 if random_state is None else random_state)
 
 
 def splitter_rows(cv: Any, X: Any, y: Any = None, groups: Any = None) -> RowSets:

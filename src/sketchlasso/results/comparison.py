@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from sketchlasso.data import as_responses, as_rows
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.problem.terms import Terms
 from sketchlasso.results.cross_validation import cross_validate
-from sketchlasso.results.fitting import full_penalty_factor
 from sketchlasso.results.models import LinearModels, fitted_values
 from sketchlasso.results.path import Path, sqrt_lasso_path
 from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy, radius_policies
@@ -195,9 +195,9 @@ def compare(
         "settings": settings,
     }
     # The full problem is on the scale of X, that of a scaled sketch on its own scale.
-    factor = full_penalty_factor(sketch, penalty_factor, entries.shape[1])
     on_sketch = {**options, "penalty_factor": penalty_factor}
-    on_data = {**options, "penalty_factor": factor}
+    terms = Terms(penalty_factor=penalty_factor).scaled(sketch.column_scales)
+    on_data = {**options, "penalty_factor": terms.penalty_factor}
     full, full_side = judge.side(None, None, alphas, alpha_min_ratio, on_data)
     grid = full.alphas.ravel()
     policy = _one_policy(radius, sketch)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sketchlasso.data import as_responses, as_rows, spread
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import RowSets, check_weights, splitter_rows
+from sketchlasso.problem.terms import Terms
 from sketchlasso.results.exact_search import ExactSearch, search_exact
 from sketchlasso.results.fitting import Fitted, Task, fit_all
 from sketchlasso.results.held_out import LazyPredictions, judge
@@ -270,9 +271,7 @@ def cross_validate(
         weights=weights,
         alphas=alphas,
         alpha_min_ratio=alpha_min_ratio,
-        fit_intercept=fit_intercept,
-        penalty_factor=penalty_factor,
-        nonnegative=nonnegative,
+        terms=Terms(fit_intercept, penalty_factor, nonnegative),
         solver=solver,
         settings=settings,
     )

@@ -15,7 +15,7 @@ from sketchlasso.exact.descent import WHOLE_COLUMNS, Descent
 from sketchlasso.instances import RowSets
 from sketchlasso.instances.grid import alpha_grid
 from sketchlasso.linalg.threads import map_items, single_blas_thread
-from sketchlasso.results.fitting import FULL_TOL, Task, fit_all, full_penalty_factor
+from sketchlasso.results.fitting import FULL_TOL, Task, fit_all
 from sketchlasso.results.radius_policy import RadiusLike, radius_policies
 from sketchlasso.sketches import Sketch
 from sketchlasso.solvers import Progress, Settings
@@ -73,9 +73,8 @@ def first_to_enter(
     radius : float, str or RadiusPolicy, optional
         Of the problems on the sketch.
     """
-    factor = full_penalty_factor(sketch, task.penalty_factor, task.X.shape[1])
-    options = {**task.options, "penalty_factor": factor}
-    alphas = _grid(task, exact_alpha_max(task.X, task.Y, rows=rows, **options))
+    terms = task.full_terms(sketch)
+    alphas = _grid(task, exact_alpha_max(task.X, task.Y, rows=rows, terms=terms))
     if sketch is None:
         entries = _on_data(task, rows, count, alphas)
     else:
@@ -140,9 +139,7 @@ def _on_data(task: Task, rows: RowSets, count: int, alphas: FloatArray) -> list[
     entries: list[_Entry] = []
     with single_blas_thread():
         for group in _groups(rows, task.X.shape[1]):
-            problems = checked_problems(
-                task.X, task.Y, group, task.fit_intercept, task.penalty_factor, task.nonnegative
-            )
+            problems = checked_problems(task.X, task.Y, group, task.terms)
             descent = Descent(problems, settings.tol, MAX_ROUNDS, settings.n_threads)
 
             def walk(number: int, descent: Descent = descent) -> _Entry:

@@ -106,14 +106,7 @@ class _Search:
         self._spacing = float(steps[1] / steps[0]) if self._count > 1 else 1.0
         self._steps: FloatArray = self._spacing ** np.arange(float(growth * self._count))
         everyone = RowSets(m, (*rows.sets, *task.all_rows.sets))
-        problems = checked_problems(
-            task.X,
-            task.Y,
-            everyone,
-            task.fit_intercept,
-            task.penalty_factor,
-            task.nonnegative,
-        )
+        problems = checked_problems(task.X, task.Y, everyone, task.terms)
         self._descent = Descent(problems, settings.tol, MAX_ROUNDS, settings.n_threads)
         self._all = len(rows)
         shape = (len(rows), t, len(self._steps))

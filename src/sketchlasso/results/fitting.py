@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +13,7 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.exact import ExactSolution, exact_alpha_max, solve_exact
 from sketchlasso.instances import RowSets, all_rows
 from sketchlasso.instances.grid import alpha_grid, check_alphas, default_ratio
+from sketchlasso.problem.terms import Terms
 from sketchlasso.results.models import LinearModels
 from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy, radius_policies
 from sketchlasso.results.sketched import Fits, grids_of, join_fits, sketched_rows, solve_sketched
@@ -21,7 +22,7 @@ from sketchlasso.sketches.matching import check_sketch_of
 from sketchlasso.solvers import Settings, Solver
 from sketchlasso.types import FloatArray
 
-__all__ = ["Fitted", "Task", "fit_all", "full_penalty_factor"]
+__all__ = ["Fitted", "Task", "fit_all"]
 
 # A gap of the full problem costs products with X; statistics does not ask for more digits.
 FULL_TOL = 1e-4
@@ -39,9 +40,7 @@ class Task:
         Of all rows; row sets carry them too.
     alphas : int or array-like of shape (a,)
     alpha_min_ratio : float or None
-    fit_intercept : bool
-    penalty_factor : array-like of shape (n,) or None
-    nonnegative : bool
+    terms : Terms
     solver : str
     settings : Settings or None
     start : csr_array of shape (B, n) or None
@@ -53,9 +52,7 @@ class Task:
     weights: FloatArray | None
     alphas: int | ArrayLike
     alpha_min_ratio: float | None = None
-    fit_intercept: bool = True
-    penalty_factor: ArrayLike | None = None
-    nonnegative: bool = False
+    terms: Terms = field(default_factory=Terms)
     solver: Solver = "newton"
     settings: Settings | None = None
     start: Any = None
@@ -66,14 +63,9 @@ class Task:
         rows = all_rows(len(self.Y))
         return rows if self.weights is None else rows.weighted(self.weights)
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """Keyword arguments of :func:`build_problems` that do not depend on rows or radii."""
-        return {
-            "fit_intercept": self.fit_intercept,
-            "penalty_factor": self.penalty_factor,
-            "nonnegative": self.nonnegative,
-        }
+    def full_terms(self, sketch: Sketch | None) -> Terms:
+        """The terms that make the full problem on X that of the scaled columns of a sketch."""
+        return self.terms if sketch is None else self.terms.scaled(sketch.column_scales)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,8 +141,8 @@ def _fit_sketched(
         policies,
         task.alphas,
         task.alpha_min_ratio,
-        rows=task.all_rows,
-        **task.options,
+        task.terms,
+        task.all_rows,
     )
     parts, grid = [], None
     for part in sketched_rows(sketch, task.X, task.Y, rows, policies):
@@ -159,10 +151,10 @@ def _fit_sketched(
             task.X,
             task.Y,
             policies,
-            solver=task.solver,
-            settings=task.settings,
-            alphas=grids,
-            **task.options,
+            task.terms,
+            grids,
+            task.solver,
+            task.settings,
         )
         parts.append(fits)
         grid = problems.fold_out(problems.batch.alpha)[0]
@@ -179,22 +171,9 @@ def _exact_grid(task: Task) -> FloatArray:
     ratio = task.alpha_min_ratio
     if ratio is None:
         ratio = default_ratio(task.X.shape)
-    largest = exact_alpha_max(task.X, task.Y, rows=task.all_rows, **task.options)
+    largest = exact_alpha_max(task.X, task.Y, rows=task.all_rows, terms=task.terms)
     # Where no feature ever enters any penalty does; tiny ones would only cost iterations.
     return alpha_grid(np.where(largest > 0, largest, 1.0), int(task.alphas), ratio)
-
-
-def full_penalty_factor(
-    sketch: Sketch | None, penalty_factor: ArrayLike | None, n: int
-) -> FloatArray | None:
-    """Factors (n,) that make the full problem on X that of the scaled matrix.
-
-    alpha f_j |w_j| with w_j = scale_j v_j is alpha (f_j scale_j) |v_j| on X's own scale.
-    """
-    factor = None if penalty_factor is None else np.asarray(penalty_factor, dtype=np.float64)
-    if sketch is None or sketch.column_scales is None:
-        return factor
-    return sketch.column_scales * (np.ones(n) if factor is None else factor)
 
 
 def _fit_exact(
@@ -211,9 +190,7 @@ def _fit_exact(
         task.Y,
         alphas,
         rows=rows,
-        fit_intercept=task.fit_intercept,
-        penalty_factor=full_penalty_factor(sketch, task.penalty_factor, task.X.shape[1]),
-        nonnegative=task.nonnegative,
+        terms=task.full_terms(sketch),
         tol=settings.tol,
         start=task.start if start is None else start.fits.models.coef,
         n_threads=settings.n_threads,

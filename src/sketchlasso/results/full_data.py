@@ -24,6 +24,7 @@ from sketchlasso.instances.grid import check_nonnegative
 from sketchlasso.linalg.centring import centre
 from sketchlasso.linalg.lengths import lengths
 from sketchlasso.problem.full_problem import full_gap, full_primal
+from sketchlasso.problem.terms import Terms
 from sketchlasso.results.dual_search import best_dual
 from sketchlasso.results.full_view import FullView
 from sketchlasso.results.models import fitted_values
@@ -108,10 +109,8 @@ def certify(
         y,
         coef,
         alpha,
-        penalty_factor=penalty_factor,
+        terms=Terms(fit_intercept, penalty_factor, nonnegative),
         sample_weight=sample_weight,
-        fit_intercept=fit_intercept,
-        nonnegative=nonnegative,
     )
 
 
@@ -122,10 +121,8 @@ def certify_with_bound(
     coef: Any,
     alpha: ArrayLike,
     *,
-    penalty_factor: ArrayLike | None = None,
+    terms: Terms,
     sample_weight: ArrayLike | None = None,
-    fit_intercept: bool = True,
-    nonnegative: bool = False,
     bound: FloatArray | None = None,
 ) -> FullCertificate:
     """See :func:`certify`; `bound` (p,) are dual values that a solver of X itself has proved."""
@@ -138,8 +135,8 @@ def certify_with_bound(
     entries = as_rows(X)
     m, n = entries.shape
     target = as_responses(y, m)
-    factor = _factors(penalty_factor, n)
-    rows = _coefficients(coef, factor, nonnegative)
+    factor = terms.factors(n)
+    rows = _coefficients(coef, factor, terms.nonnegative)
     alphas = _penalties(alpha, rows.shape[0])
     if target.shape[1] not in (1, len(alphas)):
         raise InvalidInputError(
@@ -147,10 +144,10 @@ def certify_with_bound(
             f"response or {len(alphas)}."
         )
     # Rows scaled by the roots of their weights: what is left is free of weights.
-    view = FullView(entries, _weights(sample_weight, m), fit_intercept)
+    view = FullView(entries, _weights(sample_weight, m), terms.fit_intercept)
     # What overflows is looked for, not warned of.
     with np.errstate(all="ignore"):
-        return _proof(view, target, rows, factor, alphas, nonnegative, bound)
+        return _proof(view, target, rows, factor, alphas, terms.nonnegative, bound)
 
 
 def _proof(
@@ -182,15 +179,6 @@ def _proof(
         view, response, residual, rows, factor, alphas, nonnegative, primal, null, bound
     )
     return FullCertificate(primal=primal, dual=dual, null=null)
-
-
-def _factors(penalty_factor: ArrayLike | None, n: int) -> FloatArray:
-    if penalty_factor is None:
-        return np.ones(n)
-    factor = check_nonnegative("penalty_factor", penalty_factor)
-    if factor.shape != (n,):
-        raise InvalidInputError(f"penalty_factor has shape {factor.shape}; pass ({n},)")
-    return factor
 
 
 def _weights(sample_weight: ArrayLike | None, m: int) -> FloatArray:

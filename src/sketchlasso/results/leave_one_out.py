@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from scipy import sparse
 
 from sketchlasso.data import BlockMatrix, as_responses, as_rows, spread
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.instances import all_rows, build_problems, leave_one_out_rows
+from sketchlasso.instances import all_rows, leave_one_out_rows, problems_of
+from sketchlasso.problem.terms import Terms
 from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy, radius_policies
 from sketchlasso.results.sketched import SketchedRows, solve_sketched
 from sketchlasso.sketches import Sketch, sketch_rows
@@ -123,12 +125,8 @@ def leave_one_out(
         X=entries,
         Y=Y,
         policy=policies[0],
-        options={
-            "alphas": [alpha],
-            "fit_intercept": fit_intercept,
-            "penalty_factor": penalty_factor,
-            "nonnegative": nonnegative,
-        },
+        alphas=[alpha],
+        terms=Terms(fit_intercept, penalty_factor, nonnegative),
         solver=solver,
         settings=settings or Settings(tol=FINE),
     )
@@ -149,14 +147,15 @@ class _Work:
     X: Any
     Y: FloatArray
     policy: RadiusPolicy
-    options: dict[str, Any]
+    alphas: list[float]
+    terms: Terms
     solver: Solver
     settings: Settings
 
     def settled_radius(self, part: SketchedRows) -> float:
         """The radius that the policy leads to on the rows of a sketch."""
         _, fits = solve_sketched(
-            part, self.X, self.Y, [self.policy], solver=self.solver, **self.options
+            part, self.X, self.Y, [self.policy], self.terms, self.alphas, self.solver
         )
         return float(fits.radius[0])
 
@@ -194,12 +193,9 @@ def _sketches(
 
 def _leave_out(work: _Work, sketch: Sketch, radius: float, left_out: IntArray) -> LeaveOneOut:
     """Delete each of some rows from problems over one sketch."""
-    options = {**work.options, "radii": radius}
-    full = solve_or_raise(
-        build_problems(sketch, work.Y, **options).batch, work.solver, work.settings
-    )
-    row_sets = leave_one_out_rows(sketch.n_samples, left_out)
-    problems = build_problems(sketch, work.Y, rows=row_sets, **options)
+    posed = partial(problems_of, sketch, work.Y, work.terms, alphas=work.alphas, radii=radius)
+    full = solve_or_raise(posed().batch, work.solver, work.settings)
+    problems = posed(rows=leave_one_out_rows(sketch.n_samples, left_out))
     solution = solve_or_raise(
         problems.batch, work.solver, work.settings, warm=_repeated(full, left_out)
     )

@@ -26,6 +26,7 @@ from sketchlasso.exact import solve_exact
 from sketchlasso.instances import leave_one_out_rows
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.problem.full_problem import face_level, full_dual, full_gap, full_primal
+from sketchlasso.problem.terms import Terms
 from sketchlasso.results.models import LinearModels
 from sketchlasso.solvers import Progress
 from sketchlasso.types import BoolArray, FloatArray, IntArray
@@ -160,9 +161,7 @@ class _Work:
                 problems.y,
                 problems.alpha[group[:1]],
                 rows=leave_one_out_rows(len(problems.y), group),
-                fit_intercept=problems.fit_intercept,
-                penalty_factor=factor[number, columns],
-                nonnegative=problems.nonnegative,
+                terms=Terms(problems.fit_intercept, factor[number, columns], problems.nonnegative),
                 tol=self._tol,
                 n_threads=self._n_threads,
             )

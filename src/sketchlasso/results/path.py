@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from sketchlasso.data import as_responses, as_rows, spread
 from sketchlasso.instances import check_weights
-from sketchlasso.results.fitting import Task, fit_all, full_penalty_factor
+from sketchlasso.problem.terms import Terms
+from sketchlasso.results.fitting import Task, fit_all
 from sketchlasso.results.full_data import FullCertificate, certify_with_bound
 from sketchlasso.results.models import LinearModels
 from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy
@@ -145,9 +146,7 @@ def sqrt_lasso_path(
         weights=weights,
         alphas=alphas,
         alpha_min_ratio=alpha_min_ratio,
-        fit_intercept=fit_intercept,
-        penalty_factor=penalty_factor,
-        nonnegative=nonnegative,
+        terms=Terms(fit_intercept, penalty_factor, nonnegative),
         solver=solver,
         settings=settings,
     )
@@ -177,9 +176,7 @@ def path_of(
             "X": task.X,
             "Y": task.Y,
             "sample_weight": task.weights,
-            "fit_intercept": task.fit_intercept,
-            "penalty_factor": full_penalty_factor(sketch, task.penalty_factor, task.X.shape[1]),
-            "nonnegative": task.nonnegative,
+            "terms": task.full_terms(sketch),
             # The bounds that the solver of the full problem has proved hold for these models.
             "bound": fitted.fits.dual if sketch is None or refine else None,
         },

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from sketchlasso.instances import (
@@ -18,11 +19,12 @@ from sketchlasso.instances import (
     RowSet,
     RowSets,
     all_rows,
-    build_problems,
     penalty_grid,
+    problems_of,
     weighted_rows,
 )
 from sketchlasso.instances.grid import default_ratio
+from sketchlasso.problem.terms import Terms
 from sketchlasso.results.models import LinearModels, linear_models
 from sketchlasso.results.radius_policy import RadiusPolicy
 from sketchlasso.results.realised import RealisedError, settle_radii
@@ -135,7 +137,8 @@ def grids_of(
     policies: Sequence[RadiusPolicy],
     alphas: Any,
     ratio: float | None,
-    **options: Any,
+    terms: Terms,
+    rows: RowSets,
 ) -> FloatArray | Any:
     """Penalties (t, policies, a): those given, or automatic ones of the problem on all rows."""
     if not isinstance(alphas, int | np.integer):
@@ -148,9 +151,8 @@ def grids_of(
     )
     usual = default_ratio(sketch.shape)
     ratios = [REALISED_RATIO if policy.kind == "realised" else usual for policy in policies]
-    return penalty_grid(
-        sketch, Y, int(alphas), ratios if ratio is None else ratio, radii=levels, **options
-    )
+    given = ratios if ratio is None else ratio
+    return penalty_grid(sketch, Y, terms, int(alphas), given, radii=levels, rows=rows)
 
 
 def _level(policy: RadiusPolicy, sketch: Sketch) -> float:
@@ -197,7 +199,12 @@ class SketchedProblems:
 
 
 def lay_out(
-    part: SketchedRows, X: Any, Y: FloatArray, policies: Sequence[RadiusPolicy], **options: Any
+    part: SketchedRows,
+    X: Any,
+    Y: FloatArray,
+    policies: Sequence[RadiusPolicy],
+    terms: Terms,
+    alphas: ArrayLike,
 ) -> SketchedProblems:
     """The problems of the row sets of one sketch.
 
@@ -208,8 +215,8 @@ def lay_out(
         All rows of the data.
     Y : ndarray of shape (m, t)
     policies : sequence of RadiusPolicy
-    options
-        Of :func:`build_problems`, `alphas` among them.
+    terms : Terms
+    alphas : array-like of shape (a,) or (t, radii, a)
     """
     own, target = part.select(X), part.select(Y)
     A = part.sketch.view(own)
@@ -219,7 +226,9 @@ def lay_out(
         policy.factor * start if policy.kind == "realised" else _level(policy, part.sketch)
         for policy in policies
     ]
-    problems = build_problems(part.sketch, target, radii=levels, rows=part.row_sets, **options)
+    problems = problems_of(
+        part.sketch, target, terms, alphas=alphas, radii=levels, rows=part.row_sets
+    )
     return SketchedProblems(
         part=part,
         X=own,
@@ -235,22 +244,22 @@ def solve_sketched(
     X: Any,
     Y: FloatArray,
     policies: Sequence[RadiusPolicy],
-    *,
+    terms: Terms,
+    alphas: ArrayLike,
     solver: Solver = "newton",
     settings: Settings | None = None,
-    **options: Any,
 ) -> tuple[ProblemSet, Fits]:
     """Solve the row sets of one sketch, radii settled as the policies ask.
 
     Parameters
     ----------
-    part, X, Y, policies, options
+    part, X, Y, policies, terms, alphas
         See :func:`lay_out`.
     solver : str
     settings : Settings, optional
     """
     settings = settings or Settings()
-    laid = lay_out(part, X, Y, policies, **options)
+    laid = lay_out(part, X, Y, policies, terms, alphas)
     problems, spent = laid.problems, 0.0
     if laid.follows.any():
         radius, spent = settle_radii(

@@ -122,8 +122,8 @@ def search(
             policies,
             task.alphas,
             task.alpha_min_ratio,
-            rows=task.all_rows,
-            **task.options,
+            task.terms,
+            task.all_rows,
         )
         found = _Search(task, policies, rows, metrics, grids)
         found.begin(sketch)
@@ -175,9 +175,8 @@ class _Search:
                 own = sketch_training_rows(sketch, task.X, task.Y, groups[number][0], self.policies)
             else:
                 own = self._shared(sketch)
-            laid = lay_out(
-                own, task.X, task.Y, self.policies, alphas=self.alphas[..., :1], **task.options
-            )
+            alphas = self.alphas[..., :1]
+            laid = lay_out(own, task.X, task.Y, self.policies, task.terms, alphas)
             settings = replace(self.settings, callback=bar.part())
             if aside > 1:
                 settings = replace(settings, n_threads=1)

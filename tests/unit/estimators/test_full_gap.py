@@ -5,6 +5,7 @@ import pytest
 
 from sketchlasso import SqrtLasso, certify
 from sketchlasso.exact import solve_exact
+from sketchlasso.problem.terms import Terms
 
 
 def made(m, n, seed=0):
@@ -31,7 +32,7 @@ def test_little_penalised_features_are_proved_from_the_coefficients_alone(little
     X, y = made(80, 30)
     factor = np.ones(30)
     factor[:3] = little
-    found = solve_exact(X, y, [5.0, 0.5], penalty_factor=factor, tol=1e-9)
+    found = solve_exact(X, y, [5.0, 0.5], terms=Terms(penalty_factor=factor), tol=1e-9)
     again = certify(X, y, found.coef, [5.0, 0.5], penalty_factor=factor)
     assert (again.relative_gap <= 1e-8).all()
 

@@ -11,6 +11,7 @@ from sketchlasso.exact import exact_alpha_max, solve_exact
 from sketchlasso.exact.api import checked_problems
 from sketchlasso.exact.descent import Descent
 from sketchlasso.exact.walk import Walk
+from sketchlasso.problem.terms import Terms
 
 
 def make(m=80, n=60, noise=1.0, seed=0):
@@ -21,7 +22,7 @@ def make(m=80, n=60, noise=1.0, seed=0):
 
 
 def chain_of(X, y, tol=1e-9):
-    problems = checked_problems(X, y, None, True, None, False)
+    problems = checked_problems(X, y, None, Terms())
     return Descent(problems, tol, 100, 1).chain(0, 0)
 
 
@@ -50,7 +51,7 @@ def test_the_walk_along_knots_alone_solves_a_path(monkeypatch, whole, stored):
 def test_few_columns_at_work_suffice_on_wide_data(monkeypatch):
     forbid_walk(monkeypatch)
     X, y = make(m=60, n=5000)
-    problems = checked_problems(X, y, None, True, None, False)
+    problems = checked_problems(X, y, None, Terms())
     descent = Descent(problems, 1e-8, 100, 1)
     chain = descent.chain(0, 0)
     alphas = exact_alpha_max(X, y)[0] * np.geomspace(0.95, 0.6, 12)

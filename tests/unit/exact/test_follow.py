@@ -10,6 +10,7 @@ from sketchlasso import certify
 from sketchlasso.exact import exact_alpha_max, solve_exact
 from sketchlasso.exact.factor import SupportFactor
 from sketchlasso.exact.follow import Follower, Restricted
+from sketchlasso.problem.terms import Terms
 
 
 def text_like(seed=0, m=400, n=900, common=60):
@@ -84,7 +85,7 @@ def test_working_sets_with_dependent_columns(seed, m, p, share, nonnegative, fre
     if free:
         factor[0] = 0.0
     options = {"fit_intercept": False, "penalty_factor": factor, "nonnegative": nonnegative}
-    largest = max(exact_alpha_max(X, y, **options)[0], 1e-3)
+    largest = max(exact_alpha_max(X, y, terms=Terms(**options))[0], 1e-3)
     G, follower, w = X.T @ X, Follower(), np.zeros(p)
     for alpha in largest * np.array([0.7, share]):
         r = y - X @ w

@@ -10,6 +10,7 @@ from sketchlasso.errors import InaccurateWarning, InvalidInputError
 from sketchlasso.exact import exact_alpha_max, solve_exact
 from sketchlasso.exact.walk import Walk
 from sketchlasso.instances.rows import splitter_rows
+from sketchlasso.problem.terms import Terms
 from sketchlasso.solvers import StopSolve
 
 
@@ -74,15 +75,15 @@ def test_alpha_max_is_where_the_first_feature_enters():
     X, y = make(4)
     factor = np.ones(90)
     factor[0], factor[1], factor[2] = 0.0, np.inf, 3.0
-    for options in (
-        {},
-        {"penalty_factor": factor},
-        {"nonnegative": True},
-        {"fit_intercept": False},
+    for terms in (
+        Terms(),
+        Terms(penalty_factor=factor),
+        Terms(nonnegative=True),
+        Terms(fit_intercept=False),
     ):
-        largest = exact_alpha_max(X, y, **options)[0]
-        found = solve_exact(X, y, largest * np.array([1.0001, 0.98]), tol=1e-9, **options)
-        free = 1 if "penalty_factor" in options else 0
+        largest = exact_alpha_max(X, y, terms=terms)[0]
+        found = solve_exact(X, y, largest * np.array([1.0001, 0.98]), tol=1e-9, terms=terms)
+        free = 0 if terms.penalty_factor is None else 1
         assert found.n_nonzero[0] == free < found.n_nonzero[1]
 
 
@@ -97,17 +98,17 @@ def test_the_largest_alpha_max_of_the_row_sets_counts():
 def test_a_response_without_anything_to_explain(fit_intercept):
     X, _ = make()
     y = np.full(60, 2.0 if fit_intercept else 0.0)
-    found = solve_exact(X, y, [1.0, 0.1], fit_intercept=fit_intercept)
+    found = solve_exact(X, y, [1.0, 0.1], terms=Terms(fit_intercept))
     assert found.solved.all() and found.coef.nnz == 0
     np.testing.assert_allclose(found.intercept, y[0])
-    assert exact_alpha_max(X, y, fit_intercept=fit_intercept)[0] == 0.0
+    assert exact_alpha_max(X, y, terms=Terms(fit_intercept))[0] == 0.0
 
 
 def test_unpenalised_features_that_fit_exactly():
     X, _ = make()
     factor = np.ones(90)
     factor[:2] = 0.0
-    found = solve_exact(X, 3 * X[:, 0] - X[:, 1] + 1.0, [1.0], penalty_factor=factor)
+    found = solve_exact(X, 3 * X[:, 0] - X[:, 1] + 1.0, [1.0], terms=Terms(penalty_factor=factor))
     assert found.solved.all()
     np.testing.assert_allclose(found.coef.toarray()[0, :2], [3.0, -1.0], atol=1e-6)
 
@@ -167,8 +168,14 @@ def test_a_limit_of_rounds_is_a_status_not_an_error(monkeypatch):
         ),
         ({"alphas": np.ones((2, 3))}, r"alphas has shape \(2, 3\); pass \(a,\) or \(1, a\)"),
         ({"alphas": []}, "alphas has shape"),
-        ({"penalty_factor": np.ones(3)}, r"penalty_factor has shape \(3,\); pass \(90,\)"),
-        ({"penalty_factor": -np.ones(90)}, "penalty_factor contains NaN or a negative"),
+        (
+            {"terms": Terms(penalty_factor=np.ones(3))},
+            r"penalty_factor has shape \(3,\) but X has 90 features; pass .*, \(90,\)",
+        ),
+        (
+            {"terms": Terms(penalty_factor=-np.ones(90))},
+            "penalty_factor holds NaN or a negative number",
+        ),
         ({"tol": 0.0}, "tol=0.0 must be a positive number"),
         ({"max_rounds": 0}, "max_rounds=0 must be at least 1"),
         ({"start": sparse.csr_array((2, 90))}, r"start has shape \(2, 90\); pass \(1, 90\)"),
@@ -218,7 +225,7 @@ def test_a_start_with_excluded_or_negative_coefficients_is_mended():
     factor = np.ones(90)
     factor[0] = np.inf
     start = sparse.csr_array(-np.ones((1, 90)))
-    options = {"penalty_factor": factor, "nonnegative": True, "tol": 1e-7}
+    options = {"terms": Terms(True, factor, nonnegative=True), "tol": 1e-7}
     cold, warm = (solve_exact(X, y, [0.3], start=s, **options) for s in (None, start))
     np.testing.assert_allclose(warm.primal, cold.primal, rtol=1e-6)
     assert (warm.coef.data > 0).all() and warm.coef.toarray()[0, 0] == 0

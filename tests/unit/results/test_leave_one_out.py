@@ -20,7 +20,7 @@ def test_every_row_is_solved_where_the_fit_is_exact(m, n, noise):
         assert (found.relative_gap <= 1e-9).all()
         for row in (0, m // 2, m - 1):
             rest = np.delete(np.arange(m), row)
-            refit = solve_exact(X[rest], y[rest], np.array([alpha]), fit_intercept=True, tol=1e-9)
+            refit = solve_exact(X[rest], y[rest], np.array([alpha]), tol=1e-9)
             again = certify(X[rest], y[rest], refit.coef, alpha, fit_intercept=True)
             assert again.relative_gap[0] <= 1e-8
             expected = X[row] @ refit.coef.toarray()[0] + refit.intercept[0]

@@ -7,6 +7,7 @@ from scipy import sparse
 import sketchlasso as sl
 from sketchlasso.exact import solve_exact
 from sketchlasso.instances import leave_one_out_rows
+from sketchlasso.problem.terms import Terms
 from sketchlasso.results import left_out
 from sketchlasso.results.left_out import LeftOut, left_out_models
 
@@ -43,13 +44,10 @@ def problems(X, y, alpha, factor=None, **options):
 def test_models_are_the_solutions(options, factor, kind, hint):
     X, y = made()
     alpha = 1.5
-    others = solve_exact(
-        X, y, [alpha], rows=leave_one_out_rows(40), penalty_factor=factor, tol=1e-12, **options
-    )
+    terms = Terms(penalty_factor=factor, **options)
+    others = solve_exact(X, y, [alpha], rows=leave_one_out_rows(40), terms=terms, tol=1e-12)
     start = {
-        "solution": solve_exact(X, y, [alpha], penalty_factor=factor, tol=1e-12, **options)
-        .coef.toarray()
-        .ravel(),
+        "solution": solve_exact(X, y, [alpha], terms=terms, tol=1e-12).coef.toarray().ravel(),
         "zero": np.zeros(12),
         "all": np.ones(12),
     }[hint]
@@ -81,7 +79,9 @@ def test_penalties_of_their_own():
     found = left_out_models(work, np.ones(12), 1e-11, 1)
     for i in (0, 13, 39):
         keep = np.delete(np.arange(40), i)
-        own = solve_exact(X[keep], y[keep], [alpha[i]], penalty_factor=factors[i], tol=1e-12)
+        own = solve_exact(
+            X[keep], y[keep], [alpha[i]], terms=Terms(penalty_factor=factors[i]), tol=1e-12
+        )
         np.testing.assert_allclose(found.coef[[i]].toarray(), own.coef.toarray(), atol=2e-6)
 
 
