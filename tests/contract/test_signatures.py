@@ -31,6 +31,12 @@ def test_no_estimator_is_passed_without_a_type():
     assert bare == []
 
 
+def test_one_file_of_the_estimators_knows_dask_arrays():
+    files = (ROOT / "src/sketchlasso/estimators").glob("*.py")
+    knowing = [path.name for path in files if "is_dask_array(" in path.read_text(encoding="utf-8")]
+    assert knowing == ["blocks.py"]
+
+
 def test_only_public_functions_take_the_parts_of_terms():
     public = {name for _, name in public_names()}
     inside = {

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from sketchlasso.data import BlockMatrix, as_rows
-from sketchlasso.data.block_handles import is_dask_array
+from sketchlasso.data import BlockMatrix
 from sketchlasso.errors import EmptyModelWarning
-from sketchlasso.estimators.blocks import linear_values, validated
+from sketchlasso.estimators.blocks import linear_values, validated_rows
 from sketchlasso.estimators.parameters import Specification
 from sketchlasso.estimators.relaxed import refit_on_support
-from sketchlasso.estimators.task import Prepared, prepare
-from sketchlasso.results.fitting import Task
-from sketchlasso.results.path import path_of
+from sketchlasso.estimators.task import Prepared, prepare, task_of
+from sketchlasso.results.fitting import fit_all
 from sketchlasso.sketches import Sketch
 from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 from sketchlasso.warn import warn_user
@@ -99,11 +97,7 @@ class LinearModel(BaseEstimator):
     def _linear(self, X: Any) -> Any:
         """Values of the linear functions; a dask array for a dask array, not yet computed."""
         check_is_fitted(self)
-        if is_dask_array(X):
-            validate_data(self, X, reset=False, skip_check_array=True)
-        else:
-            X = validated(self, X, reset=False)
-        return linear_values(X, self.coef_, self.intercept_)
+        return linear_values(validated_rows(self, X), self.coef_, self.intercept_)
 
     def _prepared(
         self, spec: Specification, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
@@ -139,20 +133,12 @@ def fit_response(
     start : csr_array of shape (t, n), optional
         Coefficients near the solution of the full problem.
     """
-    task = Task(
-        as_rows(data.matrix_for(sketch)),
-        data.Y[:, columns],
-        weights=data.weights,
-        alphas=[alpha],
-        terms=spec.terms,
-        solver=spec.solver,
-        settings=spec.settings(sketch),
-        start=start,
-    )
-    path = path_of(
+    task = replace(task_of(spec, data, columns, sketch, [alpha]), start=start)
+    path = fit_all(
         task,
         sketch,
         radius if sketch is not None else None,
+        task.all_rows,
         spec.refine if sketch is not None else None,
     )
     coef, intercept = path.models.coef.toarray(), path.models.intercept

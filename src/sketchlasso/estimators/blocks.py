@@ -1,7 +1,7 @@
-"""Estimators meet X in blocks: checked by what is known of it, never collected.
+"""X in blocks for estimators: checked by what is known of it, never collected.
 
-A dask array in gives a dask array out, block by block and when it is asked for, as users of
-Dask expect; a BlockMatrix in gives numbers in memory, one per row.
+Predictions of a dask array are a dask array, computed block by block when they are asked for, as
+users of Dask expect. Predictions of a BlockMatrix are in memory, one per row.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_X_y, validate_data
 
 from sketchlasso.cluster import holder_of
@@ -20,7 +19,7 @@ from sketchlasso.data.block_handles import is_dask_array
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray
 
-__all__ = ["ACCEPTED", "in_memory", "linear_values", "map_rows", "validated"]
+__all__ = ["ACCEPTED", "in_memory", "linear_values", "map_rows", "validated", "validated_rows"]
 
 ACCEPTED = {
     "accept_sparse": ("csr", "csc"),
@@ -30,7 +29,7 @@ ACCEPTED = {
 
 
 def in_memory(values: Any) -> Any:
-    """One number or label a row as an array, if Dask has them; anything else as it is."""
+    """One number or label per row as an array, if Dask has them; anything else as it is."""
     if not hasattr(values, "__dask_graph__"):
         return values
     return values.compute(scheduler=holder_of(values))
@@ -78,6 +77,14 @@ def validated(estimator: BaseEstimator, X: Any, *y: Any, reset: bool = True, **c
     return X, check_X_y(stand_in, responses[0], estimator=estimator, **checks)[1]
 
 
+def validated_rows(estimator: BaseEstimator, X: Any) -> Any:
+    """X for predictions: checked now, or, where it is a dask array, when it is computed."""
+    if not is_dask_array(X):
+        return validated(estimator, X, reset=False)
+    validate_data(estimator, X, reset=False, skip_check_array=True)
+    return X
+
+
 def linear_values(X: Any, coef: FloatArray, intercept: Any) -> Any:
     """X v + d of shape (n_samples,) or (n_samples, t), for validated X or a dask array.
 
@@ -89,17 +96,15 @@ def linear_values(X: Any, coef: FloatArray, intercept: Any) -> Any:
     """
     if is_dask_array(X):
         return map_rows(X, _values_of_block, coef.shape[:-1], coef=coef, intercept=intercept)
-    if isinstance(X, BlockMatrix):
-        return X @ coef.T + intercept
-    return np.asarray(safe_sparse_dot(X, coef.T, dense_output=True) + intercept)
+    return np.asarray(X @ coef.T) + intercept
 
 
 def map_rows(X: Any, work: Any, tail: tuple[int, ...], **options: Any) -> Any:
-    """A dask array of `work(block, **options)`, in the row chunks of X.
+    """Return `work(X, **options)`; of a dask array one in its row chunks, not yet computed.
 
     Parameters
     ----------
-    X : dask array of shape (n_samples,) or (n_samples, c)
+    X : ndarray, sparse matrix, BlockMatrix or dask array of shape (n_samples,) or (n_samples, c)
     work : callable
         From a block of rows to an array of as many.
     tail : tuple of int
@@ -107,6 +112,8 @@ def map_rows(X: Any, work: Any, tail: tuple[int, ...], **options: Any) -> Any:
     options
         For `work`; what it returns for no rows has the type of the result.
     """
+    if not is_dask_array(X):
+        return work(X, **options)
     if X.ndim == 2 and X.numblocks[1] > 1:
         X = X.rechunk({1: -1})
     meta = work(np.empty((0, *X.shape[1:]), dtype=X.dtype), **options)

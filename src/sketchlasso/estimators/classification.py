@@ -10,7 +10,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from sketchlasso.data import as_blocks, spread
-from sketchlasso.data.block_handles import is_dask_array
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.base import LinearModel, keep_fits
 from sketchlasso.estimators.blocks import in_memory, map_rows, validated
@@ -65,10 +64,7 @@ class _SignClassifier(CallbackSupport, ClassifierMixin, LinearModel):
         ndarray of shape (n_samples,)
             Of a dask array a dask array in the same chunks of rows, not yet computed.
         """
-        scores = self.decision_function(X)
-        if is_dask_array(scores):
-            return map_rows(scores, _chosen_labels, (), classes=self.classes_)
-        return _chosen_labels(scores, classes=self.classes_)
+        return map_rows(self.decision_function(X), _chosen_labels, (), classes=self.classes_)
 
     @spread
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from sketchlasso.data import BlockMatrix
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.base import ResponseFit, fit_response
 from sketchlasso.estimators.parameters import SingleSpecification
@@ -65,7 +64,7 @@ def rigorous_fits(
         loadings = scale_loadings(data, spec.terms.fit_intercept)
         yield _fit(spec, data, columns, sketch, alpha, radius, loadings)
         return
-    if isinstance(data.X, BlockMatrix):
+    if data.in_blocks:
         raise InvalidInputError(
             "alpha='rigorous-robust' was given with X in blocks, but its loadings need single "
             "columns of X in memory; pass an array or a sparse matrix, or alpha='rigorous'."

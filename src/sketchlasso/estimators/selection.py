@@ -9,17 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchlasso.cluster import active_engine
-from sketchlasso.data import BlockMatrix
 from sketchlasso.errors import GridEdgeWarning, InvalidInputError
 from sketchlasso.estimators.base import ResponseFit, fit_response
 from sketchlasso.estimators.blocks import in_memory
 from sketchlasso.estimators.parameters import PenaltySearch, SearchSpecification, threads
-from sketchlasso.estimators.task import Prepared, SketchPlan, sketch_plans
+from sketchlasso.estimators.task import Prepared, SketchPlan, sketch_plans, task_of
 from sketchlasso.instances import RowSet, RowSets, shuffled_folds, splitter_rows
 from sketchlasso.instances.grid import check_alphas
 from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.threads import map_items
-from sketchlasso.results import Choice, CrossValidation, cross_validate
+from sketchlasso.results import Choice, CrossValidation
+from sketchlasso.results.cross_validation import searched
 from sketchlasso.results.stage_progress import SharedProgress
 from sketchlasso.results.staged import KEPT_BYTES, kept_bytes
 from sketchlasso.sketches import Sketch
@@ -94,9 +94,11 @@ def choose(
             "accepted; pass one of them."
         )
     rows = _folds(spec, data, target, in_memory(groups), stratified=classes is not None)
+    if data.weights is not None:
+        rows = rows.weighted(data.weights)
     plans = sketch_plans(spec, data)
     progress = SharedProgress(spec.report, parts=len(plans)) if len(plans) > 1 else None
-    searched = map_items(
+    parts = map_items(
         lambda plan: _search(
             spec if progress is None else replace(spec, report=progress.part()),
             data,
@@ -110,8 +112,8 @@ def choose(
     )
     if progress is not None:
         progress.end()
-    fits = [fit for some, _ in searched for fit in some]
-    return fits, [chosen for _, some in searched for chosen in some]
+    fits = [fit for some, _ in parts for fit in some]
+    return fits, [chosen for _, some in parts for chosen in some]
 
 
 def _searches_at_once(
@@ -127,7 +129,7 @@ def _searches_at_once(
     if (
         spec.device != CPU
         or len(plans) < max(2, threads(spec.n_jobs))
-        or isinstance(data.X, BlockMatrix)
+        or data.in_blocks
         or (engine is not None and engine.remote)
     ):
         return 1
@@ -149,22 +151,14 @@ def _search(
     columns, make = plan
     sketch = make()
     scoring: Any = spec.scoring
-    found = cross_validate(
+    task = task_of(spec, data, columns, sketch, _alphas(spec.alphas, data), searching=True)
+    found = searched(
+        replace(task, alpha_min_ratio=spec.alpha_min_ratio),
         sketch,
-        data.matrix_for(sketch),
-        data.Y[:, columns],
-        cv=rows,
-        metrics=tuple(dict.fromkeys((scoring, "mse"))),
-        alphas=_alphas(spec.alphas, data),
-        alpha_min_ratio=spec.alpha_min_ratio,
-        radii=data.radius_in_units(spec.radius) if sketch is not None else None,
-        refine=spec.refine if sketch is not None else None,
-        sample_weight=data.weights,
-        fit_intercept=spec.terms.fit_intercept,
-        penalty_factor=spec.terms.penalty_factor,
-        nonnegative=spec.terms.nonnegative,
-        solver=spec.solver,
-        settings=spec.settings(sketch, searching=True),
+        data.radius_in_units(spec.radius) if sketch is not None else None,
+        rows,
+        spec.refine if sketch is not None else None,
+        tuple(dict.fromkeys((scoring, "mse"))),
     )
     fits, choices = [], []
     for place, column in enumerate(columns):

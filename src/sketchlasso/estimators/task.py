@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from sketchlasso.data import BlockMatrix, DataMatrix
+from sketchlasso.data import BlockMatrix, DataMatrix, as_rows
 from sketchlasso.data.units import column_units, in_units, matrix_unit
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.blocks import in_memory
@@ -20,6 +20,7 @@ from sketchlasso.estimators.parameters import SearchSpecification, Specification
 from sketchlasso.estimators.scales import column_scales, divided_columns
 from sketchlasso.instances import check_weights
 from sketchlasso.linalg.device import CPU
+from sketchlasso.results.fitting import Task
 from sketchlasso.results.radius_policy import radius_policies
 from sketchlasso.sketches import Sketch, extend_sketch
 from sketchlasso.sketches import sketch as make_sketch
@@ -32,6 +33,7 @@ __all__ = [
     "prepare",
     "sketches",
     "solves_without_sketch",
+    "task_of",
 ]
 
 # Up to this smaller side a sketch saves nothing.
@@ -74,13 +76,18 @@ class Prepared:
     x_unit: float
     y_units: FloatArray
 
+    @property
+    def in_blocks(self) -> bool:
+        """Whether X is in blocks, which give no single columns."""
+        return isinstance(self.X, BlockMatrix)
+
     def matrix_for(self, sketch: Sketch | None) -> Any:
         """X for a fit on a sketch, or on none.
 
         Blocks are fitted without a sketch only where the response is constant. No feature has a
         part then, and a matrix of zeros says so without being read.
         """
-        if sketch is None and isinstance(self.X, BlockMatrix):
+        if sketch is None and self.in_blocks:
             return sparse.csr_array(self.X.shape, dtype=self.X.dtype)
         return self.X
 
@@ -190,6 +197,40 @@ def _standardizes(standardize: bool | Literal["auto"], ready: Sketch | None, X: 
     return not (X.sparse if isinstance(X, BlockMatrix) else sparse.issparse(X))
 
 
+def task_of(
+    spec: Specification,
+    data: Prepared,
+    columns: IntArray,
+    sketch: Sketch | None,
+    alphas: int | ArrayLike,
+    *,
+    searching: bool = False,
+) -> Task:
+    """What is to be fitted of some responses, on a sketch or without one.
+
+    Parameters
+    ----------
+    spec : Specification
+    data : Prepared
+    columns : ndarray of shape (t,)
+        Which columns of ``data.Y``.
+    sketch : Sketch or None
+    alphas : int or array-like of shape (a,)
+        In the units of `data`.
+    searching : bool
+        Whether the fits are only compared with each other.
+    """
+    return Task(
+        as_rows(data.matrix_for(sketch)),
+        data.Y[:, columns],
+        weights=data.weights,
+        alphas=alphas,
+        terms=spec.terms,
+        solver=spec.solver,
+        settings=spec.settings(sketch, searching=searching),
+    )
+
+
 # Columns of Y, and what makes the sketch that they are fitted on.
 SketchPlan = tuple[IntArray, Callable[[], Sketch | None]]
 
@@ -227,7 +268,7 @@ def _plans(spec: Specification, data: Prepared, columns: IntArray) -> list[Sketc
         "center": spec.terms.fit_intercept,
         "random_state": check_random_state(spec.random_state),
         # Blocks are multiplied where they are.
-        "device": CPU if isinstance(data.X, BlockMatrix) else spec.device,
+        "device": CPU if data.in_blocks else spec.device,
     }
     if method != "exact":
         options["rank"] = min(int(spec.rank), *data.X.shape)
@@ -265,7 +306,7 @@ def _method(spec: Specification, data: Prepared) -> str | None:
     return automatic_method(
         data.X.shape,
         int(spec.rank),
-        robust=spec.radius is not None or isinstance(data.X, BlockMatrix),
+        robust=spec.radius is not None or data.in_blocks,
         predictive=searching and sparse.issparse(data.X),
         problems=data.Y.shape[1] * (PROBLEMS_PER_SEARCH if searching else 1),
     )

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from sketchlasso.data import spread
-from sketchlasso.data.block_handles import is_dask_array
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.estimators.blocks import ACCEPTED, map_rows, validated
+from sketchlasso.estimators.blocks import ACCEPTED, map_rows, validated, validated_rows
 from sketchlasso.estimators.callbacks import CallbackSupport, reported
 from sketchlasso.sketches import Sketch, sketch
 from sketchlasso.types import FloatArray
@@ -127,12 +126,9 @@ class SketchTransformer(
             Of a dask array a dask array in the same chunks of rows, not yet computed.
         """
         check_is_fitted(self)
-        if is_dask_array(X):
-            validate_data(self, X, reset=False, skip_check_array=True)
-            # Q is as long as the data of the fit, and not needed here.
-            return map_rows(X, _embedded, (self.sketch_.rank,), sketch=_without_rows(self.sketch_))
-        X = validated(self, X, reset=False)
-        return self.sketch_.embed(X).astype(X.dtype, copy=False)
+        X = validated_rows(self, X)
+        # Q is as long as the data of the fit, and not needed here.
+        return map_rows(X, _embedded, (self.sketch_.rank,), sketch=_without_rows(self.sketch_))
 
     def inverse_transform(self, X: Any) -> FloatArray:
         """Return the rows of X that have these coordinates, approximately.

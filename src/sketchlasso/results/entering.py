@@ -187,7 +187,7 @@ def _on_sketch(
             radius,
             RowSets(rows.n_samples, tuple(rows[number] for number in waiting)),
         )
-        coef: Any = fitted.fits.models.coef
+        coef: Any = fitted.models.coef
         for place, number in enumerate(waiting):
             for step in range(len(part)):
                 row = place * len(part) + step

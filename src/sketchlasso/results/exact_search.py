@@ -10,12 +10,10 @@ past their best are done. Where the best is still at the end of the grid, the gr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 
-from sketchlasso.exact import ExactSolution
 from sketchlasso.exact.api import checked_problems
 from sketchlasso.exact.chain import Solved
 from sketchlasso.exact.descent import Descended, Descent
@@ -24,7 +22,8 @@ from sketchlasso.instances import RowSets
 from sketchlasso.instances.grid import alpha_grid, default_ratio
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import single_blas_thread
-from sketchlasso.results.fitting import FULL_TOL, Task
+from sketchlasso.results.choices import CrossValidation
+from sketchlasso.results.fitting import FULL_TOL, Task, exact_path
 from sketchlasso.results.models import LinearModels, fitted_values
 from sketchlasso.results.out_of_fold import OutOfFold
 from sketchlasso.results.scores import Metric, greater_is_better, score
@@ -34,7 +33,7 @@ from sketchlasso.solvers.clock import Stopwatch
 from sketchlasso.solvers.settings import StopSolve
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["ExactSearch", "search_exact"]
+__all__ = ["search_exact"]
 
 # Penalties between two decisions. Larger stages cost less than they save with many responses, and
 # where all row sets share a Gram matrix: there the first penalties cost next to nothing.
@@ -48,30 +47,7 @@ MAX_ROUNDS = 100
 CHAINS_AT_ONCE = 24
 
 
-@dataclass(frozen=True, eq=False)
-class ExactSearch:
-    """What the search solved and how it scored.
-
-    Attributes
-    ----------
-    solution : ExactSolution
-        Of folds x responses x alphas, alpha fastest; LEFT_OUT where the search had ended.
-    alphas : ndarray of shape (responses, alphas)
-    scores : dict of ndarray of shape (folds, responses, alphas)
-    predictions : ndarray of shape (m, responses, alphas)
-        Out of fold; NaN where there are none.
-    on_all_rows : LinearModels
-        Of responses x alphas, fitted to all rows as closely as the folds were.
-    """
-
-    solution: ExactSolution
-    alphas: FloatArray
-    scores: dict[Metric, FloatArray]
-    predictions: FloatArray
-    on_all_rows: LinearModels
-
-
-def search_exact(task: Task, rows: RowSets, metrics: Sequence[Metric]) -> ExactSearch:
+def search_exact(task: Task, rows: RowSets, metrics: Sequence[Metric]) -> CrossValidation:
     """Walk down automatic penalties until the first metric has decided for every response.
 
     Parameters
@@ -262,14 +238,18 @@ class _Search:
             for row_set in range(self._all + 1):
                 self._descent.forget(row_set, response)
 
-    def result(self, watch: Stopwatch) -> ExactSearch:
+    def result(self, watch: Stopwatch) -> CrossValidation:
         """Everything, cut to the longest grid."""
         longest = max(self._count, *(len(part) for part in self._alphas))
         alphas = np.array([_extended(part, longest, self._spacing) for part in self._alphas])
-        predictions = self._out_of_fold.means((len(self._alphas), longest))
-        scores = {name: values[:, :, :longest] for name, values in self._scores.items()}
         solution = self._ledger.solution(watch, longest)
-        return ExactSearch(solution, alphas, scores, predictions, self._models(longest))
+        return CrossValidation(
+            exact_path(solution, alphas, self._task, self._task.terms),
+            {name: values[:, :, None, :longest] for name, values in self._scores.items()},
+            self._out_of_fold.means((len(self._alphas), longest))[:, :, None],
+            self._rows,
+            self._models(longest),
+        )
 
     def _models(self, longest: int) -> LinearModels:
         """The path of every response on all rows."""

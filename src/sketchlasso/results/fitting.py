@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +15,7 @@ from sketchlasso.exact import ExactSolution, exact_alpha_max, solve_exact
 from sketchlasso.instances import RowSets, all_rows
 from sketchlasso.instances.grid import alpha_grid, check_alphas, default_ratio
 from sketchlasso.problem.terms import Terms
+from sketchlasso.results.full_data import FullCertificate, certify_with_bound
 from sketchlasso.results.models import LinearModels
 from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy, radius_policies
 from sketchlasso.results.sketched import Fits, grids_of, join_fits, sketched_rows, solve_sketched
@@ -22,7 +24,7 @@ from sketchlasso.sketches.matching import check_sketch_of
 from sketchlasso.solvers import Settings, Solver
 from sketchlasso.types import FloatArray
 
-__all__ = ["Fitted", "Task", "fit_all"]
+__all__ = ["Path", "Task", "exact_path", "fit_all", "sketched_path"]
 
 # A gap of the full problem costs products with X; statistics does not ask for more digits.
 FULL_TOL = 1e-4
@@ -69,22 +71,64 @@ class Task:
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
-    """Fits of row sets x responses x radii x alphas.
+class Path(Fits):
+    """Linear models for responses x radii x alphas, alphas fastest.
+
+    Where they were fitted on several row sets, those vary slowest.
 
     Attributes
     ----------
-    fits : Fits
-    shape : tuple of int
-        (row sets, responses, radii, alphas).
+    models : LinearModels
+        Coefficients (B, n) on the scale of X, and intercepts (B,).
     alphas : ndarray of shape (responses, radii, alphas)
-    policies : tuple of RadiusPolicy
+    radii : tuple of RadiusPolicy
+    radius : ndarray of shape (B,)
+        The radius every instance was solved with; zero for the full model.
+    primal, dual, relative_gap : ndarray of shape (B,)
+        Of the problem that was solved, sketched or full.
+    n_iter : ndarray of shape (B,)
+        Inner iterations spent.
+    status : ndarray of shape (B,)
+    seconds : float
+        Time in the solver.
     """
 
-    fits: Fits
-    shape: tuple[int, int, int, int]
     alphas: FloatArray
-    policies: tuple[RadiusPolicy, ...]
+    radii: tuple[RadiusPolicy, ...]
+    _task: Task
+    # Of the full problem on X, and whether `dual` holds for it.
+    _terms: Terms
+    _proved: bool
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """Row sets, responses, radii and alphas."""
+        responses, radii, alphas = self.alphas.shape
+        return len(self.status) // self.alphas.size, responses, radii, alphas
+
+    @cached_property
+    def certificate(self) -> FullCertificate:
+        """How far models of all rows are from the optimum of the full problem.
+
+        It takes a few products with X.
+        """
+        task = self._task
+        each = self.alphas.size // task.Y.shape[1]
+        return certify_with_bound(
+            task.X,
+            np.repeat(task.Y, each, axis=1) if task.Y.shape[1] > 1 else task.Y,
+            self.models.coef,
+            self.alphas.ravel(),
+            terms=self._terms,
+            sample_weight=task.weights,
+            # The bounds that the solver of the full problem has proved hold for these models.
+            bound=self.dual if self._proved else None,
+        )
+
+    @property
+    def full_gap(self) -> FloatArray:
+        """Relative duality gap (B,) of the models in the problem without a sketch."""
+        return self.certificate.relative_gap
 
 
 def fit_all(
@@ -93,7 +137,7 @@ def fit_all(
     radii: RadiusLike | Sequence[RadiusLike] | None,
     rows: RowSets,
     refine: Literal["exact"] | None = None,
-) -> Fitted:
+) -> Path:
     """Fit a task on every row set.
 
     Parameters
@@ -133,7 +177,7 @@ def fit_all(
 
 def _fit_sketched(
     task: Task, sketch: Sketch, policies: tuple[RadiusPolicy, ...], rows: RowSets
-) -> Fitted:
+) -> Path:
     grids = grids_of(
         sketch,
         task.X,
@@ -159,7 +203,25 @@ def _fit_sketched(
         parts.append(fits)
         grid = problems.fold_out(problems.batch.alpha)[0]
     assert grid is not None
-    return Fitted(join_fits(parts), (len(rows), *grid.shape), grid, policies)
+    return sketched_path(join_fits(parts), grid, policies, task, sketch)
+
+
+def sketched_path(
+    fits: Fits,
+    alphas: FloatArray,
+    radii: tuple[RadiusPolicy, ...],
+    task: Task,
+    sketch: Sketch,
+) -> Path:
+    """Fits on a sketch with their penalties (responses, radii, alphas)."""
+    return Path(
+        **vars(fits),
+        alphas=alphas,
+        radii=radii,
+        _task=task,
+        _terms=task.full_terms(sketch),
+        _proved=False,
+    )
 
 
 def _exact_grid(task: Task) -> FloatArray:
@@ -181,30 +243,32 @@ def _fit_exact(
     alphas: FloatArray,
     rows: RowSets,
     sketch: Sketch | None = None,
-    start: Fitted | None = None,
-) -> Fitted:
+    start: Path | None = None,
+) -> Path:
     """Solve the full problems for penalties (t, a), from sketched solutions where given."""
     settings = task.settings or Settings(tol=FULL_TOL)
+    terms = task.full_terms(sketch)
     found = solve_exact(
         task.X,
         task.Y,
         alphas,
         rows=rows,
-        terms=task.full_terms(sketch),
+        terms=terms,
         tol=settings.tol,
-        start=task.start if start is None else start.fits.models.coef,
+        start=task.start if start is None else start.models.coef,
         n_threads=settings.n_threads,
         callback=settings.callback,
     )
+    path = exact_path(found, alphas, task, terms)
+    if start is None:
+        return path
+    return replace(path, radii=start.radii, seconds=path.seconds + start.seconds)
+
+
+def exact_path(found: ExactSolution, alphas: FloatArray, task: Task, terms: Terms) -> Path:
+    """Solutions of the full problem with their penalties (responses, alphas)."""
     found.warn_if_unsolved()
-    spent = 0.0 if start is None else start.fits.seconds
-    policies = (RadiusPolicy("given", 0.0),) if start is None else start.policies
-    shape = (len(rows), alphas.shape[0], 1, alphas.shape[1])
-    return Fitted(_as_fits(found, spent), shape, alphas[:, None], policies)
-
-
-def _as_fits(found: ExactSolution, spent: float) -> Fits:
-    return Fits(
+    return Path(
         models=LinearModels(found.coef, found.intercept),
         primal=found.primal,
         dual=found.dual,
@@ -212,5 +276,10 @@ def _as_fits(found: ExactSolution, spent: float) -> Fits:
         n_iter=found.n_iter,
         status=found.status,
         radius=np.zeros(len(found.primal)),
-        seconds=found.seconds + spent,
+        seconds=found.seconds,
+        alphas=alphas[:, None],
+        radii=(RadiusPolicy("given", 0.0),),
+        _task=task,
+        _terms=terms,
+        _proved=True,
     )

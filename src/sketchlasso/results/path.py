@@ -3,73 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from sketchlasso.data import as_responses, as_rows, spread
 from sketchlasso.instances import check_weights
 from sketchlasso.problem.terms import Terms
-from sketchlasso.results.fitting import Task, fit_all
-from sketchlasso.results.full_data import FullCertificate, certify_with_bound
-from sketchlasso.results.models import LinearModels
-from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy
+from sketchlasso.results.fitting import Path, Task, fit_all
+from sketchlasso.results.radius_policy import RadiusLike
 from sketchlasso.sketches import Sketch
 from sketchlasso.solvers import Settings, Solver
-from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["Path", "path_of", "sqrt_lasso_path"]
-
-
-@dataclass(frozen=True, eq=False)
-class Path:
-    """Linear models for responses x radii x alphas, alphas fastest.
-
-    Attributes
-    ----------
-    models : LinearModels
-        Coefficients (B, n) on the scale of X, and intercepts (B,).
-    alphas : ndarray of shape (responses, radii, alphas)
-    radii : tuple of RadiusPolicy
-    radius : ndarray of shape (B,)
-        The radius every instance was solved with; zero for the full model.
-    primal, dual, relative_gap : ndarray of shape (B,)
-        Of the problem that was solved, sketched or full.
-    n_iter : ndarray of shape (B,)
-        Inner iterations spent.
-    status : ndarray of shape (B,)
-    seconds : float
-        Time in the solver.
-    """
-
-    models: LinearModels
-    alphas: FloatArray
-    radii: tuple[RadiusPolicy, ...]
-    radius: FloatArray
-    primal: FloatArray
-    dual: FloatArray
-    relative_gap: FloatArray
-    n_iter: IntArray
-    status: IntArray
-    seconds: float
-    _full: dict[str, Any]
-
-    @cached_property
-    def certificate(self) -> FullCertificate:
-        """How far the models are from the optimum of the full problem; a few products with X."""
-        full = dict(self._full)
-        X, Y = full.pop("X"), full.pop("Y")
-        each = self.alphas.size // Y.shape[1]
-        responses = np.repeat(Y, each, axis=1) if Y.shape[1] > 1 else Y
-        return certify_with_bound(X, responses, self.models.coef, self.alphas.ravel(), **full)
-
-    @property
-    def full_gap(self) -> FloatArray:
-        """Relative duality gap (B,) of the models in the problem without a sketch."""
-        return self.certificate.relative_gap
+__all__ = ["sqrt_lasso_path"]
 
 
 @spread
@@ -150,34 +96,4 @@ def sqrt_lasso_path(
         solver=solver,
         settings=settings,
     )
-    return path_of(task, sketch, radius, refine)
-
-
-def path_of(
-    task: Task,
-    sketch: Sketch | None,
-    radius: RadiusLike | Sequence[RadiusLike] | None,
-    refine: Literal["exact"] | None,
-) -> Path:
-    """Solve a task on all rows."""
-    fitted = fit_all(task, sketch, radius, task.all_rows, refine)
-    return Path(
-        models=fitted.fits.models,
-        alphas=fitted.alphas,
-        radii=fitted.policies,
-        radius=fitted.fits.radius,
-        primal=fitted.fits.primal,
-        dual=fitted.fits.dual,
-        relative_gap=fitted.fits.relative_gap,
-        n_iter=fitted.fits.n_iter,
-        status=fitted.fits.status,
-        seconds=fitted.fits.seconds,
-        _full={
-            "X": task.X,
-            "Y": task.Y,
-            "sample_weight": task.weights,
-            "terms": task.full_terms(sketch),
-            # The bounds that the solver of the full problem has proved hold for these models.
-            "bound": fitted.fits.dual if sketch is None or refine else None,
-        },
-    )
+    return fit_all(task, sketch, radius, task.all_rows, refine)

@@ -13,7 +13,7 @@ for the workers of a cluster, are solved in one piece.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,8 @@ from sketchlasso.data import BlockMatrix
 from sketchlasso.instances import RowSets
 from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.threads import map_rows, single_blas_thread
-from sketchlasso.results.fitting import Fitted, Task
+from sketchlasso.results.choices import CrossValidation
+from sketchlasso.results.fitting import Task, sketched_path
 from sketchlasso.results.out_of_fold import OutOfFold
 from sketchlasso.results.radius_policy import RadiusPolicy, radius_policies
 from sketchlasso.results.scores import Metric, greater_is_better, score
@@ -44,7 +45,7 @@ from sketchlasso.solvers import Settings, Status
 from sketchlasso.solvers.status import warn_of_ending
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["KEPT_BYTES", "Searched", "can_stage", "kept_bytes", "search"]
+__all__ = ["KEPT_BYTES", "can_stage", "kept_bytes", "search"]
 
 # Points of the coarse grid, about; grids that are not twice as fine are solved whole.
 COARSE = 12
@@ -52,23 +53,6 @@ COARSE = 12
 NEAR_STRIDES = 2
 # Stages keep the sketches of all folds and their rows of X, up to so many bytes.
 KEPT_BYTES = 2 << 30
-
-
-@dataclass(frozen=True, eq=False)
-class Searched:
-    """What a search has found.
-
-    Attributes
-    ----------
-    fitted : Fitted
-    scores : dict of ndarray of shape (folds, responses, radii, alphas)
-    predictions : ndarray of shape (m, responses, radii, alphas)
-        Out of fold, averaged where a row was held out more than once.
-    """
-
-    fitted: Fitted
-    scores: dict[Metric, FloatArray]
-    predictions: FloatArray
 
 
 def can_stage(task: Task, sketch: Sketch, rows: RowSets) -> bool:
@@ -99,7 +83,7 @@ def search(
     sketch: Sketch,
     rows: RowSets,
     metrics: tuple[Metric, ...],
-) -> Searched:
+) -> CrossValidation:
     """Search penalties and radii in stages.
 
     Parameters
@@ -130,7 +114,7 @@ def search(
         found.walk()
         found.try_other_radii()
         found.look_closely()
-        return found.result()
+        return found.result(sketch)
 
 
 class _Search:
@@ -339,7 +323,7 @@ class _Search:
                 values[fold, own] = score(metric, target, predicted[:, own], share)
         return values
 
-    def result(self) -> Searched:
+    def result(self, sketch: Sketch) -> CrossValidation:
         """All stages as one grid, cut where nothing was tried beyond its end."""
         used = np.flatnonzero(self.tried.any(axis=(0, 1)))
         count = max(self.count, int(used[-1]) + 1)
@@ -356,8 +340,9 @@ class _Search:
         warn_of_ending(fits.status, fits.relative_gap)
         if not self.over:
             self.bar.end()
-        fitted = Fitted(fits, shape, self.alphas[..., :count], self.policies)
-        return Searched(fitted, scores, out_of_fold.means(shape[1:]))
+        alphas = self.alphas[..., :count]
+        path = sketched_path(fits, alphas, self.policies, self.task, sketch)
+        return CrossValidation(path, scores, out_of_fold.means(shape[1:]), self.rows)
 
 
 def _mean_of(values: FloatArray) -> FloatArray:

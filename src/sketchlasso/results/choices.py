@@ -1,0 +1,208 @@
+"""Scores of every fold, response, penalty and radius, and the choice that they lead to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.instances import RowSets
+from sketchlasso.results.fitting import Path
+from sketchlasso.results.held_out import LazyPredictions
+from sketchlasso.results.models import LinearModels
+from sketchlasso.results.radius_policy import RadiusPolicy
+from sketchlasso.results.scores import Metric, greater_is_better
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = ["Choice", "CrossValidation"]
+
+TIE = 1e-10
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A point of the grid: its penalty and radius policy, and where they stand."""
+
+    alpha: float
+    radius: RadiusPolicy
+    alpha_index: int
+    radius_index: int
+
+
+@dataclass(frozen=True, eq=False)
+class CrossValidation:
+    """Scores of every fold, response, radius and penalty, on held-out rows of the real X.
+
+    Attributes
+    ----------
+    fits : Path
+        Models of every fold, response, radius and penalty, with their certificates.
+    scores : dict of ndarray of shape (folds, responses, radii, alphas)
+        One entry per metric, in the order given.
+    predictions : ndarray or LazyPredictions of shape (m, responses, radii, alphas)
+        Out-of-fold predictions, averaged where a row was held out more than once, NaN where
+        never. For X in blocks they are computed on access, in one pass over the data:
+        ``predictions[:, response, radius, alpha]``.
+    rows : RowSets
+    on_all_rows : LinearModels or None
+        Of responses x alphas, fitted to all rows, where the search solved them on its way.
+    """
+
+    fits: Path
+    scores: dict[Metric, FloatArray]
+    predictions: FloatArray | LazyPredictions
+    rows: RowSets
+    on_all_rows: LinearModels | None = None
+
+    @property
+    def alphas(self) -> FloatArray:
+        """Penalties (responses, radii, alphas)."""
+        return self.fits.alphas
+
+    @property
+    def radii(self) -> tuple[RadiusPolicy, ...]:
+        """Radius policies that were tried."""
+        return self.fits.radii
+
+    @property
+    def models(self) -> LinearModels:
+        """Models of all instances; alphas vary fastest, folds slowest."""
+        return self.fits.models
+
+    @property
+    def radius(self) -> FloatArray:
+        """Radius of every instance (folds, responses, radii, alphas); zero for the full model."""
+        return self.fits.radius.reshape(self.fits.shape)
+
+    @property
+    def relative_gap(self) -> FloatArray:
+        """Relative gap of every instance (folds, responses, radii, alphas)."""
+        return self.fits.relative_gap.reshape(self.fits.shape)
+
+    @property
+    def status(self) -> IntArray:
+        """Values of :class:`Status` (folds, responses, radii, alphas)."""
+        return self.fits.status.reshape(self.fits.shape)
+
+    @property
+    def n_nonzero(self) -> IntArray:
+        """Coefficients of every instance that are not zero (folds, responses, radii, alphas)."""
+        return self.fits.models.n_nonzero.reshape(self.fits.shape)
+
+    @property
+    def seconds(self) -> float:
+        """Time in the solver."""
+        return self.fits.seconds
+
+    @property
+    def first_metric(self) -> Metric:
+        """The metric that decides by default."""
+        return next(iter(self.scores))
+
+    def mean(self, metric: Metric | None = None) -> FloatArray:
+        """Mean score (responses, radii, alphas) over the folds; NaN for points left out."""
+        return _mean(self._of(metric))
+
+    def standard_error(self, metric: Metric | None = None) -> FloatArray:
+        """Standard error (responses, radii, alphas) of the mean over the folds."""
+        return _standard_error(self._of(metric))
+
+    def best(
+        self,
+        metric: Metric | None = None,
+        response: int = 0,
+        rule: str = "min",
+        max_nonzero: float | None = None,
+    ) -> Choice:
+        """The best grid point of a response.
+
+        Parameters
+        ----------
+        metric : str, optional
+            The first one scored by default.
+        response : int
+        rule : {"min", "1se"}
+            The best mean score, or the largest penalty (at the best point's radius) whose mean
+            is within one standard error of it.
+        max_nonzero : float, optional
+            Consider only points whose models have at most this many non-zeros, on average over
+            the folds.
+        """
+        if rule not in ("min", "1se"):
+            raise InvalidInputError(f"rule={rule!r} is unknown; choose 'min' or '1se'")
+        name = metric or self.first_metric
+        sign = -1.0 if greater_is_better(name) else 1.0
+        values = self._of(name)[:, response]
+        cost = sign * _mean(values)
+        if max_nonzero is not None:
+            small = self.n_nonzero[:, response].mean(axis=0) <= max_nonzero
+            small &= np.isfinite(cost)
+            if not small.any():
+                raise InvalidInputError(
+                    f"max_nonzero={max_nonzero!r} was given, but no model of the grid is that "
+                    "small; add larger penalties"
+                )
+            cost = np.where(small, cost, np.inf)
+        # Scores that differ by rounding only are a tie, and the larger penalty wins it.
+        lowest = np.nanmin(cost)
+        tied = cost <= lowest + TIE * _size(name, cost, lowest)
+        radius_index, alpha_index = np.unravel_index(np.argmax(tied), cost.shape)
+        if rule == "1se":
+            error = _standard_error(values)[radius_index, alpha_index]
+            line = cost[radius_index]
+            alpha_index = np.flatnonzero(line <= line[alpha_index] + error)[0]
+        return Choice(
+            alpha=float(self.alphas[response, radius_index, alpha_index]),
+            radius=self.radii[radius_index],
+            alpha_index=int(alpha_index),
+            radius_index=int(radius_index),
+        )
+
+    def start_of(self, response: int, choice: Choice) -> Any:
+        """Coefficients (1, n) on all rows at a grid point; None where they were not solved."""
+        if self.on_all_rows is None:
+            return None
+        row = response * self.alphas.shape[2] + choice.alpha_index
+        return self.on_all_rows.coef[[row]]
+
+    def support_share(self, response: int, choice: Choice) -> FloatArray:
+        """Share (n,) of the folds in which a feature has a part, at a grid point."""
+        shape = self.fits.shape
+        at = (response, choice.radius_index, choice.alpha_index)
+        rows = [np.ravel_multi_index((fold, *at), shape) for fold in range(shape[0])]
+        coef = self.models.coef[rows]
+        used = coef.indices[coef.data != 0]
+        return np.bincount(used, minlength=coef.shape[1]) / shape[0]
+
+    def _of(self, metric: Metric | None) -> FloatArray:
+        return self.scores[metric or self.first_metric]
+
+
+def _mean(values: FloatArray) -> FloatArray:
+    """Mean over the first axis of the values that are known; NaN where none is."""
+    known = np.isfinite(values)
+    count = known.sum(axis=0)
+    total = np.where(known, values, 0.0).sum(axis=0)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def _standard_error(values: FloatArray) -> FloatArray:
+    """Standard error of the mean over the first axis."""
+    known = np.isfinite(values)
+    count = known.sum(axis=0)
+    squares = np.where(known, (values - _mean(values)) ** 2, 0.0).sum(axis=0)
+    return np.asarray(np.sqrt(squares / np.maximum(count - 1, 1) / np.maximum(count, 1)))
+
+
+def _size(metric: Metric, cost: FloatArray, lowest: float) -> float:
+    """The size that differences of costs are measured by: theirs, not that of one.
+
+    Scores without a unit are at most one. An error has the unit of y, and that of an exact fit
+    is rounding, which the error of the worst model of the grid separates from errors that differ.
+    """
+    if greater_is_better(metric):
+        return max(1.0, abs(lowest))
+    finite = cost[np.isfinite(cost)]
+    return max(abs(lowest), float(finite.max(initial=0.0)))
