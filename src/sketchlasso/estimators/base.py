@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from sketchlasso.data import BlockMatrix
 from sketchlasso.errors import EmptyModelWarning
 from sketchlasso.estimators.blocks import linear_values, validated_rows
-from sketchlasso.estimators.parameters import Specification
+from sketchlasso.estimators.parameters import Radii, Specification
 from sketchlasso.estimators.relaxed import refit_on_support
 from sketchlasso.estimators.task import Prepared, prepare, task_of
 from sketchlasso.results.fitting import fit_all
@@ -116,7 +116,7 @@ def fit_response(
     columns: IntArray,
     sketch: Sketch | None,
     alpha: float,
-    radius: Any,
+    radius: Radii,
     start: SparseRows | None = None,
 ) -> ResponseFit:
     """Fit responses that share a sketch and a penalty on all rows.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -24,6 +24,7 @@ from sketchlasso.warn import warn_user
 
 __all__ = [
     "PenaltySearch",
+    "Radii",
     "SearchSpecification",
     "SinglePenalty",
     "SingleSpecification",
@@ -36,6 +37,8 @@ __all__ = [
 SINGLE_PRECISION_TOL = 1e-6
 # Scores on held-out rows do not change beyond this gap; the fit that is kept is made to `tol`.
 SEARCH_TOL = 1e-4
+# One radius or several to search from; None for the default.
+Radii: TypeAlias = "RadiusLike | Sequence[RadiusLike] | None"
 METHODS = get_args(SketchMethod)
 SOLVERS = get_args(Solver)
 
@@ -58,7 +61,7 @@ class Specification:
     standardize: bool | Literal["auto"]
     rank: int
     sketch: Sketch | SketchMethod | Literal["auto"] | None
-    radius: RadiusLike | Sequence[RadiusLike] | None
+    radius: Radii
     refine: Literal["exact"] | None
     relaxed: bool
     solver: Solver

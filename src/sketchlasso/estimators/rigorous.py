@@ -17,7 +17,7 @@ import numpy as np
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.base import ResponseFit, fit_response
-from sketchlasso.estimators.parameters import SingleSpecification
+from sketchlasso.estimators.parameters import Radii, SingleSpecification
 from sketchlasso.estimators.relaxed import refit_on_support
 from sketchlasso.estimators.scales import column_scales, robust_scales
 from sketchlasso.estimators.task import Prepared
@@ -45,7 +45,7 @@ def rigorous_fits(
     columns: IntArray,
     sketch: Sketch | None,
     alpha: float,
-    radius: Any,
+    radius: Radii,
 ) -> Iterator[ResponseFit]:
     """Fits of responses with loadings for equal variances, or robust ones for each response.
 
@@ -79,7 +79,7 @@ def _robust_fit(
     column: int,
     sketch: Sketch | None,
     alpha: float,
-    radius: Any,
+    radius: Radii,
 ) -> ResponseFit:
     """Fit one response, then loadings from its residual, until the support stays."""
     y, intercept, part = data.Y[:, column], spec.terms.fit_intercept, np.array([column])
@@ -159,7 +159,7 @@ def _fit(
     columns: IntArray,
     sketch: Sketch | None,
     alpha: float,
-    radius: Any,
+    radius: Radii,
     loadings: FloatArray,
 ) -> ResponseFit:
     """Fit with given loadings (n,), which are on the scale of ``data.X``."""

@@ -16,7 +16,7 @@ from sketchlasso.data import BlockMatrix, DataMatrix, as_rows
 from sketchlasso.data.units import column_units, in_units, matrix_unit
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.blocks import in_memory
-from sketchlasso.estimators.parameters import SearchSpecification, Specification
+from sketchlasso.estimators.parameters import Radii, SearchSpecification, Specification
 from sketchlasso.estimators.scales import column_scales, divided_columns
 from sketchlasso.instances import check_weights
 from sketchlasso.linalg.device import CPU
@@ -103,7 +103,7 @@ class Prepared:
         coef = coef / self.x_unit if self.scales is None else coef / self.scales
         return coef * self.y_units[columns, None]
 
-    def radius_in_units(self, radius: Any) -> Any:
+    def radius_in_units(self, radius: Radii) -> Radii:
         """The radius, or the radii, of the user's in the units of `X`."""
         if radius is None or self.x_unit == 1.0:
             return radius
