@@ -13,9 +13,10 @@ from sketchlasso.estimators.base import keep_fits
 from sketchlasso.estimators.blocks import in_memory, validated
 from sketchlasso.estimators.callbacks import CallbackSupport, reported
 from sketchlasso.estimators.intervals import PredictionIntervals
-from sketchlasso.estimators.parameters import PenaltySearch, SinglePenalty
+from sketchlasso.estimators.parameters import PenaltySearch, SinglePenalty, Specification
 from sketchlasso.estimators.selection import choose, keep_choices
 from sketchlasso.estimators.single import fit_responses
+from sketchlasso.estimators.task import Prepared
 
 __all__ = ["SqrtLasso", "SqrtLassoCV"]
 
@@ -55,12 +56,17 @@ class _Regressor(CallbackSupport, MultiOutputMixin, RegressorMixin, PredictionIn
         """
         return float(super().score(as_blocks(X), in_memory(y), in_memory(sample_weight)))
 
-    def _validated(self, X: Any, y: Any) -> tuple[Any, Any]:
-        X, y = validated(self, X, y, multi_output=True, y_numeric=True, ensure_min_samples=2)
-        # Residuals of an earlier fit say nothing of this one.
-        if hasattr(self, "calibration_"):
-            del self.calibration_
-        return X, y
+    def _validated(self, X: Any, y: Any) -> Any:
+        return validated(self, X, y, multi_output=True, y_numeric=True, ensure_min_samples=2)
+
+    def _prepared(
+        self, spec: Specification, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> Prepared:
+        data = super()._prepared(spec, X, y, sample_weight)
+        self._weighted = sample_weight is not None
+        # Residuals of an earlier fit do not belong to this one.
+        self.__dict__.pop("calibration_", None)
+        return data
 
     def _with_fixed_penalty(self) -> SqrtLasso:
         single = SqrtLasso(alpha=self.alpha_)
@@ -192,7 +198,6 @@ class SqrtLasso(_Regressor, SinglePenalty):
         X, y = self._validated(X, y)
         spec = self._specification(X.shape[1])
         data = self._prepared(spec, X, y, sample_weight)
-        self._weighted = sample_weight is not None
         fits, self.sketch_ = fit_responses(spec, data)
         keep_fits(self, fits, single=np.ndim(y) == 1, dtype=X.dtype)
         return self
@@ -283,7 +288,6 @@ class SqrtLassoCV(_Regressor, PenaltySearch):
         X, y = self._validated(X, y)
         spec = self._specification(X.shape[1])
         data = self._prepared(spec, X, y, sample_weight)
-        self._weighted = sample_weight is not None
         fits, choices = choose(spec, data, y if np.ndim(y) == 1 else None, groups, METRICS)
         single = np.ndim(y) == 1
         keep_fits(self, fits, single=single, dtype=X.dtype)
