@@ -20,7 +20,7 @@ from sketchlasso.problem.full_problem import (
     MOST_SIGN_ENTRIES,
     SMALL_RESIDUAL,
     FullValues,
-    full_dual,
+    dual_of_ratio,
     full_gap,
     full_primal,
 )
@@ -290,9 +290,7 @@ class Chain:
         if squared:
             alphas = alphas / lengths
         primal = full_primal(lengths, alphas, l1)
-        # One column that sees as much as the worst of all stands for them.
-        one = np.ones(1)
-        dual = full_dual(worst[None, :], seen_lengths, inner, one, alphas, target.nonnegative)
+        dual = dual_of_ratio(worst, seen_lengths, inner, alphas)
         proved = full_gap(primal, dual, np.full_like(primal, target.null)) <= self._tol
         return _Judged(points, alphas, lengths**2, primal, dual, proved, scores)
 

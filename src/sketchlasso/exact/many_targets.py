@@ -16,7 +16,7 @@ from sketchlasso.exact.knots import MOST_ACTIVE, KeptFace
 from sketchlasso.kernels.gram_path import GramProblem, blank_solutions, walk_gram
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import map_rows, single_blas_thread
-from sketchlasso.problem.full_problem import full_dual, full_gap, full_primal
+from sketchlasso.problem.full_problem import dual_of_ratio, full_gap, full_primal
 from sketchlasso.solvers.algorithms.homotopy import spread_factors
 from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 
@@ -208,8 +208,7 @@ class _Search:
             seen = self._seen(residual, self._own[t])
             l1 = np.asarray(abs(coef).sum(axis=1), dtype=np.float64)
             inner = np.einsum("ij,ij->i", self._Y[t], residual)
-            # One column that sees as much as the worst of all stands for them.
-            dual = full_dual(seen.max(axis=1)[None], length, inner, np.ones(1), alpha)
+            dual = dual_of_ratio(seen.max(axis=1), length, inner, alpha)
             self.gap[t, i] = full_gap(full_primal(length, alpha, l1), dual, self._null[t])
             open_ = np.flatnonzero(~(self.gap[t, i] <= self._tol) & (length > 0))
             ratios = seen[open_] / (alpha * length)[open_, None]

@@ -34,8 +34,8 @@ __all__ = [
     "SMALL_RESIDUAL",
     "FullValues",
     "UnpenalisedColumns",
+    "dual_of_ratio",
     "face_level",
-    "feasible_scale",
     "full_dual",
     "full_gap",
     "full_primal",
@@ -106,31 +106,26 @@ def largest_ratio(seen: FloatArray, factor: FloatArray, nonnegative: bool = Fals
     return np.asarray(np.max(size / factor[:, None], axis=0, initial=0.0))
 
 
-def feasible_scale(
-    seen: FloatArray,
-    length: FloatArray,
-    factor: FloatArray,
-    alpha: FloatArray,
-    nonnegative: bool = False,
+def dual_of_ratio(
+    worst: FloatArray, length: FloatArray, inner: FloatArray, alpha: FloatArray
 ) -> FloatArray:
-    """Largest a (p,) for which a d is feasible in (D).
+    """Dual values (p,) at a d with the largest a for which that is feasible in (D).
 
     Parameters
     ----------
-    seen : ndarray of shape (n, p)
-        x_j'W d of every column and direction.
+    worst : ndarray of shape (p,)
+        :func:`largest_ratio` of every direction d; a negative one limits nothing.
     length : ndarray of shape (p,)
         ||d||_W.
-    factor : ndarray of shape (n,)
-        f; what columns of factor 0 see must have been cleared already.
+    inner : ndarray of shape (p,)
+        y'W d.
     alpha : ndarray of shape (p,)
-    nonnegative : bool
     """
-    worst = largest_ratio(seen, factor, nonnegative)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         # NaN stays NaN here, and zero is the scale that is always allowed.
-        limit = np.minimum(1.0 / length, np.where(worst == 0, np.inf, alpha / worst))
-    return np.where(np.isfinite(limit), limit, 0.0)
+        limit = np.minimum(1.0 / length, np.where(worst <= 0, np.inf, alpha / worst))
+    scale = np.where(np.isfinite(limit), limit, 0.0)
+    return np.maximum(scale * inner, 0.0)
 
 
 def full_dual(
@@ -141,9 +136,12 @@ def full_dual(
     alpha: FloatArray,
     nonnegative: bool = False,
 ) -> FloatArray:
-    """Dual values (p,) at the best feasible points along directions; `inner` is y'W d (p,)."""
-    scale = feasible_scale(seen, length, factor, alpha, nonnegative)
-    return np.maximum(scale * inner, 0.0)
+    """Dual values (p,) at the best feasible points along directions d.
+
+    `seen` (n, p) is x_j'W d; what columns of factor (n,) 0 see must have been cleared already. The
+    others are those of :func:`dual_of_ratio`.
+    """
+    return dual_of_ratio(largest_ratio(seen, factor, nonnegative), length, inner, alpha)
 
 
 def sign_directions(columns: FloatArray, target: FloatArray, residual: FloatArray) -> FloatArray:

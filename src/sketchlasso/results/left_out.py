@@ -25,7 +25,7 @@ from scipy import linalg, sparse
 from sketchlasso.exact import solve_exact
 from sketchlasso.instances import leave_one_out_rows
 from sketchlasso.linalg.rows import stack_rows
-from sketchlasso.problem.full_problem import face_level, full_dual, full_gap, full_primal
+from sketchlasso.problem.full_problem import dual_of_ratio, face_level, full_gap, full_primal
 from sketchlasso.problem.terms import Terms
 from sketchlasso.results.models import LinearModels
 from sketchlasso.solvers import Progress
@@ -199,9 +199,9 @@ class _Work:
         # A column without a penalty must see nothing: rounding is left out, more than that not.
         free = (factor == 0) & (size <= 1e-12 * np.sqrt(m) * lengths[:, None])
         with np.errstate(divide="ignore", invalid="ignore"):
-            worst = np.max(np.where(free, 0.0, size / factor), axis=1)[None, :]
+            worst = np.max(np.where(free, 0.0, size / factor), axis=1)
         inner = residuals @ self._y
-        dual = full_dual(worst, lengths, inner, np.ones(1), alpha, problems.nonnegative)
+        dual = dual_of_ratio(worst, lengths, inner, alpha)
         gap = full_gap(full_primal(lengths, alpha, l1), dual, np.linalg.norm(null, axis=1))
         return intercept, gap
 
