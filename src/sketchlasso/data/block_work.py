@@ -15,6 +15,7 @@ from sketchlasso.data.storage import CHUNK
 from sketchlasso.types import FloatArray, IntArray, RealArray
 
 __all__ = [
+    "FEW_ENTRIES",
     "PRODUCT_COLUMNS",
     "Stacked",
     "Survey",

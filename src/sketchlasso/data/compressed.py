@@ -92,6 +92,8 @@ class SparseStorage:
 
     def column_sums(self) -> FloatArray:
         """Return X'1."""
+        if self.dtype == np.float64:
+            return np.asarray(self._transposed @ np.ones(self.shape[0]))
         total = np.zeros(self.shape[1])
         for _, columns, values in self.entries():
             total += np.bincount(columns, values, minlength=len(total))

@@ -12,8 +12,13 @@ from typing import Any
 import numpy as np
 
 from sketchlasso.data import DataMatrix, ImplicitRows
-from sketchlasso.data.block_work import centred_product, dense_product, fastest_form
-from sketchlasso.data.storage import CHUNK
+from sketchlasso.data.block_work import (
+    FEW_ENTRIES,
+    centred_product,
+    dense_product,
+    fastest_form,
+    strip_of,
+)
 from sketchlasso.instances import RowSets
 from sketchlasso.sketches import Sketch
 from sketchlasso.types import FloatArray, IntArray
@@ -101,10 +106,10 @@ def _moments_of_block(
     size = inside.shape[1]
     factor = fastest_form(entries, coef)
     found = _Moments(np.zeros(size), np.zeros(size), np.zeros(size))
-    step = max(1, CHUNK // size)
+    step = max(1, FEW_ENTRIES // size)
     for start in range(0, entries.shape[0], step):
-        rows = slice(start, start + step)
-        part = entries[rows]
+        rows = slice(start, min(start + step, entries.shape[0]))
+        part = strip_of(entries, rows.start, rows.stop)
         missed = dense_product(part, factor).astype(np.float64, copy=False)
         missed -= shift
         missed -= (centred_product(part, V, V_shift) if Q is None else Q[rows]) @ inside
