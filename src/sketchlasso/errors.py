@@ -9,7 +9,7 @@
     |-- StoredFileError (also ValueError)     a file that is truncated, altered or foreign
     +-- MissingExtraError (also ImportError)  an optional dependency is not installed
 
-    UserWarning
+    SketchlassoWarning (also UserWarning)
     |-- InaccurateWarning                     a result whose duality gap missed the tolerance
     |-- EmptyGridWarning                      a radius so large that w = 0 at every penalty
     |-- EmptyModelWarning                     a radius that keeps every feature out of a fit
@@ -20,11 +20,21 @@
     +-- GridEdgeWarning                       the best penalty lies at an end of the grid
 
 Non-convergence is a status of the solution, never an exception.
+
+A message consists of parts: text, an :class:`Argument` where it names a parameter and its value,
+and a :class:`Name` where it names a function or a parameter alone. ``str()`` joins them as Python
+spells them, and the command line spells the same parts as its own options and commands::
+
+    InvalidInputError(Argument("rank", 0), " was given, but an integer >= 1 is accepted; pass one.")
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 __all__ = [
+    "Argument",
     "ClusterLostError",
     "DeviceWarning",
     "DuplicateColumnWarning",
@@ -35,14 +45,71 @@ __all__ = [
     "InaccurateWarning",
     "InvalidInputError",
     "MissingExtraError",
+    "Name",
     "ScaleWarning",
     "SketchlassoError",
+    "SketchlassoWarning",
     "StoredFileError",
     "UnknownWordError",
 ]
 
 
-class SketchlassoError(Exception):
+@dataclass(frozen=True)
+class Argument:
+    """A parameter in a message: ``rank=0`` with a value, ``rank=`` without one.
+
+    Attributes
+    ----------
+    name : str
+    value : object
+        What was received, or what to pass; ``...`` for none.
+    spec : str
+        How the value is formatted, if not by `repr`.
+    """
+
+    name: str
+    value: Any = ...
+    spec: str = ""
+
+    def __str__(self) -> str:
+        if self.value is ...:
+            return f"{self.name}="
+        value = format(self.value, self.spec) if self.spec else repr(self.plain)
+        return f"{self.name}={value}"
+
+    @property
+    def plain(self) -> Any:
+        """The value, as a Python number or string where it is a NumPy scalar."""
+        return self.value.item() if getattr(self.value, "shape", None) == () else self.value
+
+
+@dataclass(frozen=True)
+class Name:
+    """A function, or a parameter without its value, in a message."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+Part = str | Argument | Name
+
+
+class _Message(Exception):
+    """An error or a warning whose message consists of parts, in `args`."""
+
+    def __str__(self) -> str:
+        return "".join(map(str, self.args))
+
+    @property
+    def parameter(self) -> str | None:
+        """The parameter that was refused: the one that the message begins with."""
+        first = self.args[0] if self.args else None
+        return first.name if isinstance(first, Argument) else None
+
+
+class SketchlassoError(_Message):
     """Root of the exceptions raised by sketchlasso."""
 
 
@@ -65,6 +132,7 @@ class UnknownWordError(InvalidInputError):
     def __init__(
         self, word: str, suggestions: tuple[str, ...] = (), stop_word: bool = False
     ) -> None:
+        word = str(word)  # not NumPy's kind of string, whose repr shows its type
         self.word, self.suggestions, self.stop_word = word, suggestions, stop_word
         if stop_word:
             super().__init__(
@@ -90,40 +158,45 @@ class ClusterLostError(SketchlassoError, RuntimeError):
 class MissingExtraError(SketchlassoError, ImportError):
     """An optional dependency is missing; the message holds the install command."""
 
-    def __init__(self, feature: str, package: str, extra: str) -> None:
+    def __init__(self, feature: str | Argument, package: str, extra: str) -> None:
         super().__init__(
-            f"{feature} needs the package '{package}', which is not installed; "
-            f"install it with: pip install 'sketchlasso[{extra}]'"
+            feature,
+            f" needs the package '{package}', which is not installed; "
+            f"install it with: pip install 'sketchlasso[{extra}]'",
         )
 
 
-class InaccurateWarning(UserWarning):
+class SketchlassoWarning(_Message, UserWarning):
+    """Root of the warnings issued by sketchlasso."""
+
+
+class InaccurateWarning(SketchlassoWarning):
     """Some instances stopped with a duality gap above the requested tolerance."""
 
 
-class EmptyGridWarning(UserWarning):
+class EmptyGridWarning(SketchlassoWarning):
     """A radius makes w = 0 optimal at every penalty, so its part of the grid is empty."""
 
 
-class GridEdgeWarning(UserWarning):
+class GridEdgeWarning(SketchlassoWarning):
     """The best penalty lies at an end of the grid, so a better one may lie beyond."""
 
 
-class EmptyModelWarning(UserWarning):
+class EmptyModelWarning(SketchlassoWarning):
     """A sketch's radius leaves no feature where the full problem chooses some."""
 
 
-class DeviceWarning(UserWarning):
+class DeviceWarning(SketchlassoWarning):
     """A GPU was requested but cannot be used, so the CPU does the work."""
 
 
-class DuplicateColumnWarning(UserWarning):
+class DuplicateColumnWarning(SketchlassoWarning):
     """Two columns are equal up to sign and scale, so that either may replace the other."""
 
 
-class FewTreatedWarning(UserWarning):
+class FewTreatedWarning(SketchlassoWarning):
     """A treatment varies in so few rows that the error of its effect cannot be trusted."""
 
 
-class ScaleWarning(UserWarning):
+class ScaleWarning(SketchlassoWarning):
     """One penalty is used for columns of very different scales, so that small ones are lost."""

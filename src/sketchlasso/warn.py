@@ -17,27 +17,27 @@ OURS = ("sketchlasso", "sklearn", "joblib")
 _thread = threading.local()
 
 
-def warn_user(message: str, category: type[Warning]) -> None:
+def warn_user(warning: Warning) -> None:
     """Warn at the nearest frame that is neither this package's nor scikit-learn's."""
-    held: list[tuple[str, type[Warning]]] | None = getattr(_thread, "held", None)
+    held: list[Warning] | None = getattr(_thread, "held", None)
     if held is not None:
-        held.append((message, category))
+        held.append(warning)
         return
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and _package(frame) in OURS:
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
+    warnings.warn(warning, stacklevel=level)
 
 
 @contextmanager
-def held_back() -> Iterator[list[tuple[str, type[Warning]]]]:
+def held_back() -> Iterator[list[Warning]]:
     """Collect the warnings of this thread, for the thread that waits for it to issue.
 
     A worker's frames lead to no line of the user's, and an error that a filter makes of a warning
     belongs to the caller. ``warnings.catch_warnings`` would change the whole process.
     """
     before = getattr(_thread, "held", None)
-    found: list[tuple[str, type[Warning]]] = []
+    found: list[Warning] = []
     _thread.held = found
     try:
         yield found

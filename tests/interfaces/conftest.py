@@ -1,6 +1,7 @@
 """Small files of every kind that the command line is tried on."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sketchlasso.io import Table, write_table
 from sketchlasso.topics import TopicImager, read_corpus
 from tests.interfaces.posts import SUBJECTS, posts
 
+PYTHON = re.compile(r"(?<![\w.-])[a-z][a-z_]*=(?!=)|\b(load|save)_\w+|\bnp\.")
 NAMES = ("age", "rooms", "noise", "light", "dust", "trees")
 
 
@@ -39,7 +41,10 @@ def files(tmp_path_factory):
 
 @pytest.fixture
 def call(files, tmp_path, monkeypatch):
-    """Run a command in a fresh folder, as CliRunner does; {data} stands for the files."""
+    """Run a command in a fresh folder, as CliRunner does; {data} stands for the files.
+
+    No message of any command may name a parameter as Python does, rank=0 instead of --rank 0.
+    """
     from sketchlasso.interfaces.app import app
 
     monkeypatch.chdir(tmp_path)
@@ -48,6 +53,7 @@ def call(files, tmp_path, monkeypatch):
         words = [word.replace("{data}", str(files)) for word in line.split()]
         result = CliRunner().invoke(app, words, catch_exceptions=False)
         assert result.exit_code == code, result.output
+        assert not PYTHON.search(result.stderr), result.stderr
         return result
 
     return run

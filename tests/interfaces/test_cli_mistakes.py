@@ -158,34 +158,6 @@ def test_inaccurate_results_end_in_code_1(call):
     assert any("worst relative gap" in text for text in told["warnings"])
 
 
-@pytest.mark.parametrize(
-    ("sentence", "heard"),
-    [
-        ("leave the column out with drop=['garden'].", "leave the column out with --drop garden."),
-        ("leave it out with drop=[3].", "leave it out with --drop 3."),
-        ("check its name or pass format=.", "check its name or pass --format."),
-        ("n_features=12 was given", "--n-features 12 was given"),
-        ("tol=1e-06 must be", "--tol 1e-06 must be"),
-        ("use a smaller radius (radii=...) or", "use a smaller radius (--radius) or"),
-        ("standardize=True was given", "--standardize was given"),
-        ("standardize=False was given", "--no-standardize was given"),
-        ("the subtarget=4 of others", "the subtarget=4 of others"),
-        ("may be better; lower alpha_min_ratio.", "may be better; lower --alpha-min-ratio."),
-        ("a shape (n_samples, n_features)", "a shape (n_samples, n_features)"),
-        ("the word np.str_('eight') is", "the word 'eight' is"),
-        ("drop=['two words'] and drop=['one']", "--drop 'two words' and --drop one"),
-        ("use sketch=None or", "use --sketch none or"),
-        ("written by save_model.", "written by fit or cv."),
-        ("read it with load_topics", "read it with topics image"),
-        ("make the sketch with scale=True", "make the sketch with --scale"),
-    ],
-)
-def test_the_library_speaks_in_options(sentence, heard):
-    from sketchlasso.interfaces.commands.wording import spoken
-
-    assert spoken(sentence) == heard
-
-
 def test_an_error_without_a_period_gets_one(call):
     told = call("path {data}/houses.csv --target price --alpha-min-ratio 2", code=2).stderr
     assert told.endswith("must lie strictly between 0 and 1.\n")

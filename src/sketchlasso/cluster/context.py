@@ -9,7 +9,7 @@ from typing import Any
 
 from sketchlasso.cluster.engine import Engine, OnProgress
 from sketchlasso.cluster.sequential import SequentialEngine
-from sketchlasso.errors import InvalidInputError, MissingExtraError
+from sketchlasso.errors import Argument, InvalidInputError, MissingExtraError
 
 __all__ = ["active_engine", "cluster", "current_engine"]
 
@@ -103,15 +103,20 @@ def _started(
 ) -> Engine:
     if scheduler is not None and (n_workers is not None or memory_limit is not None):
         raise InvalidInputError(
-            f"n_workers={n_workers!r} and memory_limit={memory_limit!r} were given with "
-            f"scheduler={scheduler!r}, but they are for workers started on this machine; leave "
-            "them out, or leave out scheduler."
+            Argument("n_workers", n_workers),
+            " and ",
+            Argument("memory_limit", memory_limit),
+            " were given with ",
+            Argument("scheduler", scheduler),
+            ", but they are for workers started on this machine; leave them out, or leave out "
+            "scheduler.",
         )
     number = isinstance(worker_timeout, int | float) and worker_timeout > 0
     if worker_timeout is not None and not number:
         raise InvalidInputError(
-            f"worker_timeout={worker_timeout!r} was given, but a positive number of seconds is "
-            "accepted; pass one, or leave it out for 60."
+            Argument("worker_timeout", worker_timeout),
+            " was given, but a positive number of seconds is accepted; pass one, or leave it out "
+            "for 60.",
         )
     if isinstance(scheduler, str) and scheduler == "sequential":
         return SequentialEngine(on_progress)

@@ -24,7 +24,7 @@ from distributed.comm.core import CommClosedError
 from sketchlasso.cluster.engine import Block, OnProgress, add
 from sketchlasso.cluster.held import holder_of
 from sketchlasso.cluster.watch import WorkerWatch
-from sketchlasso.errors import ClusterLostError, InvalidInputError
+from sketchlasso.errors import Argument, ClusterLostError, InvalidInputError
 
 __all__ = ["DaskEngine", "open_engine"]
 
@@ -261,7 +261,9 @@ class DaskEngine:
         return ClusterLostError(
             f"the Dask scheduler at {self._address} has no workers and none came within "
             f"{self._worker_timeout:g} seconds; start some (`dask worker {self._address}`) or "
-            "wait longer (worker_timeout=), and repeat the call: parts that were written are kept."
+            "wait longer (",
+            Argument("worker_timeout"),
+            "), and repeat the call: parts that were written are kept.",
         )
 
     def _lost(self) -> ClusterLostError:
@@ -321,16 +323,16 @@ def _local_cluster(n_workers: int | None, memory_limit: str | int | None) -> Loc
 def _connected(scheduler: Any) -> Client:
     if not isinstance(scheduler, str):
         raise InvalidInputError(
-            f"scheduler={scheduler!r:.60} was given, but an address such as "
-            "'tcp://10.0.0.1:8786', a distributed.Client, 'sequential' or None is accepted; pass "
-            "one of them."
+            Argument("scheduler", repr(scheduler)[:60], "s"),
+            " was given, but an address such as 'tcp://10.0.0.1:8786', a distributed.Client, "
+            "'sequential' or None is accepted; pass one of them.",
         )
     try:
         return Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
     except ValueError as problem:
         raise InvalidInputError(
-            f"scheduler={scheduler!r} was given, which is no address ({problem}); pass one such "
-            "as 'tcp://10.0.0.1:8786'."
+            Argument("scheduler", scheduler),
+            f" was given, which is no address ({problem}); pass one such as 'tcp://10.0.0.1:8786'.",
         ) from problem
     except OSError as problem:
         raise ClusterLostError(

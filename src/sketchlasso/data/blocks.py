@@ -31,7 +31,7 @@ from sketchlasso.data.block_work import (
 )
 from sketchlasso.data.opening import Part, RowBlock
 from sketchlasso.data.selection import check_factor, row_numbers, split_choice, split_rows
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["BlockMatrix"]
@@ -205,7 +205,10 @@ class BlockMatrix:
         """Return the sums of the columns, of shape (n,); only ``axis=0`` is offered."""
         if axis != 0:
             raise InvalidInputError(
-                f"axis={axis!r} was given, but only sums of columns are offered; pass axis=0."
+                Argument("axis", axis),
+                " was given, but only sums of columns are offered; pass ",
+                Argument("axis", 0),
+                ".",
             )
         if self.in_memory:  # a survey also computes a digest
             return np.asarray(self.run_sum(column_sums))

@@ -25,7 +25,7 @@ from sketchlasso.data.storage import Storage
 from sketchlasso.data.transform import ColumnTransform
 from sketchlasso.data.units import in_units, matrix_unit
 from sketchlasso.data.validate import MatrixLike, as_storage
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.linalg.device import Device
 from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.types import FloatArray, RealArray
@@ -110,8 +110,8 @@ class DataMatrix:
         for name, value in (("center", center), ("scale", scale)):
             if not isinstance(value, bool | np.bool_):
                 raise InvalidInputError(
-                    f"{name}={value!r} was given, but only True or False is accepted; pass one "
-                    "of them."
+                    Argument(name, value),
+                    " was given, but only True or False is accepted; pass one of them.",
                 )
         matrix = cls(storage)
         if not center and not scale:

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sketchlasso.data import BlockMatrix
-from sketchlasso.errors import EmptyModelWarning
+from sketchlasso.errors import Argument, EmptyModelWarning
 from sketchlasso.estimators.blocks import linear_values, validated_rows
 from sketchlasso.estimators.parameters import Radii, Specification
 from sketchlasso.estimators.relaxed import refit_on_support
@@ -175,9 +175,12 @@ def warn_of_empty_models(fits: Sequence[ResponseFit]) -> None:
     total = sum(len(fit.columns) for fit in fits)
     whose = "the model has" if total == 1 else f"{len(emptied)} of {total} models have"
     warn_user(
-        f"{whose} no feature because of the sketch's radius ({radius:.3g}), but the full problem "
-        "has some at this penalty; use sketch=None, a larger rank or a smaller radius.",
-        EmptyModelWarning,
+        EmptyModelWarning(
+            f"{whose} no feature because of the sketch's radius ({radius:.3g}), but the full "
+            "problem has some at this penalty; use ",
+            Argument("sketch", None),
+            ", a larger rank or a smaller radius.",
+        )
     )
 
 

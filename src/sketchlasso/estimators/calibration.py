@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from sketchlasso.data import BlockMatrix, as_rows
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.estimators.base import LinearModel
 from sketchlasso.estimators.blocks import linear_values
 from sketchlasso.estimators.callbacks import Watcher
@@ -120,8 +120,11 @@ def calibrated(
         return Calibration(method, tuple(TargetResiduals(r) for r in (Y - predicted).T))
     if isinstance(X, BlockMatrix):
         raise InvalidInputError(
-            f"method={method!r} was given for X in blocks, but rows are left out of X in memory; "
-            "pass an array or a sparse matrix, or method='split' with rows that fit has not seen."
+            Argument("method", method),
+            " was given for X in blocks, but rows are left out of X in memory; pass an array or a "
+            "sparse matrix, or ",
+            Argument("method", "split"),
+            " with rows that fit has not seen.",
         )
     if method == "jackknife+":
         data = prepare(X, y, None, spec.standardize, spec.ready)
@@ -148,16 +151,18 @@ def _folds(cv: Any, Y: FloatArray, random_state: Any) -> RowSets:
         count = FOLDS if cv is None else int(cv)
         if not 2 <= count <= len(Y):
             raise InvalidInputError(
-                f"cv={cv!r} was given, but from 2 to {len(Y)} folds of these rows are possible; "
-                "pass such a number."
+                Argument("cv", cv),
+                f" was given, but from 2 to {len(Y)} folds of these rows are possible; pass such "
+                "a number.",
             )
         cv = shuffled_folds(count, None, False, random_state)
     rows = splitter_rows(cv, len(Y), Y[:, 0])
     judged = np.concatenate([row_set.test for row_set in rows])
     if not np.array_equal(np.sort(judged), np.arange(len(Y))):
         raise InvalidInputError(
-            f"cv={cv!r} was given, but each row has to be left out exactly once; pass a number of "
-            "folds, or a splitter such as KFold."
+            Argument("cv", cv),
+            " was given, but each row has to be left out exactly once; pass a number of folds, or "
+            "a splitter such as KFold.",
         )
     return rows
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sketchlasso.data import BlockMatrix, as_rows
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.estimators.base import LinearModel
 from sketchlasso.estimators.blocks import linear_values, validated
 from sketchlasso.estimators.calibration import (
@@ -114,13 +114,16 @@ class PredictionIntervals(LinearModel):
             method = "cv+" if searches else "jackknife+"
         if method not in METHODS:
             raise InvalidInputError(
-                f"method={method!r} was given, but 'jackknife+', 'cv+' or 'split' is accepted; "
-                "pass one of them."
+                Argument("method", method),
+                " was given, but 'jackknife+', 'cv+' or 'split' is accepted; pass one of them.",
             )
         if method != "split" and getattr(self, "_weighted", False):
             raise InvalidInputError(
-                f"the model was fitted with sample_weight, but method={method!r} leaves out rows "
-                "that count alike; fit without weights, or pass method='split' with new rows."
+                "the model was fitted with sample_weight, but ",
+                Argument("method", method),
+                " leaves out rows that count alike; fit without weights, or pass ",
+                Argument("method", "split"),
+                " with new rows.",
             )
         X, y = validated(self, X, y, reset=False, multi_output=True, y_numeric=True)
         targets = 1 if np.ndim(y) == 1 else y.shape[1]
@@ -196,8 +199,8 @@ class PredictionIntervals(LinearModel):
         name = "jackknife+" if method is None else method
         if name not in METHODS:
             raise InvalidInputError(
-                f"method={name!r} was given, but 'jackknife+', 'cv+' or 'split' is accepted; pass "
-                "one of them."
+                Argument("method", name),
+                " was given, but 'jackknife+', 'cv+' or 'split' is accepted; pass one of them.",
             )
         found = getattr(self, "calibration_", None)
         if found is None:
@@ -208,8 +211,9 @@ class PredictionIntervals(LinearModel):
             )
         if method is not None and found.method != method:
             raise InvalidInputError(
-                f"method={method!r} was given, but the model was calibrated by {found.method!r}; "
-                f"leave it out, or call calibrate(X, y, method={method!r})."
+                Argument("method", method),
+                f" was given, but the model was calibrated by {found.method!r}; "
+                f"leave it out, or call calibrate(X, y, method={method!r}).",
             )
         return found
 

@@ -12,7 +12,7 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from sketchlasso.errors import DeviceWarning, InvalidInputError
+from sketchlasso.errors import Argument, DeviceWarning, InvalidInputError
 from sketchlasso.estimators.callbacks import Watcher, both, progress_callback, round_reporter
 from sketchlasso.linalg.device import CPU, check_device
 from sketchlasso.problem.terms import Terms
@@ -87,8 +87,11 @@ class Specification:
         check_device(given["device"])
         if given["sketch"] is None and given["radius"] is not None:
             raise InvalidInputError(
-                f"radius={given['radius']!r} was given with sketch=None, but the full problem has "
-                "no sketch error to guard against; leave the radius out, or sketch."
+                Argument("radius", given["radius"]),
+                " was given with ",
+                Argument("sketch", None),
+                ", but the full problem has no sketch error to guard against; leave the radius "
+                "out, or sketch.",
             )
         _check_sketch(given["sketch"])
         terms = Terms(
@@ -110,8 +113,9 @@ class Specification:
         for name, value in (("refine", self.refine), ("sketch", self.sketch)):
             if (value is None) == (name == "sketch"):
                 raise InvalidInputError(
-                    f"{name}={value!r} was given, but it solves the full problem, which needs X in "
-                    "memory, and X is in blocks; leave it out, or pass an array or a sparse matrix."
+                    Argument(name, value),
+                    " was given, but it solves the full problem, which needs X in memory, and X "
+                    "is in blocks; leave it out, or pass an array or a sparse matrix.",
                 )
 
     def settings(self, sketch: Sketch | None, *, searching: bool = False) -> Settings:
@@ -121,9 +125,11 @@ class Specification:
         """
         if sketch is None and self.device not in (CPU, "auto"):
             warn_user(
-                f"device={self.device!r} is not used: these data are solved without a sketch, on "
-                "the CPU; choose a sketch, or leave the device out.",
-                DeviceWarning,
+                DeviceWarning(
+                    Argument("device", self.device),
+                    " is not used: these data are solved without a sketch, on the CPU; choose a "
+                    "sketch, or leave the device out.",
+                )
             )
         single = sketch is not None and sketch.dtype == np.float32
         return Settings(
@@ -269,8 +275,9 @@ def _check_sketch(sketch: Any) -> None:
     if named or sketch is None or isinstance(sketch, Sketch):
         return
     raise InvalidInputError(
-        f"sketch={sketch!r} was given, but {', '.join(map(repr, names))}, a Sketch or None is "
-        "accepted; pass one of them."
+        Argument("sketch", sketch),
+        f" was given, but {', '.join(map(repr, names))}, a Sketch or None is accepted; pass one "
+        "of them.",
     )
 
 
@@ -331,5 +338,6 @@ def check_values(given: Mapping[str, Any]) -> None:
     for name, (accepts, accepted) in _RULES.items():
         if name in given and not accepts(given[name]):
             raise InvalidInputError(
-                f"{name}={given[name]!r} was given, but {accepted} is accepted; pass such a value."
+                Argument(name, given[name]),
+                f" was given, but {accepted} is accepted; pass such a value.",
             )

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from sketchlasso.data import as_rows
-from sketchlasso.errors import InvalidInputError, ScaleWarning
+from sketchlasso.errors import Argument, InvalidInputError, ScaleWarning
 from sketchlasso.estimators.parameters import SingleSpecification
 from sketchlasso.estimators.scales import column_scales
 from sketchlasso.estimators.task import Prepared
@@ -92,8 +92,11 @@ def pivotal_alpha(
     """
     if not (slack > 0 and 0 < failure < 1):
         raise InvalidInputError(
-            f"slack={slack!r} and failure={failure!r} were given, but slack > 0 and a probability "
-            "strictly between 0 and 1 are accepted; pass such."
+            Argument("slack", slack),
+            " and ",
+            Argument("failure", failure),
+            " were given, but slack > 0 and a probability strictly between 0 and 1 are accepted; "
+            "pass such.",
         )
     entries = as_rows(X)
     m = entries.shape[0]
@@ -145,8 +148,9 @@ def penalties(spec: SingleSpecification, data: Prepared) -> FloatArray:
     if isinstance(alpha, str):
         if alpha not in NAMED:
             raise InvalidInputError(
-                f"alpha={alpha!r} was given, but {', '.join(map(repr, NAMED))} or a number > 0 (or "
-                "0, on a sketch) is accepted; pass one of them."
+                Argument("alpha", alpha),
+                f" was given, but {', '.join(map(repr, NAMED))} or a number > 0 (or 0, on a "
+                "sketch) is accepted; pass one of them.",
             )
         weights = np.ones(len(data.Y)) if data.weights is None else data.weights
         penalised = spec.terms.penalised(data.X.shape[1])
@@ -167,9 +171,10 @@ def penalties(spec: SingleSpecification, data: Prepared) -> FloatArray:
         values = np.array([np.nan])
     if values.shape not in ((1,), (t,)) or not np.isfinite(values).all() or (values < 0).any():
         raise InvalidInputError(
-            f"alpha={alpha!r} was given, but {', '.join(map(repr, NAMED))} or a finite number > 0 "
-            f"(or 0, on a sketch){f', or one for each of the {t} targets,' if t > 1 else ''} is "
-            "accepted; pass one of them."
+            Argument("alpha", alpha),
+            f" was given, but {', '.join(map(repr, NAMED))} or a finite number > 0 (or 0, on a "
+            f"sketch){f', or one for each of the {t} targets,' if t > 1 else ''} is accepted; "
+            "pass one of them.",
         )
     return np.broadcast_to(values / data.x_unit, (t,))
 
@@ -182,12 +187,16 @@ def _warn_of_scales(scales: FloatArray, ready: bool) -> None:
     used = scales[scales > 0]
     if len(used) == 0 or used.max() <= WIDEST * used.min():
         return
-    remedy = "make the sketch with scale=True" if ready else "use standardize=True"
+    remedy = ("make the sketch with ", "scale") if ready else ("use ", "standardize")
     warn_user(
-        f"the columns have standard deviations from {used.min():.3g} to {used.max():.3g}, and the "
-        "pivotal penalty is that of the largest, so that the model hardly uses the small ones; "
-        f"{remedy}, or choose the penalty by cross-validation.",
-        ScaleWarning,
+        ScaleWarning(
+            f"the columns have standard deviations from {used.min():.3g} to {used.max():.3g}, and "
+            "the pivotal penalty is that of the largest, so that the model hardly uses the small "
+            "ones; ",
+            remedy[0],
+            Argument(remedy[1], True),
+            ", or choose the penalty by cross-validation.",
+        )
     )
 
 
@@ -243,12 +252,14 @@ def convert_alpha(
         if value not in get_args(PenaltyScale):
             known = ", ".join(map(repr, get_args(PenaltyScale)))
             raise InvalidInputError(
-                f"{name}={value!r} was given, but one of {known} is accepted; pass one of them."
+                Argument(name, value),
+                f" was given, but one of {known} is accepted; pass one of them.",
             )
     if not n_samples > 0:
         raise InvalidInputError(
-            f"n_samples={n_samples!r} was given, but a positive number is accepted; pass the "
-            "number of samples, or the sum of their weights."
+            Argument("n_samples", n_samples),
+            " was given, but a positive number is accepted; pass the "
+            "number of samples, or the sum of their weights.",
         )
     values = np.asarray(alpha, dtype=np.float64)
     result = values * _unit(source, n_samples, residual_norm)

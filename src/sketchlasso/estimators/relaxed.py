@@ -39,9 +39,10 @@ def refit_on_support(
     rows = int(np.count_nonzero(weights))
     if support.size + fit_intercept >= rows:
         warn_user(
-            f"{support.size} features were selected from {rows} rows, so the relaxed fit would "
-            "interpolate; the penalised coefficients are kept. Use a larger penalty.",
-            InaccurateWarning,
+            InaccurateWarning(
+                f"{support.size} features were selected from {rows} rows, so the relaxed fit would "
+                "interpolate; the penalised coefficients are kept. Use a larger penalty."
+            )
         )
         support_coef = coef[support]
         columns = _columns(data.X, support)

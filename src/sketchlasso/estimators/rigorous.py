@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.estimators.base import ResponseFit, fit_response
 from sketchlasso.estimators.parameters import Radii, SingleSpecification
 from sketchlasso.estimators.relaxed import refit_on_support
@@ -66,8 +66,11 @@ def rigorous_fits(
         return
     if data.in_blocks:
         raise InvalidInputError(
-            "alpha='rigorous-robust' was given with X in blocks, but its loadings need single "
-            "columns of X in memory; pass an array or a sparse matrix, or alpha='rigorous'."
+            Argument("alpha", "rigorous-robust"),
+            " was given with X in blocks, but its loadings need single columns of X in memory; "
+            "pass an array or a sparse matrix, or ",
+            Argument("alpha", "rigorous"),
+            ".",
         )
     for column in columns:
         yield _robust_fit(spec, data, column, sketch, alpha, radius)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchlasso.cluster import active_engine
-from sketchlasso.errors import GridEdgeWarning, InvalidInputError
+from sketchlasso.errors import Argument, GridEdgeWarning, InvalidInputError, Name, Part
 from sketchlasso.estimators.base import ResponseFit, fit_response
 from sketchlasso.estimators.blocks import in_memory
 from sketchlasso.estimators.parameters import PenaltySearch, SearchSpecification, threads
@@ -90,8 +90,9 @@ def choose(
     scoring: Any = spec.scoring
     if scoring not in metrics:
         raise InvalidInputError(
-            f"scoring={scoring!r} was given, but one of {', '.join(map(repr, metrics))} is "
-            "accepted; pass one of them."
+            Argument("scoring", scoring),
+            f" was given, but one of {', '.join(map(repr, metrics))} is accepted; pass one of "
+            "them.",
         )
     rows = _folds(spec, data, target, in_memory(groups), stratified=classes is not None)
     if data.weights is not None:
@@ -276,14 +277,16 @@ def _warn_at_the_edge(best: Choice, alphas: FloatArray, automatic: bool, whose: 
     """Warn where the grid ends at the best penalty; a grid of one or two has no inside."""
     if len(alphas) < 3 or 0 < best.alpha_index < len(alphas) - 1:
         return
+    remedy: tuple[Part, ...] = ()
     if best.alpha_index > 0:
-        remedy = "lower alpha_min_ratio" if automatic else "add smaller penalties"
-        remark = f"the smallest of the grid, so a smaller one may be better; {remedy}"
+        remark = "the smallest of the grid, so a smaller one may be better; "
+        remedy = ("lower ", Name("alpha_min_ratio")) if automatic else ("add smaller penalties",)
     elif automatic:
         remark = "the largest of the grid: no penalised feature makes predictions better"
     else:
         remark = "the largest of the grid, so a larger one may be better; add larger penalties"
-    warn_user(f"the best penalty{whose}, {best.alpha:.3g}, is {remark}.", GridEdgeWarning)
+    best_penalty = f"the best penalty{whose}, {best.alpha:.3g}"
+    warn_user(GridEdgeWarning(f"{best_penalty}, is {remark}", *remedy, "."))
 
 
 def _continued(chosen: Chosen, count: int) -> Chosen:

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from sketchlasso.data import BlockMatrix, DataMatrix, as_rows
 from sketchlasso.data.units import column_units, in_units, matrix_unit
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.estimators.blocks import in_memory
 from sketchlasso.estimators.parameters import Radii, SearchSpecification, Specification
 from sketchlasso.estimators.scales import column_scales, divided_columns
@@ -351,6 +351,11 @@ def _check_ready(sketch: Sketch, data: Prepared) -> None:
     check_sketch_shape(sketch, data.X.shape)
     if data.scales is not None:
         raise InvalidInputError(
-            "standardize=True was given with a ready sketch, which has scales of its own or none; "
-            "make the sketch with scale=True and leave out standardize=True."
+            Argument("standardize", True),
+            " was given with a ready sketch, which has scales of its own or none; make the sketch "
+            "with ",
+            Argument("scale", True),
+            " and leave out ",
+            Argument("standardize", True),
+            ".",
         )

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from sketchlasso.data import as_responses
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.exact.columns import as_columns
 from sketchlasso.exact.descent import Descent, Problems, Start
 from sketchlasso.exact.ledger import ExactLedger
@@ -82,9 +82,9 @@ def solve_exact(
     problems = checked_problems(X, y, rows, terms)
     grid = _checked_alphas(alphas, problems.Y.shape[1])
     if not (np.isfinite(tol) and tol > 0):
-        raise InvalidInputError(f"tol={tol} must be a positive number such as 1e-4")
+        raise InvalidInputError(Argument("tol", tol), " must be a positive number such as 1e-4")
     if max_rounds < 1:
-        raise InvalidInputError(f"max_rounds={max_rounds} must be at least 1")
+        raise InvalidInputError(Argument("max_rounds", max_rounds), " must be at least 1")
     shape = (len(problems.rows), *grid.shape)
     first = _checked_start(start, int(np.prod(shape)), problems.columns.shape[1])
     ledger = ExactLedger(shape, problems.columns.shape[1], tol, callback)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.files.columns import choose_columns, nearest
 from sketchlasso.files.finish import check_matrix, finished_table, refuse_target
 from sketchlasso.files.npz import NpzArchive, npy_header, open_npz
@@ -148,9 +148,9 @@ def target_key(source: Source, held: Sequence[str], target: int | str | None) ->
     if target not in held:
         others = [name for name in held if name not in {"X", *SPARSE_KEYS, "indices", "indptr"}]
         raise InvalidInputError(
-            f"target={target!r} is not an array of {source}{nearest(target, others)}; give one "
-            f"of its other arrays ({', '.join(others) or 'there are none'}) or the position of a "
-            "column of X."
+            Argument("target", target),
+            f" is not an array of {source}{nearest(target, others)}; give one of its other arrays "
+            f"({', '.join(others) or 'there are none'}) or the position of a column of X.",
         )
     return target
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.files.columns import Columns, choose_columns
 from sketchlasso.files.gathered import Gathered
 from sketchlasso.files.options import ReadOptions
@@ -295,7 +295,9 @@ def _numbers(
         raise InvalidInputError(
             f"{source} holds {kind} values{shown} in column {columns.label(position)}, but numbers "
             "are needed; convert it, make it the target if it is text, or leave it out with "
-            f"drop=[{columns.reference(position)}]."
+            f"",
+            Argument("drop", [columns.reference(position)]),
+            ".",
         )
     return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
 
@@ -306,5 +308,7 @@ def _no_nulls(source: Source, columns: Columns, position: int, column: Any, done
         raise InvalidInputError(
             f"{source} has no value in row {done + row + 1}, column {columns.label(position)}, but "
             "every cell is needed; fill it in, delete the row or leave the column out with "
-            f"drop=[{columns.reference(position)}]."
+            f"",
+            Argument("drop", [columns.reference(position)]),
+            ".",
         )

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sketchlasso.errors import InvalidInputError, StoredFileError
+from sketchlasso.errors import Argument, InvalidInputError, StoredFileError
 from sketchlasso.files.gathered import GrowingArray
 from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.source import COMPRESSIONS, Source
@@ -99,7 +99,9 @@ def _header(source: Source, file: BinaryIO) -> tuple[tuple[int, int], int]:
     if not all(line.isdigit() for line in lines):
         raise StoredFileError(
             f"{source} does not begin with three lines of one number each (documents, words, "
-            "entries), as bag-of-words files do; check its format or pass format=."
+            "entries), as bag-of-words files do; check its format or pass ",
+            Argument("format"),
+            ".",
         )
     documents, words, entries = map(int, lines)
     if 0 in (documents, words):

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 import numpy as np
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 
 __all__ = ["Column", "Columns", "choose_columns", "find_column", "nearest"]
 
@@ -48,9 +48,9 @@ class Columns:
         """How a column is called in a sentence: by name, else by number from 1."""
         return str(position + 1) if self.names is None else repr(self.names[position])
 
-    def reference(self, position: int) -> str:
+    def reference(self, position: int) -> Column:
         """How a user would name a column in an argument."""
-        return str(position) if self.names is None else repr(self.names[position])
+        return position if self.names is None else self.names[position]
 
 
 def choose_columns(
@@ -143,29 +143,33 @@ def find_column(
     if isinstance(column, int | np.integer) and not isinstance(column, bool):
         if not -width <= column < width:
             raise InvalidInputError(
-                f"{role}={column} was given, but {title} has {width} columns; give a position "
-                f"from 0 to {width - 1}."
+                Argument(role, column),
+                f" was given, but {title} has {width} columns; give a position from 0 to "
+                f"{width - 1}.",
             )
         return int(column) % width
     if not isinstance(column, str):
         raise InvalidInputError(
-            f"{role}={column!r} was given, but a column's name or position is needed; pass a "
-            "string or an integer."
+            Argument(role, column),
+            " was given, but a column's name or position is needed; pass a string or an integer.",
         )
     if names is None:
         raise InvalidInputError(
-            f"{role}={column!r} was given, but the columns of {title} have no names; give a "
-            f"position from 0 to {width - 1}."
+            Argument(role, column),
+            f" was given, but the columns of {title} have no names; give a position from 0 to "
+            f"{width - 1}.",
         )
     if column not in names:
         raise InvalidInputError(
-            f"{role}={column!r} is not a column of {title}{nearest(column, names)}; give one of "
-            f"its {width} columns: {_some(names)}."
+            Argument(role, column),
+            f" is not a column of {title}{nearest(column, names)}; give one of its {width} "
+            f"columns: {_some(names)}.",
         )
     if names.count(column) > 1:
         raise InvalidInputError(
-            f"{role}={column!r} names {names.count(column)} columns of {title}; give the position "
-            f"of one, such as {names.index(column)}."
+            Argument(role, column),
+            f" names {names.count(column)} columns of {title}; give the position of one, such as "
+            f"{names.index(column)}.",
         )
     return names.index(column)
 
@@ -177,12 +181,16 @@ def _check_names(title: object, names: tuple[str, ...], used: tuple[int, ...]) -
         if not name.strip():
             raise InvalidInputError(
                 f"column {position + 1} of {title} has no name (row numbers, perhaps); name it or "
-                f"leave it out with drop=[{position}]."
+                f"leave it out with ",
+                Argument("drop", [position]),
+                ".",
             )
         if name in seen:
             raise InvalidInputError(
                 f"columns {seen[name] + 1} and {position + 1} of {title} are both called "
-                f"{name!r}; rename one or leave it out with drop=[{position}]."
+                f"{name!r}; rename one or leave it out with ",
+                Argument("drop", [position]),
+                ".",
             )
         seen[name] = position
 

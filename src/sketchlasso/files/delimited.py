@@ -16,7 +16,7 @@ from typing import Any, NoReturn, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.files.columns import Columns, choose_columns
 from sketchlasso.files.gathered import Gathered
 from sketchlasso.files.options import ReadOptions
@@ -161,9 +161,10 @@ class DelimitedReader:
             for line, record in block:
                 if len(record) != self.width:
                     raise InvalidInputError(
-                        f"{self._source} has {len(record)} cells in line {line} but "
-                        f"{self.width} in its first, separated by {self.separator!r}; make them "
-                        "equal or pass separator=."
+                        f"{self._source} has {len(record)} cells in line {line} but {self.width} "
+                        f"in its first, separated by {self.separator!r}; make them equal or pass ",
+                        Argument("separator"),
+                        ".",
                     )
             yield [line for line, _ in block], [record for _, record in block]
 
@@ -282,15 +283,20 @@ class _Body:
 
     def _refuse_cell(self, line: int, position: int, cell: str) -> NoReturn:
         label = self._columns.label(position)
-        leave = f"leave the column out with drop=[{self._columns.reference(position)}]"
+        leave = Argument("drop", [self._columns.reference(position)])
         shown = repr(cell.strip() if len(cell) <= 40 else cell[:37] + "...")
         if cell.strip().lower() in MISSING:
             raise InvalidInputError(
                 f"{self._source} has no value ({shown}) in line {line}, column {label}, but every "
-                f"cell is needed; fill it in, delete the line or {leave}."
+                f"cell is needed; fill it in, delete the line or leave the column out with ",
+                leave,
+                ".",
             )
         hint = " with a decimal point" if "," in cell else ""
         raise InvalidInputError(
             f"{self._source} holds {shown} in line {line}, column {label}, but a finite number"
-            f"{hint} is needed; correct it, make the column the target or {leave}."
+            f"{hint} is needed; correct it, make the column the target or leave "
+            "the column out with ",
+            leave,
+            ".",
         )

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from sketchlasso.errors import InvalidInputError, StoredFileError
+from sketchlasso.errors import Argument, InvalidInputError, StoredFileError
 from sketchlasso.files.catalogue import CATALOGUE, DataSet, plain_name
 from sketchlasso.files.columns import nearest
 from sketchlasso.files.read import read_table
@@ -71,8 +71,10 @@ def fetch_dataset(
         _download(name, chosen, own)
     elif (absent := _missing_file(chosen, own)) is not None:
         raise StoredFileError(
-            f"the data set {name!r} is not on this machine and download=False was given; put "
-            f"{absent} from {chosen.url} in the folder {own} or allow the download."
+            f"the data set {name!r} is not on this machine and ",
+            Argument("download", False),
+            f" was given; put {absent} from {chosen.url} in the folder {own} or allow the "
+            "download.",
         )
     return _read(chosen, own)
 
@@ -98,7 +100,9 @@ def _cache(cache: str | os.PathLike[str] | None) -> Path:
     folder = cache_folder()
     if folder is None:
         raise StoredFileError(
-            "this user has no home folder to keep downloads in; give cache=, a folder."
+            "this user has no home folder to keep downloads in; give ",
+            Argument("cache"),
+            ", a folder.",
         )
     return folder
 

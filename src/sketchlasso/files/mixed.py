@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError, Part
 from sketchlasso.files.columns import Columns
 from sketchlasso.files.encoding import ColumnRule, Encoding
 from sketchlasso.files.sniff import is_dressed_number, with_point
@@ -32,15 +32,22 @@ DATE = re.compile(
     r"\d{1,2}:\d{2}(:\d{2})?"
 )
 LONGEST = 24
-DRESSED = "write numbers with digits and a decimal point alone"
-CORRECT = "correct cells that are no finite numbers"
-MISSING = (
-    "fill missing values with impute='mean' or impute='median', or leave their rows out with "
-    "impute='drop'"
+DRESSED: tuple[Part, ...] = ("write numbers with digits and a decimal point alone",)
+CORRECT: tuple[Part, ...] = ("correct cells that are no finite numbers",)
+MISSING: tuple[Part, ...] = (
+    "fill missing values with ",
+    Argument("impute", "mean"),
+    " or ",
+    Argument("impute", "median"),
+    ", or leave their rows out with ",
+    Argument("impute", "drop"),
 )
-UNFILLED = (
-    "leave rows with missing values out with impute='drop', or fit the model again with "
-    "impute='mean', which then fills them here too"
+UNFILLED: tuple[Part, ...] = (
+    "leave rows with missing values out with ",
+    Argument("impute", "drop"),
+    ", or fit the model again with ",
+    Argument("impute", "mean"),
+    ", which then fills them here too",
 )
 
 
@@ -98,7 +105,7 @@ class Cells:
         return [self.texts.get(row) for row in range(len(self.numbers))]
 
     @property
-    def infinite(self) -> tuple[str, str] | None:
+    def infinite(self) -> tuple[str, tuple[Part, ...]] | None:
         """How many numbers are infinite and what to do, or None."""
         rows = np.flatnonzero(np.isinf(self.numbers))
         if len(rows) == 0:
@@ -110,12 +117,12 @@ class Cells:
         """How many values are missing and where the first is; "" if none is."""
         return _gaps(self.missing, self.where)
 
-    def fault(self) -> tuple[str, str] | None:
+    def fault(self) -> tuple[str, tuple[Part, ...]] | None:
         """Return why the column cannot be used and what to do about it, or None."""
         dated = [text for text in self.texts.values() if DATE.fullmatch(text)]
         if self.dates or (dated and 2 * len(dated) > len(self.texts)):
             shown = f" such as {_short(dated[0])}" if dated else ""
-            return f"dates{shown}", "turn dates into numbers such as the year or the age in days"
+            return f"dates{shown}", ("turn dates into numbers such as the year or the age in days",)
         if self.texts and not self.is_text:
             row, first = next(iter(self.texts.items()))
             cells = _counted(len(self.texts), "cell", " of text among numbers")
@@ -129,10 +136,10 @@ class Cells:
         if levels > MOST_LEVELS or (levels > FEW_LEVELS and 2 * levels > len(self.texts)):
             return (
                 f"{levels} different texts in {len(self.texts)} rows",
-                f"group texts into at most {MOST_LEVELS} levels",
+                (f"group texts into at most {MOST_LEVELS} levels",),
             )
         if self.missing.all():
-            return "no value at all", ""
+            return "no value at all", ()
         return None
 
 
@@ -207,7 +214,7 @@ def _refuse_faults(
     encoding: Encoding | None,
 ) -> None:
     """Refuse columns that cannot be used, all of them in one sentence."""
-    faults: list[tuple[int, str, str]] = []
+    faults: list[tuple[int, str, tuple[Part, ...]]] = []
     for j, position in enumerate(columns.features):
         rule = None if encoding is None else encoding.columns[j]
         fault = _misfit(cells[j], rule) if rule is not None else cells[j].fault()
@@ -225,23 +232,30 @@ def _refuse_faults(
     named = "; ".join(f"{columns.label(position)} ({what})" for position, what, _ in faults)
     raise InvalidInputError(
         f"{source} has {'a column' if len(faults) == 1 else f'{len(faults)} columns'} that cannot "
-        f"be used as {'it is' if len(faults) == 1 else 'they are'}: {named}; "
-        f"{_remedies(columns, faults)}."
+        f"be used as {'it is' if len(faults) == 1 else 'they are'}: {named}; ",
+        *_remedies(columns, faults),
+        ".",
     )
 
 
-def _remedies(columns: Columns, faults: Sequence[tuple[int, str, str]]) -> str:
-    """Return what to do about all faults."""
+def _remedies(
+    columns: Columns, faults: Sequence[tuple[int, str, tuple[Part, ...]]]
+) -> Iterator[Part]:
+    """Yield what to do about all faults, as parts of a message."""
     ways = list(dict.fromkeys(way for _, _, way in faults if way))
     ways.sort(key=lambda way: way not in (MISSING, UNFILLED))
     rest = [position for position, _, way in faults if way not in (MISSING, UNFILLED)]
     if rest:
-        dropped = " ".join(f"drop=[{columns.reference(position)}]" for position in rest[:8])
-        ways.append(f"leave {'the column' if len(rest) == 1 else 'columns'} out with {dropped}")
-    return ", or ".join(ways)
+        dropped: list[Part] = []
+        for place in rest[:8]:
+            dropped += [" ", Argument("drop", [columns.reference(place)])]
+        named = "the column" if len(rest) == 1 else "columns"
+        ways.append((f"leave {named} out with", *dropped))
+    for number, way in enumerate(ways):
+        yield from (", or ", *way) if number else way
 
 
-def _misfit(cells: Cells, rule: ColumnRule) -> tuple[str, str] | None:
+def _misfit(cells: Cells, rule: ColumnRule) -> tuple[str, tuple[Part, ...]] | None:
     """Return why cells do not fit the rule of an earlier table and what to do, or None."""
     if rule.levels is not None:
         # Levels such as 1 and 2a were text when the rule was made.
@@ -283,8 +297,9 @@ def _kept(
             )
     if not kept.any():
         raise InvalidInputError(
-            "no row is left without missing values; fill them with impute='mean' or 'median', or "
-            "leave out the columns that are mostly empty."
+            "no row is left without missing values; fill them with ",
+            Argument("impute", "mean"),
+            " or 'median', or leave out the columns that are mostly empty.",
         )
     return kept, notes
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.files.columns import Column
 from sketchlasso.files.encoding import Encoding
 
@@ -66,25 +66,28 @@ class ReadOptions:
                 continue
             reason = REASONS.get((format, field.name), "it applies to other formats")
             raise InvalidInputError(
-                f"{field.name}={given!r} means nothing for the {format} file {title} ({reason}); "
-                "leave it out."
+                Argument(field.name, given),
+                f" means nothing for the {format} file {title} ({reason}); leave it out.",
             )
         if self.separator is not None and len(self.separator) != 1:
             raise InvalidInputError(
-                f"separator={self.separator!r} was given, but one character is needed; pass ',', "
-                "';', '|', ' ' or a tab, or leave it out."
+                Argument("separator", self.separator),
+                " was given, but one character is needed; pass ',', ';', '|', ' ' or a tab, or "
+                "leave it out.",
             )
         if self.impute is not None and self.impute not in IMPUTATIONS:
             raise InvalidInputError(
-                f"impute={self.impute!r} was given, but {', '.join(map(repr, IMPUTATIONS[:-1]))} "
-                f"or {IMPUTATIONS[-1]!r} is accepted; pass one of them or leave it out."
+                Argument("impute", self.impute),
+                f" was given, but {', '.join(map(repr, IMPUTATIONS[:-1]))} or {IMPUTATIONS[-1]!r} "
+                "is accepted; pass one of them or leave it out.",
             )
         count: Any = self.n_features
         whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
         if count is not None and not (whole and count >= 1):
             raise InvalidInputError(
-                f"n_features={count!r} was given, but a positive whole number is needed; pass the "
-                "number of columns or leave it out."
+                Argument("n_features", count),
+                " was given, but a positive whole number is needed; pass the number of columns or "
+                "leave it out.",
             )
         self.real_type()
 
@@ -103,7 +106,8 @@ class ReadOptions:
             wanted = np.dtype(object)
         if wanted not in (np.float32, np.float64):
             raise InvalidInputError(
-                f"dtype={self.dtype!r} was given, but only float32 and float64 are accepted; pass "
-                "one of them or leave it out."
+                Argument("dtype", self.dtype),
+                " was given, but only float32 and float64 are accepted; pass one of them or leave "
+                "it out.",
             )
         return wanted

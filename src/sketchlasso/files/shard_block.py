@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sketchlasso.data.block_work import PRODUCT_COLUMNS
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.files.arrow import read_arrow
 from sketchlasso.files.columns import choose_columns
 from sketchlasso.files.npz import map_rows, npy_header
@@ -168,6 +168,7 @@ def _too_large(found: Scan, needed: float, most: int, strict: str) -> InvalidInp
     if most < 1:
         cure = ""
     return InvalidInputError(
-        f"{found.source} cannot be read within memory={strict}: {what} needs {in_words(needed)} to "
-        f"be read and multiplied; {cure}allow more memory."
+        f"{found.source} cannot be read within ",
+        Argument("memory", strict, "s"),
+        f": {what} needs {in_words(needed)} to be read and multiplied; {cure}allow more memory.",
     )

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sketchlasso.data import BlockMatrix
-from sketchlasso.errors import InvalidInputError, StoredFileError
+from sketchlasso.errors import Argument, InvalidInputError, StoredFileError
 from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.read import Format
 from sketchlasso.files.scan import SHARD_FORMATS, Scan, scan
@@ -227,13 +227,16 @@ def _same_indices(options: ReadOptions, scans: list[Scan]) -> tuple[ReadOptions,
     if needed < 1 and options.n_features is None:
         raise InvalidInputError(
             f"{scans[0].source} and the other files hold labels but not one index:value pair; "
-            "check that they are svmlight text or pass n_features=."
+            "check that they are svmlight text or pass ",
+            Argument("n_features"),
+            ".",
         )
     count = needed if options.n_features is None else int(options.n_features)
     if needed > count:
         raise InvalidInputError(
-            f"{widest.source} uses {needed} features but n_features={count} was given; give at "
-            f"least {needed} or leave it out."
+            f"{widest.source} uses {needed} features but ",
+            Argument("n_features", count),
+            f" was given; give at least {needed} or leave it out.",
         )
     options = replace(options, n_features=count, zero_based=zero_based)
     return options, [replace(found, columns=count) for found in scans]
@@ -263,8 +266,11 @@ def _check_alike(scans: list[Scan], everyone: list[Source]) -> None:
             )
         if found.dtype != first.dtype:
             raise InvalidInputError(
-                f"{which} holds {found.dtype} but {first.source} holds {first.dtype}; pass "
-                "dtype='float32' or dtype='float64' to read all alike."
+                f"{which} holds {found.dtype} but {first.source} holds {first.dtype}; pass ",
+                Argument("dtype", "float32"),
+                " or ",
+                Argument("dtype", "float64"),
+                " to read all alike.",
             )
         if (found.y is None) != (first.y is None):
             without, having = (found, first) if found.y is None else (first, found)

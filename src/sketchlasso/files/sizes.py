@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 
 __all__ = ["bytes_of"]
 
@@ -36,7 +36,8 @@ def bytes_of(memory: int | str) -> int:
     amount = 0 if found is None or unit is None else int(float(found[1]) * unit)
     if amount < 1:
         raise InvalidInputError(
-            f"memory={memory!r} was given, but a positive number of bytes is accepted, also with "
-            "a unit; pass for example '500MB' or '2GB'."
+            Argument("memory", memory),
+            " was given, but a positive number of bytes is accepted, also with a unit; pass for "
+            "example '500MB' or '2GB'.",
         )
     return amount

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
-from sketchlasso.errors import InvalidInputError, MissingExtraError, StoredFileError
+from sketchlasso.errors import Argument, InvalidInputError, MissingExtraError, StoredFileError
 from sketchlasso.files.inflated import Inflated, most_inflated
 from sketchlasso.files.standard_input import STANDARD_INPUT, TITLE, standard_input
 from sketchlasso.storage.door import PickledError, TooLargeError, UnfitError
@@ -224,8 +224,13 @@ class Source:
         wrong = kind is not None and kind != self.format
         if wrong or (self.format in MARKED and kind != self.format):
             held = f"holds {kind} data" if kind else f"is not a file of the format {self.format}"
-            cure = f"pass format={kind!r}" if kind in FORMATS else "check its name or pass format="
-            raise StoredFileError(f"{self} {held} but is to be read as {self.format}; {cure}.")
+            known = kind in FORMATS
+            raise StoredFileError(
+                f"{self} {held} but is to be read as {self.format}; ",
+                "pass " if known else "check its name or pass ",
+                Argument("format", kind) if known else Argument("format"),
+                ".",
+            )
 
 
 def _kind_of(path: Path) -> str | None:
@@ -241,8 +246,9 @@ def format_of(path: Path, format: str | None = None) -> str:
     if format is not None:
         if format not in FORMATS:
             raise InvalidInputError(
-                f"format={format!r} was given, but only {_listed(FORMATS)} are accepted; pass one "
-                "of them or leave it out."
+                Argument("format", format),
+                f" was given, but only {_listed(FORMATS)} are accepted; pass one of them or leave "
+                "it out.",
             )
         found: str | None = format
     else:
@@ -251,8 +257,9 @@ def format_of(path: Path, format: str | None = None) -> str:
         endings = [ending for some in FORMATS.values() for ending in some]
         raise InvalidInputError(
             f"the format of {path} is not known from its name; names ending in "
-            f"{_listed(endings, quote=False)} are (with .gz, .bz2 or .xz after text), or pass "
-            f"format= with one of {_listed(FORMATS)}."
+            f"{_listed(endings, quote=False)} are (with .gz, .bz2 or .xz after text), or pass ",
+            Argument("format"),
+            f" with one of {_listed(FORMATS)}.",
         )
     if path.suffix.lower() in COMPRESSIONS and found not in COMPRESSIBLE:
         raise InvalidInputError(

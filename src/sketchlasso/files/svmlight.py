@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError, Part
 from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.source import NoRowsError, Source
 from sketchlasso.files.table import Table, as_csr, finite_or_refuse
@@ -61,7 +61,9 @@ def read_svmlight(source: Source, options: ReadOptions) -> Table:
     if X.nnz == 0 and options.n_features is None:
         raise InvalidInputError(
             f"{source} holds {X.shape[0]} labels but not one index:value pair; check that it is "
-            "svmlight text or pass n_features=."
+            "svmlight text or pass ",
+            Argument("n_features"),
+            ".",
         )
     matrix, names = as_csr(X), None
     matrix.eliminate_zeros()
@@ -124,46 +126,52 @@ def _explained(source: Source, options: ReadOptions, problem: str) -> InvalidInp
                 first = 0 if ":" in words[0] else 1
                 fault = _pairs_fault(words[first:], lowest, where)
             if fault is not None:
-                return InvalidInputError(f"{source} has {fault}")
+                return InvalidInputError(f"{source} has ", *fault)
     if "n_features" in problem:
         held = problem.split()[-2]
         return InvalidInputError(
-            f"{source} uses {held} features but n_features={options.n_features} was given; give "
-            f"at least {held} or leave it out."
+            f"{source} uses {held} features but ",
+            Argument("n_features", options.n_features),
+            f" was given; give at least {held} or leave it out.",
         )
     return InvalidInputError(  # pragma: no cover - what the loader refuses is found above
         f"{source} could not be read as svmlight text ({problem}); check its format."
     )
 
 
-def _label_fault(words: list[str], multilabel: bool, where: str) -> str | None:
+def _label_fault(words: list[str], multilabel: bool, where: str) -> tuple[Part, ...] | None:
     label = words[0]
     several = [] if ":" in label else label.split(",")
     if all(_is(float, word) for word in several) and (multilabel or len(several) == 1):
         return None
     if not multilabel and len(several) > 1 and all(_is(float, word) for word in several):
         return (
-            f"several labels ({label!r}) in {where}, but one is expected; pass multilabel=True, or "
-            "format='csv' if commas separate its columns."
+            f"several labels ({label!r}) in {where}, but one is expected; pass ",
+            Argument("multilabel", True),
+            ", or ",
+            Argument("format", "csv"),
+            " if commas separate its columns.",
         )
-    return f"the label {label!r} in {where}, but a number is needed; correct it."
+    return (f"the label {label!r} in {where}, but a number is needed; correct it.",)
 
 
-def _pairs_fault(pairs: list[str], lowest: int, where: str) -> str | None:
+def _pairs_fault(pairs: list[str], lowest: int, where: str) -> tuple[Part, ...] | None:
     last = lowest - 1
     for pair in pairs:
         index, colon, value = pair.partition(":")
         if index == "qid":
             continue
         if not (colon and _is(int, index) and _is(float, value)):
-            return f"{pair!r} in {where}, but index:value with numbers is needed; correct it."
+            return (f"{pair!r} in {where}, but index:value with numbers is needed; correct it.",)
         if not lowest <= int(index) <= np.iinfo(np.int32).max:
             return (
                 f"the index {index} in {where}, but indices from {lowest} to 2147483647 are "
-                "accepted; correct it."
+                "accepted; correct it.",
             )
         if int(index) <= last:
-            return f"the index {index} after {last} in {where}, but they must increase; sort them."
+            return (
+                f"the index {index} after {last} in {where}, but they must increase; sort them.",
+            )
         last = int(index)
     return None
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError, Name
 from sketchlasso.files.arrow import open_batches
 from sketchlasso.files.columns import Column, find_column
 from sketchlasso.files.delimited import DelimitedReader
@@ -135,8 +135,9 @@ def _json_lines(source: Source, column: Column | None, title_column: Column | No
         if column is None and title_column is None:
             return TextColumns([text for _, text in records], None)
         raise InvalidInputError(
-            f"{source} holds one text per line and no columns, but "
-            f"{'column' if column is not None else 'title_column'}= was given; leave it out."
+            f"{source} holds one text per line and no columns, but ",
+            Argument("column" if column is not None else "title_column"),
+            " was given; leave it out.",
         )
     for line, record in records:
         if not isinstance(record, dict):
@@ -183,9 +184,11 @@ def _places(
     if column is None:
         listed = f"({', '.join(map(repr, known[:8]))}) " if known else ""
         raise InvalidInputError(
-            f"{source} has {width} columns {listed}and none is called {USUAL!r}; pass column= "
-            "with the name or position of the texts, or for a table of counts use "
-            "corpus_from_matrix(read_table(path))."
+            f"{source} has {width} columns {listed}and none is called {USUAL!r}; pass ",
+            Argument("column"),
+            " with the name or position of the texts, or for a table of counts use ",
+            Name("corpus_from_matrix(read_table(path))"),
+            ".",
         )
     places = [find_column(source, known, width, column, "column")]
     if title_column is not None:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchlasso.errors import InvalidInputError, MissingExtraError
+from sketchlasso.errors import Argument, InvalidInputError, MissingExtraError
 from sketchlasso.files.columns import nearest
 from sketchlasso.graphs import files
 from sketchlasso.graphs.layout import force_layout, ring
@@ -283,7 +283,8 @@ def join_directions(
     """
     if rule not in get_args(Rule):
         raise InvalidInputError(
-            f"rule={rule!r} was given, but only 'or' and 'and' are known; pass one of them."
+            Argument("rule", rule),
+            " was given, but only 'or' and 'and' are known; pass one of them.",
         )
     inside = row != column
     row, column, values = row[inside], column[inside], values[inside]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.types import FloatArray
 
 __all__ = ["largest_deviations"]
@@ -27,8 +27,8 @@ def largest_deviations(scores: FloatArray, n_draws: int, random_state: Any) -> F
     """
     if isinstance(n_draws, bool) or not isinstance(n_draws, int | np.integer) or n_draws < 100:
         raise InvalidInputError(
-            f"n_draws={n_draws!r} was given, but a whole number >= {FEWEST_DRAWS} is accepted; "
-            "pass for example 1000."
+            Argument("n_draws", n_draws),
+            f" was given, but a whole number >= {FEWEST_DRAWS} is accepted; pass for example 1000.",
         )
     rng = np.random.default_rng(random_state)
     units = scores / np.linalg.norm(scores, axis=0)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sketchlasso.errors import Name
 from sketchlasso.inference.column_problems import ColumnProblems, ColumnSolutions, slices
 from sketchlasso.inference.nodewise import Nodewise, as_nodewise
 from sketchlasso.solvers import Settings
@@ -22,7 +23,7 @@ from sketchlasso.storage.sparse import checked_csr
 
 __all__ = ["PartSolver", "part_solver"]
 
-CONTENT = Content("network", "neighbourhoods", "neighbourhoods")
+CONTENT = Content("network", Name("neighbourhoods"), Name("neighbourhoods"))
 VECTORS = ("intercept", "residual_norm", "relative_gap", "status")
 
 

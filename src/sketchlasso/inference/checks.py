@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.inference.duplicates import duplicate_columns
 from sketchlasso.types import FloatArray
 
@@ -30,7 +30,7 @@ def check_choice(name: str, value: Any, accepted: Sequence[str]) -> None:
     if not isinstance(value, str) or value not in accepted:
         known = ", ".join(map(repr, accepted))
         raise InvalidInputError(
-            f"{name}={value!r} was given, but one of {known} is accepted; pass one of them."
+            Argument(name, value), f" was given, but one of {known} is accepted; pass one of them."
         )
 
 
@@ -39,8 +39,8 @@ def check_level(level: float) -> float:
     number = isinstance(level, int | float | np.number) and not isinstance(level, bool)
     if not number or not 0 < level < 1:
         raise InvalidInputError(
-            f"level={level!r} was given, but a number strictly between 0 and 1 is accepted; pass "
-            "for example 0.95."
+            Argument("level", level),
+            " was given, but a number strictly between 0 and 1 is accepted; pass for example 0.95.",
         )
     return float(level)
 

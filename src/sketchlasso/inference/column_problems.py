@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from sketchlasso.cluster import active_engine
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.estimators.penalty import FAILURE, SLACK, outweighing
 from sketchlasso.exact.many_targets import solve_many
 from sketchlasso.inference.columns import ColumnRows
@@ -178,8 +178,8 @@ def penalty_table(
     if isinstance(alpha, str):
         if alpha != "pivotal":
             raise InvalidInputError(
-                f"alpha={alpha!r} was given, but 'pivotal' or numbers > 0 are accepted; pass one "
-                "of them."
+                Argument("alpha", alpha),
+                " was given, but 'pivotal' or numbers > 0 are accepted; pass one of them.",
             )
         return _pivotal(columns, targets, predictors)
     try:
@@ -189,10 +189,11 @@ def penalty_table(
     values = values[None] if values.ndim == 0 else values
     fits = values.ndim == 1 or (values.ndim == 2 and len(values) == len(targets))
     if not fits or values.size == 0 or not (np.isfinite(values) & (values > 0)).all():
-        what = f"alpha={alpha!r}" if np.ndim(alpha) == 0 else f"alpha of shape {np.shape(alpha)}"
+        one = np.ndim(alpha) == 0
         raise InvalidInputError(
-            f"{what} was given, but 'pivotal', a finite number > 0, or "
-            f"such numbers of shape (a,) or ({len(targets)}, a) are accepted; pass one of them."
+            Argument("alpha", alpha) if one else f"alpha of shape {np.shape(alpha)}",
+            " was given, but 'pivotal', a finite number > 0, or "
+            f"such numbers of shape (a,) or ({len(targets)}, a) are accepted; pass one of them.",
         )
     return np.broadcast_to(values, (len(targets), values.shape[-1]))
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from sketchlasso.data import BlockMatrix, MatrixLike, as_responses, as_rows, spread
 from sketchlasso.data.validate import as_storage
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.estimators import SqrtLasso
 from sketchlasso.estimators.scales import column_scales
 from sketchlasso.inference.checks import (
@@ -241,14 +241,18 @@ def _noise(residual: FloatArray, noise: ArrayLike | None) -> FloatArray:
         if not (found > 0).all():
             raise InvalidInputError(
                 "the initial estimate fits y without any residual, so it says nothing of the "
-                "noise; pass noise=, or a larger alpha."
+                "noise; pass ",
+                Argument("noise"),
+                ", or a larger alpha.",
             )
         return np.asarray(found)
     given = np.atleast_1d(np.asarray(noise, dtype=np.float64))
     if given.shape not in ((1,), (t,)) or not (np.isfinite(given) & (given > 0)).all():
         raise InvalidInputError(
-            f"noise={noise!r} was given, but a finite number > 0"
-            f"{f', or one for each of the {t} responses,' if t > 1 else ''} is accepted; pass such."
+            Argument("noise", noise),
+            " was given, but a finite number > "
+            f"0{f', or one for each of the {t} responses,' if t > 1 else ''} is accepted; pass "
+            "such.",
         )
     return np.broadcast_to(given, (t,))
 

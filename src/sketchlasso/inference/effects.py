@@ -237,10 +237,11 @@ def _warn_of_few(treatments: FloatArray, names: Sequence[str]) -> None:
         different = len(column) - int(counts[usual])
         if different < FEWEST_TREATED:
             warn_user(
-                f"treatment {name} differs from {values[usual]:g} in {different} of {len(column)} "
-                f"rows, but the error of its effect needs at least {FEWEST_TREATED} such rows; "
-                "collect more, or do not rely on its interval.",
-                FewTreatedWarning,
+                FewTreatedWarning(
+                    f"treatment {name} differs from {values[usual]:g} in {different} of "
+                    f"{len(column)} rows, but the error of its effect needs at least "
+                    f"{FEWEST_TREATED} such rows; collect more, or do not rely on its interval."
+                )
             )
 
 

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.inference.error_bounds import (
     Assumption,
     grid_step,
@@ -94,13 +94,17 @@ def error_control(
     pairs = _whole("n_pairs", n_pairs, 2)
     if assumption not in get_args(Assumption):
         raise InvalidInputError(
-            f"assumption={assumption!r} was given, but 'unimodal', 'r-concave' or 'none' is "
-            "accepted; pass one of them."
+            Argument("assumption", assumption),
+            " was given, but 'unimodal', 'r-concave' or 'none' is accepted; pass one of them.",
         )
     if cutoff is not None and q is not None and pfer is not None:
         raise InvalidInputError(
-            f"cutoff={cutoff!r}, q={q!r} and pfer={pfer!r} were all given, but any two of them "
-            "decide the third; leave one out."
+            Argument("cutoff", cutoff),
+            ", ",
+            Argument("q", q),
+            " and ",
+            Argument("pfer", pfer),
+            " were all given, but any two of them decide the third; leave one out.",
         )
     if pfer is None and (cutoff is None or q is None):
         pfer = DEFAULT_PFER
@@ -138,8 +142,11 @@ def _largest_q(
             high = middle - 1
     if low == 0:
         raise InvalidInputError(
-            f"pfer={pfer:g} with cutoff={cutoff:g} leaves no feature per half-sample for "
-            f"{p} feature(s), but at least one is needed; pass a larger pfer or a larger cutoff."
+            Argument("pfer", pfer, "g"),
+            " with ",
+            Argument("cutoff", cutoff, "g"),
+            f" leaves no feature per half-sample for {p} feature(s), but at least one is needed; "
+            "pass a larger pfer or a larger cutoff.",
         )
     return ErrorControl(cutoff, low, bound(low))
 
@@ -160,15 +167,18 @@ def _smallest_cutoff(
                 return ErrorControl(cutoff, q, bound)
     best = pfer_bound(p, q, 1.0, pairs, assumption)
     raise InvalidInputError(
-        f"q={q} with pfer={pfer:g} is not possible for {p} features: the bound is {best:.3g} "
-        "even at a cutoff of 1; pass a smaller q or a larger pfer."
+        Argument("q", q),
+        " with ",
+        Argument("pfer", pfer, "g"),
+        f" is not possible for {p} features: the bound is {best:.3g} even at a cutoff of 1; pass "
+        "a smaller q or a larger pfer.",
     )
 
 
 def _whole(name: str, value: Any, least: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
         raise InvalidInputError(
-            f"{name}={value!r} was given, but an integer >= {least} is accepted; pass one."
+            Argument(name, value), f" was given, but an integer >= {least} is accepted; pass one."
         )
     return int(value)
 
@@ -180,8 +190,9 @@ def _check_pfer(pfer: Any) -> None:
         or not 0 < pfer < float("inf")
     ):
         raise InvalidInputError(
-            f"pfer={pfer!r} was given, but a number > 0 of falsely selected features is accepted; "
-            "pass for example 1."
+            Argument("pfer", pfer),
+            " was given, but a number > 0 of falsely selected features is accepted; pass for "
+            "example 1.",
         )
 
 
@@ -193,8 +204,12 @@ def _check_cutoff(cutoff: Any, pairs: int, assumption: Assumption) -> None:
     if not inside:
         start = "above" if open_end else "from"
         raise InvalidInputError(
-            f"cutoff={cutoff!r} was given, but a share {start} {least:g} to 1 is accepted for "
-            f"assumption={assumption!r} and n_pairs={pairs}; pass such a share, or more pairs."
+            Argument("cutoff", cutoff),
+            f" was given, but a share {start} {least:g} to 1 is accepted for ",
+            Argument("assumption", assumption),
+            " and ",
+            Argument("n_pairs", pairs),
+            "; pass such a share, or more pairs.",
         )
 
 
@@ -207,6 +222,8 @@ def _check_q(q: Any, p: int, pairs: int, assumption: Assumption) -> None:
         elif assumption == "r-concave":
             reason = " (below half of the features)"
         raise InvalidInputError(
-            f"q={q!r} was given, but an integer from 1 to {most} is accepted for {p} features "
-            f"and assumption={assumption!r}{reason}; pass such a number."
+            Argument("q", q),
+            f" was given, but an integer from 1 to {most} is accepted for {p} features and ",
+            Argument("assumption", assumption),
+            f"{reason}; pass such a number.",
         )

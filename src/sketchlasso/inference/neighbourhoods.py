@@ -14,7 +14,7 @@ from scipy import sparse
 from scipy.special import ndtr
 
 from sketchlasso.data import MatrixLike, as_rows, spread
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.files.columns import nearest
 from sketchlasso.graphs import Graph, Rule, join_directions
 from sketchlasso.inference.checkpoints import part_solver
@@ -133,8 +133,9 @@ class Neighbourhoods:
         """
         if not 0 <= min_stability <= 1 or (min_stability > 0 and self.half_samples is None):
             raise InvalidInputError(
-                f"min_stability={min_stability!r} was given, but a share from 0 to 1 is accepted, "
-                "and 0 alone without half-samples; pass such, or draw half-samples."
+                Argument("min_stability", min_stability),
+                " was given, but a share from 0 to 1 is accepted, and 0 alone without "
+                "half-samples; pass such, or draw half-samples.",
             )
         used = np.union1d(self.targets, self.predictors)
         edges, weights = self._joined(self.weights, rule)
@@ -316,12 +317,15 @@ def _check_half_samples(count: Any, entries: Any) -> None:
     whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
     if not whole or count < 0 or count % 2:
         raise InvalidInputError(
-            f"n_half_samples={count!r} was given, but an even number >= 0 is accepted; pass one."
+            Argument("n_half_samples", count),
+            " was given, but an even number >= 0 is accepted; pass one.",
         )
     if count and entries.shape[0] < 2 * FEWEST_ROWS:
         raise InvalidInputError(
             f"X has {entries.shape[0]} rows, but half-samples need at least {2 * FEWEST_ROWS}; "
-            "pass n_half_samples=0, or collect more samples."
+            "pass ",
+            Argument("n_half_samples", 0),
+            ", or collect more samples.",
         )
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from sketchlasso.data import BlockMatrix, MatrixLike, as_rows, spread
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.inference.column_problems import ColumnProblems, ColumnSolutions, slices
 from sketchlasso.inference.columns import column_rows
 from sketchlasso.linalg.device import CPU
@@ -249,8 +249,8 @@ def checked_columns(name: str, given: ArrayLike | None, n: int) -> IntArray:
     whole = values.ndim == 1 and values.size > 0 and values.dtype.kind in "iu"
     if not whole or values.min() < -n or values.max() >= n:
         raise InvalidInputError(
-            f"{name}={_short(given)} was given, but a list of column indices from 0 to {n - 1} is "
-            "accepted; pass one."
+            Argument(name, _short(given), "s"),
+            f" was given, but a list of column indices from 0 to {n - 1} is accepted; pass one.",
         )
     values = values.astype(np.intp) % n
     if len(np.unique(values)) < len(values):

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg
 from sklearn.covariance import empirical_covariance, log_likelihood
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.graphs import Rule, join_directions
 from sketchlasso.inference.column_problems import ColumnProblems, slices
 from sketchlasso.inference.columns import ColumnRows, column_rows
@@ -67,8 +67,11 @@ def penalty_path(columns: ColumnRows, count: int, ratio: float) -> FloatArray:
     """Penalties (count,) from the smallest that leaves no edge, evenly spaced in log scale."""
     if not (isinstance(count, int | np.integer) and count >= 2 and 0 < ratio < 1):
         raise InvalidInputError(
-            f"alphas={count!r} and alpha_min_ratio={ratio!r} were given, but at least 2 penalties "
-            "and a ratio strictly between 0 and 1 are accepted; pass such, or the penalties."
+            Argument("alphas", count),
+            " and ",
+            Argument("alpha_min_ratio", ratio),
+            " were given, but at least 2 penalties and a ratio strictly between 0 and 1 are "
+            "accepted; pass such, or the penalties.",
         )
     P, largest = columns.P, 0.0
     for part in slices(len(P), COLUMNS_AT_A_TIME):

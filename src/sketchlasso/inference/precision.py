@@ -13,7 +13,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError, Part
 from sketchlasso.estimators.callbacks import count_callback, unfitted_if_interrupted
 from sketchlasso.graphs import Graph, Rule
 from sketchlasso.inference.column_problems import ColumnProblems
@@ -234,25 +234,35 @@ class SparsePrecision(EmpiricalCovariance):
         number = isinstance(self.alpha, int | float | np.number) and 0 < self.alpha < np.inf
         _check(
             bool(known or number),
-            f"alpha={self.alpha!r} was given, but 'pivotal', 'stars', 'ebic', 'cv' or a finite "
-            "number > 0 is accepted",
+            Argument("alpha", self.alpha),
+            " was given, but 'pivotal', 'stars', 'ebic', 'cv' or a finite number > 0 is accepted",
         )
         _check(
             self.rule in ("and", "or"),
-            f"rule={self.rule!r} was given, but only 'or' and 'and' are known",
+            Argument("rule", self.rule),
+            " was given, but only 'or' and 'and' are known",
         )
         whole = isinstance(self.n_subsamples, int | np.integer) and self.n_subsamples >= 2
-        _check(whole, f"n_subsamples={self.n_subsamples!r} was given, but at least 2 are needed")
+        _check(
+            whole,
+            Argument("n_subsamples", self.n_subsamples),
+            " was given, but at least 2 are needed",
+        )
         _check(
             0 < self.threshold <= 0.5,
-            f"threshold={self.threshold!r} was given, but a number in (0, 0.5] is accepted",
+            Argument("threshold", self.threshold),
+            " was given, but a number in (0, 0.5] is accepted",
         )
-        _check(0 <= self.gamma <= 1, f"gamma={self.gamma!r} was given, but 0 to 1 is accepted")
+        _check(
+            0 <= self.gamma <= 1,
+            Argument("gamma", self.gamma),
+            " was given, but 0 to 1 is accepted",
+        )
 
 
-def _check(fits: bool, sentence: str) -> None:
+def _check(fits: bool, *parts: Part) -> None:
     if not fits:
-        raise InvalidInputError(f"{sentence}; pass such.")
+        raise InvalidInputError(*parts, "; pass such.")
 
 
 def _checked_grid(alphas: ArrayLike) -> FloatArray:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.graphs import Rule, join_directions
 from sketchlasso.inference.nodewise import Nodewise
 from sketchlasso.types import BoolArray, FloatArray, IntArray
@@ -111,9 +111,10 @@ def assemble(found: Nodewise, lengths: FloatArray, rule: Rule) -> Assembled:
         j = int(np.argmax(exact))
         others = ", ".join(str(k) for k in found.coef.indices[_row(found, j)][:5])
         raise InvalidInputError(
-            f"column {j} of X is fitted exactly by others (such as column {others}) at alpha="
-            f"{found.alpha[j]:.3g}, so that its precision would be infinite; drop copies and sums "
-            "of other columns, or use a larger alpha."
+            f"column {j} of X is fitted exactly by others (such as column {others}) at ",
+            Argument("alpha", found.alpha[j], ".3g"),
+            ", so that its precision would be infinite; drop copies and sums of other columns, or "
+            "use a larger alpha.",
         )
     row = np.repeat(np.arange(n), np.diff(found.coef.indptr))
     column = found.coef.indices

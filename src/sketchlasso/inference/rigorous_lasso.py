@@ -76,9 +76,10 @@ def _by_lasso(
             break
         if support.sum() + 1 >= rows:
             warn_user(
-                f"{support.sum()} features were selected from {rows} rows, so that the refit has "
-                "no residual; the selection stops there. Use more rows or fewer features.",
-                InaccurateWarning,
+                InaccurateWarning(
+                    f"{support.sum()} features were selected from {rows} rows, so that the refit "
+                    "has no residual; the selection stops there. Use more rows or fewer features."
+                )
             )
             break
         residual = refit_residual(data, target, support, True)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.data import BlockMatrix
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.estimators.penalty import FAILURE, noise_quantile
 from sketchlasso.inference.checkpoints import part_solver
 from sketchlasso.inference.checks import dense_matrix
@@ -100,8 +100,8 @@ def made_scores(
     if automatic:
         if options.alpha != "auto":
             raise InvalidInputError(
-                f"score_alpha={options.alpha!r} was given, but 'auto' or a number > 0 is accepted; "
-                "pass one of them."
+                Argument("score_alpha", options.alpha),
+                " was given, but 'auto' or a number > 0 is accepted; pass one of them.",
             )
         alpha = SCORE_SHARE * noise_quantile(max(n - 1, 1), FAILURE)
     Z = _first_scores(X, features, alpha, options, progress)

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sketchlasso.data import BlockMatrix, as_rows
-from sketchlasso.errors import DuplicateColumnWarning, InvalidInputError
+from sketchlasso.errors import Argument, DuplicateColumnWarning, InvalidInputError
 from sketchlasso.estimators.blocks import validated
 from sketchlasso.estimators.callbacks import (
     CallbackSupport,
@@ -260,7 +260,9 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
         if self.sketch == "response" or (ready and self.sketch.response_rank):
             raise InvalidInputError(
                 "a sketch that has seen y was given, but half-samples would not be independent on "
-                "it; pass sketch=None, or a method such as 'randomized'."
+                "it; pass ",
+                Argument("sketch", None),
+                ", or a method such as 'randomized'.",
             )
         if ready:
             check_sketch_shape(self.sketch, data.X.shape)
@@ -275,10 +277,11 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
             return
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         warn_user(
-            f"columns {names[pair[0]]} and {names[pair[1]]} of X are equal up to sign and scale, "
-            "so half-samples cannot choose between them: one may stand for both, or neither may be "
-            "selected often enough; drop one of them.",
-            DuplicateColumnWarning,
+            DuplicateColumnWarning(
+                f"columns {names[pair[0]]} and {names[pair[1]]} of X are equal up to sign and "
+                "scale, so half-samples cannot choose between them: one may stand for both, or "
+                "neither may be selected often enough; drop one of them."
+            )
         )
 
     def _keep(self, found: Entered, control: ErrorControl, n: int) -> None:

@@ -13,7 +13,7 @@ from sklearn.cluster import spectral_clustering
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.estimators.callbacks import count_callback, unfitted_if_interrupted
 from sketchlasso.inference.column_problems import ColumnProblems, slices
 from sketchlasso.inference.columns import ColumnRows
@@ -140,19 +140,20 @@ class SparseSubspaceClustering(ClusterMixin, BaseEstimator):
         whole = isinstance(self.n_clusters, int | np.integer)
         if not whole or not 1 <= self.n_clusters <= m:
             raise InvalidInputError(
-                f"n_clusters={self.n_clusters!r} was given, but a whole number from 1 to the "
-                f"n_samples={m} points is accepted; pass one."
+                Argument("n_clusters", self.n_clusters),
+                f" was given, but a whole number from 1 to the n_samples={m} points is accepted; "
+                "pass one.",
             )
         if not 0 < self.penalty < 1:
             raise InvalidInputError(
-                f"penalty={self.penalty!r} was given, but a share strictly between 0 and 1 is "
-                "accepted; pass one."
+                Argument("penalty", self.penalty),
+                " was given, but a share strictly between 0 and 1 is accepted; pass one.",
             )
         kept = self.n_neighbors
         if kept is not None and not (isinstance(kept, int | np.integer) and kept >= 1):
             raise InvalidInputError(
-                f"n_neighbors={kept!r} was given, but a whole number >= 1 or None is accepted; "
-                "pass one."
+                Argument("n_neighbors", kept),
+                " was given, but a whole number >= 1 or None is accepted; pass one.",
             )
 
 

@@ -212,7 +212,7 @@ def _refuse_empty_grid(largest: FloatArray, levels: FloatArray) -> None:
     )
     if empty.all(axis=1).any():
         raise InvalidInputError(message)
-    warn_user(message, EmptyGridWarning)
+    warn_user(EmptyGridWarning(message))
 
 
 def _product(

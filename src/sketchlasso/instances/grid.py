@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.types import FloatArray
 
 __all__ = ["alpha_grid", "check_alphas", "check_nonnegative", "default_ratio"]
@@ -17,8 +17,9 @@ def check_alphas(alphas: ArrayLike) -> FloatArray:
         values = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
     except (TypeError, ValueError):
         raise InvalidInputError(
-            f"alphas={alphas!r} was given, but a number of penalties or a list of them is "
-            "accepted; pass one of these."
+            Argument("alphas", alphas),
+            " was given, but a number of penalties or a list of them is accepted; pass one of "
+            "these.",
         ) from None
     if values.ndim != 1 or values.size == 0:
         raise InvalidInputError(f"alphas has shape {values.shape}; give a list of penalties")
@@ -49,9 +50,13 @@ def default_ratio(shape: tuple[int, int]) -> float:
 def alpha_grid(largest: FloatArray, count: int, ratio: ArrayLike) -> FloatArray:
     """Log-spaced grids (., count) from each largest penalty (.,) down to `ratio` times it."""
     if count < 1:
-        raise InvalidInputError(f"alphas={count} must be at least 1, or a list of penalties")
+        raise InvalidInputError(
+            Argument("alphas", count), " must be at least 1, or a list of penalties"
+        )
     ratios = np.asarray(ratio, dtype=np.float64)
     if not ((ratios > 0) & (ratios < 1)).all():
-        raise InvalidInputError(f"alpha_min_ratio={ratio!r} must lie strictly between 0 and 1")
+        raise InvalidInputError(
+            Argument("alpha_min_ratio", ratio), " must lie strictly between 0 and 1"
+        )
     steps = ratios[..., None] ** np.linspace(0.0, 1.0, count)
     return np.maximum(largest, 1e-300)[..., None] * steps

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import check_cv
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = [
@@ -235,7 +235,7 @@ def leave_p_out_rows(n_samples: int, p: int) -> RowSets:
     n_samples, p : int
     """
     if not 1 <= p < n_samples:
-        raise InvalidInputError(f"p={p} must lie between 1 and {n_samples - 1}")
+        raise InvalidInputError(Argument("p", p), f" must lie between 1 and {n_samples - 1}")
     held_out = (np.array(rows, dtype=np.intp) for rows in combinations(range(n_samples), p))
     return RowSets(n_samples, tuple(RowSet(rows, rows) for rows in held_out))
 
@@ -249,7 +249,7 @@ def bootstrap_rows(n_samples: int, n_sets: int, random_state: int | None = None)
     random_state : int, optional
     """
     if n_sets < 1:
-        raise InvalidInputError(f"n_sets={n_sets} must be at least 1")
+        raise InvalidInputError(Argument("n_sets", n_sets), " must be at least 1")
     rng = np.random.default_rng(random_state)
     sets = []
     for _ in range(n_sets):

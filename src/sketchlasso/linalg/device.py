@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from sketchlasso.errors import DeviceWarning, InvalidInputError, MissingExtraError
+from sketchlasso.errors import Argument, DeviceWarning, InvalidInputError, MissingExtraError
 from sketchlasso.warn import warn_user
 
 __all__ = ["CPU", "Device", "check_device", "open_device"]
@@ -74,7 +74,9 @@ class Device:
         if needed > self.budget:
             raise InvalidInputError(
                 f"device {self.name!r} may use {self.budget / 2**20:.0f} MiB, but {what} needs "
-                f"{needed / 2**20:.0f} MiB; give it more memory, or use device='cpu'."
+                f"{needed / 2**20:.0f} MiB; give it more memory, or use ",
+                Argument("device", "cpu"),
+                ".",
             )
 
 
@@ -85,7 +87,9 @@ def check_device(name: object) -> str:
         or (name.startswith("cuda:") and name[5:].isdecimal())
     )
     if not known:
-        raise InvalidInputError(f"device={name!r} was given, but {ACCEPTED} is accepted; pass one.")
+        raise InvalidInputError(
+            Argument("device", name), f" was given, but {ACCEPTED} is accepted; pass one."
+        )
     return str(name)
 
 
@@ -107,7 +111,7 @@ def open_device(name: str, budget: int | None = None) -> Device | None:
         if name == "auto":
             _warn_of_cpu("PyTorch is not installed")
             return None
-        raise MissingExtraError(f"device={name!r}", "torch", "gpu") from missing
+        raise MissingExtraError(Argument("device", name), "torch", "gpu") from missing
     if name == "torch":
         return _checked(Device("cpu", HOST_BUDGET if budget is None else budget, torch))
     number = int(name[5:]) if name.startswith("cuda:") else 0
@@ -127,13 +131,18 @@ def _checked(device: Device) -> Device:
     if lost > 64 * 64 * 2.0**-22:
         raise InvalidInputError(
             f"device {device.label!r} multiplies single precision with fewer digits (TF32?), but "
-            "certificates count on all of them; unset NVIDIA_TF32_OVERRIDE, or use device='cpu'."
+            "certificates count on all of them; unset NVIDIA_TF32_OVERRIDE, or use ",
+            Argument("device", "cpu"),
+            ".",
         )
     return device
 
 
 def _warn_of_cpu(why: str) -> None:
     warn_user(
-        f"no GPU can be used ({why}), so the CPU does the work; pass device='cpu' to say so.",
-        DeviceWarning,
+        DeviceWarning(
+            f"no GPU can be used ({why}), so the CPU does the work; pass ",
+            Argument("device", "cpu"),
+            " to say so.",
+        ),
     )

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 
 __all__ = ["RandomState", "seed_of"]
 
@@ -25,6 +25,7 @@ def seed_of(random_state: RandomState) -> int:
     if integer and random_state >= 0:
         return int(random_state)
     raise InvalidInputError(
-        f"random_state={random_state!r} was given, but an integer >= 0, a numpy Generator or "
-        "RandomState, or None is accepted; pass one of them."
+        Argument("random_state", random_state),
+        " was given, but an integer >= 0, a numpy Generator or RandomState, or None is accepted; "
+        "pass one of them.",
     )

@@ -164,7 +164,7 @@ def map_items(
     if n_threads <= 1 or len(items) < 2 or _in_pool():
         return [work(item) for item in items]
 
-    def on_worker(item: Item) -> tuple[Result, list[tuple[str, type[Warning]]]]:
+    def on_worker(item: Item) -> tuple[Result, list[Warning]]:
         with held_back() as found:
             return work(item), found
 
@@ -174,8 +174,8 @@ def map_items(
         for future in futures:
             result, found = future.result()
             results.append(result)
-            for message, category in found:
-                warn_user(message, category)
+            for warning in found:
+                warn_user(warning)
         return results
     except BaseException:
         stop()

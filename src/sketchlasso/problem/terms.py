@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.types import BoolArray, FloatArray
 
 __all__ = ["Terms"]
@@ -43,8 +43,9 @@ class Terms:
             factor = np.asarray(self.penalty_factor, dtype=np.float64)
         except (TypeError, ValueError):
             raise InvalidInputError(
-                f"penalty_factor={self.penalty_factor!r} was given, but one number >= 0 per "
-                "feature is accepted; pass an array of them, or None."
+                Argument("penalty_factor", self.penalty_factor),
+                " was given, but one number >= 0 per feature is accepted; pass an array of them, "
+                "or None.",
             ) from None
         if factor.shape != (n,):
             raise InvalidInputError(

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.exact import ExactSolution, exact_alpha_max, solve_exact
 from sketchlasso.instances import RowSets, all_rows
 from sketchlasso.instances.grid import alpha_grid, check_alphas, default_ratio
@@ -152,13 +152,16 @@ def fit_all(
     """
     if refine not in (None, "exact"):
         raise InvalidInputError(
-            f"refine={refine!r} was given, but None or 'exact' is accepted; pass one of them."
+            Argument("refine", refine),
+            " was given, but None or 'exact' is accepted; pass one of them.",
         )
     if sketch is None:
         if radii is not None:
             raise InvalidInputError(
-                f"a radius ({radii!r}) was given with sketch=None, but the full problem has no "
-                "sketch error to guard against; leave the radius out, or give a sketch."
+                f"a radius ({radii!r}) was given with ",
+                Argument("sketch", None),
+                ", but the full problem has no sketch error to guard against; leave the radius "
+                "out, or give a sketch.",
             )
         return _fit_exact(task, _exact_grid(task), rows)
     check_sketch_of(sketch, task.X)
@@ -166,8 +169,10 @@ def fit_all(
     policies = radius_policies(radii, sketch, search=judged and refine is None)
     if refine and len(policies) > 1:
         raise InvalidInputError(
-            f"{len(policies)} radii were given with refine='exact', but the full problem has "
-            "none, so they would all end alike; give one radius to start from."
+            f"{len(policies)} radii were given with ",
+            Argument("refine", "exact"),
+            ", but the full problem has none, so they would all end alike; give one radius to "
+            "start from.",
         )
     found = _fit_sketched(task, sketch, policies, rows)
     if refine is None:

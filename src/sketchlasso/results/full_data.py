@@ -18,7 +18,7 @@ from scipy import sparse
 from sketchlasso.data import as_blocks, as_responses, as_rows, spread
 from sketchlasso.data.operator import OperatorStorage
 from sketchlasso.data.validate import as_storage
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.instances import check_weights
 from sketchlasso.instances.grid import check_nonnegative
 from sketchlasso.linalg.centring import centre
@@ -224,7 +224,9 @@ def _coefficients(coef: Any, factor: FloatArray, nonnegative: bool) -> Any:
         )
     if nonnegative and (rows.data < 0).any():
         raise InvalidInputError(
-            f"coef contains {rows.data.min():g} but nonnegative=True; pass coefficients >= 0"
+            f"coef contains {rows.data.min():g} but ",
+            Argument("nonnegative", True),
+            "; pass coefficients >= 0",
         )
     excluded = np.isinf(factor[rows.indices]) & (rows.data != 0)
     if excluded.any():

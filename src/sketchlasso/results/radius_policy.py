@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.sketches import Sketch
 
 __all__ = ["RadiusLike", "RadiusPolicy", "radius_policies"]
@@ -58,8 +58,9 @@ class RadiusPolicy:
             return cls._checked("given", float(value))
         except (TypeError, ValueError):
             raise InvalidInputError(
-                f"radius={value!r} was given, but a number >= 0, 'spectral', 'realised' or a "
-                "multiple such as '0.3*spectral' is accepted; pass one of them."
+                Argument("radius", value),
+                " was given, but a number >= 0, 'spectral', 'realised' or a multiple such as "
+                "'0.3*spectral' is accepted; pass one of them.",
             ) from None
 
     @classmethod
@@ -85,8 +86,9 @@ def radius_policies(
     """
     if sketch is not None and not isinstance(sketch, Sketch):
         raise InvalidInputError(
-            f"sketch={sketch!r:.60} was given, but a Sketch is needed; make one with "
-            "sketch(X, method=...), or pass None where the full problem will do."
+            Argument("sketch", repr(sketch)[:60], "s"),
+            " was given, but a Sketch is needed; make one with "
+            "sketch(X, method=...), or pass None where the full problem will do.",
         )
     if radii is None:
         if sketch is not None and sketch.radius_kind == "given":

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from sketchlasso.data import DataMatrix, MatrixLike, as_responses, fingerprint, spread
 from sketchlasso.data.units import unit_of
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.linalg.device import CPU, open_device
 from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.sketches.exact import exact
@@ -209,27 +209,35 @@ def _responses(y: ArrayLike, m: int) -> FloatArray:
 def _check_entries(A: DataMatrix, method: str, chosen: _Method) -> None:
     if chosen.needs_entries and not A.storage.has_entries:
         raise InvalidInputError(
-            f"method={method!r} was given for a LinearOperator, which has no rows to read, but "
-            "the method needs them; pass an array or a sparse matrix, or use "
-            "method='randomized'."
+            Argument("method", method),
+            " was given for a LinearOperator, which has no rows to read, but the method needs "
+            "them; pass an array or a sparse matrix, or use ",
+            Argument("method", "randomized"),
+            ".",
         )
 
 
 def _chosen_method(method: str, y: ArrayLike | None, options: SketchOptions) -> _Method:
     if not isinstance(method, str) or method not in METHODS:
         raise InvalidInputError(
-            f"method={method!r} was given, but one of {', '.join(map(repr, METHODS))} is "
-            "accepted; pass one of them, or bring factors to sketch_from_factors."
+            Argument("method", method),
+            f" was given, but one of {', '.join(map(repr, METHODS))} is accepted; pass one of "
+            "them, or bring factors to sketch_from_factors.",
         )
     if METHODS[method].needs_response and y is None:
         raise InvalidInputError(
-            f"method={method!r} was given without y, but it makes directions from the response; "
-            "pass y, or use method='randomized'."
+            Argument("method", method),
+            " was given without y, but it makes directions from the response; pass y, or use ",
+            Argument("method", "randomized"),
+            ".",
         )
     if not METHODS[method].needs_response and y is not None:
         raise InvalidInputError(
-            f"y was given, but method={method!r} does not use the response; leave y out, or use "
-            "method='response'."
+            "y was given, but ",
+            Argument("method", method),
+            " does not use the response; leave y out, or use ",
+            Argument("method", "response"),
+            ".",
         )
     checked_options(options, method, METHODS[method].options)
     return METHODS[method]

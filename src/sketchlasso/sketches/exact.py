@@ -9,7 +9,7 @@ from scipy import linalg
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, svds
 
 from sketchlasso.data import DataMatrix
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.linalg.factor import orthonormal_basis
 from sketchlasso.linalg.krylov import gaussian
 from sketchlasso.linalg.operator import as_dense
@@ -65,7 +65,11 @@ def _by_arpack(A: DataMatrix, rank: int, rng: np.random.Generator) -> Factors:
         U, _, _ = svds(operator, k=rank, v0=start, return_singular_vectors="u")
     except ArpackNoConvergence as unfinished:
         raise InvalidInputError(
-            f"method='exact' did not converge for rank={rank} on X of shape {A.shape}; use "
-            "method='randomized' or another rank."
+            Argument("method", "exact"),
+            " did not converge for ",
+            Argument("rank", rank),
+            f" on X of shape {A.shape}; use ",
+            Argument("method", "randomized"),
+            " or another rank.",
         ) from unfinished
     return factors_from_left(A, orthonormal_basis(U), rank)

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, TypeGuard, get_args
 
 import numpy as np
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 
 __all__ = [
     "DEFAULT_RANK",
@@ -72,8 +72,10 @@ def checked_options(options: SketchOptions, method: str, accepted: Collection[st
         if name not in accepted:
             usable = f"only {_listed(sorted(accepted))}" if accepted else "no option"
             raise InvalidInputError(
-                f"{name}={getattr(options, name)!r} was given, but method={method!r} accepts "
-                f"{usable}; leave {name} out."
+                Argument(name, getattr(options, name)),
+                " was given, but ",
+                Argument("method", method),
+                f" accepts {usable}; leave {name} out.",
             )
     _check_integer("n_iter", options.n_iter, 1)
     _check_integer("oversampling", options.oversampling, 0)
@@ -90,8 +92,9 @@ def checked_rank(rank: object, shape: tuple[int, int], *, full: bool) -> int:
         return largest if full else min(int(rank), largest)
     if not _is_integer(rank) or not 1 <= int(rank) <= largest:
         raise InvalidInputError(
-            f"rank={rank!r} was given for X of shape {shape}, but an integer from 1 to {largest} "
-            "is accepted; choose one in that range."
+            Argument("rank", rank),
+            f" was given for X of shape {shape}, but an integer from 1 to {largest} is accepted; "
+            "choose one in that range.",
         )
     return int(rank)
 
@@ -102,18 +105,26 @@ def checked_tolerance(tol: object, radius: object, method: str) -> float | None:
         return None
     if method == "response":
         raise InvalidInputError(
-            f"tol={tol!r} was given with method='response', whose directions are not ordered by "
-            "their singular values; choose the rank by number, or another method."
+            Argument("tol", tol),
+            " was given with ",
+            Argument("method", "response"),
+            ", whose directions are not ordered by their singular values; choose the rank by "
+            "number, or another method.",
         )
     if not _is_real(tol) or not 0 < float(tol) < 1:
         raise InvalidInputError(
-            f"tol={tol!r} was given, but a number above 0 and below 1, the share of ||X|| that "
-            "the radius may reach, is accepted; choose one in that range or leave tol out."
+            Argument("tol", tol),
+            " was given, but a number above 0 and below 1, the share of ||X|| that the radius may "
+            "reach, is accepted; choose one in that range or leave tol out.",
         )
     if radius != "spectral":
         raise InvalidInputError(
-            f"tol={tol!r} was given with radius={radius!r}, but a tolerance is kept on the "
-            "spectral radius only; pass radius='spectral' or leave tol out."
+            Argument("tol", tol),
+            " was given with ",
+            Argument("radius", radius),
+            ", but a tolerance is kept on the spectral radius only; pass ",
+            Argument("radius", "spectral"),
+            " or leave tol out.",
         )
     return float(tol)
 
@@ -122,8 +133,8 @@ def checked_directions(count: object) -> int:
     """Return how many response directions to add."""
     if not _is_integer(count) or count < 1:
         raise InvalidInputError(
-            f"directions={count!r} was given, but an integer >= 1 is accepted; pass one or leave "
-            "directions out."
+            Argument("directions", count),
+            " was given, but an integer >= 1 is accepted; pass one or leave directions out.",
         )
     return int(count)
 
@@ -137,8 +148,8 @@ def checked_radius(radius: object) -> float | str:
         return float(radius)
     names = ", ".join(map(repr, RADIUS_NAMES))
     raise InvalidInputError(
-        f"radius={radius!r} was given, but {names} or a finite number >= 0 is "
-        "accepted; pass one of them."
+        Argument("radius", radius),
+        f" was given, but {names} or a finite number >= 0 is accepted; pass one of them.",
     )
 
 
@@ -146,15 +157,16 @@ def _check_integer(name: str, value: object, smallest: int) -> None:
     if value is None or (_is_integer(value) and int(value) >= smallest):
         return
     raise InvalidInputError(
-        f"{name}={value!r} was given, but an integer >= {smallest} is accepted; pass one or leave "
-        f"{name} out."
+        Argument(name, value),
+        f" was given, but an integer >= {smallest} is accepted; pass one or leave {name} out.",
     )
 
 
 def _check_name(name: str, value: object, accepted: tuple[Any, ...]) -> None:
     if value is not None and value not in accepted:
         raise InvalidInputError(
-            f"{name}={value!r} was given, but {_listed(accepted)} is accepted; pass one of them."
+            Argument(name, value),
+            f" was given, but {_listed(accepted)} is accepted; pass one of them.",
         )
 
 

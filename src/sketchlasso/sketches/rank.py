@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sketchlasso.data import DataMatrix
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.sketches.factors import Factors
 from sketchlasso.sketches.radius import FAILURE_PROBABILITY, Radius, spectral_radius
 
@@ -91,6 +91,7 @@ def _smallest(
 
 def _unreached(tol: float, rank: int, reached: float) -> InvalidInputError:
     return InvalidInputError(
-        f"tol={tol:g} was given, but a sketch of rank {rank} has a radius of {reached:.3g} times "
-        "||X||; raise rank, which limits the search, or tol."
+        Argument("tol", tol, "g"),
+        f" was given, but a sketch of rank {rank} has a radius of {reached:.3g} times ||X||; "
+        "raise rank, which limits the search, or tol.",
     )

@@ -32,7 +32,7 @@ from sketchlasso.data import (
     as_responses,
     spread,
 )
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.linalg.factor import orthonormal_basis, thin_singular_values
 from sketchlasso.linalg.krylov import extend_basis
 from sketchlasso.linalg.seeds import RandomState, seed_of
@@ -81,8 +81,10 @@ def response(
     directions = response_share(rank) if directions is None else directions
     if directions > rank:
         raise InvalidInputError(
-            f"response_rank={directions} was given with rank={rank}, but the response directions "
-            "are part of the rank; pass at most the rank."
+            Argument("response_rank", directions),
+            " was given with ",
+            Argument("rank", rank),
+            ", but the response directions are part of the rank; pass at most the rank.",
         )
     if rank > directions:
         U = np.asarray(randomized(A, rank - directions, options, rng).Q)

@@ -10,7 +10,7 @@ from scipy import linalg
 
 from sketchlasso.data import DataMatrix, MatrixLike
 from sketchlasso.data.validate import as_factor
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.sketches.factors import Factors
 from sketchlasso.sketches.options import checked_radius
@@ -65,8 +65,13 @@ def sketch_from_factors(
     if X is None:
         if isinstance(named, str) or center or scale:
             raise InvalidInputError(
-                f"radius={radius!r}, center={center!r} and scale={scale!r} were given without X, "
-                "but only a number is accepted as radius then; pass X as well, or a number."
+                Argument("radius", radius),
+                ", ",
+                Argument("center", center),
+                " and ",
+                Argument("scale", scale),
+                " were given without X, but only a number is accepted as radius then; pass X as "
+                "well, or a number.",
             )
         return Sketch(P, Q, named, values, "user")
     A = DataMatrix.of(X, center=center, scale=scale)

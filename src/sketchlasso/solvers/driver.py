@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sketchlasso.errors import DeviceWarning, InvalidInputError
+from sketchlasso.errors import Argument, DeviceWarning, InvalidInputError
 from sketchlasso.linalg.device import CPU, Device, open_device
 from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.problem.batch import Batch
@@ -152,15 +152,18 @@ def _device_for(batch: Batch, solver: Solver, settings: Settings) -> Device | No
         return None
     if solver != "newton":
         raise InvalidInputError(
-            f"solver={solver!r} was given with device={settings.device!r}, but devices solve by "
-            "'newton'; leave out one of the two."
+            Argument("solver", solver),
+            " was given with ",
+            Argument("device", settings.device),
+            ", but devices solve by 'newton'; leave out one of the two.",
         )
     device = open_device(settings.device, settings.device_memory)
     if device is not None and not suits(batch):
         warn_user(
-            "devices do not solve squared losses or problems with unpenalised features "
-            f"({device.label!r} was requested), so the CPU solves them.",
-            DeviceWarning,
+            DeviceWarning(
+                "devices do not solve squared losses or problems with unpenalised features "
+                f"({device.label!r} was requested), so the CPU solves them."
+            )
         )
         return None
     return device

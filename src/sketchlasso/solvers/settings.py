@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.linalg.device import CPU, check_device
 
 __all__ = ["Endings", "Progress", "Screening", "Settings", "StopSolve"]
@@ -90,11 +90,15 @@ class Settings:
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.tol) and self.tol > 0):
-            raise InvalidInputError(f"tol={self.tol} must be a positive number such as 1e-6")
+            raise InvalidInputError(
+                Argument("tol", self.tol), " must be a positive number such as 1e-6"
+            )
         for name in ("max_rounds", "memory_budget", "n_threads"):
             value = getattr(self, name)
             if value < 1:
-                raise InvalidInputError(f"{name}={value} must be at least 1")
+                raise InvalidInputError(Argument(name, value), " must be at least 1")
         check_device(self.device)
         if self.device_memory is not None and self.device_memory < 1:
-            raise InvalidInputError(f"device_memory={self.device_memory} must be at least 1 byte")
+            raise InvalidInputError(
+                Argument("device_memory", self.device_memory), " must be at least 1 byte"
+            )

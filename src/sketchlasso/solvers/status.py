@@ -45,7 +45,7 @@ _REMEDIES = {
     ),
     Status.STALLED: (
         "The gap stopped shrinking above the tolerance: (a) columns of very different size, "
-        "so standardise; (b) float32 data, so loosen tol to 1e-4; (c) try solver='barrier'."
+        "so standardise; (b) float32 data, so loosen tol to 1e-4; (c) try the solver 'barrier'."
     ),
     Status.NON_FINITE: (
         "The iterates became infinite or NaN: the data are scaled beyond what floating point "
@@ -92,4 +92,4 @@ def warn_of_ending(status: IntArray, relative_gap: FloatArray) -> None:
     tried = status != Status.LEFT_OUT
     status, relative_gap = status[tried], relative_gap[tried]
     if (status != Status.SOLVED).any():
-        warn_user(ending_message(status, relative_gap), InaccurateWarning)
+        warn_user(InaccurateWarning(ending_message(status, relative_gap)))

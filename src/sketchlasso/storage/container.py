@@ -31,7 +31,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchlasso.errors import StoredFileError
+from sketchlasso.errors import Name, StoredFileError
 from sketchlasso.storage.atomic import replacing
 from sketchlasso.storage.door import MISFITS, UnfitError, parse_json, read_array
 
@@ -61,16 +61,16 @@ class Content:
     """What a container can hold, and the public names that write and read it."""
 
     name: str
-    writer: str
-    reader: str
+    writer: Name
+    reader: Name
 
 
-SKETCH = Content("sketch", "Sketch.save", "load_sketch")
-MODEL = Content("model", "save_model", "load_model")
-TOPICS = Content("topics", "TopicImager.save", "load_topics")
-IMAGES = Content("images", "TopicImager.image_all", "load_images")
+SKETCH = Content("sketch", Name("Sketch.save"), Name("load_sketch"))
+MODEL = Content("model", Name("save_model"), Name("load_model"))
+TOPICS = Content("topics", Name("TopicImager.save"), Name("load_topics"))
+IMAGES = Content("images", Name("TopicImager.image_all"), Name("load_images"))
 KNOWN = (SKETCH, MODEL, TOPICS, IMAGES)
-ANYTHING = Content("file of sketchlasso", "sketchlasso", "sketchlasso")
+ANYTHING = Content("file of sketchlasso", Name("sketchlasso"), Name("sketchlasso"))
 
 
 @dataclass(frozen=True)
@@ -159,12 +159,15 @@ def read_container(
             header, arrays = _payload(file, os.fstat(file.fileno()).st_size - PREFIX.size)
     except FileNotFoundError as missing:
         raise StoredFileError(
-            f"{path} does not exist; give the path of a file written by {content.writer}."
+            f"{path} does not exist; give the path of a file written by ",
+            content.writer,
+            ".",
         ) from missing
     except OSError as problem:
         raise StoredFileError(
-            f"{path} could not be read ({problem.strerror}); give the path of a file written by "
-            f"{content.writer}."
+            f"{path} could not be read ({problem.strerror}); give the path of a file written by ",
+            content.writer,
+            ".",
         ) from problem
     except StoredFileError:
         raise
@@ -173,7 +176,9 @@ def read_container(
         reason = f" ({problem})" if isinstance(problem, UnfitError) else ""
         raise StoredFileError(
             f"{path} has the frame of {_article(content)} but its content cannot be understood"
-            f"{reason}; write it again with {content.writer}."
+            f"{reason}; write it again with ",
+            content.writer,
+            ".",
         ) from problem
     if content is not ANYTHING:
         _check_content(path, content, header.get("content"))
@@ -195,8 +200,9 @@ def unpacking(path: str | os.PathLike[str], content: Content) -> Iterator[None]:
     except MISFITS as problem:
         reason = f" ({problem})" if isinstance(problem, UnfitError) else ""
         raise StoredFileError(
-            f"{path} holds no complete {content.name}{reason}; write it again with "
-            f"{content.writer}."
+            f"{path} holds no complete {content.name}{reason}; write it again with ",
+            content.writer,
+            ".",
         ) from problem
 
 
@@ -229,8 +235,9 @@ def _check(file: BinaryIO, path: str | os.PathLike[str], content: Content) -> No
     prefix = file.read(PREFIX.size)
     if prefix[: len(MAGIC)] != MAGIC[: len(prefix)] or not prefix:
         raise StoredFileError(
-            f"{path} is not {_stored(content)}; give the path of a file written by "
-            f"{content.writer}."
+            f"{path} is not {_stored(content)}; give the path of a file written by ",
+            content.writer,
+            ".",
         )
     if len(prefix) < PREFIX.size:
         raise _truncated(path, content)
@@ -249,7 +256,9 @@ def _check(file: BinaryIO, path: str | os.PathLike[str], content: Content) -> No
     if found > length or digest.digest() != checksum:
         raise StoredFileError(
             f"{path} was altered after it was written (its checksum does not match); restore it "
-            f"from a copy or write it again with {content.writer}."
+            "from a copy or write it again with ",
+            content.writer,
+            ".",
         )
 
 
@@ -275,13 +284,17 @@ def _check_content(path: str | os.PathLike[str], content: Content, found: Any) -
     for other in KNOWN:
         if found == other.name != content.name:
             raise StoredFileError(
-                f"{path} holds {_article(other)}, but {_needed(content)}; read it with "
-                f"{other.reader}, or give a file written by {content.writer}."
+                f"{path} holds {_article(other)}, but {_needed(content)}; read it with ",
+                other.reader,
+                ", or give a file written by ",
+                content.writer,
+                ".",
             )
     if found != content.name:
         raise StoredFileError(
-            f"{path} does not say that it holds {_article(content)}; give a file written by "
-            f"{content.writer}."
+            f"{path} does not say that it holds {_article(content)}; give a file written by ",
+            content.writer,
+            ".",
         )
 
 
@@ -303,5 +316,7 @@ def _article(content: Content) -> str:
 def _truncated(path: str | os.PathLike[str], content: Content) -> StoredFileError:
     return StoredFileError(
         f"{path} is truncated (it ends before its content does); restore it from a copy or write "
-        f"it again with {content.writer}."
+        "it again with ",
+        content.writer,
+        ".",
     )

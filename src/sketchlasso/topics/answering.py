@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.problem.batch import Batch
 from sketchlasso.results import RadiusPolicy
 from sketchlasso.sketches import Sketch
@@ -47,10 +47,12 @@ class Question:
     def checked(cls, n_words: Any, alpha: Any, radius: Any, positive: Any) -> Question:
         """Validate what the user asked for."""
         if not isinstance(n_words, int | np.integer) or isinstance(n_words, bool) or n_words < 1:
-            raise InvalidInputError(f"n_words={n_words!r} must be a whole number of at least 1.")
+            raise InvalidInputError(
+                Argument("n_words", n_words), " must be a whole number of at least 1."
+            )
         if alpha is not None and not (isinstance(alpha, int | float) and 0 < alpha < np.inf):
             raise InvalidInputError(
-                f"alpha={alpha!r} must be a positive number, or None to have it searched."
+                Argument("alpha", alpha), " must be a positive number, or None to have it searched."
             )
         rule = AUTOMATIC if radius == AUTOMATIC else RadiusPolicy.parse(radius)
         return cls(int(n_words), None if alpha is None else float(alpha), rule, bool(positive))

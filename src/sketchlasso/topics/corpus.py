@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.types import BoolArray, IntArray
 
 __all__ = ["Corpus", "CountMatrix", "StopWords", "stop_list"]
@@ -140,9 +140,11 @@ class Corpus:
         places = np.flatnonzero(kept)
         if not len(places):
             raise InvalidInputError(
-                f"{self._title} has no word left of its {self.shape[1]} after pruning with "
-                f"min_documents={options['min_documents']} and max_share={options['max_share']}; "
-                "lower the first, raise the second or give other stop words."
+                f"{self._title} has no word left of its {self.shape[1]} after pruning with ",
+                Argument("min_documents", options["min_documents"]),
+                " and ",
+                Argument("max_share", options["max_share"]),
+                "; lower the first, raise the second or give other stop words.",
             )
         counts = self.counts[:, places]
         empty = int(np.count_nonzero(np.diff(counts.indptr) == 0))
@@ -189,8 +191,9 @@ def stop_list(stop_words: StopWords) -> frozenset[str]:
     if isinstance(stop_words, str):
         if stop_words != "english":
             raise InvalidInputError(
-                f"stop_words={stop_words!r} was given, but only 'english' is known by name; pass "
-                "it, a list of words, or None."
+                Argument("stop_words", stop_words),
+                " was given, but only 'english' is known by name; pass it, a list of words, or "
+                "None.",
             )
         # Imported here: the library does without the package's text tools until a corpus is made.
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
@@ -207,14 +210,15 @@ def _check_options(least: Any, share: Any) -> None:
     whole = isinstance(least, int | np.integer) and not isinstance(least, bool)
     if not whole or least < 1:
         raise InvalidInputError(
-            f"min_documents={least!r} was given, but a positive whole number is needed; pass 1 to "
-            "keep rare words."
+            Argument("min_documents", least),
+            " was given, but a positive whole number is needed; pass 1 to keep rare words.",
         )
     number = isinstance(share, int | float | np.number) and not isinstance(share, bool)
     if not number or not 0 < share <= 1:
         raise InvalidInputError(
-            f"max_share={share!r} was given, but a share of the documents in (0, 1] is needed; "
-            "pass 1 to keep common words."
+            Argument("max_share", share),
+            " was given, but a share of the documents in (0, 1] is needed; pass 1 to keep common "
+            "words.",
         )
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from sketchlasso.errors import StoredFileError
+from sketchlasso.errors import Name, StoredFileError
 from sketchlasso.storage import (
     Content,
     cache_folder,
@@ -40,7 +40,7 @@ __all__ = ["embedded_corpus"]
 
 # Changes whenever the same installation would give another corpus: caches are then made anew.
 RECIPE = 2
-CONTENT = Content("corpus", "embedded_corpus", "embedded_corpus")
+CONTENT = Content("corpus", Name("embedded_corpus"), Name("embedded_corpus"))
 
 # Import name and name of the distribution; those that are not installed are passed over.
 PACKAGES = {

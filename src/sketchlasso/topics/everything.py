@@ -1,10 +1,10 @@
-"""The images of a whole vocabulary: in parts that outlive an accident, and as one file."""
+"""The images of a whole vocabulary: in resumable parts, and as one file."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from sketchlasso.errors import InvalidInputError, Name
 from sketchlasso.linalg.device import CPU
 from sketchlasso.storage import read_container, unpacking, write_container
 from sketchlasso.storage.container import IMAGES
@@ -45,7 +46,7 @@ class WordImages:
     ----------
     words : tuple of str, of length n
     weights : csr_array of shape (n, n)
-        A row for every word: the weights of the words that explain it, at most `n_words` of them.
+        One row per word: the weights of the words that explain it, at most `n_words` of them.
     alpha, radius, gap : ndarray of shape (n,)
         Penalty, robust radius and relative duality gap of every image.
     n_words : int
@@ -63,6 +64,17 @@ class WordImages:
 
     def __repr__(self) -> str:
         return f"<WordImages of {len(self.words)} words, {self.weights.nnz} weights>"
+
+    def check_words(self, words: Iterable[str]) -> None:
+        """Refuse images of other words than those of a model."""
+        given = list(words)
+        if list(self.words) != given:
+            raise InvalidInputError(
+                f"the images are of {len(self.words)} words and the model has {len(given)}, or "
+                "others, but both must be of the same vocabulary; run ",
+                Name("image_all"),
+                " on this model again.",
+            )
 
     def graph(self, rule: Rule = "or") -> WordGraph:
         """Join words that explain each other; see :func:`word_graph`."""

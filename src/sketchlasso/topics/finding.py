@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.linalg.seeds import RandomState
 from sketchlasso.topics.everything import WordImages
 from sketchlasso.topics.graph import WordGraph, word_graph
@@ -122,8 +122,11 @@ class Topics:
         given = self.groups if groups is None else tuple(map(str, groups))
         if given is None:
             raise InvalidInputError(
-                "the corpus has no groups of documents; pass groups= with one value per document, "
-                "or read it with group_column=."
+                "the corpus has no groups of documents; pass ",
+                Argument("groups"),
+                " with one value per document, or read it with ",
+                Argument("group_column"),
+                ".",
             )
         if len(given) != len(self.titles):
             raise InvalidInputError(
@@ -177,11 +180,7 @@ def find_topics(
     """
     check_is_fitted(imager)
     images = imager.image_all(progress=progress) if images is None else images
-    if list(images.words) != list(imager.words_):
-        raise InvalidInputError(
-            f"the images are of {len(images.words)} words and the model has {len(imager.words_)}, "
-            "or others; run image_all on this model again."
-        )
+    images.check_words(imager.words_)
     graph = _positive_graph(images.weights, images.words)
     groups = graph.communities(resolution=resolution, random_state=random_state)
     members = _members(graph, groups)

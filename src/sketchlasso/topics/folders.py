@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sketchlasso.errors import InvalidInputError, StoredFileError
+from sketchlasso.errors import Argument, InvalidInputError, StoredFileError
 
 __all__ = ["ENDINGS", "FolderTexts", "read_folder"]
 
@@ -85,11 +85,15 @@ def read_folder(
         if walk.left_out:
             raise InvalidInputError(
                 f"the folder {folder} holds no text files besides {walk.left_out} symbolic links "
-                "out of it, which are not followed; pass follow_links=True to read them."
+                "out of it, which are not followed; pass ",
+                Argument("follow_links", True),
+                " to read them.",
             )
         raise InvalidInputError(
             f"the folder {folder} holds no text files with the endings {', '.join(endings)} "
-            f"(there: {found}); pass endings= with those to read ('' for names without one)."
+            f"(there: {found}); pass ",
+            Argument("endings"),
+            " with those to read ('' for names without one).",
         )
     return FolderTexts(texts, titles, cut, walk.left_out)
 

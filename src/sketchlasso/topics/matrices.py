@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.files import Table
 from sketchlasso.files.source import Source
 from sketchlasso.topics.corpus import Corpus
@@ -75,8 +75,9 @@ def corpus_from_matrix(
         )
     if vocabulary is None:
         raise InvalidInputError(
-            f"{source or 'the matrix'} has {counts.shape[1]} columns but no words; pass "
-            "vocabulary= with one word per column."
+            f"{source or 'the matrix'} has {counts.shape[1]} columns but no words; pass ",
+            Argument("vocabulary"),
+            " with one word per column.",
         )
     words = _words(vocabulary, int(counts.shape[1]))
     named = names_from(titles)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sketchlasso.errors import InvalidInputError, StoredFileError
+from sketchlasso.errors import Argument, InvalidInputError, StoredFileError
 from sketchlasso.files import Table, read_table
 from sketchlasso.files.source import Source, format_of
 from sketchlasso.files.text_columns import JSON_LINES, plain_ending, read_text_columns
@@ -263,7 +263,8 @@ def _check_options(kind: str, **options: Any) -> None:
     for name, value in options.items():
         if value is not None and name not in understood:
             raise InvalidInputError(
-                f"{name}= was given, but it means nothing for {MEANINGS[kind]}; leave it out."
+                Argument(name),
+                f" was given, but it means nothing for {MEANINGS[kind]}; leave it out.",
             )
 
 
@@ -272,6 +273,7 @@ def _check_sizes(max_bytes: Any, text_length: Any) -> None:
         allowed = name == "text_length" and value is None
         if not allowed and (not isinstance(value, int) or isinstance(value, bool) or value < least):
             raise InvalidInputError(
-                f"{name}={value!r} was given, but a whole number of {least} or more is needed; "
-                "pass one or leave it out."
+                Argument(name, value),
+                f" was given, but a whole number of {least} or more is needed; pass one or leave "
+                "it out.",
             )

@@ -78,7 +78,7 @@ def load_topics(path: str | os.PathLike[str]) -> TopicImager:
         if imager.sketch_.shape != corpus.shape or not 0 < imager.tol < 1 or imager.rank < 1:
             raise UnfitError(
                 f"the sketch is of {imager.sketch_.shape} and the corpus of {corpus.shape}, with "
-                f"tol={imager.tol} and rank={imager.rank}"
+                f"a tolerance of {imager.tol} and a rank of {imager.rank}"
             )
         return imager._settle(corpus, weigh(corpus.counts, imager.weighting))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.topics.corpus import CountMatrix
 
 __all__ = ["LONGER_TOKEN", "count_words", "has_words", "words_of"]
@@ -83,6 +83,7 @@ def _foreign(vectorizer: Any) -> InvalidInputError:
             "documents first."
         )
     return InvalidInputError(
-        f"vectorizer={kind} was given, but scikit-learn's CountVectorizer or TfidfVectorizer is "
-        "needed; pass one of them or leave it out."
+        Argument("vectorizer", kind, "s"),
+        " was given, but scikit-learn's CountVectorizer or TfidfVectorizer is needed; pass one of "
+        "them or leave it out.",
     )

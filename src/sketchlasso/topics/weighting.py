@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from scipy import sparse
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.topics.corpus import CountMatrix
 
 __all__ = ["Weighting", "weigh"]
@@ -29,7 +29,8 @@ def weigh(counts: CountMatrix, weighting: Weighting) -> CountMatrix:
     """
     if weighting not in get_args(Weighting):
         raise InvalidInputError(
-            f"weighting={weighting!r} is unknown; choose {', '.join(get_args(Weighting))}."
+            Argument("weighting", weighting),
+            f" is unknown; choose {', '.join(get_args(Weighting))}.",
         )
     weights = counts.astype(np.float64, copy=True)
     if weighting == "log":

@@ -11,7 +11,7 @@ from tests.sentences import refusal
 
 import sketchlasso as sl
 from sketchlasso.engine import LinearModels, RadiusPolicy
-from sketchlasso.errors import InvalidInputError, StoredFileError
+from sketchlasso.errors import InvalidInputError, Name, StoredFileError
 from sketchlasso.io import Encoding, read_table, stored_info
 
 pytestmark = pytest.mark.filterwarnings("ignore::sketchlasso.errors.GridEdgeWarning")
@@ -194,7 +194,7 @@ def test_a_sound_frame_around_an_unknown_model(models, path, change):
 def test_stored_info_of_other_files(path):
     from sketchlasso.storage import Content, write_container
 
-    write_container(path, Content("poem", "", ""), {}, {})
+    write_container(path, Content("poem", Name(""), Name("")), {}, {})
     assert "nothing that this release knows" in refusal(StoredFileError, stored_info, path)
     sl.sketch(X, rank=2, random_state=3).save(path)
     info = stored_info(path)

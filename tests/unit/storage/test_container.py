@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.sentences import refusal
 
-from sketchlasso.errors import StoredFileError
+from sketchlasso.errors import Name, StoredFileError
 from sketchlasso.storage import Content, read_container, stored_info, unpacking, write_container
 from sketchlasso.storage.container import MAGIC, MODEL, PREFIX, SKETCH, TOPICS
 
@@ -16,7 +16,7 @@ ARRAYS = {
     "small": np.array([1, 2, 3], dtype=np.uint8),
     "empty": np.empty((0, 4), dtype=np.float32),
 }
-OTHER = Content("thing", "thing.save", "load_thing")
+OTHER = Content("thing", Name("thing.save"), Name("load_thing"))
 
 
 @pytest.fixture

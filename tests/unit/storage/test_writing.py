@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from tests.sentences import refusal
 
-from sketchlasso.errors import InvalidInputError, StoredFileError
+from sketchlasso.errors import InvalidInputError, Name, StoredFileError
 from sketchlasso.storage import Content, replacing
 from sketchlasso.storage.locking import only_writer
 from sketchlasso.storage.parts import Parts
 
-THING = Content("thing", "thing.save", "load_thing")
+THING = Content("thing", Name("thing.save"), Name("load_thing"))
 HOLDER = """
 import sys
 from pathlib import Path

@@ -15,7 +15,7 @@ import typer
 from sketchlasso.errors import GridEdgeWarning, InaccurateWarning
 from sketchlasso.interfaces.commands.report import Report
 from sketchlasso.interfaces.commands.screen import Note, Screen, remarks_kept
-from sketchlasso.interfaces.commands.wording import sentence, spoken
+from sketchlasso.interfaces.commands.wording import spoken
 from sketchlasso.interfaces.exits import Exit, exit_of
 from sketchlasso.interfaces.visible import visible
 
@@ -49,14 +49,14 @@ def as_command(work: Callable[..., Report]) -> Callable[..., None]:
     parameters = _parameters(work, hints, groups)
 
     @functools.wraps(work)
-    def command(**values: Any) -> None:
+    def command(context: typer.Context, **values: Any) -> None:
         screen = Screen(values.pop("json"), values.pop("quiet"))
         for name, group in groups.items():
             if group is not Screen:
                 own = {field.name: values.pop(field.name) for field in fields(group)}
                 values[name] = group(**own)
         values["screen"] = screen
-        code = _run(work, values, screen)
+        code = _run(work, values, screen, context.command.params)
         if code:
             raise typer.Exit(int(code))
 
@@ -65,7 +65,9 @@ def as_command(work: Callable[..., Report]) -> Callable[..., None]:
     return command
 
 
-def _run(work: Callable[..., Report], values: dict[str, Any], screen: Screen) -> Exit:
+def _run(
+    work: Callable[..., Report], values: dict[str, Any], screen: Screen, options: list[Any]
+) -> Exit:
     try:
         with remarks_kept() as caught:
             report = work(**values)
@@ -73,11 +75,11 @@ def _run(work: Callable[..., Report], values: dict[str, Any], screen: Screen) ->
         code = exit_of(error)
         if code is None:
             raise
-        print(f"sketchlasso: {visible(sentence(error))}", file=sys.stderr)
+        print(f"sketchlasso: {visible(spoken(error, options).rstrip('.'))}.", file=sys.stderr)
         return code
     # Deprecations of other libraries are not the user's business.
     shown = [note for note in caught if issubclass(note.category, UserWarning)]
-    kinds = {spoken(str(note.message)): issubclass(note.category, Note) for note in shown}
+    kinds = {spoken(note.message, options): issubclass(note.category, Note) for note in shown}
     try:
         screen.show(
             report,
@@ -96,7 +98,7 @@ def _parameters(
     work: Callable[..., Report], hints: dict[str, Any], groups: dict[str, Any]
 ) -> list[inspect.Parameter]:
     """Parameters of the command, those with defaults by keyword."""
-    found = []
+    found = [_parameter("context", typer.Context, inspect.Parameter.empty)]
     for name, parameter in inspect.signature(work).parameters.items():
         if name not in groups:
             found.append(_parameter(name, hints[name], parameter.default))

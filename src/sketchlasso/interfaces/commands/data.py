@@ -339,7 +339,7 @@ def _by_columns(read: Callable[..., Any], options: DataOptions, id: str | None =
         try:
             return read(target=numbered[0], drop=numbered[2:], **key)
         except InvalidInputError as problem:
-            if not str(problem).startswith(("target=", "drop=", "id=")):
+            if problem.parameter not in ("target", "drop", "id"):
                 raise
         raise
 

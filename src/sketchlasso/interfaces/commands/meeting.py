@@ -115,7 +115,7 @@ def _read_like(
     try:
         return read(replace(options, target=target))
     except InvalidInputError as problem:
-        if not str(problem).startswith("target="):
+        if problem.parameter != "target":
             raise
         return read(options)
 

@@ -12,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from sketchlasso.interfaces.exits import Exit
 
-__all__ = ["Entry", "group"]
+__all__ = ["Entry", "group", "loaded"]
 
 
 class Entry(NamedTuple):
@@ -73,12 +73,12 @@ class _Group(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, command, rest = super().resolve_command(ctx, args)
         if name is not None and name in self.entries:
-            command = _loaded(name, self.entries[name])
+            command = loaded(name, self.entries[name])
         return name, command, rest
 
 
-def _loaded(name: str, entry: Entry) -> Any:
-    """The command itself, with its options."""
+def loaded(name: str, entry: Entry) -> Any:
+    """Return the command itself, with its options."""
     from sketchlasso.interfaces.commands.command import as_command, examples
 
     module, _, function = entry.work.partition(":")

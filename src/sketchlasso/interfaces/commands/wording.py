@@ -1,75 +1,38 @@
-"""The library's sentences in the words of the command line: rank=0 is --rank 0 here."""
+"""The library's messages in the words of the command line: rank=0 is --rank 0 here."""
 
 from __future__ import annotations
 
-import re
 import shlex
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-__all__ = ["program", "sentence", "spoken"]
+from sketchlasso.errors import Argument, Name, Part, SketchlassoError, SketchlassoWarning
+from sketchlasso.interfaces.commands.registry import loaded
 
-# Arguments of Python and the options that stand for them.
-OPTIONS = {
-    name: f"--{name.replace('_', '-')}"
-    for name in (
-        "alpha",
-        "alpha_min_ratio",
-        "alphas",
-        "assumption",
-        "column",
-        "cutoff",
-        "device",
-        "drop",
-        "exclude",
-        "follow_links",
-        "format",
-        "group_column",
-        "groups",
-        "id",
-        "impute",
-        "max_share",
-        "memory",
-        "method",
-        "min_documents",
-        "n_features",
-        "n_words",
-        "pfer",
-        "positive",
-        "q",
-        "radius",
-        "rank",
-        "rule",
-        "scale",
-        "scheduler",
-        "scoring",
-        "selection",
-        "separator",
-        "sketch",
-        "solver",
-        "standardize",
-        "stop_words",
-        "target",
-        "title_column",
-        "titles",
-        "tol",
-        "vocabulary",
-        "weighting",
-        "worker_timeout",
-    )
-} | {
-    "metric": "--scoring",
-    "radii": "--radius",
-    "n_splits": "--folds",
-    "level": "--interval",
-    "n_half_samples": "--half-samples",
-    "n_pairs": "--pairs",
+__all__ = ["program", "spoken"]
+
+# Parameters whose option has another name; the command may still have an option of their own.
+OTHER_NAMES = {
+    "cv": "folds",
+    "fit_intercept": "intercept",
+    "level": "interval",
+    "method": "sketch",
+    "metric": "scoring",
+    "n_half_samples": "half_samples",
+    "n_jobs": "threads",
+    "n_pairs": "pairs",
+    "n_threads": "threads",
+    "radii": "radius",
+    "random_state": "seed",
 }
-# What writes and reads files in Python, and the commands that do so.
+# Functions that write and read files, and the commands that do so.
 COMMANDS = {
     "TopicImager.save": "topics fit",
     "TopicImager.image_all": "topics all",
+    "image_all": "topics all",
     "Sketch.save": "sketch",
     "save_model": "fit or cv",
     "load_sketch": "fit --sketch",
@@ -78,50 +41,59 @@ COMMANDS = {
     "load_images": "topics graph",
     "corpus_from_matrix(read_table(path))": "topics fit with an npz or bag-of-words file",
 }
-# Options that are named without a value; n_features and n_words are also dimensions of arrays.
-BARE = re.compile(
-    rf"(?<![\w-])({'|'.join(n for n in OPTIONS if '_' in n and not n.startswith('n_'))})\b"
-)
-TYPED = re.compile(r"np\.\w+\(('[^']*'|[^()]*)\)")
-NAMED = re.compile(
-    rf"\b({'|'.join(OPTIONS)})="
-    r"(?:\['([^']*)'\]|\[([^\]']*)\]|'([^']*)'|(-?\w+(?:\.\w+)*(?:[+-]\d+)?))?(?:\.\.\.)?"
-)
 
 
-def spoken(message: str) -> str:
-    """Return a message with options as they are typed.
+def spoken(message: BaseException | str, options: Sequence[Any] = ()) -> str:
+    """Return a message on one line, with options and commands as they are typed.
 
     Parameters
     ----------
-    message : str
-
-    Examples
-    --------
-    >>> spoken("rank=0 was given; leave it out with drop=['garden'] or pass format=.")
-    '--rank 0 was given; leave it out with --drop garden or pass --format.'
+    message : BaseException or str
+    options : sequence of typer.core.TyperOption
+        Those of the command that runs; options of other commands are named where it has none.
     """
-    for name, command in COMMANDS.items():
-        message = message.replace(name, command)
-    message = NAMED.sub(_option, TYPED.sub(r"\1", " ".join(message.split())))
-    return BARE.sub(lambda found: OPTIONS[found[1]], message)
+    if not isinstance(message, SketchlassoError | SketchlassoWarning):
+        return " ".join(str(message).split())
+    return " ".join("".join(_spelled(part, options) for part in message.args).split())
 
 
-def sentence(error: Exception) -> str:
-    """Return what an error says, in the words of the command line, as one sentence."""
-    return f"{spoken(str(error)).rstrip('.')}."
+def _spelled(part: Part, options: Sequence[Any]) -> str:
+    if isinstance(part, Argument):
+        return _option(part, options)
+    if isinstance(part, Name):
+        command = COMMANDS.get(part.name)
+        return command or _option(Argument(part.name), options).rstrip("=")
+    return part
 
 
-def _option(found: re.Match[str]) -> str:
-    name, *values = found.groups()
-    value = next((one for one in values if one is not None), "")
-    if value in ("", "True"):
-        return OPTIONS[name]
-    if value == "None":
-        return f"{OPTIONS[name]} none" if name == "sketch" else f"no {OPTIONS[name]}"
-    if value == "False":
-        return f"--no-{OPTIONS[name].removeprefix('--')}"
-    return f"{OPTIONS[name]} {shlex.quote(value) if ' ' in value else value}"
+def _option(argument: Argument, options: Sequence[Any]) -> str:
+    """The option of an argument; the argument itself where the command line has none."""
+    found = _found(argument.name, options) or _found(argument.name, _all_options())
+    if found is None:
+        return str(argument)
+    typed, value = found.opts[0], argument.plain
+    if value is ... or value is True:
+        return str(typed)
+    if value is None:
+        return f"{typed} none" if found.name == "sketch" else f"no {typed}"
+    if value is False:
+        return str(next(iter(found.secondary_opts), f"no {typed}"))
+    if isinstance(value, list | tuple):
+        value = ",".join(map(str, value))
+    return f"{typed} {shlex.quote(format(value, argument.spec))}"
+
+
+def _found(name: str, options: Sequence[Any]) -> Any:
+    by_name = {one.name: one for one in options if one.param_type_name == "option"}
+    return by_name.get(name) or by_name.get(OTHER_NAMES.get(name, name))
+
+
+def _all_options() -> list[Any]:
+    """The options of all commands; loading them takes a third of a second."""
+    from sketchlasso.interfaces.app import COMMANDS, TOPICS
+
+    entries = (*COMMANDS.items(), *TOPICS.items())
+    return [option for name, entry in entries for option in loaded(name, entry).params]
 
 
 def program() -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sketchlasso as sl
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.interfaces.plots.canvas import (
     WIDE,
     Display,
@@ -106,7 +106,8 @@ class CrossValidationDisplay(Display):
         if name not in found.scores:
             scored = ", ".join(repr(key) for key in found.scores)
             raise InvalidInputError(
-                f"metric={metric!r} was given, but {scored} was scored; pass one of them."
+                Argument("metric", metric),
+                f" was given, but {scored} was scored; pass one of them.",
             )
         response = check_index("response", response, len(found.alphas))
         best = found.best(name, response)
@@ -289,8 +290,9 @@ def plot_cv(
     elif hasattr(source, "score_path_"):
         if metric not in (None, source.scoring):
             raise InvalidInputError(
-                f"metric={metric!r} was given, but the estimator keeps {source.scoring!r} only; "
-                "leave metric out, or pass what cross_validate returns."
+                Argument("metric", metric),
+                f" was given, but the estimator keeps {source.scoring!r} only; leave metric out, "
+                "or pass what cross_validate returns.",
             )
         display = CrossValidationDisplay.from_estimator(source, response=response)
     else:

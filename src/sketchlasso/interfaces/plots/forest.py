@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sketchlasso as sl
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.interfaces.plots.canvas import Display, hue, ink
 from sketchlasso.interfaces.plots.inputs import check_index, feature_labels
 
@@ -46,7 +46,7 @@ def check_top(top: int) -> int:
     """Return how many features to show or name."""
     if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 0:
         raise InvalidInputError(
-            f"top={top!r} was given, but an integer >= 0 is accepted; pass one."
+            Argument("top", top), " was given, but an integer >= 0 is accepted; pass one."
         )
     return int(top)
 
@@ -117,8 +117,9 @@ class ForestDisplay(Display):
         if simultaneous:
             if not isinstance(found, sl.inference.Desparsified):
                 raise InvalidInputError(
-                    "simultaneous=True was given with TreatmentEffects, but only a Desparsified "
-                    "has such intervals; leave it out."
+                    Argument("simultaneous", True),
+                    " was given with TreatmentEffects, but only a Desparsified has such "
+                    "intervals; leave it out.",
                 )
             wide = one(found.simultaneous(level, random_state=random_state))
         return cls(

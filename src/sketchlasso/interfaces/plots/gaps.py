@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sketchlasso as sl
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.interfaces.plots.canvas import (
     WIDE,
     Display,
@@ -87,8 +87,9 @@ class GapDisplay(Display):
         """
         if tol is not None and not (np.isfinite(tol) and tol > 0):
             raise InvalidInputError(
-                f"tol={tol!r} was given, but a positive number is accepted; pass the gap that was "
-                "asked for, such as 1e-6."
+                Argument("tol", tol),
+                " was given, but a positive number is accepted; pass the gap that was asked for, "
+                "such as 1e-6.",
             )
         line = line_of(path, response, radius)
         solved, full = path.relative_gap[line.instances], path.full_gap[line.instances]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sketchlasso as sl
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.interfaces.plots.canvas import WIDE, Display, headroom, hue, ink, opacity
 from sketchlasso.interfaces.plots.labels import label_points
 
@@ -101,7 +101,7 @@ class InfluenceDisplay(Display):
         """
         if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 0:
             raise InvalidInputError(
-                f"top={top!r} was given, but an integer >= 0 is accepted; pass one."
+                Argument("top", top), " was given, but an integer >= 0 is accepted; pass one."
             )
         self._check_names(row_names)
         ax = self._start(ax, WIDE)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
 import sketchlasso as sl
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 
 __all__ = [
     "Line",
@@ -49,12 +49,13 @@ def check_index(name: str, value: int, count: int) -> int:
     """Return a place in a list of `count`, counted from the end where negative."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise InvalidInputError(
-            f"{name}={value!r} was given, but an integer below {count} is accepted; pass one."
+            Argument(name, value),
+            f" was given, but an integer below {count} is accepted; pass one.",
         )
     if not -count <= value < count:
         raise InvalidInputError(
-            f"{name}={value} was given, but there are {count}, counted from 0; pass a number below "
-            f"{count}."
+            Argument(name, value),
+            f" was given, but there are {count}, counted from 0; pass a number below {count}.",
         )
     return int(value) % count
 
@@ -113,8 +114,9 @@ def line_of_estimator(estimator: Any, X: Any, y: Any, response: int) -> Line:
     sketch = getattr(estimator, "sketch_", None)
     if response and sketch is not None and sketch.response_rank:
         raise InvalidInputError(
-            f"response={response} was given, but the estimator keeps the sketch of response 0 "
-            "only, and each has its own; pass a Path from sqrt_lasso_path."
+            Argument("response", response),
+            " was given, but the estimator keeps the sketch of response 0 only, and each has its "
+            "own; pass a Path from sqrt_lasso_path.",
         )
     rows: Any = X if hasattr(X, "tocsr") else np.asarray(X)
     scaler = StandardScaler(with_mean=False).fit(rows) if estimator.standardized_ else None

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sketchlasso as sl
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.interfaces.plots.canvas import Display, hue, ink, opacity
 from sketchlasso.interfaces.plots.labels import label_points
 
@@ -77,7 +77,9 @@ class NetworkDisplay(Display):
         if len(shown.names) == 0:
             raise InvalidInputError(
                 "the graph has no links, so there is nothing to draw; use a smaller penalty, or "
-                "pass isolated=True."
+                "pass ",
+                Argument("isolated", True),
+                ".",
             )
         return cls(
             names=shown.names,
@@ -103,7 +105,7 @@ class NetworkDisplay(Display):
         """
         if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 0:
             raise InvalidInputError(
-                f"top={top!r} was given, but an integer >= 0 is accepted; pass one."
+                Argument("top", top), " was given, but an integer >= 0 is accepted; pass one."
             )
         ax = self._start(ax, SQUARE)
         ax.set_aspect("equal")

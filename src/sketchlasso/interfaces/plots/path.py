@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import sketchlasso as sl
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.interfaces.plots.canvas import (
     Display,
     check_penalties,
@@ -153,7 +153,7 @@ class PathDisplay(Display):
         """
         if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 0:
             raise InvalidInputError(
-                f"top={top!r} was given, but an integer >= 0 is accepted; pass one."
+                Argument("top", top), " was given, but an integer >= 0 is accepted; pass one."
             )
         seen = [] if self.alpha_used is None else [self.alpha_used]
         shown = check_penalties(np.append(self.alphas, seen))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sketchlasso as sl
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.interfaces.plots.canvas import WIDE, Display, dash, hue, ink, log_ticks
 
 if TYPE_CHECKING:
@@ -195,7 +195,9 @@ def _sketch_of(thing: Any) -> sl.Sketch:
     if found is None:
         raise InvalidInputError(
             f"the {type(thing).__name__} was fitted without a sketch, so it has no spectrum to "
-            "show; pass a Sketch, or fit with sketch='randomized'."
+            "show; pass a Sketch, or fit with ",
+            Argument("sketch", "randomized"),
+            ".",
         )
     raise InvalidInputError(
         f"a {type(thing).__name__} was given, but a Sketch or a fitted estimator with one is "

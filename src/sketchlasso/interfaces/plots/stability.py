@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.interfaces.plots.canvas import Display, dash, hue, ink, penalty_axis
 from sketchlasso.interfaces.plots.inputs import feature_labels
 from sketchlasso.interfaces.plots.labels import label_line_ends
@@ -108,7 +108,7 @@ class StabilityDisplay(Display):
         """
         if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 0:
             raise InvalidInputError(
-                f"top={top!r} was given, but an integer >= 0 is accepted; pass one."
+                Argument("top", top), " was given, but an integer >= 0 is accepted; pass one."
             )
         ax = self._start(ax)
         penalty_axis(ax, self.alphas)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sketchlasso as sl
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.interfaces.plots.canvas import WIDE, Display, headroom, hue, ink, opacity
 from sketchlasso.interfaces.plots.forest import check_top, inferred
 from sketchlasso.interfaces.plots.inputs import feature_labels
@@ -84,8 +84,9 @@ class VolcanoDisplay(Display):
         """
         if not 0 < cutoff < 1:
             raise InvalidInputError(
-                f"cutoff={cutoff!r} was given, but a number strictly between 0 and 1 is accepted; "
-                "pass for example 0.05."
+                Argument("cutoff", cutoff),
+                " was given, but a number strictly between 0 and 1 is accepted; pass for example "
+                "0.05.",
             )
         estimate, _, one = inferred(found, response)
         return cls(

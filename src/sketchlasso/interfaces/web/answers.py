@@ -39,12 +39,8 @@ class Answers:
             str(word): int(count)
             for word, count in zip(imager.words_, imager.document_frequency_, strict=True)
         }
-        if images is not None and list(images.words) != list(imager.words_):
-            raise InvalidInputError(
-                f"the images are of {len(images.words)} words and the model has "
-                f"{len(imager.words_)}, or others, but both must be of the same vocabulary; run "
-                "image_all on this model again."
-            )
+        if images is not None:
+            images.check_words(imager.words_)
 
     def warm(self) -> None:
         """Answer once for nobody, so that compiled code is there when the first visitor asks."""

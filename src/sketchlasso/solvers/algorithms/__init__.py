@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias, get_args
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.solvers.algorithms.protocol import Algorithm, PerInstance
 
 __all__ = ["Solver", "make_algorithm"]
@@ -31,4 +31,4 @@ def make_algorithm(solver: Solver) -> Algorithm:
 
         return PerInstance(Conic())
     names = ", ".join(repr(name) for name in get_args(Solver))
-    raise InvalidInputError(f"solver={solver!r} is unknown; choose one of {names}")
+    raise InvalidInputError(Argument("solver", solver), f" is unknown; choose one of {names}")

@@ -25,7 +25,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from sketchlasso.errors import MissingExtraError
+from sketchlasso.errors import Argument, MissingExtraError
 from sketchlasso.solvers.algorithms.protocol import Instance
 from sketchlasso.solvers.algorithms.single import Best, featureless_answer, response_length
 from sketchlasso.types import FloatArray
@@ -157,7 +157,7 @@ def _import_clarabel() -> ModuleType:
     try:
         import clarabel  # type: ignore[import-untyped, import-not-found, unused-ignore]
     except ImportError:
-        raise MissingExtraError("solver='conic'", "clarabel", "conic") from None
+        raise MissingExtraError(Argument("solver", "conic"), "clarabel", "conic") from None
     return clarabel  # type: ignore[no-any-return, unused-ignore]
 
 
