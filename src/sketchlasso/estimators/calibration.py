@@ -16,9 +16,10 @@ from sketchlasso.estimators.base import LinearModel
 from sketchlasso.estimators.blocks import linear_values
 from sketchlasso.estimators.callbacks import Watcher
 from sketchlasso.estimators.left_out_penalties import left_out_problems
-from sketchlasso.estimators.parameters import SingleSpecification, Specification, threads
+from sketchlasso.estimators.parameters import SingleSpecification, Specification
 from sketchlasso.estimators.task import Prepared, prepare, solves_without_sketch
 from sketchlasso.instances import RowSets, leave_one_out_rows, shuffled_folds, splitter_rows
+from sketchlasso.linalg.threads import thread_count
 from sketchlasso.results.left_out import left_out_models
 from sketchlasso.results.models import LinearModels
 from sketchlasso.sketches import Sketch
@@ -180,7 +181,7 @@ def _in_one_go(
             left_out_problems(spec, data, target),
             start,
             min(float(spec.tol), FINE),
-            threads(spec.n_jobs),
+            thread_count(spec.n_jobs),
             spec.report,
         )
         scale = 1.0 / (np.full(coef.shape[1], data.x_unit) if data.scales is None else data.scales)

@@ -229,7 +229,7 @@ class SqrtLassoClassifierCV(_SignClassifier, PenaltySearch):
         relaxed: bool = False,
         solver: Any = "newton",
         tol: float = 1e-8,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         random_state: Any = None,
         verbose: Any = False,
         device: str = "cpu",

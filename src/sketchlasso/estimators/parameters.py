@@ -8,13 +8,13 @@ from numbers import Integral
 from typing import Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from sketchlasso.errors import Argument, DeviceWarning, InvalidInputError
 from sketchlasso.estimators.callbacks import Watcher, both, progress_callback, round_reporter
 from sketchlasso.linalg.device import CPU, check_device
+from sketchlasso.linalg.threads import thread_count
 from sketchlasso.problem.terms import Terms
 from sketchlasso.results.radius_policy import RadiusLike
 from sketchlasso.sketches import Sketch, SketchMethod
@@ -30,7 +30,6 @@ __all__ = [
     "SingleSpecification",
     "Specification",
     "check_values",
-    "threads",
 ]
 
 # Products with factors in single precision cannot prove a smaller gap.
@@ -138,7 +137,7 @@ class Specification:
                 SINGLE_PRECISION_TOL if single else 0.0,
                 SEARCH_TOL if searching else 0.0,
             ),
-            n_threads=threads(self.n_jobs),
+            n_threads=thread_count(self.n_jobs),
             callback=self.report,
             device=CPU if sketch is None else self.device,
         )
@@ -180,7 +179,7 @@ class SinglePenalty:
         relaxed: bool = False,
         solver: Any = "newton",
         tol: float = 1e-8,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         random_state: Any = None,
         verbose: Any = False,
         device: str = "cpu",
@@ -238,7 +237,7 @@ class PenaltySearch:
         relaxed: bool = False,
         solver: Any = "newton",
         tol: float = 1e-8,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         random_state: Any = None,
         verbose: Any = False,
         device: str = "cpu",
@@ -281,11 +280,6 @@ def _check_sketch(sketch: Any) -> None:
     )
 
 
-def threads(n_jobs: int | None) -> int:
-    """Threads that `n_jobs` asks for; all by default."""
-    return max(1, effective_n_jobs(-1 if n_jobs is None else n_jobs))
-
-
 def _is_bool(value: Any) -> bool:
     return isinstance(value, bool | np.bool_)
 
@@ -316,10 +310,6 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
         lambda value: _is_number(value) and bool(0 < value < np.inf),
         "a positive number such as 1e-6",
     ),
-    "n_jobs": (
-        lambda value: value is None or (_is_integer(value) and value != 0),
-        "None or an integer other than 0",
-    ),
     "verbose": (
         lambda value: _is_bool(value) or callable(value) or (_is_integer(value) and value >= 0),
         "True, False, an integer >= 0 or a callable",
@@ -335,6 +325,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 def check_values(given: Mapping[str, Any]) -> None:
     """Reject invalid values of single parameters, by name."""
+    thread_count(given["n_jobs"])
     for name, (accepts, accepted) in _RULES.items():
         if name in given and not accepts(given[name]):
             raise InvalidInputError(

@@ -126,8 +126,8 @@ class SqrtLasso(_Regressor, SinglePenalty):
     tol : float
         Relative duality gap, on the sketch or on the full data; at least 1e-6 on sketches in
         single precision, which cannot prove a smaller one.
-    n_jobs : int, optional
-        Threads; all by default.
+    n_jobs : int or None
+        Threads: -1 for all cores, None for one.
     random_state : int, RandomState or None
         Of the sketch.
     verbose : bool, int or callable

@@ -12,7 +12,7 @@ from sketchlasso.cluster import active_engine
 from sketchlasso.errors import Argument, GridEdgeWarning, InvalidInputError, Name, Part
 from sketchlasso.estimators.base import ResponseFit, fit_response
 from sketchlasso.estimators.blocks import in_memory
-from sketchlasso.estimators.parameters import PenaltySearch, SearchSpecification, threads
+from sketchlasso.estimators.parameters import PenaltySearch, SearchSpecification
 from sketchlasso.estimators.task import Prepared, SketchPlan, sketch_plans, task_of
 from sketchlasso.instances import RowSet, RowSets, shuffled_folds, splitter_rows
 from sketchlasso.instances.grid import check_alphas
@@ -129,7 +129,7 @@ def _searches_at_once(
     engine = active_engine()
     if (
         spec.device != CPU
-        or len(plans) < max(2, threads(spec.n_jobs))
+        or len(plans) < max(2, thread_count(spec.n_jobs))
         or data.in_blocks
         or (engine is not None and engine.remote)
     ):
@@ -138,7 +138,7 @@ def _searches_at_once(
     if sketch is None:
         return 1
     fitting = KEPT_BYTES // kept_bytes(data.matrix_for(sketch), sketch, len(rows))
-    return int(max(1, min(threads(spec.n_jobs), fitting)))
+    return int(max(1, min(thread_count(spec.n_jobs), fitting)))
 
 
 def _search(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +17,7 @@ from sketchlasso.exact.ledger import ExactLedger
 from sketchlasso.exact.solution import ExactSolution
 from sketchlasso.exact.training import TrainingRows
 from sketchlasso.instances.rows import RowSets, all_rows
-from sketchlasso.linalg.threads import single_blas_thread
+from sketchlasso.linalg.threads import single_blas_thread, thread_count
 from sketchlasso.problem.terms import Terms
 from sketchlasso.solvers.clock import Stopwatch
 from sketchlasso.solvers.settings import Progress, StopSolve
@@ -40,7 +39,7 @@ def solve_exact(
     tol: float = 1e-4,
     start: SparseRows | None = None,
     max_rounds: int = 100,
-    n_threads: int | None = None,
+    n_threads: int = -1,
     callback: Callable[[Progress], None] | None = None,
 ) -> ExactSolution:
     """Solve square-root LASSO problems on the data themselves, without any sketch.
@@ -66,8 +65,8 @@ def solve_exact(
         Coefficients to start from, such as the sketched solution; any are allowed.
     max_rounds : int
         Rounds per problem: each solves it on the working columns and checks all of X.
-    n_threads : int, optional
-        Chains of penalties that are solved side by side; by default one per core.
+    n_threads : int
+        Chains of penalties that are solved side by side; -1 for one per core.
     callback : callable, optional
         Called with a :class:`Progress` after each problem; raising :class:`StopSolve` in it
         stops cleanly.
@@ -91,7 +90,7 @@ def solve_exact(
     order = np.argsort(-grid, axis=1, kind="stable")
     with Stopwatch() as watch, single_blas_thread():
         descent = Descent(
-            problems, tol, max_rounds, n_threads or os.cpu_count() or 1, knots=start is None
+            problems, tol, max_rounds, thread_count(n_threads, "n_threads"), knots=start is None
         )
         keys = [(row, response) for row in range(shape[0]) for response in range(shape[1])]
         try:

@@ -54,7 +54,7 @@ def desparsified(
     noise: ArrayLike | None = None,
     feature_names: Sequence[str] | None = None,
     tol: float = 1e-6,
-    n_threads: int | None = None,
+    n_threads: int = -1,
     device: str = CPU,
     checkpoint: str | os.PathLike[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -104,8 +104,8 @@ def desparsified(
         By default those of a data frame, or numbered ones.
     tol : float
         Relative duality gap of all regressions on the full data.
-    n_threads : int, optional
-        One per core by default.
+    n_threads : int
+        -1 for all cores.
     device : str
         Where the regressions of the scores are solved, see :class:`Settings`.
     checkpoint : path-like, optional
@@ -196,7 +196,7 @@ def _initial(
     initial: ArrayLike | None,
     alpha: Any,
     tol: float,
-    n_threads: int | None,
+    n_threads: int,
 ) -> FloatArray:
     """Coefficients (t, n) in the units of X and Y."""
     t, n = Y.shape[1], columns.entries.shape[1]
@@ -216,13 +216,13 @@ def _initial(
 
 
 def _initial_of_blocks(
-    X: BlockMatrix, Y: FloatArray, alpha: Any, tol: float, n_threads: int | None
+    X: BlockMatrix, Y: FloatArray, alpha: Any, tol: float, n_threads: int
 ) -> FloatArray:
     """The same, by regressions of the responses as of any other column."""
     n, t = X.shape[1], Y.shape[1]
     rows = with_responses(column_rows(X, True), X, Y)
     problems = ColumnProblems(rows, np.arange(n, n + t), np.arange(n), alpha)
-    settings = Settings(tol=tol, n_threads=n_threads or os.cpu_count() or 1)
+    settings = Settings(tol=tol, n_threads=n_threads)
     found = solve_columns(problems, settings)
     found.warn_if_unsolved()
     return np.asarray(found.coef[:, :n].toarray())

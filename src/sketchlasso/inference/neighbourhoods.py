@@ -204,7 +204,7 @@ def neighbourhoods(
     n_half_samples: int = 0,
     p_values: bool = False,
     tol: float = 1e-6,
-    n_threads: int | None = None,
+    n_threads: int = -1,
     device: str = CPU,
     random_state: RandomState = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -233,8 +233,8 @@ def neighbourhoods(
         pair; not adjusted for their number.
     tol : float
         Relative duality gap on the full data.
-    n_threads : int, optional
-        One per core by default.
+    n_threads : int
+        -1 for all cores.
     device : str
         Where to solve, see :class:`Settings`.
     random_state : int, Generator, RandomState or None
@@ -267,7 +267,7 @@ def neighbourhoods(
     explaining = checked_columns("predictors", _places("predictors", predictors, titles), n)
     _check_half_samples(n_half_samples, entries)
     _check_one_penalty(alpha)
-    settings = Settings(tol=tol, n_threads=n_threads or os.cpu_count() or 1, device=device)
+    settings = Settings(tol=tol, n_threads=n_threads, device=device)
     columns, seed = column_rows(entries, True), seed_of(random_state)
     plain = {
         "alpha": alpha if isinstance(alpha, str) else float(alpha),

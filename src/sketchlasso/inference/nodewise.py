@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -161,7 +160,7 @@ def nodewise(
     predictors: ArrayLike | None = None,
     standardize: bool = True,
     tol: float = 1e-6,
-    n_threads: int | None = None,
+    n_threads: int = -1,
     device: str = CPU,
     progress: Callable[[int, int], None] | None = None,
 ) -> Nodewise:
@@ -190,8 +189,8 @@ def nodewise(
         Whether penalties are of columns with standard deviation one.
     tol : float
         Relative duality gap on the full data at which a regression counts as solved.
-    n_threads : int, optional
-        One per core by default.
+    n_threads : int
+        -1 for all cores.
     device : str
         Where to solve, see :class:`Settings`.
     progress : callable, optional
@@ -216,7 +215,7 @@ def nodewise(
     """
     columns = column_rows(X, standardize)
     check_row_count(columns.n_samples, FEWEST_ROWS)
-    settings = Settings(tol=tol, n_threads=n_threads or os.cpu_count() or 1, device=device)
+    settings = Settings(tol=tol, n_threads=n_threads, device=device)
     chosen = checked_columns("targets", targets, columns.n_features)
     explaining = checked_columns("predictors", predictors, columns.n_features)
     problems = ColumnProblems(columns, chosen, explaining, alpha)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -28,6 +27,7 @@ from sketchlasso.inference.penalty_selection import (
     select_by_stars,
 )
 from sketchlasso.inference.precision_matrix import assemble
+from sketchlasso.linalg.threads import thread_count
 from sketchlasso.solvers import Settings
 from sketchlasso.types import FloatArray
 
@@ -75,8 +75,8 @@ class SparsePrecision(EmpiricalCovariance):
         Weight of the number of columns in ``alpha="ebic"``, from 0 (plain BIC) to 1.
     tol : float
         Relative duality gap of every regression, on the full data.
-    n_jobs : int, optional
-        Threads; one per core by default.
+    n_jobs : int or None
+        Threads: -1 for all cores, None for one.
     random_state : int, RandomState or None
         Of the subsamples.
     verbose : bool, int or callable
@@ -137,7 +137,7 @@ class SparsePrecision(EmpiricalCovariance):
         threshold: float = 0.05,
         gamma: float = 0.5,
         tol: float = 1e-6,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         random_state: Any = None,
         verbose: Any = False,
     ) -> None:
@@ -171,8 +171,7 @@ class SparsePrecision(EmpiricalCovariance):
         self._check_parameters()
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         check_row_count(len(X), FEWEST_ROWS)
-        n_threads = self.n_jobs if self.n_jobs and self.n_jobs > 0 else os.cpu_count() or 1
-        settings = Settings(tol=self.tol, n_threads=n_threads)
+        settings = Settings(tol=self.tol, n_threads=thread_count(self.n_jobs))
         columns = column_rows(X, True)
         alpha = self.alpha
         if isinstance(alpha, str) and alpha in CHOICES:

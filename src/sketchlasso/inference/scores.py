@@ -77,7 +77,7 @@ class ScoreOptions:
 
     alpha: Any
     tol: float
-    n_threads: int | None
+    n_threads: int
     device: str
     checkpoint: str | os.PathLike[str] | None
 
@@ -133,8 +133,7 @@ def _first_scores(
     """Residuals (m, c) of one regression per feature; finished parts are kept in `checkpoint`."""
     rows, everyone = column_rows(X, True), np.arange(X.shape[1])
     problems = ColumnProblems(rows, features, everyone, alpha)
-    threads = options.n_threads or os.cpu_count() or 1
-    settings = Settings(tol=options.tol, n_threads=threads, device=options.device)
+    settings = Settings(tol=options.tol, n_threads=options.n_threads, device=options.device)
     plain = {"tol": options.tol, "device": options.device}
     decisive = (plain, {"P": rows.P, "targets": features, "alpha": problems.grid})
     with part_solver(options.checkpoint, decisive, len(features), progress) as solver:

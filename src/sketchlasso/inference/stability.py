@@ -20,7 +20,7 @@ from sketchlasso.estimators.callbacks import (
     reported,
     round_reporter,
 )
-from sketchlasso.estimators.parameters import check_values, threads
+from sketchlasso.estimators.parameters import check_values
 from sketchlasso.estimators.scales import column_scales
 from sketchlasso.estimators.task import Prepared, prepare
 from sketchlasso.inference.duplicates import duplicate_columns
@@ -28,6 +28,7 @@ from sketchlasso.inference.error_bounds import Assumption, grid_step
 from sketchlasso.inference.error_control import ErrorControl, error_control
 from sketchlasso.instances import complementary_pairs
 from sketchlasso.instances.grid import default_ratio
+from sketchlasso.linalg.threads import thread_count
 from sketchlasso.problem.terms import Terms
 from sketchlasso.results.entering import Entered, first_to_enter
 from sketchlasso.results.fitting import Task
@@ -92,8 +93,8 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
         Columns of the sketch.
     tol : float
         Relative duality gap.
-    n_jobs : int, optional
-        Threads; all by default.
+    n_jobs : int or None
+        Threads: -1 for all cores, None for one.
     random_state : int, RandomState or None
         Of the half-samples and of the sketch.
     verbose : bool, int or callable
@@ -152,7 +153,7 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
         sketch: Any = None,
         rank: int = 50,
         tol: float = 1e-6,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         random_state: Any = None,
         verbose: Any = False,
     ) -> None:
@@ -247,7 +248,7 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
             terms=Terms(bool(self.fit_intercept), nonnegative=bool(self.positive)),
             settings=Settings(
                 tol=float(self.tol),
-                n_threads=threads(self.n_jobs),
+                n_threads=thread_count(self.n_jobs),
                 callback=both(progress_callback(self.verbose), round_reporter(self)),
             ),
         )

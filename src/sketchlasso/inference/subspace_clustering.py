@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from sketchlasso.estimators.callbacks import count_callback, unfitted_if_interru
 from sketchlasso.inference.column_problems import ColumnProblems, slices
 from sketchlasso.inference.columns import ColumnRows
 from sketchlasso.inference.nodewise import solve_columns
+from sketchlasso.linalg.threads import thread_count
 from sketchlasso.solvers import Settings
 from sketchlasso.types import FloatArray
 
@@ -50,8 +50,8 @@ class SparseSubspaceClustering(ClusterMixin, BaseEstimator):
         Strongest weights of each point that are kept; all with None.
     tol : float
         Relative duality gap of every regression.
-    n_jobs : int, optional
-        Threads; one per core by default.
+    n_jobs : int or None
+        Threads: -1 for all cores, None for one.
     random_state : int, RandomState or None
         Of the spectral clustering.
     verbose : bool, int or callable
@@ -88,7 +88,7 @@ class SparseSubspaceClustering(ClusterMixin, BaseEstimator):
         penalty: float = 0.3,
         n_neighbors: int | None = 10,
         tol: float = 1e-6,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         random_state: Any = None,
         verbose: Any = False,
     ) -> None:
@@ -117,12 +117,11 @@ class SparseSubspaceClustering(ClusterMixin, BaseEstimator):
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=3)
         self._check_parameters(len(X))
         points = _points(X)
-        n_threads = self.n_jobs if self.n_jobs and self.n_jobs > 0 else os.cpu_count() or 1
         everyone = np.arange(len(X))
         alpha = self.penalty * _largest_penalties(points.P)[:, None]
         found = solve_columns(
             ColumnProblems(points, everyone, everyone, alpha),
-            Settings(tol=self.tol, n_threads=n_threads),
+            Settings(tol=self.tol, n_threads=thread_count(self.n_jobs)),
             count_callback(self.verbose),
         )
         found.warn_if_unsolved()

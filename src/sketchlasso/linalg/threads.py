@@ -8,13 +8,22 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
+from numbers import Integral
 from typing import TypeVar
 
 import threadpoolctl
 
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.warn import held_back, warn_user
 
-__all__ = ["blas_threads", "map_items", "map_rows", "map_slices", "single_blas_thread"]
+__all__ = [
+    "blas_threads",
+    "map_items",
+    "map_rows",
+    "map_slices",
+    "single_blas_thread",
+    "thread_count",
+]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -123,6 +132,29 @@ def single_blas_thread() -> Iterator[None]:
             # A signal handler raised in between.
             _blas_limit.leave(user)
             raise
+
+
+def thread_count(n_jobs: int | None = -1, name: str = "n_jobs") -> int:
+    """Return how many threads a number of jobs stands for, as scikit-learn counts them.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        -1 for all cores, -2 for all but one, and so on; None for 1, or what
+        :func:`joblib.parallel_config` says.
+    name : str
+        What the parameter is called where the user passes it.
+    """
+    from joblib import effective_n_jobs
+
+    whole = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and (not whole or n_jobs == 0):
+        raise InvalidInputError(
+            Argument(name, n_jobs),
+            " was given, but a number of threads, -1 for all cores or None for one is accepted; "
+            "pass one of them.",
+        )
+    return max(1, int(effective_n_jobs(n_jobs)))
 
 
 def blas_threads() -> int:

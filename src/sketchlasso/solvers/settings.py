@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -11,6 +10,7 @@ import numpy as np
 
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.linalg.device import CPU, check_device
+from sketchlasso.linalg.threads import thread_count
 
 __all__ = ["Endings", "Progress", "Screening", "Settings", "StopSolve"]
 
@@ -66,7 +66,7 @@ class Settings:
     memory_budget : int
         Bytes that the correlations of one chunk of instances may take.
     n_threads : int
-        Threads over instances.
+        Threads over instances; -1 for all cores. Resolved when the settings are made.
     callback : callable or None
         Called with a :class:`Progress` after each round. What :func:`solve` has found so far
         is returned where it raises KeyboardInterrupt, as after Ctrl-C.
@@ -83,7 +83,7 @@ class Settings:
     max_rounds: int = 200
     screening: Screening = field(default_factory=Screening)
     memory_budget: int = 96 * 2**20
-    n_threads: int = field(default_factory=lambda: os.cpu_count() or 1)
+    n_threads: int = -1
     callback: Callable[[Progress], None] | None = None
     device: str = CPU
     device_memory: int | None = None
@@ -93,10 +93,11 @@ class Settings:
             raise InvalidInputError(
                 Argument("tol", self.tol), " must be a positive number such as 1e-6"
             )
-        for name in ("max_rounds", "memory_budget", "n_threads"):
+        for name in ("max_rounds", "memory_budget"):
             value = getattr(self, name)
             if value < 1:
                 raise InvalidInputError(Argument(name, value), " must be at least 1")
+        object.__setattr__(self, "n_threads", thread_count(self.n_threads, "n_threads"))
         check_device(self.device)
         if self.device_memory is not None and self.device_memory < 1:
             raise InvalidInputError(

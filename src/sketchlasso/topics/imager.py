@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.estimators.callbacks import unfitted_if_interrupted
 from sketchlasso.linalg.device import CPU
+from sketchlasso.linalg.threads import thread_count
 from sketchlasso.results import RadiusPolicy
 from sketchlasso.sketches import sketch
 from sketchlasso.solvers import Settings
@@ -69,8 +70,8 @@ class TopicImager(BaseEstimator):
         Which words are left out, see :meth:`Corpus.pruned`.
     tol : float
         Relative duality gap.
-    n_jobs : int, optional
-        Threads; all cores by default.
+    n_jobs : int or None
+        Threads: -1 for all cores, None for one.
     random_state : int, Generator, RandomState or None
         Of the sketch.
     device : {"cpu", "cuda", "cuda:1", ..., "auto", "torch"}
@@ -99,7 +100,7 @@ class TopicImager(BaseEstimator):
         max_share: float = 0.95,
         stop_words: StopWords = "english",
         tol: float = 1e-6,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         random_state: Any = None,
         device: str = CPU,
     ) -> None:
@@ -333,9 +334,7 @@ class TopicImager(BaseEstimator):
         return answer(queries, question, self.sketch_, self._columns, self._solving(queries))
 
     def _solving(self, queries: Queries) -> Settings:
-        threads = os.cpu_count() or 1
-        jobs = threads if self.n_jobs is None else self.n_jobs
-        jobs = max(1, jobs if jobs > 0 else threads + 1 + jobs)
+        jobs = thread_count(self.n_jobs)
         # A few queries are over before threads have begun, and a server has other clients.
         few = len(queries.members) < QUERIES_PER_THREAD * jobs
         device = self.device if len(queries.members) >= DEVICE_QUERIES else CPU

@@ -37,7 +37,7 @@ EVERYWHERE = [
     ({"solver": "lbfgs"}, "'newton'"),
     ({"tol": 0.0}, "a positive number"),
     ({"tol": "small"}, "a positive number"),
-    ({"n_jobs": 0}, "None or an integer other than 0"),
+    ({"n_jobs": 0}, "a number of threads, -1 for all cores or None for one"),
     ({"verbose": -1}, "an integer >= 0"),
     ({"penalty_factor": [1.0, 2.0]}, "one factor per feature"),
     ({"penalty_factor": "none"}, "one number >= 0 per feature"),

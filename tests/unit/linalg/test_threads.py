@@ -1,11 +1,17 @@
 """Threads over rows and over columns of products."""
 
 import numpy as np
+import pytest
+from joblib import cpu_count, parallel_config
 from scipy import sparse
+from tests.sentences import refusal
 
+from sketchlasso import Settings, SqrtLasso, SqrtLassoCV
 from sketchlasso.data.compressed import THREADED_WORK, SparseStorage
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.inference import SparsePrecision, SparseSubspaceClustering, StabilitySelection
 from sketchlasso.linalg import threads
-from sketchlasso.linalg.threads import blas_threads, map_rows, single_blas_thread
+from sketchlasso.linalg.threads import blas_threads, map_rows, single_blas_thread, thread_count
 
 
 def test_work_may_map_rows_itself():
@@ -31,3 +37,30 @@ def test_a_sparse_product_has_the_same_digits_on_several_threads(monkeypatch):
     alone = SparseStorage(X).matmat(V), SparseStorage(X).rmatmat(X @ V)
     np.testing.assert_array_equal(products[0], alone[0])
     np.testing.assert_array_equal(products[1], alone[1])
+
+
+def test_jobs_are_counted_as_scikit_learn_counts_them():
+    cores = cpu_count()
+    counted = [thread_count(n_jobs) for n_jobs in (-1, -2, -cores - 5, None, 1, 3, np.int64(2))]
+    assert counted == [cores, max(1, cores - 1), 1, 1, 1, 3, 2]
+    assert Settings().n_threads == Settings(n_threads=-1).n_threads == cores
+    with parallel_config("threading", n_jobs=2):
+        assert thread_count(None) == 2
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.5, "all", True])
+def test_no_number_of_jobs_is_refused_alike_everywhere(n_jobs):
+    X, y = np.random.default_rng(0).standard_normal((12, 3)), np.arange(12.0)
+    said = {refusal(InvalidInputError, thread_count, n_jobs)}
+    for estimator in (
+        SqrtLasso(n_jobs=n_jobs),
+        SqrtLassoCV(n_jobs=n_jobs),
+        StabilitySelection(n_jobs=n_jobs),
+        SparsePrecision(n_jobs=n_jobs),
+        SparseSubspaceClustering(2, n_jobs=n_jobs),
+    ):
+        said.add(refusal(InvalidInputError, estimator.fit, X, y))
+    (sentence,) = said
+    assert sentence.startswith(f"n_jobs={n_jobs!r} was given, but a number of threads, -1 for all")
+    other = refusal(InvalidInputError, Settings, n_threads=n_jobs)
+    assert other == sentence.replace("n_jobs", "n_threads")

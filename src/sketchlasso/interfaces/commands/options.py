@@ -26,6 +26,7 @@ __all__ = [
     "ModelOptions",
     "Scheduler",
     "Seed",
+    "Threads",
     "Top",
     "Verbose",
     "WorkerTimeout",
@@ -78,6 +79,7 @@ AlphaMinRatio = Annotated[
     float | None, typer.Option(help="Smallest over largest automatic penalty.")
 ]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+Threads = Annotated[int, typer.Option(help="Threads; -1 for all cores.")]
 Top = Annotated[
     int, typer.Option(help="How many coefficients (or words) to show, largest first.", min=0)
 ]
@@ -228,8 +230,8 @@ class ModelOptions:
         float, typer.Option(rich_help_panel=MODEL, help="Relative duality gap to reach.")
     ] = 1e-8
     threads: Annotated[
-        int | None, typer.Option(rich_help_panel=MODEL, help="Threads; all cores by default.")
-    ] = None
+        int, typer.Option(rich_help_panel=MODEL, help="Threads; -1 for all cores.")
+    ] = -1
     seed: Annotated[int, typer.Option(rich_help_panel=MODEL, help="Seed of everything random.")] = 0
     device: Annotated[
         str,
@@ -297,9 +299,8 @@ class ModelOptions:
 
     def settings(self, watch: Watcher | None, tol: float | None = None) -> sl.Settings:
         """Return the settings of the solver."""
-        threads: dict[str, Any] = {} if self.threads is None else {"n_threads": self.threads}
         reach = self.tol if tol is None else tol
-        return sl.Settings(tol=reach, callback=watch, device=self.device, **threads)
+        return sl.Settings(tol=reach, n_threads=self.threads, callback=watch, device=self.device)
 
     def scaled(self, X: Any, like: Any = None) -> tuple[Any, Any]:
         """Return X with its columns divided as the estimators do, and the divisors or None.

@@ -13,7 +13,7 @@ import typer
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.data import Given, read_given
 from sketchlasso.interfaces.commands.fitting import target_words
-from sketchlasso.interfaces.commands.options import DataOptions, File, Seed
+from sketchlasso.interfaces.commands.options import DataOptions, File, Seed, Threads
 from sketchlasso.interfaces.commands.outputs import check_outputs, save_picture
 from sketchlasso.interfaces.commands.report import Bar, Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen, Watcher
@@ -70,7 +70,7 @@ class SelectionOptions:
         bool,
         typer.Option("--positive", rich_help_panel=RULE, help="Choose positive effects only."),
     ] = False
-    threads: Annotated[int | None, typer.Option(help="Threads; all by default.")] = None
+    threads: Threads = -1
     seed: Seed = 0
 
     def selector(self, watch: Watcher | None) -> sl.inference.StabilitySelection:

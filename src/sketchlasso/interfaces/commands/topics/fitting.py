@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import sketchlasso as sl
-from sketchlasso.interfaces.commands.options import Seed
+from sketchlasso.interfaces.commands.options import Seed, Threads
 from sketchlasso.interfaces.commands.report import Report
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.topics.options import CorpusOptions, Positive, read_source
@@ -48,7 +48,7 @@ def fit(
         ),
     ] = "auto",
     positive: Positive = False,
-    threads: Annotated[int | None, typer.Option(help="Threads; all cores by default.")] = None,
+    threads: Threads = -1,
     seed: Seed = 0,
     device: Annotated[str, typer.Option(help="cpu, cuda, or auto: a GPU if there is one.")] = "cpu",
 ) -> Report:
