@@ -5,6 +5,7 @@ import sys
 import numpy as np
 
 import sketchlasso as sl
+from sketchlasso.interfaces.commands import screen
 from sketchlasso.interfaces.commands.report import Bar, Report, Sheet, as_json, short
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.wording import program
@@ -81,12 +82,18 @@ def test_bars_have_a_length_and_a_direction(monkeypatch, capsys):
 
 
 def test_counting_leaves_few_lines_in_a_pipe_and_a_bar_on_a_terminal(monkeypatch, capsys):
+    clock = iter(range(0, 1000, 2))  # two seconds pass between any two looks at it
+    monkeypatch.setattr(screen, "monotonic", lambda: next(clock))
+    with Screen().counting("working", "things") as count:
+        for done in range(16):
+            count(done + 1, 100)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["working: 8 of 100 things", "working: 16 of 100 things"]
+    monkeypatch.undo()
     with Screen().counting("working", "things") as count:
         for done in range(100):
             count(done + 1, 100)
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 10
-    assert lines[-1] == "working: 100 of 100 things"
+    assert capsys.readouterr().err == ""  # it was over at once
     for silent in (Screen(json=True), Screen(quiet=True)):
         with silent.counting("working", "things") as count, silent.waiting("waiting"):
             assert count is None

@@ -14,7 +14,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import IntEnum
+from pathlib import Path
 
 from sketchlasso.errors import (
     ClusterLostError,
@@ -24,7 +27,7 @@ from sketchlasso.errors import (
 )
 from sketchlasso.startup import INTERRUPTED
 
-__all__ = ["Exit", "Interrupted", "exit_of"]
+__all__ = ["Exit", "Interrupted", "exit_of", "resumable"]
 
 
 class Exit(IntEnum):
@@ -62,6 +65,18 @@ class Interrupted(BaseException):
     Solvers answer KeyboardInterrupt with what they have; a command has to end instead. A message
     replaces the usual one.
     """
+
+
+@contextmanager
+def resumable(output: Path) -> Iterator[None]:
+    """Say on Ctrl-C that the parts beside `output` are kept."""
+    try:
+        yield
+    except Interrupted:
+        raise Interrupted(
+            f"interrupted; what is finished lies beside {output}, and the same command goes on "
+            "from there."
+        ) from None
 
 
 def exit_of(error: Exception) -> Exit | None:

@@ -24,7 +24,7 @@ from sketchlasso.interfaces.commands.options import (
 )
 from sketchlasso.interfaces.commands.screen import Note, Watch
 
-__all__ = ["Given", "at_work", "is_table", "read_given"]
+__all__ = ["Given", "at_work", "by_name_or_position", "is_table", "read_given"]
 
 NOT_FINITE = (np.inf, -np.inf)
 # Text with more values, most of which occur once, is no class.
@@ -324,27 +324,29 @@ def _look_at(paths: list[Path], options: DataOptions, blocks: BlockOptions | Non
 
 
 def _by_columns(read: Callable[..., Any], options: DataOptions, id: str | None = None) -> Any:
-    """Columns are looked for by name first, then numbers mean positions."""
-    target: Any = options.target
-    drop: list[Any] = list(options.drop or ())
     key: dict[str, Any] = {} if id is None else {"id": id}
+    return by_name_or_position(read, target=options.target, drop=list(options.drop or ()), **key)
+
+
+def by_name_or_position(read: Callable[..., Any], **columns: str | list[str] | None) -> Any:
+    """Call `read` with columns by name; where it finds no such name, numbers mean positions."""
     try:
-        return read(target=target, drop=drop, **key)
+        return read(**columns)
     except InvalidInputError:
-        numbered = [_position(column) for column in (target, id, *drop)]
-        if numbered == [target, id, *drop]:
+        numbered = {name: _numbered(column) for name, column in columns.items()}
+        if numbered == columns:
             raise
-        if key:
-            key["id"] = numbered[1]
         try:
-            return read(target=numbered[0], drop=numbered[2:], **key)
+            return read(**numbered)
         except InvalidInputError as problem:
-            if problem.parameter not in ("target", "drop", "id"):
+            if problem.parameter not in columns:
                 raise
         raise
 
 
-def _position(column: Any) -> Any:
+def _numbered(column: Any) -> Any:
+    if isinstance(column, list):
+        return list(map(_numbered, column))
     whole = isinstance(column, str) and column.lstrip("-").isdecimal()
     return int(column) if whole else column
 

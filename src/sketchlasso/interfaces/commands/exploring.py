@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Annotated
 
@@ -35,16 +33,7 @@ def explore(
     Serves a page and a JSON API, by default to this machine only, until Ctrl-C.
     """
     graph = sl.graphs.read_graph(file)
-    # The server says on stdout where it is; a document for machines has to be alone there.
-    with redirect_stdout(sys.stderr) if screen.json else nullcontext():
-        serve_network(
-            graph,
-            file.name,
-            view.host,
-            view.port,
-            view.open,
-            allowed_hosts=view.allowed_host or (),
-        )
+    view.serve(serve_network, graph, file.name, json=screen.json)
     return Report(
         {"command": "explore", "n_nodes": len(graph.names), "n_links": len(graph.edges)},
         text="the explorer ended",

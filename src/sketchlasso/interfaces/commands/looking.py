@@ -20,7 +20,9 @@ from sketchlasso.interfaces.commands.options import Top
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.sketching import sketch_data
-from sketchlasso.interfaces.commands.topics.holding import images_info, topics_info
+from sketchlasso.interfaces.commands.topics.everything import images_data, images_facts
+from sketchlasso.interfaces.commands.topics.fitting import model_data as topics_data
+from sketchlasso.interfaces.commands.topics.sheets import corpus_facts
 
 __all__ = ["doctor", "info"]
 
@@ -35,7 +37,6 @@ EXTRAS = {
     "plot": ("matplotlib",),
     "web": ("fastapi", "uvicorn"),
 }
-TOPIC_FILES = {"topics": topics_info, "images": images_info}
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 DATA_VARIABLE = "SKETCHLASSO_DATA"
 
@@ -54,8 +55,10 @@ def info(
 ) -> Report:
     """Show what a file of sketchlasso holds: a sketch, a model, topics or images."""
     stored = sl.io.stored_info(file)
-    if stored.content in TOPIC_FILES:
-        return TOPIC_FILES[stored.content](file, top)
+    if stored.content == "topics":
+        return _topics_info(file, top)
+    if stored.content == "images":
+        return _images_info(file, top)
     if stored.content == "sketch":
         return _sketch_info(file)
     model, names = sl.load_model(file), stored.facts["feature_names"]
@@ -96,6 +99,35 @@ def info(
             *_pairs(origin),
         ),
         sheets=coefficient_sheet(model, names, top),
+    )
+
+
+def _topics_info(file: Path, top: int) -> Report:
+    """Show what a model of topics holds, with its most frequent words."""
+    imager = sl.topics.load_topics(file)
+    frequency = imager.document_frequency_
+    order = np.argsort(-frequency, kind="stable")[:top]
+    rows = tuple((str(imager.words_[j]), int(frequency[j])) for j in order)
+    sheet = Sheet(f"most frequent {len(rows)} words", ("word", "documents"), rows)
+    return Report(
+        {"command": "info", "content": "topics", **topics_data(imager), "frequent": dict(rows)},
+        facts=corpus_facts(imager),
+        sheets=(sheet,) if rows else (),
+    )
+
+
+def _images_info(file: Path, top: int) -> Report:
+    """Show what a file of images holds, with the words that stand in most of them."""
+    images = sl.topics.load_images(file)
+    named = np.bincount(images.weights.indices, minlength=len(images.words))
+    order = np.argsort(-named, kind="stable")[:top]
+    rows = tuple((images.words[j], int(named[j])) for j in order)
+    settings = ", ".join(f"{name}={value}" for name, value in images.settings.items())
+    sheet = Sheet(f"{len(rows)} words in most images", ("word", "images"), rows)
+    return Report(
+        {"command": "info", "content": "images", **images_data(images), "frequent": dict(rows)},
+        facts=(*images_facts(images), ("settings", settings)),
+        sheets=(sheet,) if rows else (),
     )
 
 

@@ -25,7 +25,7 @@ from sketchlasso.interfaces.commands.options import BlockOptions, DataOptions, F
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.wording import program
-from sketchlasso.interfaces.exits import Interrupted
+from sketchlasso.interfaces.exits import resumable
 
 __all__ = ["network"]
 
@@ -158,28 +158,22 @@ def network(
     asked.check()
     given = read_given(file, data, blocks)
     start = perf_counter()
-    try:
-        counting = screen.counting("regressing columns", "regressions")
-        with counting as count, at_work(given, blocks, None):
-            found = sl.inference.neighbourhoods(
-                given.X,
-                _listed("--targets", asked.targets, given.names),
-                _listed("--predictors", asked.predictors, given.names),
-                names=given.names,
-                alpha=asked.penalty(given, seed),
-                n_half_samples=asked.half_samples,
-                p_values=asked.p_values,
-                tol=asked.tol,
-                device=asked.device,
-                random_state=seed,
-                checkpoint=output,
-                progress=count,
-            )
-    except Interrupted:
-        raise Interrupted(
-            f"interrupted; what is finished lies beside {output}, and the same command goes on "
-            "from there."
-        ) from None
+    counting = screen.counting("regressing columns", "regressions")
+    with resumable(output), counting as count, at_work(given, blocks, None):
+        found = sl.inference.neighbourhoods(
+            given.X,
+            _listed("--targets", asked.targets, given.names),
+            _listed("--predictors", asked.predictors, given.names),
+            names=given.names,
+            alpha=asked.penalty(given, seed),
+            n_half_samples=asked.half_samples,
+            p_values=asked.p_values,
+            tol=asked.tol,
+            device=asked.device,
+            random_state=seed,
+            checkpoint=output,
+            progress=count,
+        )
     seconds = perf_counter() - start
     rule: Any = asked.rule
     graph = found.graph(rule, min_stability=asked.min_stability)

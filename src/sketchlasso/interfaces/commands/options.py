@@ -12,7 +12,7 @@ import typer
 from scipy import sparse
 
 import sketchlasso as sl
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.commands.screen import Watcher
 
 __all__ = [
@@ -355,14 +355,8 @@ def refuse_timeout_alone(scheduler: str | None, worker_timeout: float | None) ->
     """Refuse --worker-timeout without --scheduler."""
     if scheduler is None and worker_timeout is not None:
         raise InvalidInputError(
-            Argument("worker_timeout", worker_timeout, "g"),
-            " was given without ",
-            Argument("scheduler"),
-            ", but only a cluster has workers to wait for; give ",
-            Argument("scheduler"),
-            " or leave ",
-            Argument("worker_timeout"),
-            " out.",
+            f"--worker-timeout {worker_timeout:g} was given without --scheduler, but only a "
+            "cluster has workers to wait for; give --scheduler or leave --worker-timeout out."
         )
 
 

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any, TypeAlias
 
 from rich import box
@@ -22,8 +23,8 @@ __all__ = ["Note", "Screen", "Watch"]
 
 Watcher: TypeAlias = "Callable[[sl.Progress], None]"
 Counter = Callable[[int, int], None]
-# Lines that a long count leaves in a pipe.
-LINES_IN_A_PIPE = 10
+# Between the lines that a long count leaves in a pipe; a short one leaves none.
+SECONDS_BETWEEN_LINES = 15.0
 
 
 class Note(UserWarning):
@@ -98,28 +99,14 @@ class Screen:
 
     @contextmanager
     def counting(self, words: str, things: str) -> Iterator[Counter | None]:
-        """Show how many things are done: a bar on a terminal, a few lines in a pipe."""
-        if self.json or self.quiet:
-            yield None
-        elif not sys.stderr.isatty():
-            yield _counted_lines(words, things)
-        else:
-            with Progress(
-                SpinnerColumn(),
-                TextColumn("{task.description}"),
-                BarColumn(),
-                TextColumn("{task.fields[state]}"),
-                TimeElapsedColumn(),
-                console=Console(stderr=True),
-                transient=True,
-            ) as bar:
-                waiting = f"{words} (a first run compiles for up to twenty seconds)"
-                watch = Watch(bar, bar.add_task(waiting, total=None, state=""), words)
-
-                def count(done: int, total: int) -> None:
-                    watch.blocks(done, total, things)
-
-                yield count
+        """Show how many things are done: a bar on a terminal, now and then a line in a pipe."""
+        with self.watching(words) as watch:
+            if watch is not None:
+                yield lambda done, total: watch.blocks(done, total, things)
+            elif self.json or self.quiet:
+                yield None
+            else:
+                yield _counted_lines(words, things)
 
 
 @dataclass(frozen=True)
@@ -155,13 +142,12 @@ class Watch:
 
 
 def _counted_lines(words: str, things: str) -> Counter:
-    reported = 0
+    reported = monotonic()
 
     def count(done: int, total: int) -> None:
         nonlocal reported
-        tenth = LINES_IN_A_PIPE * done // max(total, 1)
-        if tenth > reported:
-            reported = tenth
+        if monotonic() - reported >= SECONDS_BETWEEN_LINES:
+            reported = monotonic()
             print(f"{words}: {done} of {total} {things}", file=sys.stderr, flush=True)
 
     return count

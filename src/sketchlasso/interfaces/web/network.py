@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import sketchlasso as sl
 from sketchlasso.interfaces.web.limits import Limits
 from sketchlasso.interfaces.web.protection import LOOPBACK
-from sketchlasso.interfaces.web.server import allowed, assembled, missing_web, run_server
+from sketchlasso.interfaces.web.server import assembled, missing_web, run_server
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -94,25 +95,8 @@ def serve_network(
     graph : Graph
     source : str
         What the page says it shows, such as the name of a file.
-    host : str
-        Address to listen on. Any but this machine's own draws a warning.
-    port : int
-        0 for one that is free.
-    open_browser : bool
-        Whether to open the page once the server answers.
-    allowed_hosts : sequence of str
-        Names by which the server may be called in the Host header, beside `host`, localhost and
-        the address that a connection came to; ``["*"]`` for any.
-    limits : Limits, optional
-
-    Raises
-    ------
-    MissingExtraError
-        The extra `web` is not installed.
-    InvalidInputError
-        The port is taken, the address is not one of this machine, or an allowed host is no name.
+    host, port, open_browser, allowed_hosts, limits
+        See :func:`serve`, which also says what is raised.
     """
-    limits = Limits() if limits is None else limits
-    hosts = allowed(host, allowed_hosts)
-    application = create_network_app(graph, source, limits=limits, hosts=hosts)
-    run_server(application, host, port, open_browser, limits, READABLE)
+    make = partial(create_network_app, graph, source)
+    run_server(make, host, port, open_browser, allowed_hosts, limits, READABLE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
@@ -14,6 +15,8 @@ KINDS = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
+# Markup that several pages share: under its name in parts.html, and named where it goes.
+PART = re.compile(r"<!-- part: (\w+) -->")
 # Addresses that are not those of files; all others lie under /static/.
 ADDRESSES = {"docs.html": "/docs", "favicon.svg": "/favicon.ico"}
 # First pages, of which a server has one.
@@ -33,11 +36,15 @@ def read_pages(home: str = "index.html") -> dict[str, Page]:
     """Return what lies at each address; `home` is one of HOMES."""
     addresses = {**ADDRESSES, home: "/"}
     pages = {}
-    for file in files("sketchlasso.interfaces.web").joinpath("static").iterdir():
+    folder = files("sketchlasso.interfaces.web")
+    _, *split = PART.split(folder.joinpath("parts.html").read_text(encoding="utf-8"))
+    parts = dict(zip(split[::2], split[1::2], strict=True))
+    for file in folder.joinpath("static").iterdir():
         name = file.name
         kind = KINDS.get(name[name.rfind(".") :])
         if kind is not None and (name == home or name not in HOMES):
-            content = file.read_bytes()
+            text = file.read_text(encoding="utf-8")
+            content = PART.sub(lambda found: parts[found[1]].strip(), text).encode()
             tag = f'"{sha256(content).hexdigest()[:16]}"'
             pages[addresses.get(name, f"/static/{name}")] = Page(content, kind, tag)
     return pages

@@ -8,9 +8,10 @@ import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from threadpoolctl import threadpool_limits
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from sketchlasso.interfaces.web.gate import Gate
 
-__all__ = ["allowed", "assembled", "create_app", "missing_web", "run_server", "serve"]
+__all__ = ["assembled", "create_app", "missing_web", "run_server", "serve"]
 
 TITLE = "sketchlasso topic explorer"
 SUMMARY = (
@@ -182,37 +183,32 @@ def serve(
     InvalidInputError
         The port is taken, the address is not one of this machine, or an allowed host is no name.
     """
-    limits = Limits() if limits is None else limits
-    hosts = allowed(host, allowed_hosts)
-    application = create_app(imager, images, limits=limits, hosts=hosts)
-    run_server(application, host, port, open_browser, limits, READABLE)
-
-
-def allowed(host: str, more: Sequence[str]) -> tuple[str, ...]:
-    """Return the names by which a server that listens on `host` may be called."""
-    return (*LOOPBACK, host, *map(read_host, more))
+    make = partial(create_app, imager, images)
+    run_server(make, host, port, open_browser, allowed_hosts, limits, READABLE)
 
 
 def run_server(
-    application: FastAPI,
+    make: Callable[..., FastAPI],
     host: str,
     port: int,
     open_browser: bool,
-    limits: Limits,
+    allowed_hosts: Sequence[str],
+    limits: Limits | None,
     readable: str,
 ) -> None:
-    """Serve an application until Ctrl-C; see :func:`serve`.
+    """Serve an application until Ctrl-C.
 
     Parameters
     ----------
-    application : FastAPI
-    host : str
-    port : int
-    open_browser : bool
-    limits : Limits
+    make : callable
+        Makes the application from `limits` and `hosts`.
+    host, port, open_browser, allowed_hosts, limits
+        See :func:`serve`.
     readable : str
         What everyone can do who reaches the server, for the warning.
     """
+    limits = Limits() if limits is None else limits
+    application = make(limits=limits, hosts=(*LOOPBACK, host, *map(read_host, allowed_hosts)))
     try:
         import uvicorn
 

@@ -21,7 +21,7 @@ from sketchlasso.interfaces.commands.options import Scheduler, Seed, WorkerTimeo
 from sketchlasso.interfaces.commands.report import Report
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.topics.options import NWords, Positive, Radius, TopicModel
-from sketchlasso.interfaces.exits import Interrupted
+from sketchlasso.interfaces.exits import resumable
 
 __all__ = ["graph", "image_all", "images_data", "images_facts"]
 
@@ -49,21 +49,15 @@ def image_all(
     if device is not None:
         imager.set_params(device=device)
     start = perf_counter()
-    try:
-        counting = screen.counting("imaging every word", "words")
-        with on_scheduler(scheduler, worker_timeout), counting as count:
-            images = imager.image_all(
-                output,
-                n_words,
-                radius=radius,
-                positive=True if positive else None,
-                progress=count,
-            )
-    except Interrupted:
-        raise Interrupted(
-            f"interrupted; what is finished lies beside {output}, and the same command goes on "
-            "from there."
-        ) from None
+    counting = screen.counting("imaging every word", "words")
+    with resumable(output), on_scheduler(scheduler, worker_timeout), counting as count:
+        images = imager.image_all(
+            output,
+            n_words,
+            radius=radius,
+            positive=True if positive else None,
+            progress=count,
+        )
     seconds = perf_counter() - start
     return Report(
         {

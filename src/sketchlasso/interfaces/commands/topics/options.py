@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +12,8 @@ from typing import Annotated, Any
 import typer
 
 import sketchlasso as sl
-from sketchlasso.errors import InvalidInputError, StoredFileError
+from sketchlasso.errors import StoredFileError
+from sketchlasso.interfaces.commands.data import by_name_or_position
 
 __all__ = [
     "CorpusOptions",
@@ -192,6 +196,14 @@ class ViewOptions:
         ),
     ] = None
 
+    def serve(self, server: Callable[..., None], *shown: Any, json: bool) -> None:
+        """Run a server of :mod:`sketchlasso.interfaces.web` until Ctrl-C.
+
+        It prints its address to stdout, or to stderr where stdout is to hold one document alone.
+        """
+        with redirect_stdout(sys.stderr) if json else nullcontext():
+            server(*shown, self.host, self.port, self.open, allowed_hosts=self.allowed_host or ())
+
 
 def read_source(source: Path, options: CorpusOptions) -> sl.topics.Corpus:
     """Read a corpus; columns are looked for by name first, then numbers mean positions."""
@@ -202,23 +214,10 @@ def read_source(source: Path, options: CorpusOptions) -> sl.topics.Corpus:
         "separator": options.separator,
         "follow_links": options.follow_links or None,
     }
-    columns: dict[str, Any] = {
-        "column": options.column,
-        "title_column": options.title_column,
-        "group_column": options.group_column,
-    }
-    try:
-        return sl.topics.read_corpus(source, **columns, **rest)
-    except InvalidInputError:
-        numbered: dict[str, Any] = {name: _position(column) for name, column in columns.items()}
-        if numbered == columns:
-            raise
-        try:
-            return sl.topics.read_corpus(source, **numbered, **rest)
-        except InvalidInputError:
-            pass
-        raise
-
-
-def _position(column: str | None) -> str | int | None:
-    return int(column) if column is not None and column.isdecimal() else column
+    corpus: sl.topics.Corpus = by_name_or_position(
+        lambda **columns: sl.topics.read_corpus(source, **columns, **rest),
+        column=options.column,
+        title_column=options.title_column,
+        group_column=options.group_column,
+    )
+    return corpus

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
-from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated
@@ -112,14 +110,5 @@ def _serve(
     screen: Screen,
     command: str,
 ) -> Report:
-    # The server says on stdout where it is; a document for machines has to be alone there.
-    with redirect_stdout(sys.stderr) if screen.json else nullcontext():
-        serve_explorer(
-            imager,
-            images,
-            view.host,
-            view.port,
-            view.open,
-            allowed_hosts=view.allowed_host or (),
-        )
+    view.serve(serve_explorer, imager, images, json=screen.json)
     return Report({"command": command, "n_words": len(imager.words_)}, text="the explorer ended")

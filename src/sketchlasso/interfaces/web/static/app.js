@@ -3,7 +3,7 @@
 import { Gone, Refusal, ask, isAbort, server } from "./api.js";
 import { CompareView } from "./compare-view.js";
 import { Controls } from "./controls.js";
-import { byId, countText, element, joined, later, percentText, sentence, walk } from "./dom.js";
+import { byId, countText, element, joined, later, onWalk, percentText, sentence, walk } from "./dom.js";
 import { ImageView } from "./image-view.js";
 import { MapView } from "./map-view.js";
 import { Combobox } from "./search.js";
@@ -243,14 +243,10 @@ byId("ask").addEventListener("submit", (event) => {
   event.preventDefault();
   submit();
 });
-document.addEventListener("click", (event) => {
-  const link = event.target.closest?.("a[data-walk], a[data-view], a[data-home]");
-  if (!link || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
-  event.preventDefault();
-  state = readState(new URL(link.getAttribute("href"), location.href).search);
-  history.pushState(null, "", hrefOf(state));
+onWalk("a[data-walk], a[data-view], a[data-home]", (link) => {
+  state = readState(location.search);
   show();
-  if (link.closest("#view, #problem, #welcome")) {
+  if (link?.closest("#view, #problem, #welcome")) {
     byId("main").focus({ preventScroll: true });
     scrollTo({ top: 0 });
   }
@@ -262,10 +258,6 @@ document.addEventListener("keydown", (event) => {
     byId("word").focus();
     byId("word").select();
   }
-});
-addEventListener("popstate", () => {
-  state = readState(location.search);
-  show();
 });
 startShare();
 start().catch(fail);

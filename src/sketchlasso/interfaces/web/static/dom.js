@@ -80,3 +80,15 @@ export function redraw(container, draw) {
   const again = held && container.querySelector(`[data-word="${CSS.escape(held)}"]`);
   if (again) (again.matches("a") ? again : again.querySelector("a"))?.focus();
 }
+
+/** Follow links within the page without loading it again; go(link) shows the new address. */
+export function onWalk(selector, go) {
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.(selector);
+    if (!link || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    history.pushState(null, "", link.getAttribute("href"));
+    go(link);
+  });
+  addEventListener("popstate", () => go(null));
+}

@@ -1,7 +1,7 @@
 // The page of a network: its map, and the links of one node.
 
 import { Last, Refusal, ask, isAbort } from "./api.js";
-import { byId, countText, element, labelOf, later, percentText, sentence, walk, weightText } from "./dom.js";
+import { byId, countText, element, labelOf, later, onWalk, percentText, sentence, walk, weightText } from "./dom.js";
 import { drawGraph } from "./graph.js";
 import { mapBox } from "./map-box.js";
 import { MapCanvas, swatchOf } from "./map-canvas.js";
@@ -203,15 +203,7 @@ byId("ask").addEventListener("submit", (event) => {
   event.preventDefault();
   submit();
 });
-document.addEventListener("click", (event) => {
-  const link = event.target.closest?.("a[data-walk]");
-  if (!link || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
-  event.preventDefault();
-  history.pushState(null, "", link.getAttribute("href"));
-  state = read();
-  show();
-});
-addEventListener("popstate", () => {
+onWalk("a[data-walk]", () => {
   state = read();
   show();
 });
