@@ -65,6 +65,8 @@ def test_demo_ends_with_a_result_a_person_can_read(tmp_path):
     assert len(scores) == 2 and min(scores) > 0.3
     assert "4 against 9 by the sketch: " in done.stdout
     assert "leave-one-out: " in done.stdout
+    (warned,) = [line.split() for line in lines if line.startswith("LassoCV warned")]
+    assert int(warned[2]) > 0 and float(warned[-1]) <= 1e-6
     for word, named in (("fourier", "transform"), ("cluster", "clustering"), ("file", "directory")):
         (image,) = [line for line in lines if line.startswith(f"{word} ")]
         assert named in image

@@ -167,3 +167,12 @@ def test_worker_processes_on_this_machine(call, parts):
         [c["value"] for c in here["coefficients"]],
         rtol=1e-8,
     )
+
+
+@pytest.mark.parametrize(("cell", "fault"), [("Oslo", "holds 'Oslo'"), ("", "has no value")])
+def test_tables_in_blocks_hold_numbers_only(call, tmp_path, cell, fault):
+    rows = "".join(f"{row},{cell if row == 3 else row},{row % 5}\n" for row in range(20))
+    (tmp_path / "mixed.csv").write_text(f"a,city,y\n{rows}")
+    said = call("fit mixed.csv -t y --memory 1MB", 2).stderr
+    assert fault in said and "in line 5, column 'city'" in said
+    assert "--drop city, or read the file whole: tables in blocks hold numbers only" in said

@@ -149,6 +149,27 @@ def test_two_corpora_side_by_side(ask, made):
     assert "wave" in told["shared"] and "desert" in told["only_second"]
 
 
+def test_images_are_drawn_one_below_the_other_and_two_corpora_side_by_side(ask, made, tmp_path):
+    pytest.importorskip("matplotlib")
+    line = "topics image {made}/posts.topics"
+    assert "wrote  two.svg" in ask(f"{line} sea music --plot two.svg").stdout
+    ask(f"{line} sea --compare {{made}}/other.topics --plot both.svg")
+    ask(f"{line} sea --plot one.png")
+    drawn = {name: (tmp_path / f"{name}.svg").read_text() for name in ("two", "both")}
+    models = [load_topics(made / f"{name}.topics") for name in ("posts", "other")]
+    shown = {
+        "two": [models[0].image(word) for word in ("sea", "music")],
+        "both": [model.image("sea") for model in models],
+    }
+    for name, images in shown.items():
+        for image in images:  # text is drawn as outlines, and named in comments
+            assert all(f"<!-- {word} -->" in drawn[name] for word in image.words)
+    assert "<!-- sea in posts.topics -->" in drawn["both"]
+    assert "<!-- sea in other.topics -->" in drawn["both"]
+    assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
+    assert "end it in .png, .svg or .pdf" in ask(f"{line} sea --plot a.gif", 2).stderr
+
+
 def test_all_writes_what_python_writes(ask, made):
     result = ask("topics all {made}/posts.topics -o all.images --n-words 5")
     assert "each explained by at most 5 others" in result.stdout

@@ -57,6 +57,7 @@ def test_everything_is_exported(ask, grouped):
     main = int(rows[0]["main topic"])
     assert float(rows[0][f"topic {main}"]) > 0.5
     data = json.loads((out / "topics.json").read_text(encoding="utf-8"))
+    assert data["source"].endswith(".jsonl") and "/" not in data["source"]
     assert "sea" in data["topics"][main - 1]["words"]
     imager = load_topics(grouped)
     image = imager.image("sea")

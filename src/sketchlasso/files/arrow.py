@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.files.columns import Columns, choose_columns
+from sketchlasso.files.columns import NUMBERS_ONLY, Columns, choose_columns
 from sketchlasso.files.gathered import Gathered
 from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.sniff import MISSING
@@ -294,10 +294,9 @@ def _numbers(
         shown = f" such as {column[0].as_py()!r}" if len(column) else ""
         raise InvalidInputError(
             f"{source} holds {kind} values{shown} in column {columns.label(position)}, but numbers "
-            "are needed; convert it, make it the target if it is text, or leave it out with "
-            f"",
+            "are needed; convert it, make it the target if it is text, or leave it out with ",
             Argument("drop", [columns.reference(position)]),
-            ".",
+            "." if gaps else NUMBERS_ONLY,
         )
     return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
 
@@ -307,8 +306,7 @@ def _no_nulls(source: Source, columns: Columns, position: int, column: Any, done
         row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
         raise InvalidInputError(
             f"{source} has no value in row {done + row + 1}, column {columns.label(position)}, but "
-            "every cell is needed; fill it in, delete the row or leave the column out with "
-            f"",
+            "every cell is needed; fill it in, delete the row or leave the column out with ",
             Argument("drop", [columns.reference(position)]),
-            ".",
+            NUMBERS_ONLY,
         )

@@ -10,9 +10,13 @@ import numpy as np
 
 from sketchlasso.errors import Argument, InvalidInputError
 
-__all__ = ["Column", "Columns", "choose_columns", "find_column", "nearest"]
+__all__ = ["NUMBERS_ONLY", "Column", "Columns", "choose_columns", "find_column", "nearest"]
 
 Column = str | int
+# How a refusal of a cell ends where a table is read in blocks.
+NUMBERS_ONLY = (
+    ", or read the file whole: tables in blocks hold numbers only, without gaps and categories."
+)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.files.columns import Columns, choose_columns
+from sketchlasso.files.columns import NUMBERS_ONLY, Columns, choose_columns
 from sketchlasso.files.gathered import Gathered
 from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.sniff import (
@@ -284,13 +284,14 @@ class _Body:
     def _refuse_cell(self, line: int, position: int, cell: str) -> NoReturn:
         label = self._columns.label(position)
         leave = Argument("drop", [self._columns.reference(position)])
+        whole = "." if self._options.mixed else NUMBERS_ONLY
         shown = repr(cell.strip() if len(cell) <= 40 else cell[:37] + "...")
         if cell.strip().lower() in MISSING:
             raise InvalidInputError(
                 f"{self._source} has no value ({shown}) in line {line}, column {label}, but every "
                 f"cell is needed; fill it in, delete the line or leave the column out with ",
                 leave,
-                ".",
+                whole,
             )
         hint = " with a decimal point" if "," in cell else ""
         raise InvalidInputError(
@@ -298,5 +299,5 @@ class _Body:
             f"{hint} is needed; correct it, make the column the target or leave "
             "the column out with ",
             leave,
-            ".",
+            whole,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import PurePath
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -74,6 +75,11 @@ class Corpus:
     def shape(self) -> tuple[int, int]:
         """Documents and words."""
         return int(self.counts.shape[0]), int(self.counts.shape[1])
+
+    @property
+    def name(self) -> str:
+        """What to call the corpus where others read it: its file or folder, without the path."""
+        return PurePath(self.source).name or "a corpus"
 
     @property
     def document_frequency(self) -> IntArray:

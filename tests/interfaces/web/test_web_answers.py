@@ -10,8 +10,9 @@ from tests.explored import PATIENCE
 
 import sketchlasso as sl
 from sketchlasso.interfaces.web import Limits, create_app
+from sketchlasso.interfaces.web.answers import Answers
 from sketchlasso.interfaces.web.excerpts import excerpt
-from sketchlasso.topics import find_topics, word_graph
+from sketchlasso.topics import Corpus, find_topics, load_topics, word_graph
 
 
 def same_image(body, image):
@@ -34,6 +35,12 @@ def test_about_names_the_model_and_its_limits(ask, imager):
     assert about["has_texts"]
     assert not about["has_phrases"]
     assert about["limits"]["words"] == 8
+
+
+def test_the_page_names_the_file_and_not_its_folder(made):
+    about = Answers(load_topics(made / "posts.topics"), None, Limits()).about()
+    assert about.source == "posts.jsonl"
+    assert Corpus(np.ones((1, 1)), ("sea",), ("one",)).name == "a corpus"
 
 
 def test_health(ask):

@@ -102,7 +102,7 @@ def topics_data(
         names, shares = topics.over()
         over = {"groups": names, "shares": [list(map(_rounded, row)) for row in shares]}
     return {
-        "source": imager.corpus_.source,
+        "source": imager.corpus_.name,
         "n_documents": len(topics.titles),
         "topics": [
             {

@@ -48,7 +48,7 @@ def offline_page(data: dict[str, Any], picture: str) -> str:
     picture : str
         The map as SVG.
     """
-    source = escape(data["source"] or "a corpus")
+    source = escape(data["source"])
     # "</" would end the element, whatever stands around it.
     words = json.dumps(data["words"], ensure_ascii=False).replace("</", "<\\/")
     topics = "".join(map(_topic, data["topics"]))

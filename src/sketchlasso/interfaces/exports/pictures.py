@@ -1,7 +1,8 @@
-"""Pictures of topics: the map of all words, and topics over groups of documents."""
+"""Pictures of topics: the map of all words, topics over groups of documents, images of words."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 import sketchlasso as sl
 from sketchlasso.interfaces.visible import visible
 
-__all__ = ["colour_of", "map_svg", "save_map", "save_over"]
+__all__ = ["colour_of", "image_figure", "map_svg", "save_map", "save_over"]
 
 # After Okabe and Ito: colours that colour-blind readers can tell apart.
 COLOURS = ("#0072b2", "#d55e00", "#007f5c", "#b0568a", "#9a6a00", "#2f8fc4", "#5b5bb0", "#7c7c34")
@@ -100,6 +101,36 @@ def save_over(path: Path, names: Any, shares: Any, topics: sl.topics.Topics) -> 
     axes.tick_params(axis="x", rotation=90 if len(names) > 12 else 0)
     figure.legend(loc="outside right upper", fontsize=7)
     figure.savefig(path, dpi=150)
+
+
+def image_figure(rows: Sequence[Sequence[tuple[str, sl.topics.TopicImage]]]) -> Any:
+    """Draw images as bars, for words that come along to the right and others to the left.
+
+    Parameters
+    ----------
+    rows : sequence of sequence of (str, TopicImage)
+        Images with their titles; those of a row are drawn side by side, on one scale.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    from matplotlib.figure import Figure
+
+    most = max((len(image.words) for row in rows for _, image in row), default=1)
+    size = (4.8 * max(map(len, rows)), (0.9 + 0.24 * max(most, 1)) * len(rows))
+    figure = Figure(figsize=size, layout="constrained")
+    panels = figure.subplots(len(rows), max(map(len, rows)), squeeze=False)
+    for row, across in zip(rows, panels, strict=True):
+        reach = max(float(np.max(np.abs(image.weights), initial=0.0)) for _, image in row) or 1.0
+        for (title, image), axes in zip(row, across, strict=True):
+            places = np.arange(len(image.words))
+            axes.barh(places, image.weights, color=[colour_of(int(s < 0)) for s in image.signs])
+            axes.set_yticks(places, list(map(visible, image.words)), parse_math=False)
+            axes.set_title(visible(title), parse_math=False)
+            axes.set(xlim=(-1.05 * reach if (image.signs < 0).any() else 0, 1.05 * reach))
+            axes.invert_yaxis()
+    return figure
 
 
 def _on_paper(places: Any) -> Any:

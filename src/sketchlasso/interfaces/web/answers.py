@@ -52,7 +52,7 @@ class Answers:
         imager, corpus = self._imager, self._imager.corpus_
         return payloads.About(
             version=sl.__version__,
-            source=corpus.source or "a corpus",
+            source=corpus.name,
             n_documents=corpus.shape[0],
             n_words=len(self.frequency),
             settings={name: _plain(value) for name, value in imager.get_params().items()},

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import typer
 
 import sketchlasso as sl
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import InvalidInputError, MissingExtraError
+from sketchlasso.interfaces.commands.outputs import check_outputs, save_picture
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.topics.options import ImageOptions, TopicModel
@@ -21,7 +22,9 @@ from sketchlasso.interfaces.commands.topics.sheets import (
     document_sheet,
     image_data,
     image_sheet,
+    name_of,
 )
+from sketchlasso.interfaces.exports.pictures import image_figure
 
 __all__ = ["ask", "image"]
 
@@ -45,6 +48,10 @@ def image(
         Path | None,
         typer.Option(metavar="MODEL2", help="Another model: the same words in both corpora."),
     ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(show_default=False, help="Picture of the images (.png, .svg, .pdf)."),
+    ] = None,
 ) -> Report:
     """Show the few words that explain a word.
 
@@ -55,6 +62,7 @@ def image(
         raise InvalidInputError(
             "--documents was given with --compare, which shows words only; leave one of them out."
         )
+    check_outputs(None, plot)
     imager = sl.topics.load_topics(model)
     queries: list[str | list[str]] = [words] if together else list(words)
     with screen.waiting(COMPILING):
@@ -68,11 +76,36 @@ def image(
         "unknown": [missing.word for missing in unknown],
     }
     if compare is not None:
+        named = [
+            [
+                (f"{name_of(pair.first)} in {model.name}", pair.first),
+                (f"{name_of(pair.first)} in {compare.name}", pair.second),
+            ]
+            for pair in pairs
+        ]
+        drawn = _draw(named, plot)
         found |= {"compared_with": str(compare), "compared": list(map(compared_data, pairs))}
-        return Report(found, sheets=tuple(compared_sheet(pair, model, compare) for pair in pairs))
+        sheets = tuple(compared_sheet(pair, model, compare) for pair in pairs)
+        return Report(found, facts=drawn, sheets=sheets)
     behind = [imager.documents(one, documents) if documents else [] for one in images]
     found["images"] = [image_data(*pair) for pair in zip(images, behind, strict=True)]
-    return Report(found, sheets=tuple(_sheets(images, behind)), closing=advice_lines(images))
+    drawn = _draw([[(name_of(one), one)] for one in images], plot)
+    sheets = tuple(_sheets(images, behind))
+    return Report(found, facts=drawn, sheets=sheets, closing=advice_lines(images))
+
+
+def _draw(
+    rows: list[list[tuple[str, sl.topics.TopicImage]]], path: Path | None
+) -> tuple[tuple[str, str], ...]:
+    """Draw images to a file, where one was asked for."""
+    if path is None:
+        return ()
+    try:
+        figure = image_figure(rows)
+    except ModuleNotFoundError as missing:
+        raise MissingExtraError("--plot", str(missing.name), "plot") from missing
+    save_picture(figure.axes[0], path)
+    return (("wrote", str(path)),)
 
 
 def ask(

@@ -109,7 +109,7 @@ def compared_data(compared: sl.topics.ComparedImages) -> dict[str, Any]:
 
 
 def corpus_facts(imager: sl.topics.TopicImager) -> tuple[tuple[str, str], ...]:
-    """Tell of what and how an imager was made."""
+    """Describe what an imager was made of, and how."""
     documents, words = imager.corpus_.shape
     kept = imager.corpus_.settings
     how = f"{imager.weighting}{', columns scaled' if imager.scale else ''}"
