@@ -69,15 +69,7 @@ class IntervalDisplay(Display):
     ) -> IntervalDisplay:
         """Predict intervals by a calibrated regressor.
 
-        Parameters
-        ----------
-        estimator : SqrtLasso or SqrtLassoCV
-            Fitted and calibrated.
-        X : array-like or sparse matrix of shape (m, n)
-        y : array-like of shape (m,) or (m, t), optional
-        level : float
-        response : int
-            Which target.
+        Parameters are those of :func:`plot_intervals`.
         """
         if not hasattr(estimator, "predict_interval"):
             raise InvalidInputError(
@@ -108,15 +100,7 @@ class IntervalDisplay(Display):
     def plot(self, ax: Axes | None = None, **band_kw: Any) -> IntervalDisplay:
         """Draw the band.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        **band_kw
-            For the band.
-
-        Returns
-        -------
-        IntervalDisplay
+        Parameters are those of :func:`plot_intervals`.
         """
         if not np.isfinite(self.intervals).all():
             raise InvalidInputError(

@@ -158,15 +158,7 @@ class CrossValidationDisplay(Display):
     def plot(self, ax: Axes | None = None, **line_kw: Any) -> CrossValidationDisplay:
         """Draw the scores.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        **line_kw
-            For the line at the radius chosen.
-
-        Returns
-        -------
-        CrossValidationDisplay
+        Parameters are those of :func:`plot_cv`.
         """
         shown = check_penalties(self.alphas[[self.chosen, *self._other_rows()]])
         ax = self._start(ax, WIDE)

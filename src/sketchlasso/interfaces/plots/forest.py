@@ -99,18 +99,7 @@ class ForestDisplay(Display):
     ) -> ForestDisplay:
         """Show what :func:`desparsified` or :func:`treatment_effect` found.
 
-        Parameters
-        ----------
-        found : Desparsified or TreatmentEffects
-        level : float
-        simultaneous : bool
-            Whether to show intervals that hold all at once too; of a Desparsified.
-        feature_names : sequence of str of length c, optional
-            By default those of the estimates.
-        response : int
-            Which of several responses.
-        random_state : int, Generator or None
-            Of the simultaneous intervals.
+        Parameters are those of :func:`plot_forest`.
         """
         estimate, _, one = inferred(found, response)
         wide = None
@@ -134,17 +123,7 @@ class ForestDisplay(Display):
     def plot(self, ax: Axes | None = None, *, top: int = SHOWN, **line_kw: Any) -> ForestDisplay:
         """Draw the intervals.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        top : int
-            How many features to show: those of the smallest p-values, the smallest on top.
-        **line_kw
-            For the points.
-
-        Returns
-        -------
-        ForestDisplay
+        Parameters are those of :func:`plot_forest`.
         """
         chosen = np.argsort(self.p_value, kind="stable")[: check_top(top)]
         heights = np.arange(len(chosen))[::-1]
@@ -187,10 +166,11 @@ def plot_forest(
     level : float
         Of the intervals.
     top : int
-        How many features to show.
+        How many features to show: those of the smallest p-values.
     simultaneous : bool
-        Whether to draw intervals that hold all at once too, thin.
+        Whether to draw intervals that hold all at once too, thin; of a Desparsified.
     feature_names : sequence of str of length c, optional
+        By default those of the estimates.
     response : int
         Which of several responses.
     random_state : int, Generator or None

@@ -76,14 +76,7 @@ class GapDisplay(Display):
     ) -> GapDisplay:
         """Show the gaps of one response and one radius; two products with X if not yet made.
 
-        Parameters
-        ----------
-        path : Path
-        tol : float, optional
-            The gap that was asked for. By default that of :class:`Settings` for a sketched path,
-            and none for a full one.
-        response, radius : int
-            Which of those that were solved, counted from 0.
+        Parameters are those of :func:`plot_gaps`.
         """
         if tol is not None and not (np.isfinite(tol) and tol > 0):
             raise InvalidInputError(
@@ -104,15 +97,7 @@ class GapDisplay(Display):
     def plot(self, ax: Axes | None = None, **line_kw: Any) -> GapDisplay:
         """Draw the gaps, both axes logarithmic.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        **line_kw
-            For both lines.
-
-        Returns
-        -------
-        GapDisplay
+        Parameters are those of :func:`plot_gaps`.
         """
         check_penalties(self.alphas)
         ax = self._start(ax, WIDE)

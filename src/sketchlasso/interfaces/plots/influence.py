@@ -59,9 +59,7 @@ class InfluenceDisplay(Display):
     def from_leave_one_out(cls, found: sl.LeaveOneOut) -> InfluenceDisplay:
         """Show what leave-one-out found.
 
-        Parameters
-        ----------
-        found : LeaveOneOut
+        Parameters are those of :func:`plot_leave_one_out`.
         """
         if not isinstance(found, sl.LeaveOneOut):
             raise InvalidInputError(
@@ -85,19 +83,7 @@ class InfluenceDisplay(Display):
     ) -> InfluenceDisplay:
         """Draw the rows.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        top : int
-            How many rows to name: those of the largest shifts.
-        row_names : sequence of str of length m, optional
-            One a row of X; by default rows are named by their numbers, counted from 0.
-        **scatter_kw
-            For the points.
-
-        Returns
-        -------
-        InfluenceDisplay
+        Parameters are those of :func:`plot_leave_one_out`.
         """
         if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 0:
             raise InvalidInputError(

@@ -60,13 +60,7 @@ class NetworkDisplay(Display):
     ) -> NetworkDisplay:
         """Show a graph.
 
-        Parameters
-        ----------
-        graph : Graph
-        isolated : bool
-            Whether nodes without links are shown too.
-        random_state : int, Generator, RandomState or None
-            Of the map.
+        Parameters are those of :func:`plot_network`.
         """
         if not isinstance(graph, sl.graphs.Graph):
             raise InvalidInputError(
@@ -91,17 +85,7 @@ class NetworkDisplay(Display):
     def plot(self, ax: Axes | None = None, *, top: int = 15, **scatter_kw: Any) -> NetworkDisplay:
         """Draw the graph.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        top : int
-            How many nodes to name: those with the most links.
-        **scatter_kw
-            For the nodes.
-
-        Returns
-        -------
-        NetworkDisplay
+        Parameters are those of :func:`plot_network`.
         """
         if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 0:
             raise InvalidInputError(

@@ -138,18 +138,7 @@ class PathDisplay(Display):
     def plot(self, ax: Axes | None = None, *, top: int = 8, **line_kw: Any) -> PathDisplay:
         """Draw the path.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        top : int
-            How many coefficients to name: the largest at the penalty used or, where none is
-            marked, the largest anywhere on the path.
-        **line_kw
-            For the lines of these coefficients.
-
-        Returns
-        -------
-        PathDisplay
+        Parameters are those of :func:`plot_path`.
         """
         if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 0:
             raise InvalidInputError(
@@ -250,6 +239,7 @@ def plot_path(
     y : array-like of shape (n_samples,) or (n_samples, n_targets), optional
         As X.
     feature_names : sequence of str, optional
+        By default those an estimator was fitted with.
     top : int
         How many coefficients to name: the largest at the penalty an estimator used, the largest
         anywhere on a path.

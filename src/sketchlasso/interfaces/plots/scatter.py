@@ -64,16 +64,7 @@ class ScatterDisplay(Display):
     ) -> ScatterDisplay:
         """Compare two models.
 
-        Parameters
-        ----------
-        sketched, full : Path, fitted estimator, or array-like of shape (n,)
-            Two of a kind; arrays are coefficients.
-        X : array or sparse matrix of shape (m, n), optional
-            Compare predictions for its rows instead of coefficients; not for arrays.
-        position : int, optional
-            Which penalty of two paths, counted from the largest; the middle one by default.
-        response : int
-            Of paths and estimators with several.
+        Parameters are those of :func:`plot_sketched_against_full`.
         """
         alpha = None
         if isinstance(sketched, sl.Path) and isinstance(full, sl.Path):
@@ -130,15 +121,7 @@ class ScatterDisplay(Display):
     def plot(self, ax: Axes | None = None, **scatter_kw: Any) -> ScatterDisplay:
         """Draw the points.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        **scatter_kw
-            For the points.
-
-        Returns
-        -------
-        ScatterDisplay
+        Parameters are those of :func:`plot_sketched_against_full`.
         """
         ax = self._start(ax, SIZE)
         self.points_, shade = [], opacity(ax, 0.7)

@@ -94,18 +94,7 @@ class SpectrumDisplay(Display):
     ) -> SpectrumDisplay:
         """Draw the singular values on a log scale.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        relative : bool, optional
-            Whether to divide by the largest singular value; by default where there are several
-            sketches.
-        **line_kw
-            For the lines of singular values.
-
-        Returns
-        -------
-        SpectrumDisplay
+        Parameters are those of :func:`plot_spectrum`.
         """
         ax = self._start(ax, WIDE)
         from matplotlib.ticker import MaxNLocator

@@ -69,11 +69,7 @@ class StabilityDisplay(Display):
     ) -> StabilityDisplay:
         """Show a fitted :class:`StabilitySelection`.
 
-        Parameters
-        ----------
-        selector : StabilitySelection
-        feature_names : sequence of str, optional
-            By default those the selector was fitted with.
+        Parameters are those of :func:`plot_stability`.
         """
         if not hasattr(selector, "stability_path_"):
             raise InvalidInputError(
@@ -94,17 +90,7 @@ class StabilityDisplay(Display):
     def plot(self, ax: Axes | None = None, *, top: int = 12, **line_kw: Any) -> StabilityDisplay:
         """Draw the paths.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        top : int
-            How many of the selected features to name at most, those chosen most often first.
-        **line_kw
-            For the lines of these features.
-
-        Returns
-        -------
-        StabilityDisplay
+        Parameters are those of :func:`plot_stability`.
         """
         if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 0:
             raise InvalidInputError(
@@ -174,8 +160,9 @@ def plot_stability(
     selector : StabilitySelection
         Fitted.
     feature_names : sequence of str, optional
+        By default those the selector was fitted with.
     top : int
-        How many of the selected features to name at most.
+        How many of the selected features to name at most, those chosen most often first.
     ax : matplotlib Axes, optional
     **line_kw
         For the lines of the features that are named.

@@ -71,16 +71,7 @@ class VolcanoDisplay(Display):
     ) -> VolcanoDisplay:
         """Show what :func:`desparsified` or :func:`treatment_effect` found.
 
-        Parameters
-        ----------
-        found : Desparsified or TreatmentEffects
-        cutoff : float
-            Strictly between 0 and 1.
-        adjustment : {"holm", "benjamini-hochberg", "benjamini-yekutieli"}
-        feature_names : sequence of str of length c, optional
-            By default those of the estimates.
-        response : int
-            Which of several responses.
+        Parameters are those of :func:`plot_volcano`.
         """
         if not 0 < cutoff < 1:
             raise InvalidInputError(
@@ -101,17 +92,7 @@ class VolcanoDisplay(Display):
     def plot(self, ax: Axes | None = None, *, top: int = 8, **scatter_kw: Any) -> VolcanoDisplay:
         """Draw the features.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        top : int
-            How many features to name: those of the smallest p-values.
-        **scatter_kw
-            For the points.
-
-        Returns
-        -------
-        VolcanoDisplay
+        Parameters are those of :func:`plot_volcano`.
         """
         named = np.argsort(self.p_value, kind="stable")[: check_top(top)]
         ax = self._start(ax, WIDE)
@@ -163,11 +144,12 @@ def plot_volcano(
     ----------
     found : Desparsified or TreatmentEffects
     cutoff : float
-        Features with adjusted p-values up to it are discoveries.
+        Features with adjusted p-values up to it are discoveries; strictly between 0 and 1.
     adjustment : {"holm", "benjamini-hochberg", "benjamini-yekutieli"}
     top : int
-        How many features to name.
+        How many features to name: those of the smallest p-values.
     feature_names : sequence of str of length c, optional
+        By default those of the estimates.
     response : int
         Which of several responses.
     ax : matplotlib Axes, optional
