@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sketchlasso.errors import InvalidInputError, MissingExtraError
+from sketchlasso.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +32,6 @@ __all__ = [
     "settle",
 ]
 
-FloatArray = NDArray[np.float64]
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart, less the black and the yellow
 # that one of a dark and a light background would swallow.

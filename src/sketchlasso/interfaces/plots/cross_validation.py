@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import sketchlasso as sl
 from sketchlasso.errors import Argument, InvalidInputError
@@ -21,13 +20,13 @@ from sketchlasso.interfaces.plots.canvas import (
     penalty_axis,
 )
 from sketchlasso.interfaces.plots.inputs import check_index
+from sketchlasso.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["CrossValidationDisplay", "plot_cv"]
 
-FloatArray = NDArray[np.float64]
 
 # Radii at which no penalty leaves a feature have grids of numbers far below this.
 NO_PENALTY = 1e-200

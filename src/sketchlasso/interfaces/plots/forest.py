@@ -7,19 +7,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import sketchlasso as sl
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.interfaces.plots.canvas import Display, hue, ink
-from sketchlasso.interfaces.plots.inputs import check_index, feature_labels
+from sketchlasso.interfaces.plots.inputs import check_index, check_top, feature_labels
+from sketchlasso.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["ForestDisplay", "check_top", "inferred", "plot_forest"]
+__all__ = ["ForestDisplay", "inferred", "plot_forest"]
 
-FloatArray = NDArray[np.float64]
 
 # Inches per line, and of what stands above and below.
 LINE, FRAME = 0.28, 1.2
@@ -40,15 +39,6 @@ def inferred(found: Any, response: int) -> tuple[FloatArray, FloatArray, Any]:
         return values[..., chosen] if several else values
 
     return one(found.estimate), one(found.standard_error), one
-
-
-def check_top(top: int) -> int:
-    """Return how many features to show or name."""
-    if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 0:
-        raise InvalidInputError(
-            Argument("top", top), " was given, but an integer >= 0 is accepted; pass one."
-        )
-    return int(top)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import sketchlasso as sl
 from sketchlasso.errors import Argument, InvalidInputError
@@ -19,13 +18,13 @@ from sketchlasso.interfaces.plots.canvas import (
     penalty_axis,
 )
 from sketchlasso.interfaces.plots.inputs import line_of
+from sketchlasso.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["GapDisplay", "plot_gaps"]
 
-FloatArray = NDArray[np.float64]
 
 # Below this a gap is rounding, and often an exact zero, which log scales do not have.
 ROUNDING = 1e-12

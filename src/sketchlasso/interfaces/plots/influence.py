@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sketchlasso as sl
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.plots.canvas import WIDE, Display, headroom, hue, ink, opacity
+from sketchlasso.interfaces.plots.inputs import check_top
 from sketchlasso.interfaces.plots.labels import label_points
+from sketchlasso.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["InfluenceDisplay", "plot_leave_one_out"]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(eq=False, kw_only=True)
@@ -85,10 +85,7 @@ class InfluenceDisplay(Display):
 
         Parameters are those of :func:`plot_leave_one_out`.
         """
-        if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 0:
-            raise InvalidInputError(
-                Argument("top", top), " was given, but an integer >= 0 is accepted; pass one."
-            )
+        check_top(top)
         self._check_names(row_names)
         ax = self._start(ax, WIDE)
         ax.axvline(0.0, color=ink(ax), linewidth=0.6, alpha=0.5, zorder=1)

@@ -12,17 +12,18 @@ from sklearn.preprocessing import StandardScaler
 
 import sketchlasso as sl
 from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.types import FloatArray
 
 __all__ = [
     "Line",
     "check_index",
+    "check_top",
     "feature_labels",
     "is_fitted_model",
     "line_of",
     "line_of_estimator",
 ]
 
-FloatArray = NDArray[np.float64]
 ALPHAS = 100
 
 
@@ -58,6 +59,15 @@ def check_index(name: str, value: int, count: int) -> int:
             f" was given, but there are {count}, counted from 0; pass a number below {count}.",
         )
     return int(value) % count
+
+
+def check_top(top: int) -> int:
+    """Return how many features to show or name."""
+    if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 0:
+        raise InvalidInputError(
+            Argument("top", top), " was given, but an integer >= 0 is accepted; pass one."
+        )
+    return int(top)
 
 
 def line_of(path: Any, response: int = 0, radius: int = 0) -> Line:

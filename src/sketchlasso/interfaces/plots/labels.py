@@ -6,17 +6,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.isotonic import isotonic_regression
 
 from sketchlasso.interfaces.plots.canvas import font_points, ink, settle
+from sketchlasso.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["label_line_ends", "label_points", "spread"]
 
-FloatArray = NDArray[np.float64]
 
 LINE_HEIGHT = 1.3
 # Of an average letter, in font sizes.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 import sketchlasso as sl
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.interfaces.plots.canvas import Display, hue, ink, opacity
+from sketchlasso.interfaces.plots.inputs import check_top
 from sketchlasso.interfaces.plots.labels import label_points
 
 if TYPE_CHECKING:
@@ -87,10 +88,7 @@ class NetworkDisplay(Display):
 
         Parameters are those of :func:`plot_network`.
         """
-        if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 0:
-            raise InvalidInputError(
-                Argument("top", top), " was given, but an integer >= 0 is accepted; pass one."
-            )
+        check_top(top)
         ax = self._start(ax, SQUARE)
         ax.set_aspect("equal")
         ax.set_axis_off()

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 import sketchlasso as sl
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.plots.canvas import (
     Display,
     check_penalties,
@@ -22,19 +22,20 @@ from sketchlasso.interfaces.plots.canvas import (
 )
 from sketchlasso.interfaces.plots.inputs import (
     check_index,
+    check_top,
     feature_labels,
     is_fitted_model,
     line_of,
     line_of_estimator,
 )
 from sketchlasso.interfaces.plots.labels import label_line_ends
+from sketchlasso.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["PathDisplay", "plot_path"]
 
-FloatArray = NDArray[np.float64]
 
 CROWD = 40
 
@@ -140,10 +141,7 @@ class PathDisplay(Display):
 
         Parameters are those of :func:`plot_path`.
         """
-        if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 0:
-            raise InvalidInputError(
-                Argument("top", top), " was given, but an integer >= 0 is accepted; pass one."
-            )
+        check_top(top)
         seen = [] if self.alpha_used is None else [self.alpha_used]
         shown = check_penalties(np.append(self.alphas, seen))
         ax = self._start(ax)

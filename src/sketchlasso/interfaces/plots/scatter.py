@@ -12,13 +12,13 @@ import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.plots.canvas import Display, hue, ink, opacity
 from sketchlasso.interfaces.plots.inputs import check_index, is_fitted_model, line_of
+from sketchlasso.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["ScatterDisplay", "plot_sketched_against_full"]
 
-FloatArray = NDArray[np.float64]
 SIZE = (7.0, 4.6)
 
 

@@ -7,18 +7,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import sketchlasso as sl
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.interfaces.plots.canvas import WIDE, Display, dash, hue, ink, log_ticks
+from sketchlasso.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["SpectrumDisplay", "plot_spectrum"]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(eq=False, kw_only=True)

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.plots.canvas import Display, dash, hue, ink, penalty_axis
-from sketchlasso.interfaces.plots.inputs import feature_labels
+from sketchlasso.interfaces.plots.inputs import check_top, feature_labels
 from sketchlasso.interfaces.plots.labels import label_line_ends
+from sketchlasso.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["StabilityDisplay", "plot_stability"]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(eq=False, kw_only=True)
@@ -92,10 +91,7 @@ class StabilityDisplay(Display):
 
         Parameters are those of :func:`plot_stability`.
         """
-        if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 0:
-            raise InvalidInputError(
-                Argument("top", top), " was given, but an integer >= 0 is accepted; pass one."
-            )
+        check_top(top)
         ax = self._start(ax)
         penalty_axis(ax, self.alphas)
         order = self.selected[np.argsort(-self.shares[-1, self.selected], kind="stable")]

@@ -7,21 +7,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import sketchlasso as sl
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.interfaces.plots.canvas import WIDE, Display, headroom, hue, ink, opacity
-from sketchlasso.interfaces.plots.forest import check_top, inferred
-from sketchlasso.interfaces.plots.inputs import feature_labels
+from sketchlasso.interfaces.plots.forest import inferred
+from sketchlasso.interfaces.plots.inputs import check_top, feature_labels
 from sketchlasso.interfaces.plots.labels import label_points
+from sketchlasso.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["VolcanoDisplay", "plot_volcano"]
 
-FloatArray = NDArray[np.float64]
 
 # p-values below this are drawn at it; doubles end soon after.
 SMALLEST = 1e-300
