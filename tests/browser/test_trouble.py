@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from tests.browser.pages import words_of
 from tests.explored import running, small_imager, small_images
 
 from sketchlasso.topics import TopicImager
@@ -11,11 +12,6 @@ pytestmark = pytest.mark.usefixtures("browser")
 
 LOST = ["Failed to load", "net::"]
 LONG, BLANK, CONTROL = "long" * 20, "\u00a0", "bell\u0007"
-
-
-def words_of(page):
-    page.wait_for_selector("ol.bars .row")
-    return page.locator("ol.bars .row .word").all_inner_texts()
 
 
 def ask(page, word):

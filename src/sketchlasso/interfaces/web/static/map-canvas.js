@@ -19,7 +19,7 @@ const PALETTE = {
 const GREY = { light: "#8a9299", dark: "#7d868e" };
 
 const style = () => getComputedStyle(document.documentElement);
-const theme = () => (style().getPropertyValue("--is-dark").trim() === "1" ? "dark" : "light");
+const theme = () => document.documentElement.dataset.theme;
 const COLOURS = PALETTE.light.length;
 export const colourOf = (community) => (community < 0 ? GREY[theme()] : PALETTE[theme()][community % COLOURS]);
 

@@ -1,46 +1,41 @@
 // Runs before the first paint, so that a remembered theme never flashes.
 (() => {
   const KEY = "sketchlasso-theme";
-  const wanted = matchMedia("(prefers-color-scheme: dark)");
+  const root = document.documentElement;
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const other = () => (root.dataset.theme === "dark" ? "light" : "dark");
+  let chosen = remembered();
 
   function remembered() {
     try {
-      return localStorage.getItem(KEY);
+      const kept = localStorage.getItem(KEY);
+      return kept === "dark" || kept === "light" ? kept : null;
     } catch {
       return null; // storage may be forbidden
     }
   }
 
-  function current() {
-    return document.documentElement.dataset.theme || (wanted.matches ? "dark" : "light");
-  }
-
-  function name(button) {
-    const next = current() === "dark" ? "light" : "dark";
-    button.setAttribute("aria-label", `Change to the ${next} theme`);
-    button.title = `Change to the ${next} theme`;
-  }
-
-  const kept = remembered();
-  if (kept === "dark" || kept === "light") document.documentElement.dataset.theme = kept;
-
-  addEventListener("DOMContentLoaded", () => {
+  function apply() {
+    root.dataset.theme = chosen ?? (system.matches ? "dark" : "light");
     const button = document.getElementById("theme");
-    name(button);
-    button.addEventListener("click", () => {
-      const next = current() === "dark" ? "light" : "dark";
-      document.documentElement.dataset.theme = next;
+    if (!button) return; // the page is not there yet
+    button.title = `Change to the ${other()} theme`;
+    button.setAttribute("aria-label", button.title);
+    dispatchEvent(new Event("themechange"));
+  }
+
+  apply();
+  system.addEventListener("change", apply);
+  addEventListener("DOMContentLoaded", () => {
+    apply();
+    document.getElementById("theme").addEventListener("click", () => {
+      chosen = other();
       try {
-        localStorage.setItem(KEY, next);
+        localStorage.setItem(KEY, chosen);
       } catch {
         // It holds until the page is closed.
       }
-      name(button);
-      dispatchEvent(new Event("themechange"));
-    });
-    wanted.addEventListener("change", () => {
-      name(button);
-      dispatchEvent(new Event("themechange"));
+      apply();
     });
   });
 })();

@@ -1,0 +1,76 @@
+"""The map of the explorer, in chromium."""
+
+import re
+
+import pytest
+from tests.browser.pages import wait_for_title
+from tests.explored import small_imager
+
+pytestmark = pytest.mark.usefixtures("browser")
+
+
+def test_groups_beyond_the_colours_have_other_shapes(opened):
+    page = opened("/?view=map")
+    page.wait_for_selector(".groups li")
+    looks = page.evaluate(
+        """async () => {
+            const { colourOf, shapeOf } = await import("/static/map-canvas.js");
+            return [...Array(40).keys()].map((one) => colourOf(one) + JSON.stringify(shapeOf(one)));
+        }"""
+    )
+    assert len(set(looks)) == 40
+    assert "helps to predict" in page.locator(".map-info").inner_text()
+
+
+def test_the_map_is_drawn_and_its_words_can_be_clicked(opened):
+    page = opened("/?view=map")
+    page.wait_for_selector(".groups li")
+    assert page.locator("#facts").inner_text().startswith(f"{len(small_imager().words_)} words")
+    colours = """() => {
+        const canvas = document.querySelector(".map canvas");
+        const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+        return new Set(new Uint32Array(data.buffer)).size;
+    }"""
+    page.wait_for_function(f"() => ({colours})() > 20")
+    # The word in the middle after a zoom onto it is the one that is clicked.
+    page.locator("#word").fill("piano")
+    page.locator("#word").press("Enter")
+    page.locator(".map-info strong", has_text="piano").wait_for()
+    box = page.locator(".map canvas").bounding_box()
+    page.mouse.click(box["x"] + 30, box["y"] + box["height"] - 10)
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.up()
+    page.locator(".map-info strong", has_text="piano").wait_for()
+    assert "view=map" in page.url
+    assert "word=piano" in page.url
+    page.get_by_role("link", name="see its image").click()
+    wait_for_title(page, "piano")
+
+
+def test_the_map_is_moved_by_wheel_drag_and_keys(opened):
+    page = opened("/?view=map")
+    page.wait_for_selector(".groups li")
+    box = page.locator(".map canvas").bounding_box()
+    page.mouse.move(box["x"] + 200, box["y"] + 200)
+    page.mouse.wheel(0, -400)
+    page.wait_for_url(re.compile(r"at="))
+    zoomed = page.url
+    page.mouse.down()
+    page.mouse.move(box["x"] + 260, box["y"] + 240, steps=4)
+    page.mouse.up()
+    page.wait_for_function("before => location.href !== before", arg=zoomed)
+    assert "word=" not in page.url
+    moved = page.url
+    page.locator(".map canvas").focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("+")
+    page.wait_for_function("before => location.href !== before", arg=moved)
+    page.keyboard.press("Enter")
+    page.locator(".map-info strong").wait_for()
+    assert "word=" in page.url
+
+
+def test_without_a_map_the_page_says_how_to_get_one(opened, bare_address):
+    page = opened("/?view=map", base=bare_address, expected=["404"])
+    page.get_by_text("sketchlasso topics all").wait_for()
