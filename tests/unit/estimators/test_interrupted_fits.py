@@ -23,6 +23,8 @@ from sketchlasso.engine import solve_for_size
 from threadpoolctl import ThreadpoolController
 
 warnings.simplefilter("ignore")
+# A shell that runs the tests in the background lets them ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 kind = sys.argv[1]
 rng = np.random.default_rng(0)
 X = rng.standard_normal((300, 200))
