@@ -180,7 +180,7 @@ class Graph:
                 inner.edges, np.abs(inner.weights), len(inner.names), generator
             )
         places[~linked] = ring(int(np.count_nonzero(~linked)), inner=1.1 if linked.any() else 0.0)
-        return places / max(1.0, float(np.linalg.norm(places, axis=1).max()))
+        return places / np.linalg.norm(places, axis=1).max(initial=1.0)
 
     def to_networkx(self, attributes: Attributes | None = None) -> Any:
         """Return the graph as networkx has it; needs networkx (extra `graph`).

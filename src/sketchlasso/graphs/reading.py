@@ -115,6 +115,8 @@ def _graph(nodes: Iterable[Any], links: Iterable[tuple[Any, Any, Any]], about: A
         pair, weight = (ends[0], ends[1]), _weight(facts)
         if ends[0] != ends[1] and abs(weight) > abs(found.get(pair, (0.0,))[0]):
             found[pair] = (weight, facts)
+    if not place:
+        raise ValueError("it has no nodes")
     pairs = sorted(found)
     rule: Rule = "and" if about.get("rule") == "and" else "or"
     return Graph(

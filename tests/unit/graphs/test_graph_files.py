@@ -85,6 +85,8 @@ def test_a_graph_of_another_program(tmp_path):
         ("g.json", "[1]", "holds no graph"),
         ("g.json", '{"nodes": [], "links": [{"source": 1, "target": 2}]}', "which is no node"),
         ("g.csv", "a,b\n1,2\n", "'source'"),
+        ("g.csv", "", "it has no nodes"),
+        ("g.json", '{"nodes": [], "links": []}', "it has no nodes"),
         ("g.csv", "source,target,weight\na,b,nan\n", "the weight 'nan'"),
         ("g.csv.gz", "source,target\n", "its gzip data are broken"),
         ("g.graphml", "<graphml", "holds no graph"),
