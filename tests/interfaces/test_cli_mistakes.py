@@ -34,6 +34,21 @@ def test_a_truncated_file(refused, files, tmp_path):
     assert "cut.svm.gz is truncated" in refused("cv cut.svm.gz", 3)
 
 
+def test_one_row_cannot_be_cross_validated(refused, tmp_path):
+    (tmp_path / "one.csv").write_text("a,b,price\n1,2,3\n")
+    told = refused("cv one.csv --target price", 2)
+    assert "the data have 1 row, but cross-validation needs at least 2; give more rows." in told
+
+
+def test_rows_without_a_target_cannot_be_filled(refused, tmp_path):
+    rows = "".join(f"{i},{'' if i == 3 else i % 4}\n" for i in range(12))
+    (tmp_path / "gaps.csv").write_text("a,price\n" + rows)
+    told = refused("fit gaps.csv --target price", 2)
+    assert told.endswith("; leave rows without a target out with --impute drop.")
+    (tmp_path / "gaps.csv").write_text("a,price\n,1\n" + rows)
+    assert "fill missing values with --impute mean" in refused("fit gaps.csv --target price", 2)
+
+
 def test_a_wrong_target_column(refused):
     told = refused("fit {data}/houses.csv --target prise", 2)
     assert "--target prise is not a column" in told

@@ -42,6 +42,10 @@ MISSING: tuple[Part, ...] = (
     ", or leave their rows out with ",
     Argument("impute", "drop"),
 )
+UNTARGETED: tuple[Part, ...] = (
+    "leave rows without a target out with ",
+    Argument("impute", "drop"),
+)
 UNFILLED: tuple[Part, ...] = (
     "leave rows with missing values out with ",
     Argument("impute", "drop"),
@@ -226,7 +230,8 @@ def _refuse_faults(
             faults.append((position, cells[j].gaps, MISSING if rule is None else UNFILLED))
     if lost is not None and impute is None and lost.any():
         assert columns.target is not None
-        faults.append((columns.target, f"the target: {_gaps(lost, cells[0].where)}", MISSING))
+        way = MISSING if any(way == MISSING for *_, way in faults) else UNTARGETED
+        faults.append((columns.target, f"the target: {_gaps(lost, cells[0].where)}", way))
     if not faults:
         return
     named = "; ".join(f"{columns.label(position)} ({what})" for position, what, _ in faults)
@@ -243,8 +248,9 @@ def _remedies(
 ) -> Iterator[Part]:
     """Yield what to do about all faults, as parts of a message."""
     ways = list(dict.fromkeys(way for _, _, way in faults if way))
-    ways.sort(key=lambda way: way not in (MISSING, UNFILLED))
-    rest = [position for position, _, way in faults if way not in (MISSING, UNFILLED)]
+    gaps = (MISSING, UNFILLED, UNTARGETED)
+    ways.sort(key=lambda way: way not in gaps)
+    rest = [position for position, _, way in faults if way not in gaps]
     if rest:
         dropped: list[Part] = []
         for place in rest[:8]:

@@ -69,6 +69,10 @@ class SearchOptions:
                 f"--split {self.split} was given, but {', '.join(SPLITS[:-1])} or {SPLITS[-1]} is "
                 "accepted; give one of them."
             )
+        if rows < 2:
+            raise InvalidInputError(
+                f"the data have {rows} row, but cross-validation needs at least 2; give more rows."
+            )
         if not 2 <= self.folds <= rows:
             raise InvalidInputError(
                 f"--folds {self.folds} was given, but the data have {rows} rows; give from 2 to "
