@@ -96,6 +96,13 @@ def test_cross_validation_in_all_units(given):
         assert other.alpha_min_ / of_X**unit == pytest.approx(usual.alpha_min_)
 
 
+def test_cross_validation_where_the_squared_error_overflows():
+    X, y = made()
+    usual, other = SqrtLassoCV().fit(X, y), SqrtLassoCV().fit(X, 1e200 * y)
+    same(other.coef_ / 1e200, usual.coef_)
+    assert np.isposinf(other.mse_path_[0]).all()
+
+
 @pytest.mark.filterwarnings("ignore:the best penalty:sketchlasso.errors.GridEdgeWarning")
 @pytest.mark.parametrize("given", [{}, SETTINGS[2]], ids=str)
 def test_powers_of_two_change_no_digit(given):

@@ -29,6 +29,8 @@ from sketchlasso.warn import warn_user
 __all__ = ["Chosen", "choose", "keep_choices"]
 
 FOLDS = 5
+# Scores differ by less than this share of their standard error: the penalty makes no difference.
+FLAT = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,11 +242,12 @@ def _chosen(
     )
     alphas = found.alphas[response, best.radius_index] * data.x_unit
     unit = float(data.y_units[column])
-    units = {"mse": unit**2, "mae": unit}
+    at = (response, best.radius_index)
+    units = {"mse": unit * unit, "mae": unit}  # unit**2 raises where the square overflows
     if np.ptp(data.Y[:, column]) > 0 and spec.terms.penalised(data.X.shape[1]).any():
         automatic = isinstance(spec.alphas, int | np.integer)
-        _warn_at_the_edge(best, alphas, automatic, whose)
-    at = (response, best.radius_index)
+        if not _flat_end(best, alphas, found.scores[scoring][:, *at].T):
+            _warn_at_the_edge(best, alphas, automatic, whose)
     predictions = np.full(data.n_given, np.nan)
     predictions[data.rows] = (
         unit * found.predictions[:, response, used.radius_index, used.alpha_index]
@@ -271,6 +274,20 @@ def _whose(classes: NDArray[Any] | None, data: Prepared, column: int) -> str:
     if classes is not None:
         return f" of class {classes[[column]].tolist()[0]!r}"
     return f" of target {column}"
+
+
+def _flat_end(best: Choice, alphas: FloatArray, scores: FloatArray) -> bool:
+    """Return whether the best penalty is the smallest and ten times as much scores the same.
+
+    The penalty then has no influence any more, so smaller ones cannot be better. `scores` has
+    shape (n_alphas, n_folds).
+    """
+    larger = np.flatnonzero(alphas >= 10.0 * alphas[-1])
+    if best.alpha_index != len(alphas) - 1 or not len(larger):
+        return False
+    changes, last = scores[larger[-1]] - scores[-1], scores[-1]
+    # NaN, where that penalty was left out, is not flat.
+    return bool(abs(changes.mean()) <= FLAT * last.std() / np.sqrt(len(last)))
 
 
 def _warn_at_the_edge(best: Choice, alphas: FloatArray, automatic: bool, whose: str) -> None:

@@ -112,6 +112,8 @@ def test_the_edge_of_the_grid_is_told():
         warnings.simplefilter("error")
         SqrtLassoCV(alphas=30).fit(*make())
         SqrtLassoCV(alphas=[1.0, 0.1]).fit(X, y)
+        # The best fit is least squares, which ten times the smallest penalty gives as well.
+        assert SqrtLassoCV().fit(X[:, :1], 2.0 * X[:, 0] + 0.1 * noise).alpha_ < 1e-3
 
 
 @pytest.mark.filterwarnings("always::sketchlasso.errors.GridEdgeWarning")
