@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_X_y, validate_data
 
 from sketchlasso.cluster import holder_of
-from sketchlasso.data import BlockMatrix, as_blocks
+from sketchlasso.data import BlockMatrix, as_blocks, as_responses
 from sketchlasso.data.block_handles import is_dask_array
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray
@@ -61,9 +61,16 @@ def validated(estimator: BaseEstimator, X: Any, *y: Any, reset: bool = True, **c
         try:
             return validate_data(estimator, X, *responses, reset=reset, **ACCEPTED, **checks)
         except ValueError as error:
-            # Of missing values scikit-learn says in many lines which other estimators take them.
-            came, more, _ = str(error).partition("\n")
-            if not (more and "NaN" in came):
+            # scikit-learn's next lines list other estimators, which accept missing values.
+            came = str(error).partition("\n")[0]
+            if came.startswith("could not convert string"):
+                if responses and checks.get("y_numeric"):
+                    as_responses(responses[0], len(responses[0]))
+                raise InvalidInputError(
+                    "X holds text, but every value must be a number; encode categories first, with "
+                    "OneHotEncoder for example."
+                ) from error
+            if not came.startswith(("Input X contains", "Input y contains")):
                 raise
             raise InvalidInputError(
                 f"{came.rstrip('.')}, but every value must be a finite number; replace or drop "

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from sketchlasso.data import BlockMatrix, DataMatrix, as_rows
+from sketchlasso.data import BlockMatrix, DataMatrix, as_responses, as_rows
 from sketchlasso.data.units import column_units, in_units, matrix_unit
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.estimators.blocks import in_memory
@@ -153,8 +153,7 @@ def prepare(
     ready : Sketch or None
         A sketch of X that was made before, if there is one.
     """
-    Y = np.asarray(y, dtype=np.float64)
-    Y = Y[:, None] if Y.ndim == 1 else Y
+    Y = as_responses(y, X.shape[0])
     given = len(Y)
     rows, weights = np.arange(given), None
     sample_weight = in_memory(sample_weight)

@@ -123,9 +123,17 @@ def test_functions_and_the_transformer():
 
 
 @pytest.mark.parametrize("estimator", [SqrtLasso(alpha=1.0), SqrtLassoCV(alphas=[1.0, 0.5], cv=2)])
-def test_missing_values_are_refused_in_one_sentence(estimator):
+def test_values_that_are_no_numbers_are_refused_in_one_sentence(estimator):
     missing = X.copy()
     missing[3, 2] = np.nan
+    infinite = np.where(np.isnan(missing), np.inf, missing)
     assert "Input X contains NaN" in refusal(InvalidInputError, estimator.fit, missing, y)
+    assert "Input X contains infinity" in refusal(InvalidInputError, estimator.fit, infinite, y)
+    assert "Input y contains NaN" in refusal(InvalidInputError, estimator.fit, X, missing[:, 2])
+    labels = np.where(y > 0, "high", "low")
+    for given in (labels, labels.astype(object)):
+        assert "use a classifier for labels" in refusal(InvalidInputError, estimator.fit, X, given)
+    texts = np.column_stack([X.astype(object), labels])
+    assert "X holds text" in refusal(InvalidInputError, estimator.fit, texts, y)
     estimator.fit(X, y)
     assert "Input X contains NaN" in refusal(InvalidInputError, estimator.predict, missing)
