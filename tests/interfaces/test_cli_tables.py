@@ -187,6 +187,19 @@ def test_pictures(call, houses, command):
     assert text.count('<g id="axes_') >= (3 if command == "cv" else 2)
 
 
+def test_huge_targets_are_scored_as_others(call, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3))
+    y = X[:, 0] + 0.3 * rng.standard_normal(40)
+    outputs = []
+    for unit in (1.0, 2.0**800):
+        lines = [",".join(map(repr, row)) for row in np.column_stack([X, unit * y]).tolist()]
+        (tmp_path / "table.csv").write_text("\n".join(["a,b,c,y", *lines]))
+        outputs.append(call("cv table.csv --target y --alphas 20").stdout.splitlines()[0])
+    assert outputs[0] == outputs[1]
+    assert outputs[0].startswith("R2      0.")
+
+
 def test_splits(call, houses):
     line = "cv houses.csv --target price --drop key --impute mean --alphas 10"
     for split in ("ordered", "time"):

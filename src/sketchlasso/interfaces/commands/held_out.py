@@ -45,7 +45,9 @@ def held_out_scores(estimator: Any, y: Any, tests: Sequence[Any]) -> tuple[HeldO
         The rows that each fold held out.
     """
     if not hasattr(estimator, "classes_"):
-        predicted = estimator.oof_prediction_
+        # R2 has no unit, and squares of huge numbers overflow.
+        unit = np.abs(y).max() or 1.0
+        y, predicted = y / unit, estimator.oof_prediction_ / unit
         return (_over_folds("R2", [r2_score(y[rows], predicted[rows]) for rows in tests]),)
     classes, decision = estimator.classes_, estimator.oof_decision_
     two = len(classes) == 2

@@ -204,7 +204,7 @@ def _curves(estimator: Any) -> list[dict[str, Any]]:
     used = np.atleast_1d(estimator.alpha_)
     curves = []
     for response in range(len(alphas)):
-        tried = np.isfinite(scores[response]).any(axis=1)
+        tried = ~np.isnan(scores[response]).all(axis=1)  # squared errors may overflow
         each, penalties = scores[response][tried], alphas[response][tried]
         spread = each.std(axis=1, ddof=1) / np.sqrt(each.shape[1])
         curves.append(
