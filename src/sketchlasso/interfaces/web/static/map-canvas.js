@@ -8,6 +8,7 @@ const LABELS = 260;
 const STRETCH = 2; // at most, to fill a frame that is not a square
 const LINKS = 6000; // of all, the strongest, are enough to see the whole map
 const FEW = 2000; // fewer links than this are drawn darker
+const MARGINS = [72, 28]; // pixels left free at the sides, for the buttons, and above and below, for labels
 const NEAR = 14; // pixels within which a pointer means a dot
 
 // Colours that colour-blind readers can tell apart, after Okabe and Ito. Each colour comes in several
@@ -170,7 +171,7 @@ export class MapCanvas {
   get #units() {
     const [width, height] = [this.#canvas.clientWidth, this.#canvas.clientHeight];
     const least = Math.min(width, height);
-    return [width, height].map((side) => 0.46 * this.#scale * Math.min(side, STRETCH * least));
+    return [width, height].map((side, axis) => this.#scale * (Math.min(side, STRETCH * least) / 2 - MARGINS[axis]));
   }
 
   #toMap(x, y) {
