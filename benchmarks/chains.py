@@ -76,7 +76,7 @@ def random_batch(rng: np.random.Generator) -> Batch:
     fixed = {
         "radius": float(rng.choice(RADII)),
         "penalty_factor": factor,
-        "nonnegative": bool(rng.random() < 0.3),
+        "positive": bool(rng.random() < 0.3),
         "loss": str(rng.choice(["sqrt", "sqrt", "squared"])),
     }
     s = float(rng.choice([0.0, 0.1, 3.0]))

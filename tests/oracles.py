@@ -17,7 +17,7 @@ def full_problem_reference(
     alpha: float,
     radius: float = 0.0,
     penalty_factor: np.ndarray | None = None,
-    nonnegative: bool = False,
+    positive: bool = False,
     loss: str = "sqrt",
 ) -> tuple[np.ndarray, float]:
     """Solve the whole problem on X (m, n), y (m,) with cvxpy and Clarabel.
@@ -33,7 +33,7 @@ def full_problem_reference(
     n = X.shape[1]
     factor = np.ones(n) if penalty_factor is None else np.asarray(penalty_factor, dtype=float)
     excluded = np.isinf(factor)
-    w = cp.Variable(n, nonneg=nonnegative)
+    w = cp.Variable(n, nonneg=positive)
     l1 = cp.sum(cp.multiply(alpha * np.where(excluded, 0.0, factor), cp.abs(w)))
     if loss == "sqrt":
         value = cp.norm(X @ w - y, 2) + radius * cp.norm(w, 2) + l1
@@ -67,6 +67,6 @@ def instance_reference(batch: Batch, instance: int = 0) -> tuple[np.ndarray, flo
         float(batch.alpha[instance]),
         float(batch.radius[instance]),
         batch.factor_row(instance),
-        batch.nonnegative,
+        batch.positive,
         batch.loss,
     )

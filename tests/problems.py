@@ -24,7 +24,7 @@ class Recipe:
     zero_rows: bool = False
     factors: bool = False
     rooted: bool = False
-    nonnegative: bool = False
+    positive: bool = False
     loss: str = "sqrt"
     dtype: str = "float64"
 
@@ -41,7 +41,7 @@ class Recipe:
         options = {
             "radius": self.radius,
             "penalty_factor": self._factors(rng) if self.factors else None,
-            "nonnegative": self.nonnegative,
+            "positive": self.positive,
             "loss": self.loss,
         }
         if self.rooted:
@@ -84,7 +84,7 @@ def recipes(
         zero_rows=draw(st.booleans()),
         factors=draw(st.booleans()),
         rooted=draw(st.booleans()),
-        nonnegative=draw(st.booleans()),
+        positive=draw(st.booleans()),
         loss=draw(st.sampled_from(["sqrt", "sqrt", "squared"])),
         dtype=draw(st.sampled_from(dtypes)),
     )

@@ -24,7 +24,7 @@ def make_instance(
     repeated: bool = False,
     conditioning: float = 1.0,
     scale: float = 1.0,
-    nonnegative: bool = False,
+    positive: bool = False,
     loss: str = "sqrt",
 ) -> Instance:
     """Random instance with five true features.
@@ -44,7 +44,7 @@ def make_instance(
     largest = alpha_max(Batch.build(R, c, s, alpha=1.0, loss=loss))[0]
     thresholds = np.full(p, share * largest)
     thresholds[:free] = 0.0
-    return Instance(R, c, s, radius, thresholds, nonnegative, loss, 1e-8)
+    return Instance(R, c, s, radius, thresholds, positive, loss, 1e-8)
 
 
 # The name says what is special; the rest is make_instance's default.
@@ -61,10 +61,10 @@ REGIMES: dict[str, dict[str, Any]] = {
     "no penalty at all": {"share": 0.0},
     "repeated and empty rows": {"repeated": True, "radius": 0.0},
     "repeated, robust": {"repeated": True},
-    "non-negative": {"nonnegative": True},
-    "non-negative interpolation": {"nonnegative": True, "s": 0.0, "radius": 0.0, "share": 1e-3},
+    "non-negative": {"positive": True},
+    "non-negative interpolation": {"positive": True, "s": 0.0, "radius": 0.0, "share": 1e-3},
     "non-negative, free, repeated": {
-        "nonnegative": True,
+        "positive": True,
         "free": 3,
         "repeated": True,
         "radius": 0.0,
@@ -72,7 +72,7 @@ REGIMES: dict[str, dict[str, Any]] = {
     "squared": {"loss": "squared"},
     "squared, no robust term": {"loss": "squared", "radius": 0.0},
     "squared, free": {"loss": "squared", "radius": 0.0, "free": 3},
-    "squared, non-negative": {"loss": "squared", "nonnegative": True},
+    "squared, non-negative": {"loss": "squared", "positive": True},
     "zero is optimal": {"share": 1.5},
     "zero is optimal, no robust term": {"share": 1.5, "radius": 0.0},
     "ill-conditioned": {"conditioning": 1e4, "radius": 0.01, "share": 0.01},
@@ -131,7 +131,7 @@ def without_features(instance: Instance) -> Instance:
 def assert_optimal(run: Run, reference: Run, instance: Instance, tol: float) -> None:
     """The run met the tolerance, is feasible, and its bounds bracket the reference's optimum."""
     assert run.gap <= tol
-    assert not instance.nonnegative or (run.w >= 0).all()
+    assert not instance.positive or (run.w >= 0).all()
     rounding = 1e-12 * abs(reference.primal)
     assert run.dual <= reference.primal + rounding
     assert reference.dual <= run.primal + rounding

@@ -8,9 +8,9 @@ from scipy import optimize
 from sketchlasso.problem import Batch
 
 
-def soft(x: np.ndarray, threshold: np.ndarray, nonnegative: bool) -> np.ndarray:
-    over = np.maximum((x if nonnegative else np.abs(x)) - threshold, 0.0)
-    return over if nonnegative else np.sign(x) * over
+def soft(x: np.ndarray, threshold: np.ndarray, positive: bool) -> np.ndarray:
+    over = np.maximum((x if positive else np.abs(x)) - threshold, 0.0)
+    return over if positive else np.sign(x) * over
 
 
 def matrices(batch: Batch, b: int) -> tuple[np.ndarray, np.ndarray]:
@@ -42,7 +42,7 @@ def dual(batch: Batch, b: int, u: np.ndarray) -> float:
     value = c @ u - u @ u / 2 + s**2 / 2
     if batch.radius[b] > 0:
         R, thresholds = matrices(batch, b)
-        over = soft(R @ u, thresholds, batch.nonnegative)
+        over = soft(R @ u, thresholds, batch.positive)
         value -= over @ over / (2 * batch.radius[b] ** 2)
     return float(value)
 
@@ -51,7 +51,7 @@ def violation(batch: Batch, b: int, u: np.ndarray) -> float:
     """How far u is outside the dual's domain, relative to the size of what is constrained."""
     R, thresholds = matrices(batch, b)
     seen = R @ u
-    over = float(np.linalg.norm(soft(seen, thresholds, batch.nonnegative)))
+    over = float(np.linalg.norm(soft(seen, thresholds, batch.positive)))
     scale = float(np.linalg.norm(R, axis=1).max(initial=0.0) * np.linalg.norm(u)) + 1e-300
     outside = 0.0
     if batch.loss == "sqrt":
@@ -62,14 +62,14 @@ def violation(batch: Batch, b: int, u: np.ndarray) -> float:
 
 
 def feasible_scale(
-    seen: np.ndarray, thresholds: np.ndarray, radius: float, nonnegative: bool, largest: float
+    seen: np.ndarray, thresholds: np.ndarray, radius: float, positive: bool, largest: float
 ) -> float:
     def excess(a: float) -> float:
-        return float(np.linalg.norm(soft(a * seen, thresholds, nonnegative))) - radius
+        return float(np.linalg.norm(soft(a * seen, thresholds, positive))) - radius
 
     if excess(largest) <= 0:
         return largest
     if radius == 0:
-        sizes = seen if nonnegative else np.abs(seen)
+        sizes = seen if positive else np.abs(seen)
         return float(min(largest, np.min(thresholds[sizes > 0] / sizes[sizes > 0])))
     return float(optimize.brentq(excess, 0.0, largest, xtol=1e-15))

@@ -33,7 +33,7 @@ class Case:
     factor: tuple
     weights: tuple | None
     fit_intercept: bool
-    nonnegative: bool
+    positive: bool
     stored: bool
 
     @property
@@ -42,7 +42,7 @@ class Case:
             "penalty_factor": np.array(self.factor),
             "sample_weight": None if self.weights is None else np.array(self.weights),
             "fit_intercept": self.fit_intercept,
-            "nonnegative": self.nonnegative,
+            "positive": self.positive,
         }
 
     def proved(self):
@@ -70,7 +70,7 @@ def cases(draw):
         factor=draw(st.just((1.0,) * n) | st.just((0.0,) * n) | st.builds(sizes, st.just(n))),
         weights=draw(st.none() | st.builds(sizes, st.just(m))),
         fit_intercept=draw(st.booleans()),
-        nonnegative=draw(st.booleans()),
+        positive=draw(st.booleans()),
         stored=draw(st.booleans()),
     )
 
@@ -127,8 +127,8 @@ class Exact:
         if np.isinf(factor).all():
             return [Fraction(0)] * n
         y = np.array([float(v) for v in unit])
-        w, _ = full_problem_reference(Z, y, 1.0, 0.0, factor, self.case.nonnegative)
-        w = np.maximum(w, 0.0) if self.case.nonnegative else w
+        w, _ = full_problem_reference(Z, y, 1.0, 0.0, factor, self.case.positive)
+        w = np.maximum(w, 0.0) if self.case.positive else w
         return [
             Fraction(float(v)) * scale / length if length > 0 and np.isfinite(f) else Fraction(0)
             for v, length, f in zip(w, columns, factor, strict=True)
@@ -160,7 +160,7 @@ def root(value):
         factor=(1.0,),
         weights=(1e308, 1e308, 1.7e308),
         fit_intercept=True,
-        nonnegative=False,
+        positive=False,
         stored=False,
     )
 )
@@ -174,7 +174,7 @@ def root(value):
         factor=(1.0, 1.0),
         weights=(1e9, 1.0),
         fit_intercept=False,
-        nonnegative=False,
+        positive=False,
         stored=False,
     )
 )

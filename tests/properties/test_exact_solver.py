@@ -24,7 +24,7 @@ class Recipe:
     factors: bool
     duplicated: bool
     fit_intercept: bool
-    nonnegative: bool
+    positive: bool
 
     def data(self):
         rng = np.random.default_rng(self.seed)
@@ -34,7 +34,7 @@ class Recipe:
             X[:, rng.integers(0, self.n, self.n // 3 + 1)] = X[:, [0]]
         truth = rng.normal(size=self.n) * (rng.random(self.n) < 0.2)
         y = X @ truth + self.noise * rng.normal(size=self.m)
-        options = {"fit_intercept": self.fit_intercept, "nonnegative": self.nonnegative}
+        options = {"fit_intercept": self.fit_intercept, "positive": self.positive}
         weights = None
         if self.weighted:
             weights = rng.integers(0, 3, self.m) * 1.5
@@ -60,7 +60,7 @@ def recipes(draw):
         factors=draw(st.booleans()),
         duplicated=draw(st.booleans()),
         fit_intercept=draw(st.booleans()),
-        nonnegative=draw(st.booleans()),
+        positive=draw(st.booleans()),
     )
 
 

@@ -22,7 +22,7 @@ def assert_certified(batch, solution, tol, feasible):
             primal - twins.dual(batch, b, u) <= tol * max(primal, 1e-6 * solution.null[b]) * 1.001
         )
         assert solution.gap[b] >= 0
-        assert not batch.nonnegative or (w >= 0).all()
+        assert not batch.positive or (w >= 0).all()
 
 
 @settings(max_examples=200, deadline=None)

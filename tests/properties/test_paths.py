@@ -38,7 +38,7 @@ def test_every_penalty_of_a_path_is_solved_by_the_walk_alone(recipe: Recipe):
         primal = twins.primal(batch, b, w)
         null = twins.primal(batch, b, 0 * w)
         assert primal - twins.dual(batch, b, u) <= 1e-8 * max(primal, 1e-6 * null)
-        assert not batch.nonnegative or (w >= 0).all()
+        assert not batch.positive or (w >= 0).all()
 
 
 @settings(max_examples=60)

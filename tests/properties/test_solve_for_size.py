@@ -15,12 +15,12 @@ from sketchlasso.solvers import Settings, solve, solve_for_size
 TOL = 1e-7
 
 
-def make_batch(seed, n, k, radius, *, nonnegative=False, rooted=False, factors=False, s=0.7):
+def make_batch(seed, n, k, radius, *, positive=False, rooted=False, factors=False, s=0.7):
     """Three instances over correlated rows; the radius is a share of the largest possible one."""
     rng = np.random.default_rng(seed)
     P = rng.normal(size=(n, k)) * np.geomspace(2.0, 0.2, k)
     C = rng.normal(size=(3, k))
-    options = {"nonnegative": nonnegative}
+    options = {"positive": positive}
     if rooted:
         options["roots"] = np.linalg.cholesky(np.cov(rng.normal(size=(k, 3 * k))))
     if factors:
@@ -38,14 +38,14 @@ def make_batch(seed, n, k, radius, *, nonnegative=False, rooted=False, factors=F
     k=st.integers(2, 24),
     radius=st.sampled_from([0.0, 0.01, 0.1, 0.4]),
     size=st.integers(1, 12),
-    nonnegative=st.booleans(),
+    positive=st.booleans(),
     rooted=st.booleans(),
     factors=st.booleans(),
 )
 def test_the_answer_is_optimal_and_has_the_size_asked_for(
-    seed, n, k, radius, size, nonnegative, rooted, factors
+    seed, n, k, radius, size, positive, rooted, factors
 ):
-    batch = make_batch(seed, n, k, radius, nonnegative=nonnegative, rooted=rooted, factors=factors)
+    batch = make_batch(seed, n, k, radius, positive=positive, rooted=rooted, factors=factors)
     found = solve_for_size(batch, size, Settings(tol=TOL))
     posed = replace(batch, alpha=np.where(found.alpha > 0, found.alpha, 1.0))
     for b in range(batch.n_instances):

@@ -10,7 +10,7 @@ from sketchlasso.solvers import Settings, solve
 # Thresholds so far below the rows that single precision rounds correlations by a share of them.
 SMALL_THRESHOLDS = Recipe(
     seed=7, n=7, k=7, radius=0.0, s=0.0, duplicated=True, zero_rows=True, factors=True,
-    rooted=True, nonnegative=True, dtype="float32",
+    rooted=True, positive=True, dtype="float32",
 )  # fmt: skip
 REACH = {"barrier": 1e-7, "first_order": 1e-6, "conic": 1e-7}
 

@@ -22,7 +22,7 @@ def test_the_optimum_is_clarabels(seed, shape):
     X = rng.normal(size=shape) + 0.5
     X *= rng.random(shape) < (0.3 if seed % 2 else 1.0)
     y = X[:, :4] @ rng.normal(size=4) + rng.normal(size=m) + 2.0
-    fit_intercept, weighted, nonnegative = seed % 3 > 0, seed % 4 > 1, seed in (2, 5, 7)
+    fit_intercept, weighted, positive = seed % 3 > 0, seed % 4 > 1, seed in (2, 5, 7)
     factor = np.ones(n)
     if seed > 2:
         factor[0], factor[1], factor[2] = 0.0, 2.5, np.inf
@@ -30,7 +30,7 @@ def test_the_optimum_is_clarabels(seed, shape):
     options = {
         "fit_intercept": fit_intercept,
         "penalty_factor": factor,
-        "nonnegative": nonnegative,
+        "positive": positive,
     }
     rows = weighted_rows(weights)
     largest = exact_alpha_max(X, y, rows=rows, terms=Terms(**options))[0]
@@ -42,9 +42,7 @@ def test_the_optimum_is_clarabels(seed, shape):
     mean = weights / weights.sum() if fit_intercept else np.zeros(m)
     Z, z = root * (X - mean @ X), root[:, 0] * (y - mean @ y)
     for b, alpha in enumerate(alphas):
-        _, value = full_problem_reference(
-            Z, z, alpha, penalty_factor=factor, nonnegative=nonnegative
-        )
+        _, value = full_problem_reference(Z, z, alpha, penalty_factor=factor, positive=positive)
         assert found.primal[b] == pytest.approx(value, rel=1e-6)
         assert found.dual[b] <= value * (1 + 1e-7)
 

@@ -26,14 +26,14 @@ def test_at_full_rank_the_sketched_optimum_is_the_full_one(seed, shape, radius, 
         radii=radius,
         fit_intercept=False,
         penalty_factor=factor,
-        nonnegative=seed % 2 == 1,
+        positive=seed % 2 == 1,
         loss=loss,
     )
     solution = solve(problems.batch, settings=Settings(tol=1e-8))
     assert solution.solved.all()
     for b, alpha in enumerate(problems.batch.alpha):
         w, value = full_problem_reference(
-            X, y, alpha, radius, penalty_factor=factor, nonnegative=seed % 2 == 1, loss=loss
+            X, y, alpha, radius, penalty_factor=factor, positive=seed % 2 == 1, loss=loss
         )
         assert solution.primal[b] == pytest.approx(value, rel=1e-6, abs=1e-7)
         fitted = X @ solution.coef[[b]].toarray().ravel()

@@ -68,7 +68,7 @@ def left_out_problems(spec: SingleSpecification, data: Prepared, target: int) ->
         factor,
         same=not pivotal and data.scales is None,
         fit_intercept=spec.terms.fit_intercept,
-        nonnegative=spec.terms.nonnegative,
+        positive=spec.terms.positive,
     )
 
 

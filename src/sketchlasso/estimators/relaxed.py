@@ -52,7 +52,7 @@ def refit_on_support(
     means = weights @ columns / weights.sum() if fit_intercept else np.zeros(len(support))
     root = np.sqrt(weights)
     A, b = root[:, None] * (columns - means), root * (y - mean)
-    values = optimize.nnls(A, b)[0] if terms.nonnegative else np.linalg.lstsq(A, b, rcond=None)[0]
+    values = optimize.nnls(A, b)[0] if terms.positive else np.linalg.lstsq(A, b, rcond=None)[0]
     relaxed = np.zeros_like(coef)
     relaxed[support] = values
     return relaxed, mean - float(means @ values)

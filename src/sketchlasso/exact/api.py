@@ -150,7 +150,7 @@ def checked_problems(X: Any, y: ArrayLike, rows: RowSets | None, terms: Terms) -
     if rows.n_samples != m:
         raise InvalidInputError(f"the row sets are for {rows.n_samples} rows but X has {m}")
     factor = terms.factors(n)
-    return Problems(columns, Y, rows, factor, terms.fit_intercept, bool(terms.nonnegative))
+    return Problems(columns, Y, rows, factor, terms.fit_intercept, bool(terms.positive))
 
 
 def _checked_alphas(alphas: ArrayLike, t: int) -> FloatArray:

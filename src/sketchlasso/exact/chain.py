@@ -327,7 +327,7 @@ class Chain:
     def _score(self, seen: FloatArray) -> FloatArray:
         """|x_j'r| / f_j of columns (n,) or (n, a), zero for excluded ones."""
         factor = self.target.factor if seen.ndim == 1 else self.target.factor[:, None]
-        size = np.maximum(seen, 0.0) if self.target.nonnegative else np.abs(seen)
+        size = np.maximum(seen, 0.0) if self.target.positive else np.abs(seen)
         return size / factor
 
     def _joining(self, last: float, squared: bool) -> IntArray:

@@ -41,7 +41,7 @@ class Problems:
     Y : ndarray of shape (m, t)
     rows : RowSets
     factor : ndarray of shape (n,)
-    fit_intercept, nonnegative : bool
+    fit_intercept, positive : bool
     """
 
     columns: Columns
@@ -49,11 +49,11 @@ class Problems:
     rows: RowSets
     factor: FloatArray
     fit_intercept: bool
-    nonnegative: bool
+    positive: bool
 
     def target(self, training: TrainingRows, response: int) -> Target:
         """One response on one row set."""
-        return Target(training, self.Y[:, response], self.factor, self.nonnegative)
+        return Target(training, self.Y[:, response], self.factor, self.positive)
 
 
 class _RowSet:

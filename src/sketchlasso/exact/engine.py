@@ -58,7 +58,7 @@ def solve_on_columns(target: Target, columns: IntArray, alpha: float, tol: float
         s,
         alpha=alpha,
         penalty_factor=target.factor[columns],
-        nonnegative=target.nonnegative,
+        positive=target.positive,
     )
     found = solve_or_raise(batch, settings=Settings(tol=tol, n_threads=1))
     if not found.solved.all():

@@ -71,7 +71,7 @@ class Restricted:
         alpha f_j.
     square : float
         ||r||^2.
-    nonnegative : bool
+    positive : bool
     """
 
     G: FloatArray
@@ -79,7 +79,7 @@ class Restricted:
     w: FloatArray
     thresholds: FloatArray
     square: float
-    nonnegative: bool
+    positive: bool
 
     @property
     def objective(self) -> float:
@@ -92,7 +92,7 @@ class Restricted:
 
     def relative_gap(self, w: FloatArray, q: FloatArray, square: float) -> float:
         """Gap / objective of coefficients with their X'r and ||r||^2."""
-        primal, gap = gram_gap(self.G, q, w, self.thresholds, square, self.nonnegative)
+        primal, gap = gram_gap(self.G, q, w, self.thresholds, square, self.positive)
         return float(gap / primal) if primal > 0.0 else 0.0
 
 
@@ -267,7 +267,7 @@ class Follower:
         signs, per_w = np.zeros((2, len(now.w)))
         signs[now.support], per_w[now.support] = now.signs, d
         knots = knot_distances(
-            now.w, now.c, now.levels, signs, per_w, seen, per_level, self._problem.nonnegative
+            now.w, now.c, now.levels, signs, per_w, seen, per_level, self._problem.positive
         )
         ahead = np.sort(knots[knots < most])
         size = max(len(now.support), 1)
@@ -323,8 +323,8 @@ class Follower:
     def _proximal(
         self, centre: FloatArray, c: FloatArray, levels: FloatArray, out: FloatArray
     ) -> float:
-        nonnegative = self._problem.nonnegative
-        return float(proximal_point(centre, c, levels, self._extra, centre, nonnegative, out))
+        positive = self._problem.positive
+        return float(proximal_point(centre, c, levels, self._extra, centre, positive, out))
 
     def _newton(
         self, now: _State, centre: FloatArray, x: FloatArray

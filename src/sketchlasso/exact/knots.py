@@ -150,7 +150,7 @@ class KnotWalk:
             self._v[columns],
             self._target.null**2,
             self._target.factor[columns] * spread_factors(columns),
-            self._target.nonnegative,
+            self._target.positive,
             squared,
         )
 

@@ -72,21 +72,21 @@ class Target:
     y : ndarray of shape (m,)
     factor : ndarray of shape (n,)
         Penalty factors f.
-    nonnegative : bool
+    positive : bool
     """
 
     def __init__(
-        self, training: TrainingRows, y: FloatArray, factor: FloatArray, nonnegative: bool
+        self, training: TrainingRows, y: FloatArray, factor: FloatArray, positive: bool
     ) -> None:
         self.training = training
         self.y, self.y_mean = training.centre_response(y)
         self.factor = factor
-        self.nonnegative = nonnegative
+        self.positive = positive
         self.null = float(np.sqrt(training.square(self.y)))
         self.free = np.flatnonzero(factor == 0)
         self.unpenalised: UnpenalisedColumns | None = None
         if len(self.free):
-            self.unpenalised = unpenalised_columns(training.scaled(self.free), nonnegative)
+            self.unpenalised = unpenalised_columns(training.scaled(self.free), positive)
 
     def point(self, support: IntArray, values: FloatArray) -> Point:
         """The point of given coefficients: the two products with X."""
@@ -151,7 +151,7 @@ class Target:
         if length <= 1e-12 * self.null or length == 0.0:
             return 0.0
         seen = self.seen_by_columns(left) / length
-        return float(largest_ratio(seen[:, None], self.factor, self.nonnegative)[0])
+        return float(largest_ratio(seen[:, None], self.factor, self.positive)[0])
 
     def certificate(self, point: Point, alpha: float) -> FullValues:
         """Objective and the best dual value that the point itself points to."""
@@ -199,7 +199,7 @@ class Target:
             np.array([inner]),
             self.factor,
             np.array([alpha]),
-            self.nonnegative,
+            self.positive,
         )
         return float(value[0])
 

@@ -53,7 +53,7 @@ def improve(problem: Restricted, tol: float, follower: Follower) -> int:
             problem.w,
             problem.thresholds,
             problem.square,
-            problem.nonnegative,
+            problem.positive,
             tol,
             max(FEWEST_SWEEPS, active // SIZE_OF_A_SWEEP),
         )
@@ -72,7 +72,7 @@ def newton_step(problem: Restricted) -> bool:
     """Move to the minimiser on the present support and signs, as far as that descends."""
     norms = np.diagonal(problem.G)[: len(problem.w)]
     active = np.flatnonzero((norms > 0) & ((problem.w != 0) | (problem.thresholds == 0)))
-    if problem.nonnegative:
+    if problem.positive:
         active = active[(problem.w[active] > 0) | (problem.q[active] > 0)]
     if len(active) == 0:
         return False
@@ -90,9 +90,9 @@ def newton_step(problem: Restricted) -> bool:
 def _move_without_crossing(problem: Restricted, active: IntArray, target: FloatArray) -> bool:
     """Move towards a target; coefficients that would change their sign stop at zero."""
     here = problem.w[active]
-    penalised = (problem.thresholds[active] > 0) | problem.nonnegative
+    penalised = (problem.thresholds[active] > 0) | problem.positive
     crossing = penalised & (np.sign(target) != np.sign(here)) & (here != 0)
-    if problem.nonnegative:
+    if problem.positive:
         target = np.maximum(target, 0.0)
     return _move(problem, active, np.where(crossing, 0.0, target))
 

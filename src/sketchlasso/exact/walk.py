@@ -88,7 +88,7 @@ class Walk:
         target = self.target
         usable = np.isfinite(target.factor[support])
         support, values = support[usable], values[usable]
-        if target.nonnegative:
+        if target.positive:
             values = np.maximum(values, 0.0)
         offered = target.point(support, values)
         if self._certificate(offered, alpha).relative_gap <= LOOSE:
@@ -167,7 +167,7 @@ class Walk:
             w=w,
             thresholds=alpha * self.target.factor[columns],
             square=point.square,
-            nonnegative=self.target.nonnegative,
+            positive=self.target.positive,
         )
         steps = improve(problem, tol, self._follower)
         return self.target.point(columns, problem.w), steps
@@ -175,7 +175,7 @@ class Walk:
     def _scores(self, point: Point) -> FloatArray:
         """|x_j'W r| / f_j (n,), which must not exceed alpha ||r||; -inf for excluded columns."""
         factor = self.target.factor
-        size = point.seen if self.target.nonnegative else np.abs(point.seen)
+        size = point.seen if self.target.positive else np.abs(point.seen)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(np.isfinite(factor) & (factor > 0), size / factor, -np.inf)
 

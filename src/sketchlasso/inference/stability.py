@@ -245,7 +245,7 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
             weights=None,
             alphas=int(self.n_alphas),
             alpha_min_ratio=default_ratio(data.X.shape) if ratio is None else float(ratio),
-            terms=Terms(bool(self.fit_intercept), nonnegative=bool(self.positive)),
+            terms=Terms(bool(self.fit_intercept), positive=bool(self.positive)),
             settings=Settings(
                 tol=float(self.tol),
                 n_threads=thread_count(self.n_jobs),

@@ -38,7 +38,7 @@ def build_problems(
     rows: RowSets | None = None,
     fit_intercept: bool = True,
     penalty_factor: ArrayLike | None = None,
-    nonnegative: bool = False,
+    positive: bool = False,
     loss: Loss = "sqrt",
 ) -> ProblemSet:
     """All problems of row sets x responses x radii x alphas over one sketch.
@@ -61,14 +61,14 @@ def build_problems(
     fit_intercept : bool
         Whether every instance has its own unpenalised intercept.
     penalty_factor : array-like of shape (n,), optional
-    nonnegative : bool
+    positive : bool
     loss : {"sqrt", "squared"}
 
     Returns
     -------
     ProblemSet
     """
-    terms = Terms(fit_intercept, penalty_factor, nonnegative)
+    terms = Terms(fit_intercept, penalty_factor, positive)
     return problems_of(
         sketch,
         y,
@@ -194,7 +194,7 @@ def _largest_alphas(
         radius=np.tile(levels, t),
         roots=whole.roots,
         penalty_factor=terms.penalty_factor,
-        nonnegative=terms.nonnegative,
+        positive=terms.positive,
         loss=loss,
     )
     return alpha_max(batch).reshape(t, r)
@@ -238,7 +238,7 @@ def _product(
         roots=reduced.roots,
         root_of=row_set,
         penalty_factor=terms.penalty_factor,
-        nonnegative=terms.nonnegative,
+        positive=terms.positive,
         loss=loss,
     )
     return ProblemSet(
@@ -264,7 +264,7 @@ def feature_problems(
     alpha_min_ratio: float = 0.5,
     radius: float | None = None,
     penalty_factor: ArrayLike | None = None,
-    nonnegative: bool = False,
+    positive: bool = False,
 ) -> ProblemSet:
     """Each feature regressed on all the others: the responses are columns of X.
 
@@ -286,7 +286,7 @@ def feature_problems(
     radius : float, optional
         The sketch's own by default.
     penalty_factor : array-like of shape (n,), optional
-    nonnegative : bool
+    positive : bool
 
     Returns
     -------
@@ -310,7 +310,7 @@ def feature_problems(
         list(chosen[:, None]),
         radius=level,
         penalty_factor=penalty_factor,
-        nonnegative=nonnegative,
+        positive=positive,
     )
     if isinstance(alphas, int | np.integer):
         grids = alpha_grid(alpha_max(each), int(alphas), alpha_min_ratio)
@@ -340,7 +340,7 @@ def left_out_batch(
     *,
     radius: float = 0.0,
     penalty_factor: ArrayLike | None = None,
-    nonnegative: bool = False,
+    positive: bool = False,
 ) -> Batch:
     """Combinations of columns of X, each regressed on all columns but some; with alpha = 1.
 
@@ -356,7 +356,7 @@ def left_out_batch(
         Features left out of each regression.
     radius : float
     penalty_factor : array-like of shape (n,), optional
-    nonnegative : bool
+    positive : bool
     """
     starts = np.concatenate([[0], np.cumsum([len(features) for features in left_out])])
     indices = np.concatenate(left_out)
@@ -370,5 +370,5 @@ def left_out_batch(
         excluded=sparse.csr_array(
             (np.ones(len(indices)), indices, starts), shape=(len(left_out), len(P))
         ),
-        nonnegative=nonnegative,
+        positive=positive,
     )

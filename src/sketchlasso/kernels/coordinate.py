@@ -26,9 +26,9 @@ LOST_DIGITS = 1e-9
 
 
 @kernel()
-def best_coefficient(rest: Any, rho: Any, norm: Any, threshold: Any, nonnegative: Any) -> Any:
+def best_coefficient(rest: Any, rho: Any, norm: Any, threshold: Any, positive: Any) -> Any:
     """Minimiser over w of  sqrt(rest - 2 rho w + norm w^2) + threshold |w|."""
-    size = rho if nonnegative else abs(rho)
+    size = rho if positive else abs(rho)
     if norm <= threshold * threshold or size <= threshold * np.sqrt(rest):
         return 0.0
     beyond = max(rest * norm - rho * rho, 0.0)
@@ -44,7 +44,7 @@ def subtract_multiple(q: Any, row: Any, factor: Any, count: Any) -> None:
 
 
 @kernel()
-def gram_gap(G: Any, q: Any, w: Any, thresholds: Any, square: Any, nonnegative: Any) -> Any:
+def gram_gap(G: Any, q: Any, w: Any, thresholds: Any, square: Any, positive: Any) -> Any:
     """Objective and duality gap of the problem of these columns alone.
 
     The dual point is a r with the largest a that keeps a ||r|| <= 1 and a |q_j| <= t_j; its
@@ -59,9 +59,9 @@ def gram_gap(G: Any, q: Any, w: Any, thresholds: Any, square: Any, nonnegative: 
     for j in range(w.shape[0]):
         l1 += thresholds[j] * abs(w[j])
         inner += w[j] * q[j]
-        size = q[j] if nonnegative and w[j] == 0.0 else abs(q[j])
+        size = q[j] if positive and w[j] == 0.0 else abs(q[j])
         if thresholds[j] > 0.0:
-            size = q[j] if nonnegative else abs(q[j])
+            size = q[j] if positive else abs(q[j])
             if size > worst * thresholds[j]:
                 worst = size / thresholds[j]
         elif size > 0.0 and G[j, j] > 0.0:
@@ -78,7 +78,7 @@ def gram_sweeps(
     w: Any,
     thresholds: Any,
     square: Any,
-    nonnegative: Any,
+    positive: Any,
     tol: Any,
     max_sweeps: Any,
 ) -> Any:
@@ -90,7 +90,7 @@ def gram_sweeps(
     """
     p = w.shape[0]
     start = square
-    primal, gap = gram_gap(G, q, w, thresholds, square, nonnegative)
+    primal, gap = gram_gap(G, q, w, thresholds, square, positive)
     sweeps = 0
     while gap > tol * primal and sweeps < max_sweeps and square > LOST_DIGITS * start:
         for j in range(p):
@@ -100,14 +100,14 @@ def gram_sweeps(
                 continue
             rho = q[j] + norm * w[j]
             rest = max(square + 2.0 * w[j] * q[j] + norm * w[j] * w[j], 0.0)
-            new = best_coefficient(rest, rho, norm, thresholds[j], nonnegative)
+            new = best_coefficient(rest, rho, norm, thresholds[j], positive)
             moved = new - w[j]
             if moved != 0.0:
                 square = max(square - 2.0 * moved * q[j] + moved * moved * norm, 0.0)
                 subtract_multiple(q, G[j], moved, p)
                 w[j] = new
         sweeps += 1
-        primal, gap = gram_gap(G, q, w, thresholds, square, nonnegative)
+        primal, gap = gram_gap(G, q, w, thresholds, square, positive)
     return square, gap / primal if primal > 0.0 else 0.0, sweeps
 
 

@@ -45,7 +45,7 @@ def add_gram_rows(G: Any, chosen: Any, values: Any, out: Any) -> None:
 
 @kernel()
 def proximal_point(
-    centre: Any, c: Any, levels: Any, extra: Any, origin: Any, nonnegative: Any, out: Any
+    centre: Any, c: Any, levels: Any, extra: Any, origin: Any, positive: Any, out: Any
 ) -> Any:
     """Write the proximal point x (p,) of centre + c / e into `out`; returns the sum over j of
 
@@ -60,7 +60,7 @@ def proximal_point(
         x = 0.0
         if u > cut:
             x = u - cut
-        elif u < -cut and not nonnegative:
+        elif u < -cut and not positive:
             x = u + cut
         out[j] = x
         away = x - centre[j]
@@ -77,7 +77,7 @@ def knot_distances(
     per_w: Any,
     per_c: Any,
     per_level: Any,
-    nonnegative: Any,
+    positive: Any,
 ) -> Any:
     """How far the walk may go before each coefficient (p,) joins or leaves; inf for never.
 
@@ -87,12 +87,12 @@ def knot_distances(
     out = np.full(w.shape[0], np.inf)
     for j in range(w.shape[0]):
         if signs[j] != 0.0:
-            if (levels[j] > 0.0 or nonnegative) and per_w[j] * signs[j] < 0.0:
+            if (levels[j] > 0.0 or positive) and per_w[j] * signs[j] < 0.0:
                 out[j] = max(-w[j] / per_w[j], 0.0)
         elif levels[j] > 0.0:
             if per_level[j] > per_c[j]:
                 out[j] = max((levels[j] - c[j]) / (per_level[j] - per_c[j]), 0.0)
-            if not nonnegative and per_level[j] > -per_c[j]:
+            if not positive and per_level[j] > -per_c[j]:
                 below = max((levels[j] + c[j]) / (per_level[j] + per_c[j]), 0.0)
                 out[j] = min(out[j], below)
     return out

@@ -46,7 +46,7 @@ class GramProblem(NamedTuple):
     v: Any
     total: float
     factor: Any
-    nonnegative: bool
+    positive: bool
     squared: bool
 
 
@@ -149,7 +149,7 @@ def entering(
     factor: Any,
     barred: Any,
     blind: Any,
-    nonnegative: Any,
+    positive: Any,
     left: Any,
     left_sign: Any,
 ) -> Any:
@@ -163,7 +163,7 @@ def entering(
             room = f - slope
             if room > 0.0 and rest > best * room and not (j == left and left_sign > 0.0):
                 best, column, sign = rest / room, j, 1.0
-        elif -rest > blind[j] and not nonnegative:
+        elif -rest > blind[j] and not positive:
             room = f + slope
             if room > 0.0 and -rest > best * room and not (j == left and left_sign < 0.0):
                 best, column, sign = -rest / room, j, -1.0
@@ -200,14 +200,12 @@ def lambda_of(segment: Any, alpha: Any, squared: Any) -> Any:
 
 
 @kernel(fast=True, inner=True)
-def worst_correlation(
-    at_zero: Any, per_lambda: Any, factor: Any, lam: Any, nonnegative: Any
-) -> Any:
+def worst_correlation(at_zero: Any, per_lambda: Any, factor: Any, lam: Any, positive: Any) -> Any:
     """Largest |x_j'r| / f_j over the columns, one-sided where coefficients are >= 0."""
     worst = 0.0
     for j in range(factor.shape[0]):
         size = at_zero[j] + lam * per_lambda[j]
-        if size < 0.0 and not nonnegative:
+        if size < 0.0 and not positive:
             size = -size
         if size > worst * factor[j]:
             worst = size / factor[j]
@@ -271,7 +269,7 @@ def write_solution(
     facts = out.facts[number]
     facts[0], facts[1], facts[2] = lam, segment.C + lam * lam * segment.E, inner
     facts[3] = worst_correlation(
-        face.at_zero, face.per_lambda, problem.factor, lam, problem.nonnegative
+        face.at_zero, face.per_lambda, problem.factor, lam, problem.positive
     )
     facts[4] = l1
 
@@ -299,14 +297,14 @@ def walk_gram(
     if count < 0:
         return 0, 0, -1
     bar_columns(problem, face, count)
-    factor, nonnegative = problem.factor, problem.nonnegative
+    factor, positive = problem.factor, problem.positive
     # As plain constants, these would have every callee compiled for the constants as well.
     done, left, entered = np.int64(0), np.int64(-1), np.int64(-1)
     knots, high, left_sign = 0, level, 0.0
     while True:
         C, E = solve_face(problem, face, count)
         if knots == 0 and level < np.inf:
-            worst = worst_correlation(face.at_zero, face.per_lambda, factor, level, nonnegative)
+            worst = worst_correlation(face.at_zero, face.per_lambda, factor, level, positive)
             if not worst <= (1.0 + ON_PATH) * level:
                 return 0, 0, -1
         if not VANISHED * problem.total < C:
@@ -317,7 +315,7 @@ def walk_gram(
             factor,
             face.barred,
             face.blind,
-            nonnegative,
+            positive,
             left,
             left_sign,
         )

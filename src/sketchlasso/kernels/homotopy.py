@@ -191,7 +191,7 @@ def refresh(face: Any, count: Any, P: Any, root: Any, c: Any) -> None:
 
 @kernel(inner=True)
 def next_to_enter(
-    face: Any, factor: Any, lengths: Any, nonnegative: Any, size: Any, left: Any, left_sign: Any
+    face: Any, factor: Any, lengths: Any, positive: Any, size: Any, left: Any, left_sign: Any
 ) -> Any:
     """Largest lambda at which an inactive row reaches its threshold; the row and its sign.
 
@@ -204,7 +204,7 @@ def next_to_enter(
             continue
         blind = BLIND * lengths[j] * size
         for side in (1.0, -1.0):
-            if side < 0.0 and nonnegative:
+            if side < 0.0 and positive:
                 continue
             rest = side * face.at_zero[j]
             room = factor[j] - side * face.per_lambda[j]
@@ -337,7 +337,7 @@ def walk_path(
     c: Any,
     s: Any,
     factor: Any,
-    nonnegative: Any,
+    positive: Any,
     squared: Any,
     alphas: Any,
     most_knots: Any,
@@ -363,7 +363,7 @@ def walk_path(
         if np.sqrt(dot(face.c_perp, face.c_perp)) <= VANISHED * size:
             face.c_perp[:] = 0.0
             face.at_zero[:] = 0.0
-        enter, row, sign = next_to_enter(face, factor, lengths, nonnegative, size, left, left_sign)
+        enter, row, sign = next_to_enter(face, factor, lengths, positive, size, left, left_sign)
         leave, position = next_to_leave(face, count, free, high, entered)
         if position == -2:
             return done, knots

@@ -26,7 +26,7 @@ class Rows(NamedTuple):
     s: float
     thresholds: Any
     radius: float
-    nonnegative: bool
+    positive: bool
     squared: bool
 
 
@@ -105,7 +105,7 @@ def forbidden_part(rows: Any, work: Any, keep: Any) -> Any:
                 np.dot(rows.A[j], rows.root, work.turned)
                 row = work.turned
             alone = abs(dot(rows.c, row)) / max(dot(row, row), 1e-300)
-            cost += abs(shrink(work.seen[j], 0.0, rows.nonnegative)) * (largest + alone)
+            cost += abs(shrink(work.seen[j], 0.0, rows.positive)) * (largest + alone)
     return cost
 
 
@@ -124,7 +124,7 @@ def restricted_gap(rows: Any, work: Any, at: Any, u: Any) -> Any:
     scale, over = 1.0, 0.0
     if rows.squared and radius > 0.0:
         for j in range(work.y.shape[0]):
-            over += shrink(work.seen[j], thresholds[j], rows.nonnegative) ** 2
+            over += shrink(work.seen[j], thresholds[j], rows.positive) ** 2
         over *= 0.5 / (radius * radius)
     else:
         largest = best_on_ray(inner, length, rows.s, rows.squared)
@@ -133,7 +133,7 @@ def restricted_gap(rows: Any, work: Any, at: Any, u: Any) -> Any:
             thresholds,
             1.0,
             radius,
-            rows.nonnegative,
+            rows.positive,
             largest,
             radius == 0.0,
             work.buffer,

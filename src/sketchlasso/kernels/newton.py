@@ -95,7 +95,7 @@ def evaluate(rows: Any, work: Any, sigma: Any, tau: Any, u: Any, w0: Any) -> Any
     y, fit, x = work.y, work.fit, work.x
     square = 0.0
     for j in range(y.shape[0]):
-        y[j] = shrink(work.v[j], work.scaled[j], rows.nonnegative)
+        y[j] = shrink(work.v[j], work.scaled[j], rows.positive)
         square += y[j] * y[j]
     norm = np.sqrt(square)
     keep = group_shrinkage(norm, sigma, rows.radius, rows.squared)
@@ -159,7 +159,7 @@ def slope_along(rows: Any, work: Any, sigma: Any, tau: Any, t: Any) -> Any:
     square = 0.0
     cross = 0.0
     for j in range(work.v.shape[0]):
-        y = shrink(work.v[j] + t * work.step[j], work.scaled[j], rows.nonnegative)
+        y = shrink(work.v[j] + t * work.step[j], work.scaled[j], rows.positive)
         square += y * y
         cross += y * work.step[j]
     keep = group_shrinkage(np.sqrt(square), sigma, rows.radius, rows.squared)
@@ -205,7 +205,7 @@ def first_step_length(rows: Any, work: Any) -> Any:
     n, k = rows.A.shape
     over, back = work.v, work.grad
     for j in range(n):
-        over[j] = shrink(work.seen[j], rows.thresholds[j], rows.nonnegative)
+        over[j] = shrink(work.seen[j], rows.thresholds[j], rows.positive)
     combine(rows, over, work.turned, back)
     size = 1.0 if rows.squared else np.sqrt(dot(rows.c, rows.c) + rows.s * rows.s)
     curvature = dot(back, back)

@@ -18,11 +18,11 @@ LEAST_STEP = 2.0**-51
 
 
 @kernel()
-def shrink(x: Any, threshold: Any, nonnegative: Any) -> Any:
+def shrink(x: Any, threshold: Any, positive: Any) -> Any:
     """Soft threshold of one number; one-sided where coefficients may not be negative."""
     if x > threshold:
         return x - threshold
-    if not nonnegative and x < -threshold:
+    if not positive and x < -threshold:
         return x + threshold
     return 0.0
 
@@ -64,7 +64,7 @@ def feasible_scale(
     factor: Any,
     alpha: Any,
     radius: Any,
-    nonnegative: Any,
+    positive: Any,
     largest: Any,
     cleared: Any,
     buffer: Any,
@@ -80,7 +80,7 @@ def feasible_scale(
     size, threshold = buffer[0], buffer[1]
     for j in range(correlation.shape[0]):
         x = float(correlation[j])
-        if not nonnegative:
+        if not positive:
             x = abs(x)
         if largest * x > alpha * factor[j] and not (cleared and alpha * factor[j] == 0.0):
             size[count] = x
@@ -110,9 +110,7 @@ def feasible_scale(
 
 
 @kernel(fast=True)
-def smallest_penalty(
-    correlation: Any, factor: Any, nonnegative: Any, radius: Any, buffer: Any
-) -> Any:
+def smallest_penalty(correlation: Any, factor: Any, positive: Any, radius: Any, buffer: Any) -> Any:
     """Smallest alpha >= 0 with ||(|correlation| - alpha f)_+||_2 <= radius over penalised features.
 
     The norm is convex and decreasing in alpha: Newton from the left never overshoots.
@@ -123,7 +121,7 @@ def smallest_penalty(
     largest = 0.0
     for j in range(correlation.shape[0]):
         x = float(correlation[j])
-        if not nonnegative:
+        if not positive:
             x = abs(x)
         if x > 0.0 and 0.0 < factor[j] < np.inf:
             size[count] = x

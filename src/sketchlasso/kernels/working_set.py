@@ -50,7 +50,7 @@ def choose_rows(
     correlation: Any,
     factor: Any,
     alpha: Any,
-    nonnegative: Any,
+    positive: Any,
     norms: Any,
     norm_scale: Any,
     reach: Any,
@@ -81,7 +81,7 @@ def choose_rows(
         norm = norms[j] * norm_scale if screening else 0.0
         if screening and removable(x, threshold, norm, reach, margin, scale, distance):
             continue
-        excess[j] = (x if nonnegative else abs(x)) - threshold
+        excess[j] = (x if positive else abs(x)) - threshold
         candidates += 1
         entering += excess[j] > 0.0
     for j in support:

@@ -48,7 +48,7 @@ class Batch:
         f; 0 leaves a feature unpenalised, inf excludes it.
     excluded : csr_array of shape (B, n) or None
         Stored entries mark features excluded from single instances.
-    nonnegative : bool
+    positive : bool
         Whether coefficients must be >= 0.
     loss : {"sqrt", "squared"}
     """
@@ -62,7 +62,7 @@ class Batch:
     alpha: FloatArray
     penalty_factor: FloatArray
     excluded: SparseRows | None = None
-    nonnegative: bool = False
+    positive: bool = False
     loss: Loss = "sqrt"
 
     def __post_init__(self) -> None:
@@ -103,7 +103,7 @@ class Batch:
         root_of: ArrayLike | None = None,
         penalty_factor: ArrayLike | None = None,
         excluded: sparse.sparray | None = None,
-        nonnegative: bool = False,
+        positive: bool = False,
         loss: Loss = "sqrt",
     ) -> Batch:
         """Validate, broadcast and freeze the parts of a batch; see the class for shapes.
@@ -146,7 +146,7 @@ class Batch:
             alpha=alpha_,
             penalty_factor=_factors(penalty_factor, size, n),
             excluded=_exclusions(excluded, size, n),
-            nonnegative=bool(nonnegative),
+            positive=bool(positive),
             loss=loss,
         )
 

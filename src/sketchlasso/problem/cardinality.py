@@ -39,7 +39,7 @@ def sparsify(
     P: ArrayLike,
     coef: ArrayLike,
     penalty_factor: ArrayLike | None = None,
-    nonnegative: bool = False,
+    positive: bool = False,
 ) -> FloatArray:
     """Coefficients of equal fit, no larger penalty and at most rank(P) <= k non-zeros.
 
@@ -55,7 +55,7 @@ def sparsify(
     penalty_factor : array-like of shape (n,), optional
         f in the penalty sum_j f_j |w_j|; 1 by default. Unpenalised features (0) count
         towards the bound like the others; excluded ones (inf) must be zero in `coef`.
-    nonnegative : bool
+    positive : bool
         Require `coef` >= 0.
 
     Returns
@@ -63,7 +63,7 @@ def sparsify(
     sparse_coef : ndarray of shape (n,)
         P'w as in `coef` up to rounding, sum_j f_j |w_j| not larger, non-zeros <= rank(P).
     """
-    factor_matrix, w, factor = _checked(P, coef, penalty_factor, nonnegative)
+    factor_matrix, w, factor = _checked(P, coef, penalty_factor, positive)
     support = np.flatnonzero(w)
     if support.size == 0:
         return w
@@ -85,7 +85,7 @@ def sparsify(
 
 
 def _checked(
-    P: ArrayLike, coef: ArrayLike, penalty_factor: ArrayLike | None, nonnegative: bool
+    P: ArrayLike, coef: ArrayLike, penalty_factor: ArrayLike | None, positive: bool
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     matrix = np.asarray(P, dtype=np.float64)
     w = np.array(coef, dtype=np.float64)
@@ -104,9 +104,9 @@ def _checked(
         raise InvalidInputError(
             "coef is not zero at a feature excluded by ", Argument("penalty_factor"), "inf"
         )
-    if nonnegative and (w < 0).any():
+    if positive and (w < 0).any():
         raise InvalidInputError(
-            f"coef has the negative entry {w.min():g}; ", Argument("nonnegative", True)
+            f"coef has the negative entry {w.min():g}; ", Argument("positive", True)
         )
     return matrix, w, factor
 

@@ -158,7 +158,7 @@ def _refined(batch: Batch, u: FloatArray, correlation: RealArray) -> RealArray:
         factor = batch.factor_row(b)
         decides = factor == 0
         if rigid[b]:
-            size = refined[b] if batch.nonnegative else np.abs(refined[b])
+            size = refined[b] if batch.positive else np.abs(refined[b])
             safe = np.where(decides, np.inf, factor)
             ratio, unsure = size / safe, lengths[b] * error / safe
             first = np.argmax(ratio)
@@ -201,7 +201,7 @@ def _scales(
                 factor if factor.ndim == 1 else factor[b],
                 batch.alpha[b],
                 batch.radius[b],
-                batch.nonnegative,
+                batch.positive,
                 largest[b],
                 cleared[b],
                 buffer,
@@ -225,34 +225,34 @@ def _free_unpenalised(
     freed = u.copy()
     for b in map(int, np.flatnonzero(((batch.alpha == 0) | some_free) & ~smooth)):
         thresholds = batch.thresholds(b)
-        over = soft_threshold(correlation[b].astype(np.float64), thresholds, batch.nonnegative)
+        over = soft_threshold(correlation[b].astype(np.float64), thresholds, batch.positive)
         free = np.flatnonzero(thresholds == 0)
         violation = float(np.linalg.norm(over[free]))
         others = float(over @ over) - violation**2
         left = float(radius_left(batch.radius[b], others))
         if violation > left:
             shrinkage = 1.0 - left / violation
-            freed[b] = _shrink_part(batch.rows(b, free), u[b], shrinkage, batch.nonnegative)
+            freed[b] = _shrink_part(batch.rows(b, free), u[b], shrinkage, batch.positive)
             moved[b] = True
     return freed, moved
 
 
-def _shrink_part(R: FloatArray, u: FloatArray, share: float, nonnegative: bool) -> FloatArray:
+def _shrink_part(R: FloatArray, u: FloatArray, share: float, positive: bool) -> FloatArray:
     """U less a share of its projection on the span of R's rows (their cone for w >= 0).
 
     Removing all of it leaves the rounding of the removed part behind, which later scaling
     would amplify: hence the second pass, and the cut to zero where nothing else is left.
     """
-    rest = u - share * _projection(R, u, nonnegative)
+    rest = u - share * _projection(R, u, positive)
     if share < 1.0:
         return rest
-    rest -= _projection(R, rest, nonnegative)
+    rest -= _projection(R, rest, positive)
     negligible = np.linalg.norm(rest) <= 1e-10 * np.linalg.norm(u)
     return np.zeros_like(u) if negligible else rest
 
 
-def _projection(R: FloatArray, u: FloatArray, nonnegative: bool) -> FloatArray:
-    if nonnegative:
+def _projection(R: FloatArray, u: FloatArray, positive: bool) -> FloatArray:
+    if positive:
         return np.asarray(R.T @ optimize.nnls(R.T, u)[0])
     _, values, rows = np.linalg.svd(R, full_matrices=False)
     basis = rows[values > 1e-12 * values.max(initial=0.0)]
@@ -271,7 +271,7 @@ def dual_value(batch: Batch, point: FloatArray, correlation: RealArray | None = 
         part = batch.take(smooth)
         seen = correlate(part, point[smooth]) if correlation is None else correlation[smooth]
         thresholds = np.stack([part.thresholds(b) for b in range(part.n_instances)])
-        over = soft_threshold(seen.astype(np.float64), thresholds, batch.nonnegative)
+        over = soft_threshold(seen.astype(np.float64), thresholds, batch.positive)
         value[smooth] -= 0.5 * np.sum(over**2, axis=1) / part.radius**2
     return value
 

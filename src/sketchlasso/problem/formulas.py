@@ -37,18 +37,18 @@ def _namespace(array: Any) -> Any:
     return np if isinstance(array, np.ndarray) else sys.modules["torch"]
 
 
-def magnitude(seen: Any, nonnegative: bool) -> Any:
+def magnitude(seen: Any, positive: bool) -> Any:
     """What of correlations counts against their thresholds: |R u|, or (R u)_+ where w >= 0."""
     xp = _namespace(seen)
-    return xp.clip(seen, 0.0, None) if nonnegative else xp.abs(seen)
+    return xp.clip(seen, 0.0, None) if positive else xp.abs(seen)
 
 
-def soft_threshold(x: Any, threshold: Any, nonnegative: bool = False) -> Any:
+def soft_threshold(x: Any, threshold: Any, positive: bool = False) -> Any:
     """sign(x) (|x| - threshold)_+, or (x - threshold)_+ where coefficients are non-negative."""
     xp = _namespace(x)
-    over = (x if nonnegative else xp.abs(x)) - threshold
+    over = (x if positive else xp.abs(x)) - threshold
     xp.clip(over, 0.0, None, out=over)
-    return over if nonnegative else xp.sign(x) * over
+    return over if positive else xp.sign(x) * over
 
 
 def response_length(c: Any, s: Any) -> Any:

@@ -87,7 +87,7 @@ def full_primal(length: FloatArray, alpha: FloatArray, l1: FloatArray) -> FloatA
     return length + alpha * l1
 
 
-def largest_ratio(seen: FloatArray, factor: FloatArray, nonnegative: bool = False) -> FloatArray:
+def largest_ratio(seen: FloatArray, factor: FloatArray, positive: bool = False) -> FloatArray:
     """max_j |x_j'W d| / f_j (p,) over the penalised columns; without |.| where w >= 0.
 
     A direction d of length one is optimal for the null model at every alpha from this one up.
@@ -97,12 +97,12 @@ def largest_ratio(seen: FloatArray, factor: FloatArray, nonnegative: bool = Fals
     seen : ndarray of shape (n, p)
         x_j'W d of every column and direction.
     factor : ndarray of shape (n,)
-    nonnegative : bool
+    positive : bool
     """
     penalised = (factor > 0) & np.isfinite(factor)
     if not penalised.all():
         seen, factor = seen[penalised], factor[penalised]
-    size = seen if nonnegative else np.abs(seen)
+    size = seen if positive else np.abs(seen)
     return np.asarray(np.max(size / factor[:, None], axis=0, initial=0.0))
 
 
@@ -134,14 +134,14 @@ def full_dual(
     inner: FloatArray,
     factor: FloatArray,
     alpha: FloatArray,
-    nonnegative: bool = False,
+    positive: bool = False,
 ) -> FloatArray:
     """Dual values (p,) at the best feasible points along directions d.
 
     `seen` (n, p) is x_j'W d; what columns of factor (n,) 0 see must have been cleared already. The
     others are those of :func:`dual_of_ratio`.
     """
-    return dual_of_ratio(largest_ratio(seen, factor, nonnegative), length, inner, alpha)
+    return dual_of_ratio(largest_ratio(seen, factor, positive), length, inner, alpha)
 
 
 def sign_directions(columns: FloatArray, target: FloatArray, residual: FloatArray) -> FloatArray:
@@ -211,13 +211,13 @@ class UnpenalisedColumns:
         On rows scaled as for :func:`sign_directions`, of length one or zero.
     basis : ndarray of shape (m, r)
         Orthonormal basis of their span.
-    nonnegative : bool
+    positive : bool
         Their coefficients are >= 0: only a positive correlation is forbidden.
     """
 
     columns: FloatArray
     basis: FloatArray
-    nonnegative: bool
+    positive: bool
 
     def clear(self, directions: FloatArray) -> FloatArray:
         """Directions (m, p) with their projection on these columns removed.
@@ -230,14 +230,14 @@ class UnpenalisedColumns:
             directions = directions - self._projection(directions)
         left = np.linalg.norm(directions, axis=0)
         lost = left <= LOST_SHARE * size
-        if self.nonnegative:
+        if self.positive:
             # The fit may stop early, and a point that is not feasible proves nothing.
             seen = np.max(self.columns.T @ directions, axis=0, initial=0.0)
             lost |= seen > CLEARED_SHARE * left
         return np.where(lost, 0.0, directions)
 
     def _projection(self, directions: FloatArray) -> FloatArray:
-        if not self.nonnegative:
+        if not self.positive:
             return np.asarray(self.basis @ (self.basis.T @ directions))
         fits = [self._nonnegative_fit(direction) for direction in directions.T]
         return np.asarray(self.columns @ np.column_stack(fits))
@@ -249,7 +249,7 @@ class UnpenalisedColumns:
             return np.zeros(self.columns.shape[1])
 
 
-def unpenalised_columns(columns: FloatArray, nonnegative: bool) -> UnpenalisedColumns:
+def unpenalised_columns(columns: FloatArray, positive: bool) -> UnpenalisedColumns:
     """Prepare the clearing of columns (m, q) of any finite length.
 
     Raises
@@ -268,4 +268,4 @@ def unpenalised_columns(columns: FloatArray, nonnegative: bool) -> UnpenalisedCo
     columns = columns / np.where(lengths > 0, lengths, 1.0)
     basis, values, _ = np.linalg.svd(columns, full_matrices=False)
     kept = values > RANK_SHARE * values.max(initial=0.0)
-    return UnpenalisedColumns(columns, basis[:, kept], nonnegative)
+    return UnpenalisedColumns(columns, basis[:, kept], positive)

@@ -53,11 +53,11 @@ def _distance(batch: Batch, b: int, w: FloatArray, seen: FloatArray) -> float:
     length = float(np.linalg.norm(w))
     radius = float(batch.radius[b])
     if length == 0.0 and batch.loss == "sqrt":
-        over = soft_threshold(seen, thresholds, batch.nonnegative)
+        over = soft_threshold(seen, thresholds, batch.positive)
         return max(float(np.linalg.norm(over)) - radius, 0.0)
     pull = radius * w / length if batch.loss == "sqrt" else radius**2 * w
     rest = seen - pull
     with np.errstate(invalid="ignore"):
         on_support = rest - thresholds * np.sign(w)
-    off_support = soft_threshold(rest, thresholds, batch.nonnegative)
+    off_support = soft_threshold(rest, thresholds, batch.positive)
     return float(np.linalg.norm(np.where(w != 0, on_support, off_support)))

@@ -69,9 +69,7 @@ def largest_penalties(
             factor = batch.penalty_factor
             factor = factor if factor.ndim == 1 else factor[b]
             # The correlation of an excluded feature is zero already.
-            largest[b] = smallest_penalty(
-                correlation[b], factor, batch.nonnegative, left[b], buffer
-            )
+            largest[b] = smallest_penalty(correlation[b], factor, batch.positive, left[b], buffer)
 
     map_slices(find, batch.n_instances, n_threads)
     return largest
@@ -115,7 +113,7 @@ def null_model(batch: Batch) -> NullModel:
     dual = null_dual(remainder, batch.s) if batch.loss == "sqrt" else remainder
     spent = np.zeros(batch.n_instances)
     for b, R in rows.items():
-        spent[b] = np.sum(magnitude(R @ dual[b], batch.nonnegative) ** 2)
+        spent[b] = np.sum(magnitude(R @ dual[b], batch.positive) ** 2)
     return NullModel(stack_rows(pieces, batch.n_features), dual, spent)
 
 
@@ -130,7 +128,7 @@ def _fit_unpenalised(batch: Batch, b: int, R: FloatArray) -> FloatArray:
     def ridge(t: float) -> FloatArray:
         stacked = np.vstack([R.T, np.sqrt(t) * np.eye(len(R))])
         target = np.concatenate([c, np.zeros(len(R))])
-        if batch.nonnegative:
+        if batch.positive:
             return np.asarray(optimize.nnls(stacked, target)[0])
         return np.asarray(np.linalg.lstsq(stacked, target, rcond=None)[0])
 
@@ -142,7 +140,7 @@ def _fit_unpenalised(batch: Batch, b: int, R: FloatArray) -> FloatArray:
         loss = float(response_length((c - R.T @ w)[None], s)[0])
         return float(np.exp(log_t)) * float(np.linalg.norm(w)) - radius * loss
 
-    seen = magnitude(R @ c, batch.nonnegative)
+    seen = magnitude(R @ c, batch.positive)
     if np.linalg.norm(seen) <= radius * response_length(c[None], s)[0]:
         return np.zeros(len(R))
     scale = np.log(np.sum(R**2) + 1e-300)

@@ -27,13 +27,13 @@ class Terms:
         Whether b is free; else it is 0.
     penalty_factor : array-like of shape (n,) or None
         f; 0 leaves a feature unpenalised, inf excludes it. None is 1 for every feature.
-    nonnegative : bool
+    positive : bool
         Whether coefficients must be >= 0.
     """
 
     fit_intercept: bool = True
     penalty_factor: ArrayLike | None = None
-    nonnegative: bool = False
+    positive: bool = False
 
     def factors(self, n: int) -> FloatArray:
         """The penalty factors (n,), checked."""

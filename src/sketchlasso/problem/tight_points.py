@@ -67,7 +67,7 @@ class TightParts:
         return [self.p, nearest, longest] if small else [longest]
 
     def moved(
-        self, point: FloatArray, columns: FloatArray, limit: FloatArray, nonnegative: bool
+        self, point: FloatArray, columns: FloatArray, limit: FloatArray, positive: bool
     ) -> FloatArray:
         """The point (m,), moved as little as other constraints ask for.
 
@@ -76,8 +76,8 @@ class TightParts:
         point : ndarray of shape (m,)
         columns : ndarray of shape (m, v)
         limit : ndarray of shape (v,)
-            |columns't| <= limit is asked for, or columns't <= limit where `nonnegative`.
-        nonnegative : bool
+            |columns't| <= limit is asked for, or columns't <= limit where `positive`.
+        positive : bool
 
         Returns
         -------
@@ -95,7 +95,7 @@ class TightParts:
         above = (limit - seen)[used] / norms[used]
         # R'z <= above, and R'z >= below.
         sides, bounds = -R, -above
-        if not nonnegative:
+        if not positive:
             sides, bounds = (
                 np.hstack([-R, R]),
                 np.append(-above, (-limit - seen)[used] / norms[used]),

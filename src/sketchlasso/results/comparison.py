@@ -131,7 +131,7 @@ def compare(
     sample_weight: ArrayLike | None = None,
     fit_intercept: bool = True,
     penalty_factor: ArrayLike | None = None,
-    nonnegative: bool = False,
+    positive: bool = False,
     solver: Solver = "newton",
     settings: Settings | None = None,
 ) -> Comparison:
@@ -162,7 +162,7 @@ def compare(
     radius : float, str or RadiusPolicy, optional
         One policy, ``"realised"`` unless the sketch was given a number.
     sample_weight : array-like of shape (m,), optional
-    fit_intercept, penalty_factor, nonnegative
+    fit_intercept, penalty_factor, positive
         See :func:`build_problems`.
     solver : str
         On the sketch.
@@ -191,7 +191,7 @@ def compare(
     options: dict[str, Any] = {
         "sample_weight": sample_weight,
         "fit_intercept": fit_intercept,
-        "nonnegative": nonnegative,
+        "positive": positive,
         "solver": solver,
         "settings": settings,
     }

@@ -41,7 +41,7 @@ def cross_validate(
     sample_weight: ArrayLike | None = None,
     fit_intercept: bool = True,
     penalty_factor: ArrayLike | None = None,
-    nonnegative: bool = False,
+    positive: bool = False,
     solver: Solver = "newton",
     settings: Settings | None = None,
 ) -> CrossValidation:
@@ -79,7 +79,7 @@ def cross_validate(
         Take the sketched solutions as starting points and solve the full problems.
     sample_weight : array-like of shape (m,), optional
         Weights of the rows, in training and in the scores.
-    fit_intercept, penalty_factor, nonnegative
+    fit_intercept, penalty_factor, positive
         See :func:`build_problems`.
     solver : str
     settings : Settings, optional
@@ -104,7 +104,7 @@ def cross_validate(
         weights=weights,
         alphas=alphas,
         alpha_min_ratio=alpha_min_ratio,
-        terms=Terms(fit_intercept, penalty_factor, nonnegative),
+        terms=Terms(fit_intercept, penalty_factor, positive),
         solver=solver,
         settings=settings,
     )

@@ -116,7 +116,7 @@ def best_dual(
     rows: Any,
     factor: FloatArray,
     alphas: FloatArray,
-    nonnegative: bool,
+    positive: bool,
     primal: FloatArray,
     null: FloatArray,
     known: FloatArray | None = None,
@@ -134,7 +134,7 @@ def best_dual(
         The coefficients.
     factor : ndarray of shape (n,)
     alphas : ndarray of shape (p,)
-    nonnegative : bool
+    positive : bool
     primal, null : ndarray of shape (p,)
     known : ndarray of shape (p,), optional
         Lower bounds that a solver has proved, zero where it has none; no other is looked for
@@ -151,7 +151,7 @@ def best_dual(
         own = unpenalised if zero else factor
         if np.count_nonzero(own == 0) * len(view.root) > MOST_SIGN_ENTRIES and zero:
             continue  # zero is a valid bound, and all columns are too many to clear
-        search = _Search(view, start, own, alphas, nonnegative, dual)
+        search = _Search(view, start, own, alphas, positive, dual)
         seen = search.along(start.residual[:, members], members)
         if not zero:
             search.meet_constraints(members, seen)
@@ -167,16 +167,16 @@ class _Search:
         start: Coefficients,
         factor: FloatArray,
         alphas: FloatArray,
-        nonnegative: bool,
+        positive: bool,
         dual: FloatArray,
     ) -> None:
         self.view, self.start, self.factor = view, start, factor
-        self.alphas, self.nonnegative, self.dual = alphas, nonnegative, dual
+        self.alphas, self.positive, self.dual = alphas, positive, dual
         self.free = np.flatnonzero(factor == 0)
         self.penalised = (factor > 0) & np.isfinite(factor)
         self.unpenalised: UnpenalisedColumns | None = None
         if len(self.free):
-            self.unpenalised = unpenalised_columns(view.columns(self.free), nonnegative)
+            self.unpenalised = unpenalised_columns(view.columns(self.free), positive)
 
     def along(
         self, directions: FloatArray, owners: IntArray, exact: list[Any] | None = None
@@ -208,7 +208,7 @@ class _Search:
             np.sum(response * directions, axis=0),
             self.factor,
             self.alphas[owners],
-            self.nonnegative,
+            self.positive,
         )
         np.maximum.at(self.dual, owners, values)
         return seen
@@ -233,7 +233,7 @@ class _Search:
         limit = self.alphas[b] * self.factor[support]
         if not self.start.small[b]:
             near = np.sign(values) * seen[support] >= NEAR * limit
-            near = np.where(limit > 0, near, self.nonnegative)
+            near = np.where(limit > 0, near, self.positive)
             support, values, limit = support[near], values[near], limit[near]
         return self._attempt(b, support, limit * np.sign(values), np.abs(values))
 
@@ -245,7 +245,7 @@ class _Search:
         return attempt
 
     def _attempt(self, b: int, chosen: IntArray, target: FloatArray, part: FloatArray) -> Attempt:
-        if self.nonnegative:  # a negative correlation with these is allowed
+        if self.positive:  # a negative correlation with these is allowed
             return Attempt(b, chosen, target, part, self.free)
         free = np.setdiff1d(self.free, chosen)
         return Attempt(
@@ -261,7 +261,7 @@ class _Search:
     def _join_violated(self, attempt: Attempt, seen: FloatArray) -> bool:
         """Add the constraints that a point violates most, if any."""
         limit = self.alphas[attempt.b] * self.factor
-        size = seen if self.nonnegative else np.abs(seen)
+        size = seen if self.positive else np.abs(seen)
         violated = self.penalised & (size > limit * (1 + TIGHT))
         violated[attempt.columns] = False
         outside = np.flatnonzero(violated)
@@ -323,7 +323,7 @@ class _Search:
         if len(attempt.bounded):
             others = held[:, np.searchsorted(union, attempt.bounded)]
             limit = self.alphas[b] * self.factor[attempt.bounded]
-            points = [found.moved(point, others, limit, self.nonnegative) for point in points]
+            points = [found.moved(point, others, limit, self.positive) for point in points]
             met = np.concatenate([met, attempt.bounded])
         return points, met
 

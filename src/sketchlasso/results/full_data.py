@@ -72,7 +72,7 @@ def certify(
     penalty_factor: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     fit_intercept: bool = True,
-    nonnegative: bool = False,
+    positive: bool = False,
 ) -> FullCertificate:
     """Primal value, feasible dual value and gap of the full square-root LASSO.
 
@@ -92,7 +92,7 @@ def certify(
     sample_weight : array-like of shape (m,), optional
     fit_intercept : bool
         Use the best intercept for the coefficients.
-    nonnegative : bool
+    positive : bool
         Whether the problem has the constraint w >= 0, which makes the bound tighter.
 
     Returns
@@ -109,7 +109,7 @@ def certify(
         y,
         coef,
         alpha,
-        terms=Terms(fit_intercept, penalty_factor, nonnegative),
+        terms=Terms(fit_intercept, penalty_factor, positive),
         sample_weight=sample_weight,
     )
 
@@ -136,7 +136,7 @@ def certify_with_bound(
     m, n = entries.shape
     target = as_responses(y, m)
     factor = terms.factors(n)
-    rows = _coefficients(coef, factor, terms.nonnegative)
+    rows = _coefficients(coef, factor, terms.positive)
     alphas = _penalties(alpha, rows.shape[0])
     if target.shape[1] not in (1, len(alphas)):
         raise InvalidInputError(
@@ -147,7 +147,7 @@ def certify_with_bound(
     view = FullView(entries, _weights(sample_weight, m), terms.fit_intercept)
     # What overflows is looked for, not warned of.
     with np.errstate(all="ignore"):
-        return _proof(view, target, rows, factor, alphas, terms.nonnegative, bound)
+        return _proof(view, target, rows, factor, alphas, terms.positive, bound)
 
 
 def _proof(
@@ -156,7 +156,7 @@ def _proof(
     rows: Any,
     factor: FloatArray,
     alphas: FloatArray,
-    nonnegative: bool,
+    positive: bool,
     bound: FloatArray | None,
 ) -> FullCertificate:
     """The certificate of coefficients (p, n) for responses (m, 1) or (m, p)."""
@@ -175,9 +175,7 @@ def _proof(
             f"the objective of row {bad[0]} of coef is not finite, so that nothing can be proved; "
             "scale X, y and the coefficients so that their products are finite."
         )
-    dual = best_dual(
-        view, response, residual, rows, factor, alphas, nonnegative, primal, null, bound
-    )
+    dual = best_dual(view, response, residual, rows, factor, alphas, positive, primal, null, bound)
     return FullCertificate(primal=primal, dual=dual, null=null)
 
 
@@ -205,7 +203,7 @@ def _penalties(alpha: ArrayLike, count: int) -> FloatArray:
     return np.broadcast_to(alphas, (count,))
 
 
-def _coefficients(coef: Any, factor: FloatArray, nonnegative: bool) -> Any:
+def _coefficients(coef: Any, factor: FloatArray, positive: bool) -> Any:
     n = len(factor)
     try:
         given: Any = coef if sparse.issparse(coef) else np.atleast_2d(np.asarray(coef))
@@ -222,10 +220,10 @@ def _coefficients(coef: Any, factor: FloatArray, nonnegative: bool) -> Any:
             f"coef holds {value:g} in row {row}, column {column}, but only finite coefficients "
             "can be proved; pass those."
         )
-    if nonnegative and (rows.data < 0).any():
+    if positive and (rows.data < 0).any():
         raise InvalidInputError(
             f"coef contains {rows.data.min():g} but ",
-            Argument("nonnegative", True),
+            Argument("positive", True),
             "; pass coefficients >= 0",
         )
     excluded = np.isinf(factor[rows.indices]) & (rows.data != 0)

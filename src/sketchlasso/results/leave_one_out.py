@@ -73,7 +73,7 @@ def leave_one_out(
     rows: IntArray | None = None,
     fit_intercept: bool = True,
     penalty_factor: ArrayLike | None = None,
-    nonnegative: bool = False,
+    positive: bool = False,
     solver: Solver = "newton",
     settings: Settings | None = None,
 ) -> LeaveOneOut:
@@ -100,7 +100,7 @@ def leave_one_out(
         Leave out these rows only.
     fit_intercept : bool
     penalty_factor : array-like of shape (n,), optional
-    nonnegative : bool
+    positive : bool
     solver : str
     settings : Settings, optional
         By default a gap of 1e-9: one row among many changes the solution so little that a
@@ -126,7 +126,7 @@ def leave_one_out(
         Y=Y,
         policy=policies[0],
         alphas=[alpha],
-        terms=Terms(fit_intercept, penalty_factor, nonnegative),
+        terms=Terms(fit_intercept, penalty_factor, positive),
         solver=solver,
         settings=settings or Settings(tol=FINE),
     )

@@ -53,7 +53,7 @@ class LeftOut:
         From row numbers (r,) to the penalty factors (r, n) of the problems without them.
     same : bool
         Whether all problems have the same penalty and the same factors.
-    fit_intercept, nonnegative : bool
+    fit_intercept, positive : bool
     """
 
     X: Any
@@ -62,7 +62,7 @@ class LeftOut:
     factor: Callable[[IntArray], FloatArray]
     same: bool
     fit_intercept: bool = True
-    nonnegative: bool = False
+    positive: bool = False
 
 
 def left_out_models(
@@ -161,7 +161,7 @@ class _Work:
                 problems.y,
                 problems.alpha[group[:1]],
                 rows=leave_one_out_rows(len(problems.y), group),
-                terms=Terms(problems.fit_intercept, factor[number, columns], problems.nonnegative),
+                terms=Terms(problems.fit_intercept, factor[number, columns], problems.positive),
                 tol=self._tol,
                 n_threads=self._n_threads,
             )
@@ -191,7 +191,7 @@ class _Work:
         residuals[here, rows] = 0.0
         seen = np.asarray(problems.X.T @ residuals.T).T
         seen -= np.multiply.outer(residuals.sum(axis=1), self._means)
-        size = seen if problems.nonnegative else np.abs(seen)
+        size = seen if problems.positive else np.abs(seen)
         alpha, lengths = problems.alpha[rows], np.linalg.norm(residuals, axis=1)
         owner = np.repeat(here, np.diff(coef.indptr))
         shares = factor[owner, coef.indices] * np.abs(coef.data)

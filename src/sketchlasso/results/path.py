@@ -31,7 +31,7 @@ def sqrt_lasso_path(
     sample_weight: ArrayLike | None = None,
     fit_intercept: bool = True,
     penalty_factor: ArrayLike | None = None,
-    nonnegative: bool = False,
+    positive: bool = False,
     solver: Solver = "newton",
     settings: Settings | None = None,
 ) -> Path:
@@ -60,7 +60,7 @@ def sqrt_lasso_path(
     refine : {"exact"}, optional
         Solve the full problem, from the sketched solution.
     sample_weight : array-like of shape (m,), optional
-    fit_intercept, penalty_factor, nonnegative
+    fit_intercept, penalty_factor, positive
         See :func:`build_problems`.
     solver : str
     settings : Settings, optional
@@ -92,7 +92,7 @@ def sqrt_lasso_path(
         weights=weights,
         alphas=alphas,
         alpha_min_ratio=alpha_min_ratio,
-        terms=Terms(fit_intercept, penalty_factor, nonnegative),
+        terms=Terms(fit_intercept, penalty_factor, positive),
         solver=solver,
         settings=settings,
     )

@@ -108,7 +108,7 @@ def _solve(
             f"chain has shape {np.shape(chain)} but the batch has {batch.n_instances} instances; "
             "give one chain number per instance"
         )
-    if warm is not None and batch.nonnegative:
+    if warm is not None and batch.positive:
         warm = replace(warm, coef=warm.coef.maximum(0.0))
     # Only this process uses the device: workers of one machine would compete for it.
     parts = parts_for_workers(batch, chain) if settings.device == CPU else None

@@ -196,7 +196,7 @@ class _Search:
         batch, known = self.batch, self._rows[number]
         factor = batch.factor_row(number)
         floor = self.alpha[number] * (1.0 + ENTRY)
-        rows = strongest_rows(correlation, factor, batch.nonnegative, floor, known, self._more)
+        rows = strongest_rows(correlation, factor, batch.positive, floor, known, self._more)
         if len(rows) == len(known):
             return False
         root = batch.root(number)
@@ -209,7 +209,7 @@ class _Search:
             factor,
             largest,
             batch.radius[number],
-            batch.nonnegative,
+            batch.positive,
             self.size,
             SEARCH_TOL,
             self.dual[number],

@@ -38,7 +38,7 @@ def strongest_levels(batch: Batch, count: int, settings: Settings) -> FloatArray
     for chunk in chunks_of(batch, settings, batch.n_instances):
         part = batch.take(chunk)
         seen = correlate(part, null_model(part).dual, n_threads=settings.n_threads)
-        level = magnitude(seen, batch.nonnegative)
+        level = magnitude(seen, batch.positive)
         top = -np.partition(-level, count - 1, axis=1)[:, :count].astype(np.float64)
         parts.append(-np.sort(-top, axis=1))
     return np.concatenate(parts)
@@ -53,6 +53,6 @@ def _on_device(batch: Batch, count: int, device: Device) -> FloatArray:
         u = data.null_dual()
         which = device.torch.arange(data.size, device=u.device)
         rows = data.choose(u, which, None, count).rows
-        level = magnitude(rows.see(u), batch.nonnegative) * rows.thresholds.isfinite()
+        level = magnitude(rows.see(u), batch.positive) * rows.thresholds.isfinite()
         parts.append(level.sort(dim=1, descending=True).values.cpu().numpy())
     return np.concatenate(parts)

@@ -123,7 +123,7 @@ class Queries:
                 for number, words in enumerate(self.members)
             ]
         )
-        return left_out_batch(P, c, energy, self.left_out, nonnegative=positive)
+        return left_out_batch(P, c, energy, self.left_out, positive=positive)
 
 
 def automatic_radius(batch: Batch, size: int, settings: Settings) -> FloatArray:

@@ -46,7 +46,7 @@ def test_a_specification_keeps_what_was_checked():
     spec = SingleSpecification.of(model, 3)
     model.set_params(alpha=5.0, tol=-1.0)
     assert (spec.alpha, spec.tol) == (2.0, 1e-9)
-    assert (spec.terms.fit_intercept, spec.terms.nonnegative) == (False, True)
+    assert (spec.terms.fit_intercept, spec.terms.positive) == (False, True)
     np.testing.assert_array_equal(spec.terms.factors(3), [1.0, 0.0, 2.0])
     settings = spec.settings(None)
     assert (settings.tol, settings.n_threads) == (1e-9, 1)

@@ -15,7 +15,7 @@ from sketchlasso.kernels.columns import (
 from sketchlasso.kernels.coordinate import best_coefficient, gram_gap, gram_move, gram_sweeps
 
 
-def plain_sweep(X, y, w, thresholds, nonnegative):
+def plain_sweep(X, y, w, thresholds, positive):
     """One sweep on the residual itself, each coefficient by a scalar search."""
     w = w.copy()
     for j in range(X.shape[1]):
@@ -25,7 +25,7 @@ def plain_sweep(X, y, w, thresholds, nonnegative):
             return np.linalg.norm(rest - X[:, j] * v) + thresholds[j] * abs(v)
 
         reach = 10 * np.linalg.norm(rest) / np.linalg.norm(X[:, j])
-        sides = [(0.0, reach)] if nonnegative else [(-reach, 0.0), (0.0, reach)]
+        sides = [(0.0, reach)] if positive else [(-reach, 0.0), (0.0, reach)]
         options = {"xatol": 1e-12}
         found = [
             optimize.minimize_scalar(cost, bounds=side, method="bounded", options=options).x
@@ -42,39 +42,39 @@ def plain_sweep(X, y, w, thresholds, nonnegative):
     st.floats(0.0, 3.0),
     st.booleans(),
 )
-def test_the_best_coefficient_beats_its_neighbours(length, share, norm, threshold, nonnegative):
+def test_the_best_coefficient_beats_its_neighbours(length, share, norm, threshold, positive):
     rho = share * length * np.sqrt(norm)  # Cauchy-Schwarz bounds it
 
     def cost(w):
         return np.sqrt(max(length**2 - 2 * rho * w + norm * w * w, 0.0)) + threshold * abs(w)
 
-    best = best_coefficient(length**2, rho, norm, threshold, nonnegative)
-    assert not nonnegative or best >= 0
+    best = best_coefficient(length**2, rho, norm, threshold, positive)
+    assert not positive or best >= 0
     for w in best + np.concatenate([np.geomspace(1e-6, 10, 30), -np.geomspace(1e-6, 10, 30), [0]]):
-        if w >= 0 or not nonnegative:
+        if w >= 0 or not positive:
             assert cost(best) <= cost(w) + 1e-7 * (1 + length)
 
 
-@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("positive", [False, True])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_sweep_in_gram_form_is_a_sweep_on_the_residual(seed, nonnegative):
+def test_a_sweep_in_gram_form_is_a_sweep_on_the_residual(seed, positive):
     rng = np.random.default_rng(seed)
     X, y, w = rng.normal(size=(30, 8)), rng.normal(size=30), rng.normal(size=8) * 0.1
-    w = np.abs(w) if nonnegative else w
+    w = np.abs(w) if positive else w
     thresholds = np.full(8, 0.8)
     thresholds[0] = 0.0
     G = np.full((11, 11), np.nan)  # room to grow must not be read
     G[:8, :8] = X.T @ X
     found, q = w.copy(), X.T @ (y - X @ w)
     square, gap, sweeps = gram_sweeps(
-        G, q, found, thresholds, float(np.sum((y - X @ w) ** 2)), nonnegative, 0.0, 1
+        G, q, found, thresholds, float(np.sum((y - X @ w) ** 2)), positive, 0.0, 1
     )
     assert sweeps == 1
-    np.testing.assert_allclose(found, plain_sweep(X, y, w, thresholds, nonnegative), atol=1e-6)
+    np.testing.assert_allclose(found, plain_sweep(X, y, w, thresholds, positive), atol=1e-6)
     residual = y - X @ found
     assert square == pytest.approx(residual @ residual)
     np.testing.assert_allclose(q, X.T @ residual, atol=1e-10)
-    primal, absolute = gram_gap(G, q, found, thresholds, square, nonnegative)
+    primal, absolute = gram_gap(G, q, found, thresholds, square, positive)
     assert primal == pytest.approx(np.linalg.norm(residual) + thresholds @ np.abs(found))
     assert gap == pytest.approx(absolute / primal)
 

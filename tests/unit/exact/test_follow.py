@@ -75,7 +75,7 @@ def test_a_factor_survives_growth_and_not_another_diagonal():
 # The sum of two penalised columns has no penalty: they are tied wherever they are.
 @example(20000, 43, 5, 0.5, False, True)
 @settings(max_examples=60, deadline=None)
-def test_working_sets_with_dependent_columns(seed, m, p, share, nonnegative, free):
+def test_working_sets_with_dependent_columns(seed, m, p, share, positive, free):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(m, p)) * (rng.random((m, p)) < 0.3)
     X[:, rng.integers(0, p, p // 3)] = X[:, rng.integers(0, p, p // 3)]
@@ -84,12 +84,12 @@ def test_working_sets_with_dependent_columns(seed, m, p, share, nonnegative, fre
     factor = np.ones(p)
     if free:
         factor[0] = 0.0
-    options = {"fit_intercept": False, "penalty_factor": factor, "nonnegative": nonnegative}
+    options = {"fit_intercept": False, "penalty_factor": factor, "positive": positive}
     largest = max(exact_alpha_max(X, y, terms=Terms(**options))[0], 1e-3)
     G, follower, w = X.T @ X, Follower(), np.zeros(p)
     for alpha in largest * np.array([0.7, share]):
         r = y - X @ w
-        problem = Restricted(G, X.T @ r, w, alpha * factor, float(r @ r), nonnegative)
+        problem = Restricted(G, X.T @ r, w, alpha * factor, float(r @ r), positive)
         gap = follower.solve(problem, 1e-7)
         r = y - X @ w
         if r @ r > 1e-8 * (y @ y):

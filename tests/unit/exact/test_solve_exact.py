@@ -78,7 +78,7 @@ def test_alpha_max_is_where_the_first_feature_enters():
     for terms in (
         Terms(),
         Terms(penalty_factor=factor),
-        Terms(nonnegative=True),
+        Terms(positive=True),
         Terms(fit_intercept=False),
     ):
         largest = exact_alpha_max(X, y, terms=terms)[0]
@@ -225,7 +225,7 @@ def test_a_start_with_excluded_or_negative_coefficients_is_mended():
     factor = np.ones(90)
     factor[0] = np.inf
     start = sparse.csr_array(-np.ones((1, 90)))
-    options = {"terms": Terms(True, factor, nonnegative=True), "tol": 1e-7}
+    options = {"terms": Terms(True, factor, positive=True), "tol": 1e-7}
     cold, warm = (solve_exact(X, y, [0.3], start=s, **options) for s in (None, start))
     np.testing.assert_allclose(warm.primal, cold.primal, rtol=1e-6)
     assert (warm.coef.data > 0).all() and warm.coef.toarray()[0, 0] == 0

@@ -90,18 +90,18 @@ def test_columns_of_large_mean_keep_their_digits():
     np.testing.assert_allclose(gram.buffer[:N, :N], centred.T @ centred, atol=1e-8)
 
 
-def restricted(seed, alpha, nonnegative=False):
+def restricted(seed, alpha, positive=False):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(M, N)), rng.normal(size=M)
     y = y + X[:, 0] - X[:, 1]
     return (X, y), Restricted(
-        X.T @ X, X.T @ y, np.zeros(N), np.full(N, alpha), float(y @ y), nonnegative
+        X.T @ X, X.T @ y, np.zeros(N), np.full(N, alpha), float(y @ y), positive
     )
 
 
-@pytest.mark.parametrize("nonnegative", [False, True])
-def test_newton_ends_on_its_support_in_one_step(nonnegative):
-    (X, y), problem = restricted(0, 1.5, nonnegative)
+@pytest.mark.parametrize("positive", [False, True])
+def test_newton_ends_on_its_support_in_one_step(positive):
+    (X, y), problem = restricted(0, 1.5, positive)
     improve(problem, 1e-3, Follower())
     objective = problem.objective
     assert newton_step(problem)

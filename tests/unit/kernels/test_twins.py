@@ -36,9 +36,9 @@ NO_ROOT = np.empty((0, 0))
 
 
 @given(st.floats(-5, 5), st.floats(0, 5), st.booleans())
-def test_shrink(x, threshold, nonnegative):
-    twin = twins.soft(np.array([x]), np.array([threshold]), nonnegative)[0]
-    assert shrink(x, threshold, nonnegative) == pytest.approx(twin, abs=1e-15)
+def test_shrink(x, threshold, positive):
+    twin = twins.soft(np.array([x]), np.array([threshold]), positive)[0]
+    assert shrink(x, threshold, positive) == pytest.approx(twin, abs=1e-15)
 
 
 @given(st.lists(st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 2.0, np.inf]), min_size=1), st.data())
@@ -65,11 +65,11 @@ def test_cholesky_lifts_the_pivots_of_a_singular_matrix():
     assert np.isfinite(H).all()
 
 
-def scale_of(seen, factor, alpha, radius, nonnegative, largest):
+def scale_of(seen, factor, alpha, radius, positive, largest):
     """The feasible scale of the kernel, which must be that of its home."""
     buffer = np.empty((2, len(seen)))
-    found = feasible_scale(seen, factor, alpha, radius, nonnegative, largest, False, buffer)
-    size = formulas.magnitude(seen, nonnegative)
+    found = feasible_scale(seen, factor, alpha, radius, positive, largest, False, buffer)
+    size = formulas.magnitude(seen, positive)
     args = size[None], alpha * factor[None], np.array([radius]), np.array([largest])
     assert found == pytest.approx(formulas.feasible_scale(*args, 1e-13)[0], rel=1e-14, abs=0.0)
     return found
@@ -99,17 +99,17 @@ def test_without_a_radius_a_threshold_of_zero_allows_no_scale_unless_it_is_clear
 
 
 @pytest.mark.parametrize("radius", [0.0, 1e-9, 0.4, 2.0, 50.0])
-@pytest.mark.parametrize("nonnegative", [False, True])
-def test_smallest_penalty(radius, nonnegative):
+@pytest.mark.parametrize("positive", [False, True])
+def test_smallest_penalty(radius, positive):
     rng = np.random.default_rng(5)
     seen, factor = rng.normal(size=60), rng.uniform(0.2, 3.0, 60)
     factor[[3, 8]] = np.inf, 0.0
-    found = smallest_penalty(seen, factor, nonnegative, radius, np.empty((2, 60)))
-    size = formulas.magnitude(seen, nonnegative)[None]
+    found = smallest_penalty(seen, factor, positive, radius, np.empty((2, 60)))
+    size = formulas.magnitude(seen, positive)[None]
     home = formulas.largest_penalty(size, factor[None], np.array([radius]))[0]
     assert found == pytest.approx(home, rel=1e-12)
     real = (factor > 0) & np.isfinite(factor)
-    over = np.linalg.norm(twins.soft(seen[real], found * factor[real], nonnegative))
+    over = np.linalg.norm(twins.soft(seen[real], found * factor[real], positive))
     assert over == pytest.approx(radius, rel=1e-6, abs=1e-15) if found else over <= radius
 
 

@@ -68,7 +68,7 @@ def test_unpenalised_features_count_too():
 
 def test_nonnegative_stays_nonnegative():
     P, w, factor = random_case(0, 60, 7)
-    sparse = sparsify(P, np.abs(w), factor, nonnegative=True)
+    sparse = sparsify(P, np.abs(w), factor, positive=True)
     assert (sparse >= 0).all()
     assert_theorem(P, np.abs(w), factor, sparse)
 
@@ -120,7 +120,7 @@ def test_a_solution_spread_over_copies_is_gathered_and_stays_optimal():
 
 
 @pytest.mark.parametrize(
-    ("P", "coef", "factor", "nonnegative", "message"),
+    ("P", "coef", "factor", "positive", "message"),
     [
         (np.ones((3, 2)), np.ones(4), None, False, r"pass \(n, k\) and \(n,\)"),
         (np.ones((3, 2)), np.ones(3), np.ones(2), False, "penalty_factor"),
@@ -130,6 +130,6 @@ def test_a_solution_spread_over_copies_is_gathered_and_stays_optimal():
         (np.ones((3, 2)), -np.ones(3), None, True, "negative"),
     ],
 )
-def test_bad_input_is_named(P, coef, factor, nonnegative, message):
+def test_bad_input_is_named(P, coef, factor, positive, message):
     with pytest.raises(InvalidInputError, match=message):
-        sparsify(P, coef, factor, nonnegative)
+        sparsify(P, coef, factor, positive)

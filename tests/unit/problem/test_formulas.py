@@ -32,7 +32,7 @@ def test_primal_and_dual_agree_with_their_twins(recipe: Recipe):
     w = rng.normal(size=(batch.n_instances, batch.n_features)) * (
         rng.random((batch.n_instances, batch.n_features)) < 0.3
     )
-    if recipe.nonnegative:
+    if recipe.positive:
         w = np.abs(w)
     w[:, np.isinf(batch.penalty_factor)] = 0.0
     u = 0.1 * rng.normal(size=batch.c.shape)
@@ -65,7 +65,7 @@ def test_alpha_max_is_where_the_penalised_coefficients_appear(recipe: Recipe):
     options = {
         "radius": recipe.radius,
         "penalty_factor": batch.penalty_factor,
-        "nonnegative": recipe.nonnegative,
+        "positive": recipe.positive,
         "loss": recipe.loss,
         "roots": None if batch.roots is None else batch.roots[:1],
     }

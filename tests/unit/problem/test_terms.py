@@ -8,12 +8,12 @@ from sketchlasso.problem.terms import Terms
 
 
 def test_factors_on_another_scale():
-    terms = Terms(False, [0.0, 1.0, np.inf], nonnegative=True)
+    terms = Terms(False, [0.0, 1.0, np.inf], positive=True)
     np.testing.assert_array_equal(terms.factors(3), [0.0, 1.0, np.inf])
     np.testing.assert_array_equal(terms.penalised(3), [False, True, False])
     scaled = terms.scaled(np.array([2.0, 4.0, 8.0]))
     np.testing.assert_array_equal(scaled.factors(3), [0.0, 4.0, np.inf])
-    assert (scaled.fit_intercept, scaled.nonnegative) == (False, True)
+    assert (scaled.fit_intercept, scaled.positive) == (False, True)
     assert terms.scaled(None) is terms
     np.testing.assert_array_equal(Terms().scaled(np.array([2.0, 3.0])).factors(2), [2.0, 3.0])
 

@@ -88,9 +88,9 @@ def test_the_bound_knows_of_nonnegative_coefficients(seed, free):
     factor = np.ones(30)
     factor[:3] = 0.0 if free else 1.0
     options = {"penalty_factor": factor, "fit_intercept": False}
-    best, value = full_problem_reference(X, y, 1.0, penalty_factor=factor, nonnegative=True)
+    best, value = full_problem_reference(X, y, 1.0, penalty_factor=factor, positive=True)
     best[best < 1e-8] = 0.0
-    found = certify(X, y, best, 1.0, nonnegative=True, **options)
+    found = certify(X, y, best, 1.0, positive=True, **options)
     assert found.primal[0] == pytest.approx(value, rel=1e-6)
     assert found.relative_gap[0] <= 1e-4
     assert certify(X, y, best, 1.0, **options).dual[0] <= found.dual[0]
@@ -164,7 +164,7 @@ def test_a_response_that_unpenalised_features_explain_has_no_gap():
         ),
         ({"y": np.ones(7)}, r"y has shape \(7,\)"),
         ({"y": np.ones((50, 2))}, "y holds 2 responses but coef has 1 rows"),
-        ({"coef": -np.ones(30), "nonnegative": True}, "coef contains -1 but nonnegative=True"),
+        ({"coef": -np.ones(30), "positive": True}, "coef contains -1 but positive=True"),
     ],
 )
 def test_bad_input_is_one_sentence(change, message):

@@ -35,7 +35,7 @@ def problems(X, y, alpha, factor=None, **options):
     [
         ({}, None),
         ({"fit_intercept": False}, None),
-        ({"nonnegative": True}, None),
+        ({"positive": True}, None),
         ({}, np.r_[0.0, 0.0, np.linspace(0.5, 2.0, 9), np.inf]),
     ],
 )

@@ -23,7 +23,7 @@ CURVED = {
     "free features": {"free": 3},
     "no robust term": {"radius": 0.0},
     "squared": {"loss": "squared"},
-    "non-negative": {"nonnegative": True},
+    "non-negative": {"positive": True},
 }
 
 
@@ -96,7 +96,7 @@ def barrier_value(problem, mu, w):
     elif problem.radius > 0:
         value += cone(problem.radius, cones.ridge_height, w @ w)
     lam = problem.thresholds
-    if problem.nonnegative:
+    if problem.positive:
         return value + lam @ w - mu * np.sum(np.log(w))
     some = lam > 0
     return value + np.sum(cone(lam[some], cones.heights[some], w[some] ** 2))
@@ -107,7 +107,7 @@ def point(request):
     instance = make_instance(p=9, k=4, share=0.3, **CURVED[request.param])
     rng = np.random.default_rng(1)
     w = rng.normal(size=9)
-    return ScaledInstance.of(instance), 0.05, np.abs(w) if instance.nonnegative else w
+    return ScaledInstance.of(instance), 0.05, np.abs(w) if instance.positive else w
 
 
 def test_gradient_is_that_of_the_barrier_function(point):

@@ -20,7 +20,7 @@ def test_reaches_a_tiny_gap_in_every_regime(regime):
     instance = make_instance(**REGIMES[regime])
     run = drive(Conic(), instance, tol=1e-8, rounds=1)
     assert run.gap <= 1e-8
-    assert not instance.nonnegative or (run.w >= 0).all()
+    assert not instance.positive or (run.w >= 0).all()
 
 
 @pytest.mark.parametrize("regime", SMALL)

@@ -31,7 +31,7 @@ def make_batch(
     radius=0.1,
     s=0.7,
     dtype=np.float64,
-    nonnegative=False,
+    positive=False,
     rooted=False,
     factors=False,
     excluded=False,
@@ -39,7 +39,7 @@ def make_batch(
     """Instances of one regime; alpha is a share of each one's largest."""
     rng = np.random.default_rng(seed)
     P = (rng.normal(size=(n, k)) * np.geomspace(2.0, 0.2, k)).astype(dtype)
-    options = {"nonnegative": nonnegative}
+    options = {"positive": positive}
     if rooted:
         options["roots"] = np.linalg.cholesky(
             np.stack([np.cov(rng.normal(size=(k, 3 * k))) for _ in range(3)])
@@ -78,7 +78,7 @@ def assert_proved(batch, found, tol):
     flags=st.tuples(*[st.booleans()] * 4),
 )
 def test_every_gap_is_proved_in_double_precision(seed, n, k, radius, s, dtype, tol, flags):
-    names = ("nonnegative", "rooted", "factors", "excluded")
+    names = ("positive", "rooted", "factors", "excluded")
     options = dict(zip(names, flags, strict=True))
     batch = make_batch(seed, n, k, radius=radius, s=s, dtype=dtype, **options)
     batch = batch.take(np.flatnonzero(batch.alpha > 0))
@@ -229,11 +229,11 @@ def test_memory_that_runs_out_is_told():
 def test_a_warm_start_outside_the_constraint_is_brought_inside(device):
     from sketchlasso.solvers import Iterates
 
-    free = make_batch(count=5, nonnegative=False)
+    free = make_batch(count=5, positive=False)
     first = solve(free)
     assert first.coef.min() < 0
     warm = Iterates(first.coef, first.dual_point, np.zeros(5, dtype=np.intp))
-    bounded = replace(free, nonnegative=True)
+    bounded = replace(free, positive=True)
     found = solve(bounded, settings=Settings(device=device), warm=warm)
     assert found.coef.min() >= 0
     assert np.allclose(found.primal, solve(bounded).primal, rtol=1e-5)
@@ -257,7 +257,7 @@ def test_a_callback_hears_of_chunks():
     flags=st.tuples(*[st.booleans()] * 4),
 )
 def test_the_search_for_a_size_finds_what_the_cpu_finds(seed, n, k, radius, size, flags):
-    names = ("nonnegative", "rooted", "factors", "excluded")
+    names = ("positive", "rooted", "factors", "excluded")
     batch = make_batch(seed, n, k, 4, radius=radius, **dict(zip(names, flags, strict=True)))
     here = solve_for_size(batch, size, Settings(tol=1e-6))
     there = solve_for_size(batch, size, ON_DEVICE)

@@ -19,9 +19,9 @@ def tensor(values):
     return torch.as_tensor(np.array(values, dtype=np.float64))
 
 
-def made(radius, nonnegative, rooted=True):
+def made(radius, positive, rooted=True):
     """A batch without unpenalised features, its rows as tensors, coefficients and dual points."""
-    recipe = Recipe(seed=3, n=30, k=6, radius=radius, s=0.4, nonnegative=nonnegative, rooted=rooted)
+    recipe = Recipe(seed=3, n=30, k=6, radius=radius, s=0.4, positive=positive, rooted=rooted)
     batch = recipe.batch()
     rng = np.random.default_rng(1)
     factor = rng.uniform(0.5, 2.0, batch.n_features)
@@ -33,12 +33,12 @@ def made(radius, nonnegative, rooted=True):
         tensor(batch.c),
         tensor(batch.s),
         tensor(batch.radius),
-        nonnegative,
+        positive,
     )
     w = rng.normal(size=(batch.n_instances, batch.n_features))
     w *= (rng.random(w.shape) < 0.3) & np.isfinite(factor)
     u = rng.normal(size=batch.c.shape)
-    return batch, rows, np.abs(w) if nonnegative else w, u
+    return batch, rows, np.abs(w) if positive else w, u
 
 
 @pytest.fixture(params=[(0.0, False), (0.7, False), (0.7, True)])
@@ -70,7 +70,7 @@ def test_null_models_and_largest_penalties_agree(problem):
     u = formulas.null_dual(rows.c, rows.s)
     np.testing.assert_allclose(u, null.dual)
     factor = tensor(batch.penalty_factor).expand_as(rows.thresholds)
-    size = formulas.magnitude(rows.see(u), batch.nonnegative)
+    size = formulas.magnitude(rows.see(u), batch.positive)
     theirs = largest_penalties(batch, correlate(batch, null.dual))
     np.testing.assert_allclose(
         formulas.largest_penalty(size, factor, rows.radius), theirs, rtol=1e-9
@@ -100,8 +100,8 @@ def test_formulas_give_the_same_on_arrays_and_tensors():
     x, t = rng.normal(size=(5, 9)), rng.uniform(0, 1, (5, 9))
     a, b, s = rng.uniform(0.1, 1, (3, 5))
     for flag in (False, True):
-        both(formulas.magnitude, x, nonnegative=flag)
-        both(formulas.soft_threshold, x, t, nonnegative=flag)
+        both(formulas.magnitude, x, positive=flag)
+        both(formulas.soft_threshold, x, t, positive=flag)
         both(formulas.objective, a, b, s, t[:, 0], squared=flag)
         both(formulas.dual_objective, a, b, s, squared=flag)
         both(formulas.best_on_ray, a - 0.5, b, s, squared=flag)

@@ -40,9 +40,9 @@ def test_a_search_is_few_operations_and_few_waits():
     assert seen.count["_local_scalar_dense"] + seen.count["nonzero"] < 300
 
 
-@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("positive", [False, True])
 @pytest.mark.parametrize("radius", [1.0, 2.0])
-def test_supports_that_outgrow_their_slots_get_more(radius, nonnegative, monkeypatch):
+def test_supports_that_outgrow_their_slots_get_more(radius, positive, monkeypatch):
     slots = []
 
     def recorded(rows, largest, size, count, tol):
@@ -50,7 +50,7 @@ def test_supports_that_outgrow_their_slots_get_more(radius, nonnegative, monkeyp
         return walk.walk_down(rows, largest, size, count, tol)
 
     monkeypatch.setattr(sizes, "walk_down", recorded)
-    batch = make_batch(n=300, k=12, count=8, radius=radius, nonnegative=nonnegative)
+    batch = make_batch(n=300, k=12, count=8, radius=radius, positive=positive)
     here, there = solve_for_size(batch, 3, Settings(tol=1e-6)), solve_for_size(batch, 3, ON_DEVICE)
     assert max(slots) > min(slots) == 3 + sizes.SPARE_SLOTS
     assert np.allclose(there.alpha, here.alpha, rtol=0.02)
@@ -93,14 +93,14 @@ def test_a_search_keeps_to_its_memory_in_pieces(monkeypatch):
     assert np.allclose(parts.alpha, whole.alpha, rtol=1e-6)
 
 
-@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("positive", [False, True])
 @pytest.mark.parametrize("radius", [0.0, 0.05, 0.5])
-def test_no_pass_raises_the_objective_and_passes_end_at_the_optimum(radius, nonnegative):
+def test_no_pass_raises_the_objective_and_passes_end_at_the_optimum(radius, positive):
     rng = np.random.default_rng(3)
     A, c = (torch.as_tensor(rng.normal(size=shape)) for shape in ((40, 30, 8), (40, 8)))
     ones = torch.ones(40, dtype=torch.float64)
     thresholds = torch.as_tensor(rng.uniform(0.3, 0.9, (40, 30)))
-    rows = Rows(A, thresholds, c, 0.5 * ones, radius * ones, nonnegative)
+    rows = Rows(A, thresholds, c, 0.5 * ones, radius * ones, positive)
     w, rest = torch.zeros(40, 30, dtype=torch.float64), c
     value = primal_value(rows, w)
     for _ in range(40):

@@ -84,8 +84,7 @@ def test_shrink_is_the_prox_of_the_penalty(regime):
     for size in (1e-1, 1e-3, 1e-5):
         for other in found + size * rng.normal(size=(50, 5)):
             assert (
-                value(np.maximum(other, 0.0) if problem.nonnegative else other)
-                >= value(found) - 1e-14
+                value(np.maximum(other, 0.0) if problem.positive else other) >= value(found) - 1e-14
             )
 
 

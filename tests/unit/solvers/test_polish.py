@@ -12,20 +12,20 @@ from sketchlasso.solvers import Settings, Status, solve
 from sketchlasso.solvers.polish import polished
 
 
-def interpolating(radius=0.0, share=0.02, nonnegative=False, seed=0):
+def interpolating(radius=0.0, share=0.02, positive=False, seed=0):
     """A batch whose optimum has no residual: rank 10, 60 features, s = 0."""
     rng = np.random.default_rng(seed)
     P = rng.standard_normal((60, 10))
     c = np.abs(rng.standard_normal(4)) @ P[:4]
-    options = {"radius": radius, "nonnegative": nonnegative}
+    options = {"radius": radius, "positive": positive}
     largest = alpha_max(Batch.build(P, c, 0.0, alpha=1.0, **options))
     return Batch.build(P, c, 0.0, alpha=share * largest, **options)
 
 
-@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("positive", [False, True])
 @pytest.mark.parametrize("radius", [0.0, 1e-13])
-def test_a_loose_tolerance_fits_as_exactly_as_a_tight_one(radius, nonnegative):
-    batch = interpolating(radius, nonnegative=nonnegative)
+def test_a_loose_tolerance_fits_as_exactly_as_a_tight_one(radius, positive):
+    batch = interpolating(radius, positive=positive)
     tight = solve(batch, settings=Settings(tol=1e-12))
     for tol in (1e-4, 1e-5, 1e-6, 1e-8):
         loose = solve(batch, settings=Settings(tol=tol))

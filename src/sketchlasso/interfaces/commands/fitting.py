@@ -148,7 +148,7 @@ def path(
             radius=radii_of(model.radius),
             refine="exact" if model.refine and sketch is not None else None,
             fit_intercept=model.intercept,
-            nonnegative=model.positive,
+            positive=model.positive,
             solver=model.solver,  # type: ignore[arg-type]
             settings=model.settings(watch),
         )

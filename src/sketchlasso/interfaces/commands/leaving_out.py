@@ -110,7 +110,7 @@ def _leave_out(
         y,
         rows=rows,
         fit_intercept=model.intercept,
-        nonnegative=model.positive,
+        positive=model.positive,
         solver=model.solver,  # type: ignore[arg-type]
         settings=model.settings(watch, min(model.tol, FINE)),
         **level,

@@ -184,7 +184,7 @@ def certify(
         np.atleast_1d(estimator.alpha_),
         penalty_factor=_penalty_factor(estimator, info.facts, given),
         fit_intercept=estimator.fit_intercept,
-        nonnegative=estimator.positive,
+        positive=estimator.positive,
     )
     same = info.facts["fingerprint"] == sl.engine.fingerprint(given.X)
     worst = float(found.relative_gap.max())

@@ -140,7 +140,7 @@ def line_of_estimator(estimator: Any, X: Any, y: Any, response: int) -> Line:
         refine=None if sketch is None else estimator.refine,
         fit_intercept=estimator.fit_intercept,
         penalty_factor=_factors(estimator, response, scaler),
-        nonnegative=estimator.positive,
+        positive=estimator.positive,
         solver=estimator.solver,
         settings=sl.Settings(tol=estimator.tol),
     )

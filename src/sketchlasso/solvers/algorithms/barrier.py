@@ -81,7 +81,7 @@ class Barrier:
         """
         problem = ScaledInstance.of(instance)
         start = np.zeros(len(w))
-        if problem.nonnegative:
+        if problem.positive:
             size = np.sqrt(problem.square_norms)
             start = FIRST_MU / (problem.thresholds + np.maximum(size, 1e-3 * size.max(initial=0.0)))
             start /= max(1.0, float(np.linalg.norm(problem.R.T @ start)))
@@ -144,7 +144,7 @@ def _step_length(
     """
     dr = -(problem.R.T @ dw)
     step = 1.0
-    if problem.nonnegative:
+    if problem.positive:
         towards = dw < 0
         reach = np.min(-w[towards] / dw[towards], initial=np.inf)
         step = min(1.0, (1.0 - KEPT_DISTANCE) * float(reach))
@@ -178,7 +178,7 @@ def _next_multipliers(
         change = problem.radius / cones.ridge_height * dw + hessian.X[:, k:] @ y[k:]
         d = _into_ball(d + change, problem.radius)
     lam = problem.thresholds
-    if problem.nonnegative:
+    if problem.positive:
         # Here w >= 0 may have shortened the step, and the multipliers must not move further.
         slack = lam - old.v - step * (v - old.v)
         slack = np.maximum(slack, KEPT_DISTANCE * (lam - old.v))

@@ -66,7 +66,7 @@ class ScaledInstance:
     s: float
     radius: float
     thresholds: FloatArray
-    nonnegative: bool
+    positive: bool
     squared: bool
     square_norms: FloatArray
     length: float
@@ -78,7 +78,7 @@ class ScaledInstance:
         squared = instance.loss == "squared"
         thresholds = instance.thresholds / length if squared else instance.thresholds
         norms = np.einsum("ij,ij->i", instance.R, instance.R)
-        if instance.nonnegative:
+        if instance.positive:
             # Without any slope the barrier of an unpenalised w_j >= 0 may have no minimum; a
             # feature that fits nothing is zero under any slope.
             floor = np.where(norms > 0, FREE_SLOPE * np.sqrt(norms), 1.0)
@@ -89,7 +89,7 @@ class ScaledInstance:
             s=instance.s / length,
             radius=instance.radius,
             thresholds=thresholds,
-            nonnegative=instance.nonnegative,
+            positive=instance.positive,
             squared=squared,
             square_norms=norms,
             length=length,
@@ -145,7 +145,7 @@ def cones_at(problem: ScaledInstance, mu: float, w: FloatArray, r: FloatArray) -
         ridge_height = (mu + ridge_root) / problem.radius
         d = problem.radius * w / ridge_height
     lam = problem.thresholds
-    if problem.nonnegative:
+    if problem.positive:
         heights = roots = w
         v = lam - mu / w
     else:
@@ -222,7 +222,7 @@ def barrier_hessian(
 ) -> DyadicHessian:
     """Primal-dual Hessian at w (p,) with residual r (k,) and multipliers `now`."""
     lam = problem.thresholds
-    if problem.nonnegative:
+    if problem.positive:
         absolute = (lam - now.v) / w
     else:
         absolute = np.where(lam > 0, (lam - now.v * lam * w / cones.roots) / cones.heights, 0.0)

@@ -144,7 +144,7 @@ class Conic:
             state.outcome, x, z, iterations = _run(self._clarabel, programme, tolerance)
             steps += iterations
             w = length * x[: len(instance.R)]
-            if instance.nonnegative:
+            if instance.positive:
                 w = np.maximum(w, 0.0)
             best.offer(w, -stretch * z[programme.dual])
             if state.outcome is ConicOutcome.SOLVED:
@@ -169,8 +169,8 @@ def _programme(clarabel: ModuleType, instance: Instance, length: float) -> _Prog
     p, k = instance.R.shape
     squared, radius = instance.loss == "squared", instance.radius
     lam = instance.thresholds / length if squared else instance.thresholds
-    bounded = np.flatnonzero(lam > 0) if not instance.nonnegative else np.arange(0)
-    on_w = lam if instance.nonnegative else np.zeros(p)
+    bounded = np.flatnonzero(lam > 0) if not instance.positive else np.arange(0)
+    on_w = lam if instance.positive else np.zeros(p)
     on_rest = np.zeros(k) if squared else np.array([1.0, radius][: 2 if radius > 0 else 1])
     linear = np.concatenate([on_w, lam[bounded], on_rest])
     curvature = np.zeros(len(linear))
@@ -187,7 +187,7 @@ def _programme(clarabel: ModuleType, instance: Instance, length: float) -> _Prog
         if radius > 0:
             cone = clarabel.SecondOrderConeT(p + 1)
             programme.add(cone, np.zeros(p + 1), (0, rest + 1, -_eye(1)), (1, 0, -_eye(p)))
-    if instance.nonnegative:
+    if instance.positive:
         programme.add(clarabel.NonnegativeConeT(p), np.zeros(p), (0, 0, -_eye(p)))
     elif bounded.size:
         q = len(bounded)

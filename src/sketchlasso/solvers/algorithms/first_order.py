@@ -85,7 +85,7 @@ class _Rotated:
     beyond: FloatArray
     radius: float
     thresholds: FloatArray
-    nonnegative: bool
+    positive: bool
     squared: bool
     length: float
 
@@ -109,7 +109,7 @@ class _Rotated:
             beyond=beyond,
             radius=instance.radius,
             thresholds=instance.thresholds / length if squared else instance.thresholds,
-            nonnegative=instance.nonnegative,
+            positive=instance.positive,
             squared=squared,
             length=length,
         )
@@ -284,7 +284,7 @@ def _plain_step(
 
 def _shrink(problem: _Rotated, tau: float, x: FloatArray) -> FloatArray:
     """Prox of tau g at x (p,): soft threshold, then the whole vector towards zero."""
-    y = soft_threshold(x, tau * problem.thresholds, problem.nonnegative)
+    y = soft_threshold(x, tau * problem.thresholds, problem.positive)
     if problem.squared:
         return y / (1.0 + tau * problem.radius**2)
     length = float(np.linalg.norm(y))

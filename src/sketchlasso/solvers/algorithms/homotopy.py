@@ -36,7 +36,7 @@ def can_walk(batch: Batch) -> BoolArray:
 
     The radius must be zero, and coefficients that are free of penalty may have any sign.
     """
-    if batch.nonnegative and bool((batch.penalty_factor == 0).any()):
+    if batch.positive and bool((batch.penalty_factor == 0).any()):
         return np.zeros(batch.n_instances, dtype=bool)
     return batch.radius == 0
 
@@ -92,7 +92,7 @@ def _walk(
         batch.c[first],
         float(batch.s[first]),
         batch.factor_row(first) * spread,
-        batch.nonnegative,
+        batch.positive,
         batch.loss == "squared",
         batch.alpha[members],
         KNOTS_PER_RANK * k,

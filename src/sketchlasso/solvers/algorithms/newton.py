@@ -93,7 +93,7 @@ class Newton:
         chosen = self._choose(view, row, support, factor)
         u = view.iterates.dual[row].copy()
         free = chosen[factor[chosen] * batch.alpha[row] == 0]
-        if len(free) and batch.radius[row] == 0 and not batch.nonnegative:
+        if len(free) and batch.radius[row] == 0 and not batch.positive:
             w, steps = self._solve_without(view, row, chosen, free, u)
         else:
             w, steps = self._solve_on(view, row, chosen, batch.root(row), batch.c[row], u)
@@ -141,7 +141,7 @@ class Newton:
             batch.s[row],
             batch.alpha[row] * batch.factor_row(row)[chosen],
             batch.radius[row],
-            batch.nonnegative,
+            batch.positive,
             batch.loss == "squared",
         )
         w = _start(chosen, *_support(view, row))
@@ -157,7 +157,7 @@ class Newton:
             view.correlation[row],
             factor,
             batch.alpha[row],
-            batch.nonnegative,
+            batch.positive,
             NO_NORMS if norms is None else norms.norms[norms.row_of[row]],
             1.0 if norms is None else norms.scale[row],
             dual_reach(batch)[row],

@@ -127,7 +127,7 @@ class Instance:
     s, radius : float
     thresholds : ndarray of shape (p,)
         Finite.
-    nonnegative : bool
+    positive : bool
     loss : {"sqrt", "squared"}
     tol : float
         Relative gap to aim for; better aim a little lower.
@@ -138,7 +138,7 @@ class Instance:
     s: float
     radius: float
     thresholds: FloatArray
-    nonnegative: bool
+    positive: bool
     loss: Loss
     tol: float
 
@@ -191,7 +191,7 @@ class PerInstance:
             s=float(batch.s[row]),
             radius=float(batch.radius[row]),
             thresholds=thresholds[features],
-            nonnegative=batch.nonnegative,
+            positive=batch.positive,
             loss=batch.loss,
             tol=self._tol,
         )

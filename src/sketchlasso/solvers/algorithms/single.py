@@ -27,7 +27,7 @@ def as_batch(instance: Instance) -> Batch:
         alpha=1.0,
         radius=instance.radius,
         penalty_factor=instance.thresholds,
-        nonnegative=instance.nonnegative,
+        positive=instance.positive,
         loss=instance.loss,
     )
 
@@ -89,7 +89,7 @@ class Best:
         """
         lam = self.instance.thresholds
         seen = self.instance.R @ self.u
-        slack = lam - (seen if self.instance.nonnegative else np.abs(seen))
+        slack = lam - (seen if self.instance.positive else np.abs(seen))
         room = np.divide(slack, lam, out=np.zeros_like(slack), where=lam > 0)
         size = np.abs(self.w)
         limit = size.max(initial=0.0) * np.minimum(room, NEGLIGIBLE)

@@ -121,7 +121,7 @@ def _start(rows: Rows, u: Tensor, w: Tensor) -> _State:
 
 
 def _first_step_length(rows: Rows, seen: Tensor, size: Tensor) -> Tensor:
-    over = soft_threshold(seen, rows.thresholds, rows.nonnegative)
+    over = soft_threshold(seen, rows.thresholds, rows.positive)
     curvature = rows.combine(over).square().sum(1)
     real = rows.thresholds.isfinite()
     total = (rows.A.square().sum(2) * real).sum(1).clamp_(min=1e-30)
@@ -133,7 +133,7 @@ def _first_step_length(rows: Rows, seen: Tensor, size: Tensor) -> Tensor:
 
 def _evaluate(rows: Rows, state: _State) -> _Point:
     sigma = state.sigma.unsqueeze(1)
-    y = soft_threshold(state.w0 + sigma * state.seen, sigma * rows.thresholds, rows.nonnegative)
+    y = soft_threshold(state.w0 + sigma * state.seen, sigma * rows.thresholds, rows.positive)
     norm = y.norm(dim=1)
     keep = (1.0 - state.sigma * rows.radius / norm.clamp(min=1e-30)).clamp_(min=0.0)
     fit = rows.combine(y)
@@ -294,7 +294,7 @@ def _slope_along(
     rows: Rows, state: _State, at: _Point, d: Tensor, v: Any, step: Any, scaled: Any, t: Tensor
 ) -> Tensor:
     """Slope (b,) in t of the convex step function at u + t d, less c'd."""
-    y = soft_threshold(v + t.unsqueeze(1) * step, scaled, rows.nonnegative)
+    y = soft_threshold(v + t.unsqueeze(1) * step, scaled, rows.positive)
     norm = y.norm(dim=1)
     keep = (1.0 - state.sigma * rows.radius / norm.clamp(min=1e-30)).clamp_(min=0.0)
     x = at.xhat + (t * state.tau).unsqueeze(1) * d

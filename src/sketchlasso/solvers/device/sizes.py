@@ -164,7 +164,7 @@ class _Search:
         chosen = self.data.choose(self.u[which], which, known, count)
         if number == 0:
             self.largest[which] = largest_penalty(
-                magnitude(chosen.rows.see(self.u[which]), self.data.nonnegative),
+                magnitude(chosen.rows.see(self.u[which]), self.data.positive),
                 chosen.rows.thresholds,
                 chosen.rows.radius,
             )
@@ -201,7 +201,7 @@ class _Search:
             max=known.shape[1] - 1
         )
         fresh = known.gather(1, place) != chosen.index
-        level = magnitude(chosen.rows.see(self.u[which]), self.data.nonnegative)
+        level = magnitude(chosen.rows.see(self.u[which]), self.data.positive)
         floor = (self.alpha[which] * (1.0 + self.rules.entry)).unsqueeze(1)
         return (fresh & (level > floor * chosen.rows.thresholds)).any(1)
 

@@ -73,7 +73,7 @@ def violation(rows: Rows, at: Point) -> Tensor:
     pull = (rows.radius / v.clamp(min=TINY)).unsqueeze(1)
     inside = slope.addcmul(pull, at.w, value=-1.0)
     inside = inside.addcmul_(at.w.sign(), rows.thresholds, value=-1.0).abs_()
-    outside = ((slope if rows.nonnegative else slope.abs()) - rows.thresholds).clamp_(min=0.0)
+    outside = ((slope if rows.positive else slope.abs()) - rows.thresholds).clamp_(min=0.0)
     worst = inside.where(at.w != 0, outside).div_(rows.thresholds).amax(1)
     optimal_zero = (v == 0) & (outside.norm(dim=1) <= rows.radius * (1.0 + 1e-12))
     return worst.masked_fill_(optimal_zero, 0.0)
@@ -103,7 +103,7 @@ def improve(rows: Rows, at: Point, slots: int, tol: float) -> tuple[Tensor, Tens
         rows.c,
         rows.s,
         rows.radius,
-        rows.nonnegative,
+        rows.positive,
     )
     on = _Support(few, at.w.gather(1, place), at.seen.gather(1, place), at.square)
     on.enter(live)
@@ -117,7 +117,7 @@ def _slots(rows: Rows, at: Point, slots: int, tol: float) -> tuple[Tensor, Tenso
     """Rows (b, slots) of the support and those that enter, and which slots are in use."""
     import torch
 
-    level = at.seen if rows.nonnegative else at.seen.abs()
+    level = at.seen if rows.positive else at.seen.abs()
     rho = at.square.sqrt().clamp_(min=TINY).unsqueeze(1)
     ratio = level / (rho * rows.thresholds)
     on = at.w != 0
@@ -152,9 +152,7 @@ class _Support:
         From w = 0 the norm grows linearly along the direction instead.
         """
         rho, v = self.square.sqrt().clamp_(min=TINY), self.w.norm(dim=1)
-        excess = soft_threshold(
-            self.q / rho.unsqueeze(1), self.rows.thresholds, self.rows.nonnegative
-        )
+        excess = soft_threshold(self.q / rho.unsqueeze(1), self.rows.thresholds, self.rows.positive)
         d = excess * (live & (self.w == 0))
         length = d.norm(dim=1)
         seen = (self.gram @ d.unsqueeze(2)).squeeze(2)

@@ -32,7 +32,7 @@ class Rows:
         alpha f_j; infinite on rows that only fill up.
     c : tensor of shape (b, k)
     s, radius : tensor of shape (b,)
-    nonnegative : bool
+    positive : bool
     """
 
     A: Tensor
@@ -40,13 +40,13 @@ class Rows:
     c: Tensor
     s: Tensor
     radius: Tensor
-    nonnegative: bool
+    positive: bool
 
     def take(self, which: Tensor) -> Rows:
         """Some of the instances."""
         return Rows(
             **{
-                field.name: value[which] if field.name != "nonnegative" else value
+                field.name: value[which] if field.name != "positive" else value
                 for field in fields(self)
                 for value in [getattr(self, field.name)]
             }
@@ -89,7 +89,7 @@ def certificate(
     `cap` (b,) is the largest scale at which no row outside the working rows can break its
     threshold.
     """
-    size = magnitude(rows.see(u), rows.nonnegative)
+    size = magnitude(rows.see(u), rows.positive)
     inner, length = (rows.c * u).sum(1), u.norm(dim=1)
     largest = best_on_ray(inner, length, rows.s).minimum(cap)
     scale = feasible_scale(size, rows.thresholds, rows.radius, largest, slack)

@@ -72,7 +72,7 @@ class DeviceBatch:
         self.relative = relative
         device, torch = shared.device, shared.device.torch
         self.torch, self.shared, self.batch = torch, shared, batch
-        self.size, self.nonnegative = batch.n_instances, batch.nonnegative
+        self.size, self.positive = batch.n_instances, batch.positive
         self.c = device.tensor(batch.c, torch.float64)
         self.s = device.tensor(batch.s, torch.float64)
         self.radius = device.tensor(batch.radius, torch.float64)
@@ -162,7 +162,7 @@ class DeviceBatch:
         saves a walk over all correlations.
         """
         seen = unit @ self.shared.single.T
-        level = seen.clamp_(min=0.0) if self.nonnegative else seen.abs_()
+        level = seen.clamp_(min=0.0) if self.positive else seen.abs_()
         if self.factor is None:
             return level
         own = (self.factor if len(self.factor) == 1 else self.factor[which]).float()
@@ -194,9 +194,7 @@ class DeviceBatch:
             own = self.factor[0][index] if shared else self.factor[which.unsqueeze(1), index]
             thresholds = thresholds * own
         thresholds = thresholds.masked_fill(barred, float("inf"))
-        return Rows(
-            A, thresholds, self.c[which], self.s[which], self.radius[which], self.nonnegative
-        )
+        return Rows(A, thresholds, self.c[which], self.s[which], self.radius[which], self.positive)
 
     def _cap(self, tail: Tensor, scale: Tensor, which: Tensor) -> Tensor:
         """Largest a with a (t + tail + rounding) <= t for every threshold t there is.
