@@ -178,6 +178,8 @@ def root(value):
         stored=False,
     )
 )
+# The penalty times its factor underflows to zero.
+@example(Case(((1.0,),), (1.0,), (0.0,), 5e-324, (0.5,), None, *3 * (False,)))
 @settings(max_examples=300)
 def test_a_certificate_holds_against_an_independent_optimum_or_is_refused(case):
     try:

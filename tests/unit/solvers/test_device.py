@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from tests import twins
@@ -251,12 +251,14 @@ def test_a_callback_hears_of_chunks():
 @given(
     seed=st.integers(0, 10_000),
     n=st.integers(3, 400),
-    k=st.integers(2, 20),
+    k=st.integers(3, 20),
     radius=st.sampled_from([0.0, 0.01, 0.1]),
     size=st.integers(1, 12),
     flags=st.tuples(*[st.booleans()] * 4),
 )
 def test_the_search_for_a_size_finds_what_the_cpu_finds(seed, n, k, radius, size, flags):
+    # The fit of k features is exact, which ends a search where rounding lets it be noticed.
+    assume(size + 2 <= k)
     names = ("positive", "rooted", "factors", "excluded")
     batch = make_batch(seed, n, k, 4, radius=radius, **dict(zip(names, flags, strict=True)))
     here = solve_for_size(batch, size, Settings(tol=1e-6))
