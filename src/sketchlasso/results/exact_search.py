@@ -149,8 +149,11 @@ class _Search:
         if len(self.open) > MANY_RESPONSES or (self._descent.shares_gram and number == 0):
             size = LONG_STAGE
         elif self._descent.shares_gram:
-            # Cheap penalties, as many again by half: a stage costs as much as several of them.
-            size = max(2 * STAGE, number // 2)
+            size = 2 * STAGE
+            active = [len(self._own[r][-1].support) for r in self.open if self._own[r]]
+            if 2 * max(active, default=0) < number:
+                # A penalty with so few features costs less than the round that judges it.
+                size = max(size, number // 2)
         if number < self._count:
             size = min(size, self._count - number)
         return self._steps[number : number + size]
