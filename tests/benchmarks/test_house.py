@@ -31,7 +31,7 @@ def test_parameters_without_a_type_are_counted():
 
 def test_a_walk_names_files_and_records():
     files, records = house.walked(lambda: sl.Settings(tol=1e-3))
-    assert {path.rpartition("/")[2] for path in files} == {"settings.py", "device.py"}
+    assert {path.rpartition("/")[2] for path in files} == {"settings.py", "device.py", "threads.py"}
     assert records == {"Settings", "Screening"}
 
 

@@ -17,6 +17,7 @@ from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.io import Table, write_table
 from sketchlasso.topics import TopicImager, load_topics, read_corpus
+from tests.interfaces.parts import wait_for_a_part
 from tests.sentences import refusal
 
 COMMAND = [sys.executable, "-m", "sketchlasso"]
@@ -249,7 +250,7 @@ def test_a_second_writer_of_all_images_is_refused(made, tmp_path):
     options = {"cwd": tmp_path, "stderr": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     first = subprocess.Popen(line, **options)
     try:
-        assert first.stderr.readline().startswith("imaging every word: 512 of ")
+        wait_for_a_part(first, tmp_path / "many.images.parts")
         first.send_signal(signal.SIGSTOP)
         second = subprocess.run(line, check=False, **options)
         first.send_signal(signal.SIGCONT)
@@ -269,7 +270,7 @@ def test_a_second_writer_of_all_images_is_refused(made, tmp_path):
 def test_a_writer_that_was_killed_leaves_no_lock(made, tmp_path):
     line = [*COMMAND, "topics", "all", made / "many.topics", "-o", "many.images"]
     process = subprocess.Popen(line, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    process.stderr.readline()
+    wait_for_a_part(process, tmp_path / "many.images.parts")
     process.kill()
     process.communicate()
     load_topics(made / "many.topics").image_all(tmp_path / "many.images")

@@ -13,6 +13,7 @@ import pytest
 
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.exits import Interrupted
+from tests.interfaces.parts import wait_for_a_part
 
 COMMAND = [sys.executable, "-m", "sketchlasso"]
 
@@ -66,12 +67,11 @@ def test_ctrl_c_says_how_to_go_on(made, tmp_path):
         cwd=tmp_path,
     )
     try:
-        first = process.stderr.readline()
+        wait_for_a_part(process, tmp_path / "many.images.parts")
         process.send_signal(signal.SIGINT)
         said, told = process.communicate(timeout=60)
     finally:
         process.kill()
-    assert first.startswith("imaging every word: 512 of ")
     assert (process.returncode, said) == (130, "")
     assert told.splitlines()[-1] == (
         "sketchlasso: interrupted; what is finished lies beside many.images, and the same "

@@ -97,9 +97,8 @@ class BatchLedger(Ledger):
         self.batch, self.settings = batch, settings
         self.fewest_rounds = 0
         self.point = np.zeros((size, batch.rank))
-        self.coef: list[tuple[IntArray, FloatArray]] = [
-            (np.empty(0, dtype=np.intp), np.empty(0)) for _ in range(size)
-        ]
+        nothing = np.empty(0, dtype=np.intp), np.empty(0)
+        self.coef: list[tuple[IntArray, FloatArray]] = [nothing] * size
         self.open = np.ones(size, dtype=bool)
         self.rounds = np.zeros(size, dtype=np.intp)
         self.since_progress = np.zeros(size, dtype=np.intp)
@@ -116,10 +115,12 @@ class BatchLedger(Ledger):
         """Keep proposals (b,) with their certificates, `point` (b, k) the feasible dual points."""
         better, tighter = self.offer(numbers, primal, dual)
         self.point[numbers[tighter]] = point[tighter]
-        coef = iterates.coef
-        for row in np.flatnonzero(better):
-            part = slice(coef.indptr[row], coef.indptr[row + 1])
-            self.coef[numbers[row]] = (coef.indices[part].astype(np.intp), coef.data[part].copy())
+        # Copied at once: on a device there are a hundred thousand rows.
+        coef, rows = iterates.coef, np.flatnonzero(better)
+        indices, data = coef.indices.astype(np.intp), coef.data.copy()
+        starts, ends = coef.indptr[rows].tolist(), coef.indptr[rows + 1].tolist()
+        for number, start, end in zip(numbers[rows].tolist(), starts, ends, strict=True):
+            self.coef[number] = indices[start:end], data[start:end]
         self.steps[numbers] += iterates.steps
 
     def record(self, numbers: IntArray, view: Round) -> BoolArray:
