@@ -6,7 +6,7 @@ import numpy as np
 
 from sketchlasso.kernels.working_set import count_removed
 from sketchlasso.linalg.device import CPU
-from sketchlasso.linalg.rows import stack_rows
+from sketchlasso.linalg.rows import KeptRows
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.formulas import relative_gap
 from sketchlasso.problem.objective import null_value
@@ -97,8 +97,7 @@ class BatchLedger(Ledger):
         self.batch, self.settings = batch, settings
         self.fewest_rounds = 0
         self.point = np.zeros((size, batch.rank))
-        nothing = np.empty(0, dtype=np.intp), np.empty(0)
-        self.coef: list[tuple[IntArray, FloatArray]] = [nothing] * size
+        self.coef = KeptRows(size, batch.n_features)
         self.open = np.ones(size, dtype=bool)
         self.rounds = np.zeros(size, dtype=np.intp)
         self.since_progress = np.zeros(size, dtype=np.intp)
@@ -115,12 +114,7 @@ class BatchLedger(Ledger):
         """Keep proposals (b,) with their certificates, `point` (b, k) the feasible dual points."""
         better, tighter = self.offer(numbers, primal, dual)
         self.point[numbers[tighter]] = point[tighter]
-        # Copied at once: on a device there are a hundred thousand rows.
-        coef, rows = iterates.coef, np.flatnonzero(better)
-        indices, data = coef.indices.astype(np.intp), coef.data.copy()
-        starts, ends = coef.indptr[rows].tolist(), coef.indptr[rows + 1].tolist()
-        for number, start, end in zip(numbers[rows].tolist(), starts, ends, strict=True):
-            self.coef[number] = indices[start:end], data[start:end]
+        self.coef.put(numbers[better], iterates.coef, np.flatnonzero(better))
         self.steps[numbers] += iterates.steps
 
     def record(self, numbers: IntArray, view: Round) -> BoolArray:
@@ -175,8 +169,7 @@ class BatchLedger(Ledger):
 
     def iterates(self, numbers: IntArray) -> Iterates:
         """Best points found for some instances, to start others from."""
-        coef = stack_rows([self.coef[number] for number in numbers], self.batch.n_features)
-        return Iterates(coef, self.point[numbers], self.steps[numbers])
+        return Iterates(self.coef.take(numbers), self.point[numbers], self.steps[numbers])
 
     def report(self, number: int) -> None:
         """Call the callback of the settings after a round."""
@@ -197,7 +190,7 @@ class BatchLedger(Ledger):
     ) -> Solution:
         """Return the solution."""
         return Solution(
-            coef=stack_rows(self.coef, self.batch.n_features),
+            coef=self.coef.take(np.arange(self.batch.n_instances)),
             dual_point=self.point,
             primal=self.primal,
             dual=self.dual,

@@ -13,6 +13,7 @@ from sketchlasso.errors import DeviceWarning, InvalidInputError, MissingExtraErr
 from sketchlasso.linalg import device as devices
 from sketchlasso.problem import Batch, alpha_max
 from sketchlasso.solvers import Settings, solve, solve_for_size
+from sketchlasso.solvers.device.chunk import gathered
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
@@ -318,3 +319,15 @@ def test_without_pytorch_the_extra_is_named(monkeypatch):
 def test_memory_must_be_positive():
     with pytest.raises(InvalidInputError, match="device_memory=0"):
         Settings(device_memory=0)
+
+
+def test_coefficients_reach_the_host_in_three_copies_however_many_rounds_found_them(monkeypatch):
+    dense = np.array([[0.0, 2.0, 0.0, 1.0], [3.0, 0.0, 0.0, 0.0], [0.0] * 4, [0.0, 0.0, -1.0, 4.0]])
+    pieces = [
+        (torch.tensor([row]), torch.arange(4)[None], torch.tensor(dense[[row]]))
+        for row in (3, 0, 2, 1)
+    ]
+    copies, copy = [], torch.Tensor.cpu
+    monkeypatch.setattr(torch.Tensor, "cpu", lambda self: (copies.append(1), copy(self))[1])
+    assert (gathered(pieces, 4, 4).toarray() == dense).all()
+    assert len(copies) == 3

@@ -1,6 +1,7 @@
 """The ledger keeps the best certificate of every kind of solver, and decides what is solved."""
 
 import numpy as np
+from scipy import sparse
 
 from sketchlasso.exact.chain import Solved
 from sketchlasso.exact.columns import as_columns
@@ -8,6 +9,8 @@ from sketchlasso.exact.ledger import ExactLedger
 from sketchlasso.exact.point import Target
 from sketchlasso.exact.training import TrainingRows
 from sketchlasso.instances.rows import all_rows
+from sketchlasso.linalg import rows as linalg_rows
+from sketchlasso.linalg.rows import KeptRows
 from sketchlasso.solvers import Status
 from sketchlasso.solvers.clock import Stopwatch
 from sketchlasso.solvers.ledger import Ledger
@@ -52,3 +55,22 @@ def test_an_exact_solution_that_claims_too_much_is_not_solved():
     found = ledger.solution(watch)
     assert found.status.tolist() == [Status.STALLED, Status.SOLVED, Status.INTERRUPTED]
     np.testing.assert_allclose(found.relative_gap, [1 / 3, 1e-5 / 1.5, 1.0])
+
+
+def test_rows_are_replaced_block_by_block_and_replaced_entries_are_dropped(monkeypatch):
+    monkeypatch.setattr(linalg_rows, "SPARE_ENTRIES", 20)
+    rng = np.random.default_rng(0)
+    kept, wanted = KeptRows(6, 5), np.zeros((6, 5))
+    assert (kept.take(np.arange(6)).toarray() == wanted).all()
+    for _ in range(30):
+        block = rng.standard_normal((4, 5)) * (rng.random((4, 5)) < 0.5)
+        rows = np.flatnonzero(rng.random(4) < 0.6)
+        numbers = rng.permutation(6)[: len(rows)]
+        given = sparse.csr_array(block)
+        kept.put(numbers, given, rows)
+        # The block stays the caller's.
+        given.data[:] = np.nan
+        wanted[numbers] = block[rows]
+        some = rng.permutation(6)[:3]
+        assert (kept.take(some).toarray() == wanted[some]).all()
+        assert sum(map(len, kept._values)) <= 2 * np.count_nonzero(wanted) + 20 + 20

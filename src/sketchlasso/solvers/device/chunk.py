@@ -183,15 +183,20 @@ def coefficients_on(index: Tensor, known: Tensor, values: Tensor) -> Tensor:
 def gathered(pieces: list[tuple[Tensor, Tensor, Tensor]], size: int, n: int) -> SparseRows:
     """Coefficients (size, n) from pieces of instances (b,), features (b, p) and values (b, p).
 
-    Zeros are left out; no instance has non-zeros in two pieces, and features are in order.
+    Zeros are left out; no instance has non-zeros in two pieces, and features are in order. The
+    pieces are joined on the device: three copies bring all of them to the host.
     """
+    import torch
+
     owners, features, values = [], [], []
     for which, index, w in pieces:
-        live = w != 0
-        owners.append(which.unsqueeze(1).expand_as(index)[live].cpu().numpy())
-        features.append(index[live].cpu().numpy())
-        values.append(w[live].cpu().numpy())
-    owner, feature, value = (np.concatenate(part) for part in (owners, features, values))
-    order = np.argsort(owner, kind="stable")
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=size))])
-    return sparse.csr_array((value[order], feature[order], indptr), shape=(size, n))
+        row, place = w.nonzero(as_tuple=True)
+        owners.append(which[row])
+        features.append(index[row, place])
+        values.append(w[row, place])
+    owner = torch.cat(owners)
+    order = owner.argsort(stable=True)
+    joined = torch.bincount(owner, minlength=size), torch.cat(features)[order]
+    counts, feature, value = (part.cpu().numpy() for part in (*joined, torch.cat(values)[order]))
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    return sparse.csr_array((value, feature, indptr), shape=(size, n))
