@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from sketchlasso.problem import Batch, Certificate, alpha_max, certify_batch
-from sketchlasso.solvers.algorithms.protocol import Instance, InstanceAlgorithm
-from sketchlasso.solvers.algorithms.single import as_batch
+from sketchlasso.solvers.algorithms.protocol import Instance, InstanceAlgorithm, as_batch
 
 
 def make_instance(

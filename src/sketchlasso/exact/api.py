@@ -11,16 +11,14 @@ from scipy import sparse
 
 from sketchlasso.data import as_responses
 from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.exact.columns import as_columns
+from sketchlasso.exact.columns import TrainingRows, as_columns
 from sketchlasso.exact.descent import Descent, Problems, Start
-from sketchlasso.exact.ledger import ExactLedger
-from sketchlasso.exact.solution import ExactSolution
-from sketchlasso.exact.training import TrainingRows
+from sketchlasso.exact.ledger import ExactLedger, ExactSolution
 from sketchlasso.instances.rows import RowSets, all_rows
 from sketchlasso.linalg.threads import single_blas_thread, thread_count
 from sketchlasso.problem.terms import Terms
-from sketchlasso.solvers.clock import Stopwatch
 from sketchlasso.solvers.settings import Progress, StopSolve
+from sketchlasso.solvers.solution import Stopwatch
 from sketchlasso.types import FloatArray, IntArray, SparseRows
 
 __all__ = ["checked_problems", "exact_alpha_max", "solve_exact"]

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sketchlasso.exact.gram_cache import TrainingGram
-from sketchlasso.exact.knots import KnotWalk, Stretch
+from sketchlasso.exact.knots import KnotWalk, Stretch, TrainingGram
 from sketchlasso.exact.point import Face, Target
 from sketchlasso.exact.walk import Found, Walk
 from sketchlasso.problem.full_problem import (
@@ -25,7 +24,7 @@ from sketchlasso.problem.full_problem import (
     full_primal,
 )
 from sketchlasso.solvers.polish import NEARLY_EXACT, exact_fit
-from sketchlasso.solvers.status import Status
+from sketchlasso.solvers.solution import Status
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["Chain", "Solved"]

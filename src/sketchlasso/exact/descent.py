@@ -10,11 +10,10 @@ from typing import TypeAlias
 import numpy as np
 
 from sketchlasso.exact.chain import Chain, Solved
-from sketchlasso.exact.columns import Columns
-from sketchlasso.exact.gram_cache import TotalGram, TrainingGram
+from sketchlasso.exact.columns import Columns, TrainingRows
+from sketchlasso.exact.knots import TotalGram, TrainingGram
 from sketchlasso.exact.ledger import ExactLedger
 from sketchlasso.exact.point import Target
-from sketchlasso.exact.training import TrainingRows
 from sketchlasso.instances.rows import RowSet, RowSets
 from sketchlasso.linalg.threads import map_items
 from sketchlasso.solvers.settings import StopSolve

@@ -1,25 +1,63 @@
-"""Results of the problems, recorded from any thread."""
+"""Results of exact solves: what is recorded from any thread, and what is returned."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from sketchlasso.exact.chain import Solved
 from sketchlasso.exact.point import Target
-from sketchlasso.exact.solution import ExactSolution
 from sketchlasso.linalg.rows import stack_rows
-from sketchlasso.problem.full_problem import FullValues
-from sketchlasso.solvers.clock import Stopwatch
+from sketchlasso.problem.full_problem import FullValues, full_gap
 from sketchlasso.solvers.ledger import Ledger
 from sketchlasso.solvers.settings import Progress, StopSolve
-from sketchlasso.solvers.status import Status
-from sketchlasso.types import FloatArray, IntArray
+from sketchlasso.solvers.solution import Certified, Status, Stopwatch
+from sketchlasso.types import FloatArray, IntArray, SparseRows
 
-__all__ = ["ExactLedger"]
+__all__ = ["ExactLedger", "ExactSolution"]
+
+
+@dataclass(frozen=True, eq=False)
+class ExactSolution(Certified):
+    """Solutions of square-root LASSO problems on the full data, one row per instance.
+
+        minimise over w, b    || y - X w - b ||_W  +  alpha * sum_j f_j |w_j|
+
+    Attributes
+    ----------
+    coef : csr_array of shape (B, n)
+        On the scale of X.
+    intercept : ndarray of shape (B,)
+        Zero without fit_intercept.
+    primal, dual : ndarray of shape (B,)
+        Objective at the coefficients, and a proven lower bound on it, both on the full data.
+    null : ndarray of shape (B,)
+        Objective at w = 0.
+    status : ndarray of shape (B,)
+        Values of :class:`Status`.
+    n_iter : ndarray of shape (B,)
+        Sweeps of coordinate descent and Newton steps spent.
+    seconds : float
+        Wall time, compilation left out.
+    """
+
+    coef: SparseRows
+    intercept: FloatArray
+    primal: FloatArray
+    dual: FloatArray
+    null: FloatArray
+    status: IntArray
+    n_iter: IntArray
+    seconds: float
+
+    @property
+    def relative_gap(self) -> FloatArray:
+        """Gap / primal (B,), see :func:`~sketchlasso.problem.formulas.relative_gap`."""
+        return full_gap(self.primal, self.dual, self.null)
 
 
 class ExactLedger(Ledger):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from sketchlasso.exact.training import TrainingRows
+from sketchlasso.exact.columns import TrainingRows
 from sketchlasso.problem.full_problem import (
     MOST_SIGN_ENTRIES,
     RANK_SHARE,

@@ -19,7 +19,7 @@ from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.rows import replace_rows
 from sketchlasso.problem.batch import Batch
 from sketchlasso.solvers import Settings, Status, solve_or_raise
-from sketchlasso.solvers.status import status_of
+from sketchlasso.solvers.solution import status_of
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["ColumnProblems", "ColumnSolutions", "penalty_table", "slices"]

@@ -16,7 +16,7 @@ from sketchlasso.inference.column_problems import ColumnProblems, ColumnSolution
 from sketchlasso.inference.columns import column_rows
 from sketchlasso.linalg.device import CPU
 from sketchlasso.solvers import Settings, Status
-from sketchlasso.solvers.status import warn_of_ending
+from sketchlasso.solvers.solution import warn_of_ending
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 __all__ = [

@@ -16,8 +16,8 @@ from sketchlasso.data import RowFactor
 from sketchlasso.instances.row_sums import row_sums, summed_choice, training_choices
 from sketchlasso.instances.rows import RowSets
 from sketchlasso.instances.statistics import Statistics, StatisticsStack, without_each
-from sketchlasso.linalg.centring import centre
 from sketchlasso.linalg.factor import psd_root
+from sketchlasso.linalg.rows import centre
 from sketchlasso.problem.reduction import reduce_statistics
 from sketchlasso.types import FloatArray, IntArray, RealArray
 

@@ -1,4 +1,4 @@
-"""Rows of matrices: sparse ones put together, dense ones guarded."""
+"""Rows of matrices: sparse ones put together, dense ones guarded or centred; lengths of columns."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from scipy import sparse
 
 from sketchlasso.types import FloatArray, IntArray, SparseRows
 
-__all__ = ["KeptRows", "read_only", "replace_rows", "stack_rows"]
+__all__ = ["KeptRows", "centre", "lengths", "read_only", "replace_rows", "stack_rows"]
 
 Array = TypeVar("Array", bound="np.ndarray[Any, Any]")
 # Entries that are kept before replaced ones are dropped.
 SPARE_ENTRIES = 1 << 20
+# Numbers that differ from their mean by no more than this share of their size are constant.
+CONSTANT_SHARE = 4 * np.finfo(np.float64).eps
 
 
 class KeptRows:
@@ -88,3 +90,46 @@ def replace_rows(matrix: Any, which: IntArray, others: Any) -> SparseRows:
     order = np.arange(matrix.shape[0])
     order[which] = matrix.shape[0] + np.arange(len(which))
     return sparse.csr_array(sparse.vstack([matrix, others], format="csr")[order])
+
+
+def lengths(directions: FloatArray) -> FloatArray:
+    """Lengths (p,) of directions (m, p), whose squares may be too large or small for doubles."""
+    largest = np.abs(directions).max(axis=0, initial=0.0)
+    units = directions / np.where(largest > 0, largest, 1.0)
+    return np.asarray(largest * np.linalg.norm(units, axis=0))
+
+
+def centre(values: FloatArray, weights: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
+    """Values less their weighted means, and the means.
+
+    Taken off twice: the first mean is rounded to the size of the values, the second to the
+    size of their spread. Columns that are constant up to rounding become zero exactly.
+
+    Parameters
+    ----------
+    values : ndarray of shape (m, t)
+    weights : ndarray of shape (m,), optional
+        At least one is positive. Rows of weight zero count for nothing, but are shifted too.
+
+    Returns
+    -------
+    centred : ndarray of shape (m, t)
+    means : ndarray of shape (t,)
+    """
+    used = slice(None) if weights is None else weights > 0
+    if weights is None:
+        first = values.mean(axis=0)
+        centred = values - first
+        second = centred.mean(axis=0)
+    else:
+        # In units of the largest, sums of huge or tiny weights stay finite.
+        shares = weights / weights.max()
+        shares = shares / shares.sum()
+        first = shares @ values
+        centred = values - first
+        second = shares @ centred
+    centred -= second
+    spread = np.abs(centred[used]).max(axis=0, initial=0.0)
+    size = np.abs(values[used]).max(axis=0, initial=0.0)
+    centred[:, spread <= CONSTANT_SHARE * size] = 0.0
+    return centred, first + second

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg, optimize
 
-from sketchlasso.linalg.lengths import lengths
+from sketchlasso.linalg.rows import lengths
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["TightParts", "rounding_of_products", "tight_parts"]

@@ -16,9 +16,15 @@ from sketchlasso.results.radius_policy import RadiusPolicy
 from sketchlasso.results.scores import Metric, greater_is_better
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["Choice", "CrossValidation"]
+__all__ = ["Choice", "CrossValidation", "decided"]
 
 TIE = 1e-10
+# A penalty is out when its cost exceeds the best by so many standard errors of the difference.
+STANDARD_ERRORS = 1.0
+# The search ends when so many penalties in a row are out.
+IN_A_ROW = 6
+# Differences below this share of the spread of the costs are ties, not losses.
+SMALLEST_RISE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -206,3 +212,30 @@ def _size(metric: Metric, cost: FloatArray, lowest: float) -> float:
         return max(1.0, abs(lowest))
     finite = cost[np.isfinite(cost)]
     return max(abs(lowest), float(finite.max(initial=0.0)))
+
+
+def decided(cost: FloatArray, in_a_row: int = IN_A_ROW) -> bool:
+    """Whether the costs (folds, a) of decreasing penalties are well past their minimum.
+
+    Folds differ in difficulty, so costs are compared fold by fold: the mean of the differences
+    has a far smaller standard error than the mean cost.
+
+    Parameters
+    ----------
+    cost : ndarray of shape (folds, a)
+        Smaller is better; in the order in which the penalties were tried.
+    in_a_row : int
+        How many of the last penalties have to be out.
+    """
+    # A fold that does not define the score says nothing.
+    cost = cost[np.isfinite(cost).all(axis=1)]
+    if len(cost) == 0:
+        return False
+    mean = cost.mean(axis=0)
+    best = int(np.argmin(mean))
+    if cost.shape[1] - 1 - best < in_a_row:
+        return False
+    rise = cost[:, -in_a_row:] - cost[:, [best]]
+    error = rise.std(axis=0, ddof=1) / np.sqrt(len(rise)) if len(rise) > 1 else 0.0
+    least = np.maximum(STANDARD_ERRORS * error, SMALLEST_RISE * (mean.max() - mean[best]))
+    return bool(np.all(rise.mean(axis=0) > least))

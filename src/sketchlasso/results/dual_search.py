@@ -15,18 +15,19 @@ from typing import Any
 import numpy as np
 
 from sketchlasso.data import BlockMatrix
-from sketchlasso.linalg.lengths import lengths
+from sketchlasso.linalg.rows import lengths
 from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.problem.full_problem import (
     MOST_SIGN_ENTRIES,
     SMALL_RESIDUAL,
+    FullView,
     UnpenalisedColumns,
     full_dual,
     full_gap,
+    unit,
     unpenalised_columns,
 )
 from sketchlasso.problem.tight_points import rounding_of_products, tight_parts
-from sketchlasso.results.full_view import FullView, unit
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["best_dual"]

@@ -22,15 +22,14 @@ from sketchlasso.instances import RowSets
 from sketchlasso.instances.grid import alpha_grid, default_ratio
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import single_blas_thread
-from sketchlasso.results.choices import CrossValidation
+from sketchlasso.results.choices import CrossValidation, decided
 from sketchlasso.results.fitting import FULL_TOL, Task, exact_path
 from sketchlasso.results.models import LinearModels, fitted_values
 from sketchlasso.results.out_of_fold import OutOfFold
 from sketchlasso.results.scores import Metric, greater_is_better, score
-from sketchlasso.results.stopping import decided
 from sketchlasso.solvers import Settings
-from sketchlasso.solvers.clock import Stopwatch
 from sketchlasso.solvers.settings import StopSolve
+from sketchlasso.solvers.solution import Stopwatch
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["search_exact"]

@@ -21,12 +21,10 @@ from sketchlasso.data.validate import as_storage
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.instances import check_weights
 from sketchlasso.instances.grid import check_nonnegative
-from sketchlasso.linalg.centring import centre
-from sketchlasso.linalg.lengths import lengths
-from sketchlasso.problem.full_problem import full_gap, full_primal
+from sketchlasso.linalg.rows import centre, lengths
+from sketchlasso.problem.full_problem import FullView, full_gap, full_primal
 from sketchlasso.problem.terms import Terms
 from sketchlasso.results.dual_search import best_dual
-from sketchlasso.results.full_view import FullView
 from sketchlasso.results.models import fitted_values
 from sketchlasso.types import FloatArray
 

@@ -23,7 +23,7 @@ from sketchlasso.data import BlockMatrix
 from sketchlasso.instances import RowSets
 from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.threads import map_rows, single_blas_thread
-from sketchlasso.results.choices import CrossValidation
+from sketchlasso.results.choices import IN_A_ROW, CrossValidation, decided
 from sketchlasso.results.fitting import Task, sketched_path
 from sketchlasso.results.out_of_fold import OutOfFold
 from sketchlasso.results.radius_policy import RadiusPolicy, radius_policies
@@ -38,11 +38,10 @@ from sketchlasso.results.sketched import (
 )
 from sketchlasso.results.stage_parts import Points, Stage, StagePart, spread_fits
 from sketchlasso.results.stage_progress import SharedProgress
-from sketchlasso.results.stopping import IN_A_ROW, decided
 from sketchlasso.sketches import Sketch
 from sketchlasso.sketches.matching import check_sketch_of
 from sketchlasso.solvers import Settings, Status
-from sketchlasso.solvers.status import warn_of_ending
+from sketchlasso.solvers.solution import warn_of_ending
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["KEPT_BYTES", "can_stage", "kept_bytes", "search"]

@@ -5,8 +5,7 @@ from sketchlasso.solvers.algorithms.protocol import Iterates
 from sketchlasso.solvers.driver import solve, solve_or_raise
 from sketchlasso.solvers.settings import Progress, Screening, Settings, StopSolve
 from sketchlasso.solvers.sizes import Sized, solve_for_size
-from sketchlasso.solvers.solution import Screened, Solution
-from sketchlasso.solvers.status import Status
+from sketchlasso.solvers.solution import Screened, Solution, Status
 from sketchlasso.solvers.strongest import strongest_levels
 
 __all__ = [

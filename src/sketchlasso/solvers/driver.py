@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import sparse
 
 from sketchlasso.errors import Argument, DeviceWarning, InvalidInputError
+from sketchlasso.kernels.signals import raise_signals
+from sketchlasso.kernels.sparse_rows import mix_rows
 from sketchlasso.linalg.device import CPU, Device, open_device
 from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.problem.batch import Batch
@@ -16,21 +19,22 @@ from sketchlasso.problem.screening import RowNorms, gap_safe_distance, row_norms
 from sketchlasso.solvers.algorithms import Solver, make_algorithm
 from sketchlasso.solvers.algorithms.homotopy import can_walk, walk_chains
 from sketchlasso.solvers.algorithms.protocol import Algorithm, Iterates, Round
-from sketchlasso.solvers.chains import Level, between, chain_levels
-from sketchlasso.solvers.clock import Stopwatch
 from sketchlasso.solvers.device import solve_on_device, suits
 from sketchlasso.solvers.ledger import BatchLedger
 from sketchlasso.solvers.polish import polished
 from sketchlasso.solvers.settings import Endings, Settings, StopSolve
-from sketchlasso.solvers.solution import Solution
+from sketchlasso.solvers.solution import Solution, Stopwatch
 from sketchlasso.solvers.workers import parts_for_workers, solve_on_workers
-from sketchlasso.types import BoolArray, IntArray, RealArray
+from sketchlasso.types import BoolArray, FloatArray, IntArray, RealArray
 from sketchlasso.warn import warn_user
 
-__all__ = ["chunks_of", "solve", "solve_or_raise"]
+__all__ = ["Level", "between", "chain_levels", "chunks_of", "solve", "solve_or_raise"]
 
 # Newton's method is about as fast as a walk along the whole path for chains shorter than this.
 SHORTEST_WALK = 4
+# Stride of the first level.
+COARSEST = 32
+_mix_rows = raise_signals(mix_rows)
 
 
 class _Run:
@@ -306,3 +310,67 @@ def _null_start(batch: Batch) -> Iterates:
     """The null model, with the dual point that would prove it optimal."""
     null = null_model(batch)
     return Iterates(null.coef, null.dual, np.zeros(batch.n_instances, dtype=np.intp))
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """Instances to solve together, and the solved neighbours they start from.
+
+    Attributes
+    ----------
+    instances : ndarray of shape (b,)
+    left, right : ndarray of shape (b,), or None on the coarsest level
+        Neighbours of larger and of smaller alpha; equal at the end of a chain.
+    """
+
+    instances: IntArray
+    left: IntArray | None = None
+    right: IntArray | None = None
+
+    def of(self, instances: IntArray) -> Level:
+        """The same level with its numbers, positions in `instances`, replaced by what is there."""
+        if self.left is None or self.right is None:
+            return Level(instances[self.instances])
+        return Level(instances[self.instances], instances[self.left], instances[self.right])
+
+
+def chain_levels(chain: IntArray, alpha: FloatArray) -> list[Level]:
+    """Levels from coarse to fine; instances with one chain number form a chain by alpha.
+
+    Every 32nd instance of a chain is solved first, then the midpoints, again and again. A midpoint
+    starts between its two solved neighbours: the dual point of a path is nearly smooth in
+    log(alpha), so it is nearly solved already. Whole levels go through the solver at once, which a
+    walk along the path would not allow.
+    """
+    order = np.lexsort((-alpha, chain))
+    starts = np.flatnonzero(np.r_[True, np.diff(chain[order]) != 0])
+    lengths = np.diff(np.r_[starts, len(order)])
+    place = np.arange(len(order)) - np.repeat(starts, lengths)
+    last = np.repeat(starts + lengths - 1, lengths)
+    levels = [Level(order[place % COARSEST == 0])]
+    stride = COARSEST
+    while stride > 1:
+        half = stride // 2
+        here = np.flatnonzero(place % stride == half)
+        if here.size:
+            beyond = here + half
+            right = np.where(beyond <= last[here], beyond, here - half)
+            levels.append(Level(order[here], order[here - half], order[right]))
+        stride = half
+    return levels
+
+
+def between(left: Iterates, right: Iterates, share: FloatArray) -> Iterates:
+    """Iterates at `share` (b,) of the way from left to right; their indices are sorted."""
+    indptr, indices, values = _mix_rows(
+        left.coef.indptr,
+        left.coef.indices,
+        left.coef.data,
+        right.coef.indptr,
+        right.coef.indices,
+        right.coef.data,
+        share,
+    )
+    coef = sparse.csr_array((values, indices, indptr), shape=left.coef.shape)
+    dual = (1.0 - share)[:, None] * left.dual + share[:, None] * right.dual
+    return Iterates(coef, dual, np.zeros(len(share), dtype=np.intp))

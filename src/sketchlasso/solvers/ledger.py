@@ -12,10 +12,8 @@ from sketchlasso.problem.formulas import relative_gap
 from sketchlasso.problem.objective import null_value
 from sketchlasso.problem.screening import dual_reach
 from sketchlasso.solvers.algorithms.protocol import Iterates, Round
-from sketchlasso.solvers.clock import Stopwatch
 from sketchlasso.solvers.settings import Progress, Settings
-from sketchlasso.solvers.solution import Screened, Solution
-from sketchlasso.solvers.status import Status, status_of
+from sketchlasso.solvers.solution import Screened, Solution, Status, Stopwatch, status_of
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["STALL_ROUNDS", "BatchLedger", "Ledger"]
@@ -81,7 +79,7 @@ class Ledger:
         """Set the status of some instances by their gaps; returns which are solved (b,).
 
         `otherwise` is the status of gaps far above the tolerance, see
-        :func:`~sketchlasso.solvers.status.status_of`.
+        :func:`~sketchlasso.solvers.solution.status_of`.
         """
         gap = self.gap(numbers)
         self.status[numbers] = status_of(gap, self.tol, otherwise)

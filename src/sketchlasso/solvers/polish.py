@@ -17,8 +17,7 @@ from scipy.linalg import lapack
 
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.objective import loss_value, primal_value, residual
-from sketchlasso.solvers.solution import Solution
-from sketchlasso.solvers.status import Status, status_of
+from sketchlasso.solvers.solution import Solution, Status, status_of
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["exact_fit", "polished"]

@@ -16,11 +16,10 @@ from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.dual import correlate
 from sketchlasso.problem.penalty_max import largest_penalties, null_model
 from sketchlasso.solvers.algorithms.protocol import Iterates
-from sketchlasso.solvers.clock import Stopwatch
 from sketchlasso.solvers.device.sizes import SearchRules, search_on_device
 from sketchlasso.solvers.driver import chunks_of, solve_or_raise
 from sketchlasso.solvers.settings import Settings
-from sketchlasso.solvers.solution import Solution
+from sketchlasso.solvers.solution import Solution, Stopwatch
 from sketchlasso.solvers.workers import join_solutions, map_parts, parts_for_workers
 from sketchlasso.types import FloatArray, IntArray, RealArray
 

@@ -14,10 +14,9 @@ from sketchlasso.cluster import Engine, active_engine
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.screening import EXACT_ROOTS
 from sketchlasso.solvers.algorithms.protocol import Iterates
-from sketchlasso.solvers.clock import Stopwatch
 from sketchlasso.solvers.ledger import BatchLedger
 from sketchlasso.solvers.settings import Endings, Progress, Settings
-from sketchlasso.solvers.solution import Screened, Solution
+from sketchlasso.solvers.solution import Screened, Solution, Stopwatch
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Work", "join_solutions", "map_parts", "parts_for_workers", "solve_on_workers"]

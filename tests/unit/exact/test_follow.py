@@ -122,7 +122,7 @@ def test_duplicated_rare_words_take_few_steps_and_factors(monkeypatch):
 
 
 def test_exact_fits_are_reached_without_the_small_solver(monkeypatch):
-    monkeypatch.setattr("sketchlasso.exact.engine.LARGEST_SIDE", 0)
+    monkeypatch.setattr("sketchlasso.exact.walk.LARGEST_SIDE", 0)
     X, y = text_like()
     alphas = exact_alpha_max(X, y)[0] * np.array([0.2, 0.12, 0.08, 0.04, 0.01])
     found = solve_exact(X, y, alphas, tol=1e-5)

@@ -152,7 +152,7 @@ def test_a_callback_that_stops_keeps_what_is_solved():
 
 
 def test_a_limit_of_rounds_is_a_status_not_an_error(monkeypatch):
-    monkeypatch.setattr("sketchlasso.exact.engine.LARGEST_SIDE", 0)
+    monkeypatch.setattr("sketchlasso.exact.walk.LARGEST_SIDE", 0)
     X, y = make(n=300)
     found = solve_exact(X, y, [0.5], tol=1e-12, max_rounds=1)
     assert found.status[0] in (Status.INACCURATE, Status.ITERATION_LIMIT, Status.STALLED)
@@ -232,9 +232,9 @@ def test_a_start_with_excluded_or_negative_coefficients_is_mended():
 
 
 def test_a_problem_of_too_many_columns_says_so(monkeypatch):
-    monkeypatch.setattr("sketchlasso.exact.gram_cache.MOST_COLUMNS", 5)
+    monkeypatch.setattr("sketchlasso.exact.knots.MOST_COLUMNS", 5)
     monkeypatch.setattr("sketchlasso.exact.descent.WHOLE_COLUMNS", 0)
-    monkeypatch.setattr("sketchlasso.exact.engine.LARGEST_SIDE", 0)
+    monkeypatch.setattr("sketchlasso.exact.walk.LARGEST_SIDE", 0)
     X, y = make()
     found = solve_exact(X, y, [1.0], tol=1e-8)
     assert found.status[0] == Status.STALLED

@@ -8,7 +8,7 @@ from sketchlasso.engine import bootstrap_rows, leave_one_out_rows, weighted_rows
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances.reduced_sets import reduce_row_sets
 from sketchlasso.io import BlockMatrix
-from sketchlasso.linalg.centring import centre
+from sketchlasso.linalg.rows import centre
 
 M = 40
 # Added to numbers of 20 binary places, it loses none of them.

@@ -8,7 +8,7 @@ from sklearn.model_selection import KFold, RepeatedKFold
 from sketchlasso import Settings, SqrtLassoCV, Status, certify, cross_validate
 from sketchlasso.errors import InaccurateWarning, InvalidInputError
 from sketchlasso.exact.descent import Descent
-from sketchlasso.results.stopping import IN_A_ROW, decided
+from sketchlasso.results.choices import IN_A_ROW, decided
 from sketchlasso.solvers import StopSolve
 
 

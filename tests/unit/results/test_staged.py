@@ -7,7 +7,7 @@ from sklearn.model_selection import KFold
 
 from sketchlasso import Progress, Settings, SqrtLassoCV, Status, cross_validate, sketch
 from sketchlasso.errors import GridEdgeWarning
-from sketchlasso.results.stopping import decided
+from sketchlasso.results.choices import decided
 from sketchlasso.solvers import StopSolve
 
 COUNT = 48

@@ -16,7 +16,7 @@ from sketchlasso.solvers.algorithms.cone_barrier import (
     cones_at,
 )
 from sketchlasso.solvers.algorithms.conic import Conic
-from sketchlasso.solvers.algorithms.single import as_batch
+from sketchlasso.solvers.algorithms.protocol import as_batch
 
 CURVED = {
     "sqrt": {},

@@ -6,7 +6,7 @@ from sklearn.datasets import load_digits
 
 from sketchlasso import Settings, build_problems, sketch, solve, splitter_rows
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.solvers.chains import chain_levels
+from sketchlasso.solvers.driver import chain_levels
 
 
 @pytest.mark.parametrize("lengths", [[1], [2], [17], [100, 3, 40], [16, 16]])

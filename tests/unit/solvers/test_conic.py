@@ -10,7 +10,7 @@ from tests.regimes import REGIMES, drive, make_instance, without_features
 
 from sketchlasso.errors import MissingExtraError
 from sketchlasso.solvers.algorithms.conic import STATUSES, Conic, ConicOutcome
-from sketchlasso.solvers.algorithms.single import as_batch
+from sketchlasso.solvers.algorithms.protocol import as_batch
 
 SMALL = ["plain", "interpolation", "unpenalised features", "non-negative", "squared, free"]
 

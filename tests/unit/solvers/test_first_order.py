@@ -14,7 +14,7 @@ from sketchlasso.solvers.algorithms.first_order import (
     _Rotated,
     _shrink,
 )
-from sketchlasso.solvers.algorithms.single import as_batch
+from sketchlasso.solvers.algorithms.protocol import as_batch
 
 
 @pytest.mark.parametrize("regime", REGIMES)

@@ -4,16 +4,15 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.exact.chain import Solved
-from sketchlasso.exact.columns import as_columns
+from sketchlasso.exact.columns import TrainingRows, as_columns
 from sketchlasso.exact.ledger import ExactLedger
 from sketchlasso.exact.point import Target
-from sketchlasso.exact.training import TrainingRows
 from sketchlasso.instances.rows import all_rows
 from sketchlasso.linalg import rows as linalg_rows
 from sketchlasso.linalg.rows import KeptRows
 from sketchlasso.solvers import Status
-from sketchlasso.solvers.clock import Stopwatch
 from sketchlasso.solvers.ledger import Ledger
+from sketchlasso.solvers.solution import Stopwatch
 
 ALL = np.arange(3)
 

@@ -19,8 +19,7 @@ from sketchlasso.solvers.algorithms.cone_barrier import (
     barrier_hessian,
     cones_at,
 )
-from sketchlasso.solvers.algorithms.protocol import Instance
-from sketchlasso.solvers.algorithms.single import Best, featureless_answer
+from sketchlasso.solvers.algorithms.protocol import Best, Instance, featureless_answer
 from sketchlasso.types import FloatArray
 
 __all__ = ["Barrier", "BarrierState"]

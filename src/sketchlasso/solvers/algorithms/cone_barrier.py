@@ -41,8 +41,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from sketchlasso.solvers.algorithms.protocol import Instance
-from sketchlasso.solvers.algorithms.single import response_length
+from sketchlasso.solvers.algorithms.protocol import Instance, response_length
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Cones", "DyadicHessian", "Multipliers", "ScaledInstance", "barrier_hessian", "cones_at"]

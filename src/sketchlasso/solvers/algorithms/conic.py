@@ -26,8 +26,12 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.errors import Argument, MissingExtraError
-from sketchlasso.solvers.algorithms.protocol import Instance
-from sketchlasso.solvers.algorithms.single import Best, featureless_answer, response_length
+from sketchlasso.solvers.algorithms.protocol import (
+    Best,
+    Instance,
+    featureless_answer,
+    response_length,
+)
 from sketchlasso.types import FloatArray
 
 _Matrix: TypeAlias = "sparse.csc_array[Any]"

@@ -33,8 +33,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from sketchlasso.problem.formulas import soft_threshold
-from sketchlasso.solvers.algorithms.protocol import Instance
-from sketchlasso.solvers.algorithms.single import Best, featureless_answer, response_length
+from sketchlasso.solvers.algorithms.protocol import (
+    Best,
+    Instance,
+    featureless_answer,
+    response_length,
+)
 from sketchlasso.types import FloatArray
 
 __all__ = ["FirstOrder", "FirstOrderState"]

@@ -14,7 +14,7 @@ from sketchlasso.solvers.device.newton import solve_rows
 from sketchlasso.solvers.device.tensors import Tensor, certificate
 from sketchlasso.solvers.device.working import DeviceBatch, SharedFactor
 from sketchlasso.solvers.ledger import Ledger
-from sketchlasso.solvers.status import Status
+from sketchlasso.solvers.solution import Status
 from sketchlasso.types import BoolArray, IntArray, SparseRows
 
 __all__ = ["Chunk", "gathered"]

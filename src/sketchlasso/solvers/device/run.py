@@ -2,25 +2,93 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from sketchlasso.linalg.device import Device
 from sketchlasso.problem.batch import Batch
+from sketchlasso.problem.objective import null_value
 from sketchlasso.solvers.algorithms.protocol import Iterates
 from sketchlasso.solvers.device.chunk import Chunk
-from sketchlasso.solvers.device.units import Units
 from sketchlasso.solvers.device.working import CORRELATION_BYTES, CORRELATION_SHARE, SharedFactor
 from sketchlasso.solvers.ledger import BatchLedger
-from sketchlasso.types import IntArray
+from sketchlasso.types import FloatArray, IntArray, SparseRows
 
-__all__ = ["chunk_room", "chunk_size", "solve_on_device"]
+__all__ = ["Units", "chunk_room", "chunk_size", "solve_on_device"]
 
 # Working rows at first, and the factor by which they grow where more are needed.
 FIRST_ROWS_PER_RANK = 5
 FEWEST_ROWS = 256
 MORE_ROWS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Units in which no number of a batch leaves the range of single precision.
+
+    With null = ||(c, s)|| and size the length of the longest row of R, w = (null / size) w' turns
+    an instance into one with c / null, s / null, R / size, alpha / size and radius / size. Its
+    optimum is that of the original over null; dual points do not change. Both are rounded to
+    powers of two, so that the conversion is exact.
+
+    Attributes
+    ----------
+    size : float
+        Of its rows.
+    null : ndarray of shape (B,)
+        Of its responses.
+    """
+
+    size: float
+    null: FloatArray
+
+    @classmethod
+    def of(cls, batch: Batch) -> Units:
+        """The units in which a batch is neither large nor small."""
+        P = np.asarray(batch.P, dtype=np.float64)
+        largest = float(np.abs(P).max())
+        # Squares of very small or large entries would underflow or overflow.
+        length = largest * np.sqrt(np.max(np.sum((P / (largest or 1.0)) ** 2, axis=1)))
+        if batch.roots is not None:
+            length *= float(np.linalg.norm(batch.roots, axis=(1, 2)).max())
+        return cls(float(_power_of_two(np.array(length))), _power_of_two(null_value(batch)))
+
+    def scaled(self, batch: Batch) -> Batch:
+        """The batch in these units, P in double precision."""
+        return replace(
+            batch,
+            P=np.asarray(batch.P, dtype=np.float64) / self.size,
+            c=batch.c / self.null[:, None],
+            s=batch.s / self.null,
+            alpha=batch.alpha / self.size,
+            radius=batch.radius / self.size,
+        )
+
+    def take(self, instances: IntArray) -> Units:
+        """The units of some of the instances."""
+        return Units(self.size, self.null[instances])
+
+    def start(self, warm: Iterates) -> Iterates:
+        """Starting points in these units."""
+        return replace(warm, coef=self._times(warm.coef, self.size / self.null))
+
+    def coef(self, coef: Any) -> SparseRows:
+        """Coefficients (B, n) of the original batch from those of the scaled one."""
+        return self._times(coef, self.null / self.size)
+
+    def _times(self, coef: Any, factor: FloatArray) -> SparseRows:
+        each = np.repeat(factor, np.diff(coef.indptr))
+        return sparse.csr_array((coef.data * each, coef.indices, coef.indptr), shape=coef.shape)
+
+
+def _power_of_two(values: FloatArray) -> FloatArray:
+    """The power of two (B,) next below each number; 1 for 0."""
+    with np.errstate(divide="ignore"):
+        exponent = np.floor(np.log2(values))
+    return np.asarray(np.where(values > 0, np.exp2(np.where(values > 0, exponent, 0.0)), 1.0))
 
 
 def solve_on_device(

@@ -16,9 +16,8 @@ from sketchlasso.linalg.device import Device
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.formulas import largest_penalty, magnitude
 from sketchlasso.solvers.device.chunk import gathered
-from sketchlasso.solvers.device.run import chunk_room, chunk_size
+from sketchlasso.solvers.device.run import Units, chunk_room, chunk_size
 from sketchlasso.solvers.device.tensors import Rows, Tensor
-from sketchlasso.solvers.device.units import Units
 from sketchlasso.solvers.device.walk import Walked, walk_down
 from sketchlasso.solvers.device.working import DeviceBatch, SharedFactor
 from sketchlasso.types import BoolArray, FloatArray, SparseRows
