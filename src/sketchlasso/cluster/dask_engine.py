@@ -21,8 +21,7 @@ from dask.delayed import delayed
 from distributed import Client, KilledWorker, LocalCluster, as_completed
 from distributed.comm.core import CommClosedError
 
-from sketchlasso.cluster.engine import Block, OnProgress, add
-from sketchlasso.cluster.held import holder_of
+from sketchlasso.cluster.engine import Block, OnProgress, add, holder_of
 from sketchlasso.cluster.watch import WorkerWatch
 from sketchlasso.errors import Argument, ClusterLostError, InvalidInputError
 

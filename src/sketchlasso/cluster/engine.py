@@ -1,14 +1,32 @@
-"""The interface of engines, which run functions over blocks of rows."""
+"""Engines that run functions over blocks of rows: their interface, and the one in use."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Protocol, TypeAlias
 
-__all__ = ["Block", "Engine", "OnProgress", "add", "tree_sum"]
+from sketchlasso.errors import Argument, ClusterLostError, InvalidInputError, MissingExtraError
+
+__all__ = [
+    "Block",
+    "Engine",
+    "OnProgress",
+    "SequentialEngine",
+    "active_engine",
+    "add",
+    "cluster",
+    "current_engine",
+    "holder_of",
+    "tree_sum",
+    "value_of",
+]
 
 # Called with how many parts are done, how many there are, and what is being done.
 OnProgress: TypeAlias = Callable[[int, int, str], None]
+_IN_FORCE: ContextVar[Engine | None] = ContextVar("sketchlasso_engine", default=None)
 
 
 class Block(Protocol):
@@ -103,3 +121,231 @@ def tree_sum(results: Iterable[Any]) -> Any:
     while waiting:
         total = add(waiting.pop()[1], total)
     return total
+
+
+def holder_of(collection: Any) -> Any:
+    """Return the distributed.Client whose cluster holds parts of a Dask value, or None.
+
+    ``persist()`` replaces tasks by futures, which only the scheduler that made them can
+    resolve.
+    """
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return None  # without Dask nothing can be persisted
+    futures = distributed.futures_of(collection)
+    if not futures:
+        return None
+    client = futures[0].client
+    if client is None:  # the value was unpickled
+        try:
+            client = distributed.get_client()
+        except ValueError as nobody:
+            raise ClusterLostError(
+                "X was persisted on a Dask cluster, but no Dask client is current here; connect a "
+                "distributed.Client to that cluster, or use the array before persist()."
+            ) from nobody
+    if client.status != "running":
+        raise ClusterLostError(
+            "X was persisted on a Dask cluster, but the client that did so is closed; persist the "
+            "array again with an open client, or use the array before persist()."
+        )
+    return client
+
+
+def value_of(source: Any) -> Any:
+    """Return the value of a source; a Dask value is computed in this thread or fetched."""
+    if not hasattr(source, "__dask_graph__"):
+        return source
+    client = holder_of(source)
+    if client is None:
+        return source.compute(scheduler="synchronous")
+    from sketchlasso.cluster.dask_engine import DaskEngine  # installed, since Dask holds the value
+
+    return DaskEngine(client).value(source)
+
+
+class SequentialEngine:
+    """Opens one block at a time; needs nothing installed.
+
+    Parameters
+    ----------
+    on_progress : callable, optional
+        Called with the number of blocks done, the total and a label.
+    """
+
+    n_workers = 1
+    remote = False
+
+    def __init__(self, on_progress: OnProgress | None = None) -> None:
+        self.on_progress = on_progress
+
+    def sum(
+        self,
+        work: Callable[..., Any],
+        blocks: Sequence[Block],
+        shared: Sequence[Any] = (),
+        each: Sequence[tuple[Any, ...]] | None = None,
+    ) -> Any:
+        """Return the sum of the results, added in pairs."""
+        return tree_sum(self._results(work, blocks, shared, each))
+
+    def collect(
+        self,
+        work: Callable[..., Any],
+        blocks: Sequence[Block],
+        shared: Sequence[Any] = (),
+        each: Sequence[tuple[Any, ...]] | None = None,
+    ) -> list[Any]:
+        """Return the results, in the order of the blocks."""
+        return list(self._results(work, blocks, shared, each))
+
+    def chain(
+        self,
+        work: Callable[..., Any],
+        blocks: Sequence[Block],
+        state: Any,
+        shared: Sequence[Any] = (),
+    ) -> Any:
+        """Return the state after all blocks, each of which updates it in turn."""
+        for number, block in enumerate(blocks):
+            state = work(block.open(value_of(block.source)), state, *shared)
+            self._tell(number + 1, len(blocks), "blocks")
+        return state
+
+    def map(
+        self, work: Callable[..., Any], items: Sequence[Any], shared: Sequence[Any] = ()
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield the number and result of every item, in order."""
+        for number, item in enumerate(items):
+            yield number, work(item, *shared)
+            self._tell(number + 1, len(items), "parts")
+
+    def close(self) -> None:
+        """Nothing was started."""
+
+    def _results(
+        self,
+        work: Callable[..., Any],
+        blocks: Sequence[Block],
+        shared: Sequence[Any],
+        each: Sequence[tuple[Any, ...]] | None,
+    ) -> Iterator[Any]:
+        for number, block in enumerate(blocks):
+            own = () if each is None else each[number]
+            yield work(block.open(value_of(block.source)), *shared, *own)
+            self._tell(number + 1, len(blocks), "blocks")
+
+    def _tell(self, done: int, total: int, what: str) -> None:
+        if self.on_progress is not None:
+            self.on_progress(done, total, what)
+
+
+@contextmanager
+def cluster(
+    scheduler: Any = None,
+    *,
+    n_workers: int | None = None,
+    memory_limit: str | int | None = None,
+    on_progress: OnProgress | None = None,
+    worker_timeout: float | None = None,
+) -> Iterator[Engine]:
+    """Run the body of the ``with`` on a cluster: data in blocks, and large batches of problems.
+
+    Parameters
+    ----------
+    scheduler : str, distributed.Client or None
+        Address of a Dask scheduler, such as ``"tcp://10.0.0.1:8786"``, or a client of one;
+        ``"sequential"`` works through the blocks one after another in this process and needs no
+        Dask. None uses the current Dask client, or starts worker processes on this machine where
+        there is none; they stop at the end of the ``with``. (A script that starts processes
+        needs ``if __name__ == "__main__":`` around its work.)
+    n_workers : int, optional
+        Worker processes to start on this machine; by default one per core.
+    memory_limit : str or int, optional
+        Memory of each of them, such as ``"2GB"``.
+    on_progress : callable, optional
+        Called after each part with the number done, the total and a label.
+    worker_timeout : float, optional
+        Seconds that work waits while the cluster has no worker at all, at the start or because
+        all were lost; 60 by default, ``float("inf")`` to wait for ever. The scheduler decides
+        when a worker counts as lost.
+
+    Yields
+    ------
+    Engine
+        Within another ``cluster``, the engine of that one.
+
+    Raises
+    ------
+    MissingExtraError
+        Dask is not installed.
+    ClusterLostError
+        The scheduler could not be reached, or it or all its workers were lost in the middle of
+        the work; what :meth:`TopicImager.image_all` has written by then is kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sketchlasso as sl
+    >>> from sketchlasso.io import BlockMatrix
+    >>> X = np.random.default_rng(0).standard_normal((90, 20))
+    >>> blocks = BlockMatrix.from_arrays([X[:40], X[40:]])
+    >>> with sl.cluster.cluster("sequential"):
+    ...     found = sl.sketch(blocks, rank=5, random_state=0)
+    >>> bool(np.isclose(found.radius, sl.sketch(X, rank=5, random_state=0).radius))
+    True
+    """
+    engine = _IN_FORCE.get()
+    if engine is not None:
+        yield engine
+        return
+    engine = _started(scheduler, n_workers, memory_limit, on_progress, worker_timeout)
+    token = _IN_FORCE.set(engine)
+    try:
+        yield engine
+    finally:
+        _IN_FORCE.reset(token)
+        engine.close()
+
+
+def active_engine() -> Engine | None:
+    """Return the engine of the ``cluster`` around the call, or None."""
+    return _IN_FORCE.get()
+
+
+def current_engine() -> Engine:
+    """Return the engine of the ``cluster`` around the call, or one that works in this process."""
+    return _IN_FORCE.get() or SequentialEngine()
+
+
+def _started(
+    scheduler: Any,
+    n_workers: int | None,
+    memory_limit: str | int | None,
+    on_progress: OnProgress | None,
+    worker_timeout: float | None,
+) -> Engine:
+    if scheduler is not None and (n_workers is not None or memory_limit is not None):
+        raise InvalidInputError(
+            Argument("n_workers", n_workers),
+            " and ",
+            Argument("memory_limit", memory_limit),
+            " were given with ",
+            Argument("scheduler", scheduler),
+            ", but they are for workers started on this machine; leave them out, or leave out "
+            "scheduler.",
+        )
+    number = isinstance(worker_timeout, int | float) and worker_timeout > 0
+    if worker_timeout is not None and not number:
+        raise InvalidInputError(
+            Argument("worker_timeout", worker_timeout),
+            " was given, but a positive number of seconds is accepted; pass one, or leave it out "
+            "for 60.",
+        )
+    if isinstance(scheduler, str) and scheduler == "sequential":
+        return SequentialEngine(on_progress)
+    try:
+        from sketchlasso.cluster.dask_engine import open_engine
+    except ImportError as missing:
+        raise MissingExtraError("A cluster", "distributed", "dask") from missing
+    return open_engine(scheduler, n_workers, memory_limit, on_progress, worker_timeout)

@@ -10,14 +10,6 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.cluster import Engine, SequentialEngine, current_engine
-from sketchlasso.data.block_handles import (
-    ArrayBlock,
-    BlockHandle,
-    DaskBlock,
-    check_alike,
-    dask_blocks,
-    is_dask_array,
-)
 from sketchlasso.data.block_work import (
     Survey,
     column_sums,
@@ -29,8 +21,20 @@ from sketchlasso.data.block_work import (
     sums_of_rows,
     survey,
 )
-from sketchlasso.data.opening import Part, RowBlock
-from sketchlasso.data.selection import check_factor, row_numbers, split_choice, split_rows
+from sketchlasso.data.opening import (
+    ArrayBlock,
+    BlockHandle,
+    DaskBlock,
+    Part,
+    RowBlock,
+    check_alike,
+    check_factor,
+    dask_blocks,
+    is_dask_array,
+    row_numbers,
+    split_choice,
+    split_rows,
+)
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.types import FloatArray, IntArray
 

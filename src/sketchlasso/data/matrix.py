@@ -17,13 +17,10 @@ import numpy as np
 from sketchlasso.data.block_storage import BlockStorage
 from sketchlasso.data.block_work import Triangle, orthogonal_product, product_triangle
 from sketchlasso.data.blocks import BlockMatrix
-from sketchlasso.data.compressed import SparseStorage
-from sketchlasso.data.dense import DenseStorage
 from sketchlasso.data.on_device import DeviceStorage
 from sketchlasso.data.opening import storage_of
-from sketchlasso.data.storage import Storage
-from sketchlasso.data.transform import ColumnTransform
-from sketchlasso.data.units import in_units, matrix_unit
+from sketchlasso.data.storage import DenseStorage, SparseStorage, Storage
+from sketchlasso.data.transform import ColumnTransform, in_units, matrix_unit
 from sketchlasso.data.validate import MatrixLike, as_storage
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.linalg.device import Device

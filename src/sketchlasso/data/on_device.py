@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sketchlasso.data.compressed import SparseStorage
-from sketchlasso.data.dense import DenseStorage
+from sketchlasso.data.storage import DenseStorage, SparseStorage
 from sketchlasso.linalg.device import Device
 from sketchlasso.types import FloatArray, RealArray
 

@@ -1,23 +1,174 @@
-"""Open a block where it is processed: load it, check it, choose its rows."""
+"""Blocks of rows: handles of entries stored elsewhere, chosen rows, and how a block is opened."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
 
-from sketchlasso.data.block_handles import ArrayBlock, BlockHandle, DaskBlock
-from sketchlasso.data.compressed import SparseStorage, canonical
-from sketchlasso.data.dense import DenseStorage
+from sketchlasso.cluster import holder_of, value_of
+from sketchlasso.data.storage import DenseStorage, SparseStorage, canonical
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.types import IntArray
+from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["Opening", "Part", "RowBlock", "is_sparse", "storage_of"]
+__all__ = [
+    "ArrayBlock",
+    "BlockHandle",
+    "DaskBlock",
+    "Opening",
+    "Part",
+    "RowBlock",
+    "check_alike",
+    "check_factor",
+    "dask_blocks",
+    "is_dask_array",
+    "is_sparse",
+    "row_numbers",
+    "split_choice",
+    "split_rows",
+    "storage_of",
+]
 
 # Sums of squares of larger entries may overflow, and X in blocks is not rescaled.
 LARGEST = {np.dtype(np.float64): 1e120, np.dtype(np.float32): 1e15}
+
+
+class BlockHandle(Protocol):
+    """A handle of a block of rows; it can be pickled, and is opened where it is processed."""
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+
+    @property
+    def columns(self) -> int:
+        """Number of columns, the same for all blocks of a matrix."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the entries, the same for all blocks of a matrix."""
+
+    @property
+    def sparse(self) -> bool:
+        """Whether :meth:`load` returns a sparse matrix."""
+
+    @property
+    def name(self) -> str:
+        """Name of the block in messages, such as its file's name; may be empty."""
+
+    def load(self) -> Any:
+        """Return the entries: ndarray or csr_array of shape (rows, columns)."""
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayBlock:
+    """A block in memory, or in a memory map; `whole` if it is all of X."""
+
+    entries: Any
+    name: str = ""
+    whole: bool = False
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return int(self.entries.shape[0])
+
+    @property
+    def columns(self) -> int:
+        """Number of columns."""
+        return int(self.entries.shape[1])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the entries."""
+        return np.dtype(self.entries.dtype)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the entries are a sparse matrix."""
+        return bool(sparse.issparse(self.entries))
+
+    def load(self) -> Any:
+        """Return the entries."""
+        return self.entries
+
+
+@dataclass(frozen=True, eq=False)
+class DaskBlock:
+    """A row chunk of a dask array, computed when it is needed."""
+
+    delayed: Any
+    rows: int
+    columns: int
+    dtype: np.dtype[Any]
+    sparse: bool
+    name: str = ""
+
+    def load(self) -> Any:
+        """Compute the chunk in this thread, or fetch it from the cluster that holds it."""
+        return value_of(self.delayed)
+
+
+def is_dask_array(X: Any) -> bool:
+    """Return whether X is a dask array, without importing Dask."""
+    kind = type(X)
+    return kind.__module__.startswith("dask.array") and hasattr(X, "to_delayed")
+
+
+def dask_blocks(array: Any) -> list[DaskBlock]:
+    """Return the row chunks of a dask array (m, n); chunks of columns are joined."""
+    if array.ndim != 2:
+        raise InvalidInputError(
+            f"X is a dask array of shape {array.shape}, but a matrix of shape (n_samples, "
+            "n_features) is needed; reshape it to two dimensions."
+        )
+    if any(np.isnan(size) for sizes in array.chunks for size in sizes):
+        raise InvalidInputError(
+            f"X is a dask array with chunks of unknown size ({array.chunks}), but the number of "
+            "rows of every chunk is needed; call X.compute_chunk_sizes() first."
+        )
+    if len(array.chunks[1]) > 1:
+        array = array.rechunk({1: -1})
+    kind, columns = sparse.issparse(array._meta), int(array.shape[1])
+    # Optimised, the graph would forget that it needs the futures of what was persisted.
+    chunks = array.to_delayed(optimize_graph=holder_of(array) is None)
+    return [
+        DaskBlock(delayed, int(rows), columns, np.dtype(array.dtype), kind, f"chunk {number}")
+        for number, (delayed, rows) in enumerate(zip(chunks.ravel(), array.chunks[0], strict=True))
+    ]
+
+
+def check_alike(handles: list[BlockHandle]) -> None:
+    """Refuse blocks that do not make one matrix."""
+    if not handles:
+        raise InvalidInputError(
+            "X has no block, but at least one row and one column are needed; pass blocks."
+        )
+    first = handles[0]
+    for number, handle in enumerate(handles):
+        name = f"block {number}" + (f" ({handle.name})" if handle.name else "")
+        if handle.columns != first.columns:
+            raise InvalidInputError(
+                f"{name} of X has {handle.columns} columns and block 0 has {first.columns}, but "
+                "all blocks need the same features; bring them to one set of columns."
+            )
+        if np.dtype(handle.dtype) != np.dtype(first.dtype):
+            raise InvalidInputError(
+                f"{name} of X has entries of type {handle.dtype} and block 0 of {first.dtype}, "
+                "but all blocks need one type; convert them first."
+            )
+        if np.dtype(handle.dtype).kind not in "biuf":
+            raise InvalidInputError(
+                f"{name} of X has entries of type {handle.dtype}, but real numbers are needed; "
+                "convert it to float."
+            )
+    if first.columns == 0 or not any(handle.rows for handle in handles):
+        raise InvalidInputError(
+            f"X is empty ({sum(h.rows for h in handles)} rows, {first.columns} columns), but at "
+            "least one row and one column are needed; pass blocks with entries."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,3 +307,58 @@ def is_sparse(entries: Any) -> bool:
 def storage_of(entries: Any) -> DenseStorage | SparseStorage:
     """Return the entries of an opened block as storage."""
     return SparseStorage(entries) if is_sparse(entries) else DenseStorage(entries)
+
+
+def split_rows(rows: IntArray, edges: IntArray) -> list[IntArray]:
+    """Return sorted rows (r,) as rows of each block; block i has the rows from edge i on."""
+    places = np.searchsorted(rows, edges)
+    return [
+        rows[a:b] - edge for a, b, edge in zip(places[:-1], places[1:], edges[:-1], strict=True)
+    ]
+
+
+def split_choice(
+    rows: IntArray, weights: FloatArray | None, edges: IntArray
+) -> list[tuple[IntArray, FloatArray | None]]:
+    """Return sorted rows (r,) and their weights (r,) as those of each block."""
+    parts = split_rows(rows, edges)
+    if weights is None:
+        return [(part, None) for part in parts]
+    ends = np.cumsum([len(part) for part in parts])[:-1]
+    return list(zip(parts, np.split(weights, ends), strict=True))
+
+
+def row_numbers(key: Any, m: int) -> IntArray:
+    """Row numbers (r,) of a slice, a mask or numbers, which may be negative."""
+    if isinstance(key, slice):
+        return np.arange(m)[key]
+    rows = np.asarray(key)
+    if rows.dtype == bool and rows.shape == (m,):
+        return np.flatnonzero(rows)
+    if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+        raise InvalidInputError(
+            f"X[{key!r:.60}] was requested, but a slice, a mask of length {m} or a list of row "
+            "numbers is accepted; pass one of them."
+        )
+    rows = rows.astype(np.intp)
+    rows = np.where(rows < 0, rows + m, rows)
+    if rows.size and (rows.min() < 0 or rows.max() >= m):
+        raise InvalidInputError(
+            f"X[rows] was requested with a row number beyond the {m} rows there are; pass "
+            f"numbers from 0 to {m - 1}."
+        )
+    return rows
+
+
+def check_factor(V: Any, size: int) -> None:
+    """Refuse a factor that does not have `size` rows."""
+    if np.ndim(V) != 2 and not sparse.issparse(V):
+        raise InvalidInputError(
+            f"a factor of shape {np.shape(V)} was given, but one of shape ({size},) or "
+            f"({size}, t) is needed; reshape it."
+        )
+    if V.shape[0] != size:
+        raise InvalidInputError(
+            f"a factor of shape {V.shape} was given, but {size} rows are needed; check which "
+            "side of X it belongs to."
+        )

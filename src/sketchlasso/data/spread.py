@@ -7,8 +7,8 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from sketchlasso.cluster import active_engine, cluster, holder_of
-from sketchlasso.data.block_handles import is_dask_array
 from sketchlasso.data.blocks import BlockMatrix
+from sketchlasso.data.opening import is_dask_array
 
 __all__ = ["spread"]
 

@@ -1,18 +1,36 @@
-"""The interface of stored matrices."""
+"""Stored matrices: their interface, dense arrays and memory maps, compressed sparse matrices."""
 
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Protocol
+from collections.abc import Iterator
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
-from sketchlasso.types import FloatArray, RealArray
+from sketchlasso.linalg.threads import blas_threads, map_slices
+from sketchlasso.types import FloatArray, RealArray, SparseRows
 
-__all__ = ["CHUNK", "Storage", "new_digest", "sum_of_squares", "two_products"]
+__all__ = [
+    "CHUNK",
+    "DenseStorage",
+    "SparseStorage",
+    "Storage",
+    "canonical",
+    "new_digest",
+    "sum_of_squares",
+    "two_products",
+]
 
 # Entries processed at a time by passes over a matrix: temporaries of a few MiB.
 CHUNK = 1 << 18
+# Multiplications from which a product uses several threads, and columns per thread.
+THREADED_WORK = 1_000_000
+COLUMNS_PER_THREAD = 4
+
+Compressed: TypeAlias = "SparseRows | sparse.csc_array[Any]"
 
 
 class Storage(Protocol):
@@ -92,3 +110,252 @@ def sum_of_squares(values: RealArray) -> float:
     """Return the sum of squared entries, added up in float64."""
     flat = values.ravel().astype(np.float64, copy=False)
     return float(flat @ flat)
+
+
+class DenseStorage:
+    """An ndarray or memory map of any real type; products are float32 or float64."""
+
+    has_entries = True
+    fused = False
+    surveyed = False
+    density = 1.0
+
+    def __init__(self, values: NDArray[Any], dtype: Any = None) -> None:
+        self._values = values
+        usual = np.float32 if values.dtype == np.float32 else np.float64
+        self.dtype = np.dtype(usual if dtype is None else dtype)
+        # BLAS reads such arrays in place; a product would copy any other whole.
+        flags = values.flags
+        self._direct = values.dtype == self.dtype and (flags.c_contiguous or flags.f_contiguous)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples and features, (m, n)."""
+        return self._values.shape[0], self._values.shape[1]
+
+    @property
+    def matrix(self) -> NDArray[Any]:
+        """The entries as stored."""
+        return self._values
+
+    def blocks(self) -> Iterator[tuple[slice, RealArray]]:
+        """Yield row slices and their entries as C-ordered blocks in the working type."""
+        m, n = self.shape
+        step = max(1, CHUNK // n)
+        for start in range(0, m, step):
+            chosen = slice(start, min(start + step, m))
+            yield chosen, np.ascontiguousarray(self._values[chosen], dtype=self.dtype)
+
+    def matmat(self, V: RealArray) -> RealArray:
+        """Return X V."""
+        if self._direct:
+            return np.asarray(self._values @ V)
+        product = np.empty((self.shape[0], V.shape[1]), dtype=self.dtype)
+        for chosen, block in self.blocks():
+            product[chosen] = block @ V
+        return product
+
+    def rmatmat(self, U: RealArray) -> RealArray:
+        """Return X'U."""
+        if self._direct:
+            return np.asarray(self._values.T @ U)
+        product = np.zeros((self.shape[1], U.shape[1]), dtype=self.dtype)
+        for chosen, block in self.blocks():
+            product += block.T @ U[chosen]
+        return product
+
+    def gram_matmat(
+        self, V: RealArray, shift: RealArray | None = None
+    ) -> tuple[RealArray, FloatArray]:
+        """Return X'B and 1'B for B = X V - 1 shift'."""
+        return two_products(self, V, shift)
+
+    def in_double(self) -> DenseStorage:
+        """Return the same entries with products in float64; float32 is converted in blocks."""
+        return DenseStorage(self._values, np.float64)
+
+    def squared_norm(self) -> float:
+        """Return the sum of all squared entries."""
+        return sum(sum_of_squares(block) for _, block in self.blocks())
+
+    def column_sums(self) -> FloatArray:
+        """Return X'1."""
+        total = np.zeros(self.shape[1])
+        for _, block in self.blocks():
+            total += block.sum(axis=0, dtype=np.float64)
+        return total
+
+    def column_deviations(self, means: FloatArray) -> FloatArray:
+        """Return the squared deviations of each column from `means`."""
+        total = np.zeros(self.shape[1])
+        for _, block in self.blocks():
+            deviation = block - means
+            total += np.einsum("ij,ij->j", deviation, deviation)
+        return total
+
+    def row_deviations(self, means: FloatArray, weights: FloatArray) -> FloatArray:
+        """Return the weighted squared deviations of each row from `means`."""
+        total = np.empty(self.shape[0])
+        for chosen, block in self.blocks():
+            total[chosen] = np.square(block - means) @ weights
+        return total
+
+    def row_gram(self, weights: FloatArray) -> FloatArray:
+        """Return X diag(weights) X'."""
+        block = np.asarray(self._values, dtype=np.float64)
+        return np.asarray((block * weights) @ block.T)
+
+    def fingerprint(self) -> str:
+        """Return a digest that memory layout and byte order do not change."""
+        digest = new_digest("dense", self.shape, self.dtype)
+        for _, block in self.blocks():
+            digest.update(block.data)
+        return digest.hexdigest()
+
+
+class SparseStorage:
+    """A compressed sparse matrix, by rows or by columns, of 32- or 64-bit indices."""
+
+    has_entries = True
+    fused = False
+    surveyed = False
+
+    def __init__(self, matrix: Compressed) -> None:
+        self._matrix = matrix
+        self._transposed = matrix.T
+        self.dtype = matrix.dtype
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples and features, (m, n)."""
+        return self._matrix.shape[0], self._matrix.shape[1]
+
+    @property
+    def density(self) -> float:
+        """Share of entries that are stored."""
+        m, n = self.shape
+        return len(self._matrix.data) / (m * n)
+
+    @property
+    def matrix(self) -> Compressed:
+        """The entries as stored."""
+        return self._matrix
+
+    def entries(self) -> Iterator[tuple[NDArray[Any], NDArray[Any], FloatArray]]:
+        """Yield rows, columns and values of the stored entries, some at a time."""
+        matrix = self._matrix
+        major, position = 0, matrix.indptr
+        while major < len(position) - 1:
+            last = int(np.searchsorted(position, position[major] + CHUNK, side="right")) - 1
+            last = max(last, major + 1)
+            chosen = slice(position[major], position[last])
+            majors = np.repeat(np.arange(major, last), np.diff(position[major : last + 1]))
+            minors = matrix.indices[chosen]
+            values = matrix.data[chosen].astype(np.float64)
+            if matrix.format == "csr":
+                yield majors, minors, values
+            else:
+                yield minors, majors, values
+            major = last
+
+    def matmat(self, V: RealArray) -> RealArray:
+        """Return X V."""
+        return _product(self._matrix, V)
+
+    def rmatmat(self, U: RealArray) -> RealArray:
+        """Return X'U."""
+        return _product(self._transposed, U)
+
+    def gram_matmat(
+        self, V: RealArray, shift: RealArray | None = None
+    ) -> tuple[RealArray, FloatArray]:
+        """Return X'B and 1'B for B = X V - 1 shift'."""
+        return two_products(self, V, shift)
+
+    def in_double(self) -> SparseStorage:
+        """Return the same entries with products in float64."""
+        return SparseStorage(self._matrix.astype(np.float64, copy=False))
+
+    def squared_norm(self) -> float:
+        """Return the sum of all squared entries."""
+        data = self._matrix.data
+        return sum(sum_of_squares(data[i : i + CHUNK]) for i in range(0, len(data), CHUNK))
+
+    def column_sums(self) -> FloatArray:
+        """Return X'1."""
+        if self.dtype == np.float64:
+            return np.asarray(self._transposed @ np.ones(self.shape[0]))
+        total = np.zeros(self.shape[1])
+        for _, columns, values in self.entries():
+            total += np.bincount(columns, values, minlength=len(total))
+        return total
+
+    def column_deviations(self, means: FloatArray) -> FloatArray:
+        """Return the squared deviations of each column from `means`."""
+        m, n = self.shape
+        total, stored = np.zeros(n), np.zeros(n)
+        for _, columns, values in self.entries():
+            total += np.bincount(columns, (values - means[columns]) ** 2, minlength=n)
+            stored += np.bincount(columns, minlength=n)
+        # The entries that are not stored are zeros, each at distance means_j.
+        return total + (m - stored) * means**2
+
+    def row_deviations(self, means: FloatArray, weights: FloatArray) -> FloatArray:
+        """Return the weighted squared deviations of each row from `means`."""
+        total = np.full(self.shape[0], weights @ means**2)
+        for rows, columns, values in self.entries():
+            # (x - mean)^2 in place of the mean^2 counted for a zero.
+            change = weights[columns] * values * (values - 2 * means[columns])
+            total += np.bincount(rows, change, minlength=len(total))
+        return np.asarray(np.maximum(total, 0.0))
+
+    def row_gram(self, weights: FloatArray) -> FloatArray:
+        """Return X diag(weights) X'."""
+        matrix = self._matrix.astype(np.float64)
+        gram: FloatArray = (matrix @ sparse.diags_array(weights) @ matrix.T).toarray()
+        return gram
+
+    def fingerprint(self) -> str:
+        """Return a digest that the width of the indices does not change."""
+        matrix = self._matrix
+        wide = max(*self.shape, len(matrix.data)) > np.iinfo(np.int32).max
+        index_type = np.dtype(np.int64 if wide else np.int32)
+        digest = new_digest(matrix.format, self.shape, self.dtype)
+        for array, kind in (
+            (matrix.indptr, index_type),
+            (matrix.indices, index_type),
+            (matrix.data, self.dtype),
+        ):
+            for start in range(0, len(array), CHUNK):
+                digest.update(np.ascontiguousarray(array[start : start + CHUNK], dtype=kind).data)
+        return digest.hexdigest()
+
+
+def canonical(matrix: Any) -> Any:
+    """Return a compressed matrix whose indices are sorted and not repeated; itself if they are.
+
+    Repeated entries are fine for products but not for sums of squares.
+    """
+    if matrix.has_canonical_format:
+        return matrix
+    matrix = matrix.copy()
+    matrix.sum_duplicates()
+    return matrix
+
+
+def _product(matrix: Any, V: RealArray) -> RealArray:
+    """Return the matrix times V (n, t), columns of V on several threads.
+
+    SciPy uses one thread. The result does not depend on the number of threads.
+    """
+    columns = V.shape[1]
+    threads = min(blas_threads(), columns // COLUMNS_PER_THREAD)
+    if threads <= 1 or matrix.nnz * columns < THREADED_WORK:
+        return np.asarray(matrix @ V)
+    product: RealArray = np.empty((matrix.shape[0], columns), np.result_type(matrix, V))
+
+    def multiply(part: slice) -> None:
+        product[:, part] = matrix @ np.ascontiguousarray(V[:, part])
+
+    map_slices(multiply, columns, threads)
+    return product

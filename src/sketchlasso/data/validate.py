@@ -10,13 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
-from sketchlasso.data.block_handles import is_dask_array
 from sketchlasso.data.block_storage import BlockStorage
 from sketchlasso.data.blocks import BlockMatrix
-from sketchlasso.data.compressed import SparseStorage, canonical
-from sketchlasso.data.dense import DenseStorage
+from sketchlasso.data.opening import is_dask_array
 from sketchlasso.data.operator import OperatorStorage
-from sketchlasso.data.storage import CHUNK, Storage
+from sketchlasso.data.storage import CHUNK, DenseStorage, SparseStorage, Storage, canonical
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray, RealArray
 

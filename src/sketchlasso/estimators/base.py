@@ -1,4 +1,4 @@
-"""What the estimators share: the fit on all rows, and the fitted attributes."""
+"""What the estimators share: the fit on all rows, the refit after selection, fitted attributes."""
 
 from __future__ import annotations
 
@@ -8,22 +8,29 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
+from scipy import optimize, sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sketchlasso.data import BlockMatrix
-from sketchlasso.errors import Argument, EmptyModelWarning
+from sketchlasso.errors import Argument, EmptyModelWarning, InaccurateWarning
 from sketchlasso.estimators.blocks import linear_values, validated_rows
 from sketchlasso.estimators.parameters import Radii, Specification
-from sketchlasso.estimators.relaxed import refit_on_support
 from sketchlasso.estimators.task import Prepared, prepare, task_of
+from sketchlasso.problem.terms import Terms
 from sketchlasso.results.fitting import fit_all
 from sketchlasso.sketches import Sketch
 from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 from sketchlasso.warn import warn_user
 
-__all__ = ["LinearModel", "ResponseFit", "fit_response", "keep_fits", "warn_of_empty_models"]
+__all__ = [
+    "LinearModel",
+    "ResponseFit",
+    "fit_response",
+    "keep_fits",
+    "refit_on_support",
+    "warn_of_empty_models",
+]
 
 # An empty model with a larger gap in the full problem is not that problem's solution.
 EMPTY_GAP = 1e-6
@@ -205,3 +212,51 @@ def keep_fits(
         if getattr(fits[0], name) is not None:
             setattr(estimator, f"{name}_", joined(name).astype(dtype, copy=False))
     estimator.n_iter_ = int(max(int(np.max(fit.n_iter)) for fit in fits))
+
+
+def refit_on_support(
+    data: Prepared, y: FloatArray, coef: FloatArray, terms: Terms
+) -> tuple[FloatArray, float]:
+    """Coefficients (n,) and intercept of the least-squares fit on the support of `coef`.
+
+    Parameters
+    ----------
+    data : Prepared
+    y : ndarray of shape (r,)
+    coef : ndarray of shape (n,)
+        On the scale of ``data.X``.
+    terms : Terms
+        Its intercept and the sign of its coefficients count.
+    """
+    fit_intercept = terms.fit_intercept
+    support = np.flatnonzero(coef)
+    weights = np.ones(len(y)) if data.weights is None else data.weights
+    mean = float(weights @ y / weights.sum()) if fit_intercept else 0.0
+    if support.size == 0:
+        return np.zeros_like(coef), mean
+    rows = int(np.count_nonzero(weights))
+    if support.size + fit_intercept >= rows:
+        warn_user(
+            InaccurateWarning(
+                f"{support.size} features were selected from {rows} rows, so the relaxed fit would "
+                "interpolate; the penalised coefficients are kept. Use a larger penalty."
+            )
+        )
+        support_coef = coef[support]
+        columns = _columns(data.X, support)
+        shift = float(weights @ (y - columns @ support_coef) / weights.sum())
+        return coef, shift if fit_intercept else 0.0
+    columns = _columns(data.X, support)
+    means = weights @ columns / weights.sum() if fit_intercept else np.zeros(len(support))
+    root = np.sqrt(weights)
+    A, b = root[:, None] * (columns - means), root * (y - mean)
+    values = optimize.nnls(A, b)[0] if terms.positive else np.linalg.lstsq(A, b, rcond=None)[0]
+    relaxed = np.zeros_like(coef)
+    relaxed[support] = values
+    return relaxed, mean - float(means @ values)
+
+
+def _columns(X: Any, support: Any) -> FloatArray:
+    chosen = X[:, support]
+    dense = chosen if isinstance(chosen, np.ndarray) else chosen.toarray()
+    return np.asarray(dense, dtype=np.float64)

@@ -15,8 +15,8 @@ from sketchlasso.estimators.base import LinearModel, keep_fits
 from sketchlasso.estimators.blocks import in_memory, map_rows, validated
 from sketchlasso.estimators.callbacks import CallbackSupport, reported
 from sketchlasso.estimators.parameters import PenaltySearch, SinglePenalty, Specification
+from sketchlasso.estimators.rigorous import fit_responses
 from sketchlasso.estimators.selection import choose, keep_choices
-from sketchlasso.estimators.single import fit_responses
 from sketchlasso.estimators.task import Prepared
 from sketchlasso.types import FloatArray
 

@@ -14,8 +14,8 @@ from sketchlasso.estimators.blocks import in_memory, validated
 from sketchlasso.estimators.callbacks import CallbackSupport, reported
 from sketchlasso.estimators.intervals import PredictionIntervals
 from sketchlasso.estimators.parameters import PenaltySearch, SinglePenalty, Specification
+from sketchlasso.estimators.rigorous import fit_responses
 from sketchlasso.estimators.selection import choose, keep_choices
-from sketchlasso.estimators.single import fit_responses
 from sketchlasso.estimators.task import Prepared
 
 __all__ = ["SqrtLasso", "SqrtLassoCV"]

@@ -1,4 +1,6 @@
-"""Rigorous penalties: a loading for each feature, so that one level outweighs the noise in all.
+"""Fits with one penalty per target, among them rigorous penalties.
+
+Those have a loading for each feature, so that one level outweighs the noise in all:
 
     alpha * f_j * psi_j    with alpha from `rigorous_level`
 
@@ -16,11 +18,16 @@ from typing import Any
 import numpy as np
 
 from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.estimators.base import ResponseFit, fit_response
+from sketchlasso.estimators.base import (
+    ResponseFit,
+    fit_response,
+    refit_on_support,
+    warn_of_empty_models,
+)
 from sketchlasso.estimators.parameters import Radii, SingleSpecification
-from sketchlasso.estimators.relaxed import refit_on_support
+from sketchlasso.estimators.penalty import RIGOROUS, penalties
 from sketchlasso.estimators.scales import column_scales, robust_scales
-from sketchlasso.estimators.task import Prepared
+from sketchlasso.estimators.task import Prepared, sketches
 from sketchlasso.problem.terms import Terms
 from sketchlasso.sketches import Sketch
 from sketchlasso.types import BoolArray, FloatArray, IntArray
@@ -28,6 +35,7 @@ from sketchlasso.types import BoolArray, FloatArray, IntArray
 __all__ = [
     "MAX_ITERATIONS",
     "first_guess",
+    "fit_responses",
     "refit_residual",
     "residual_loadings",
     "rigorous_fits",
@@ -177,3 +185,35 @@ def _fit(
         alpha=fit.alpha / data.x_unit,
         loadings=np.tile(original, (len(columns), 1)),
     )
+
+
+def fit_responses(
+    spec: SingleSpecification, data: Prepared
+) -> tuple[list[ResponseFit], Sketch | None]:
+    """Fit every response; those that share sketch and penalty in one go.
+
+    Returns
+    -------
+    fits : list of ResponseFit
+    sketch : Sketch or None
+        Of the first response.
+    """
+    alphas = penalties(spec, data)
+    radius = data.radius_in_units(spec.radius)
+    constant = data.constant_responses(spec.terms.fit_intercept)
+    fits: list[ResponseFit] = []
+    first = None
+    for columns, sketch in sketches(spec, data):
+        first = sketch if not fits else first
+        for level in np.unique(alphas[columns]):
+            part = columns[alphas[columns] == level]
+            if isinstance(spec.alpha, str) and spec.alpha in RIGOROUS:
+                fits += rigorous_fits(spec, data, part, sketch, level, radius)
+                continue
+            # Without a sketch a penalty of 0 is refused, but here any gives the same answer.
+            unneeded = sketch is None and level == 0 and bool(constant[part].all())
+            used = 1.0 if unneeded else level
+            fit = fit_response(spec, data, part, sketch, used, radius)
+            fits.append(replace(fit, alpha=np.zeros_like(fit.alpha)) if unneeded else fit)
+    warn_of_empty_models(fits)
+    return fits, data.original_sketch(first, spec.ready)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sketchlasso.data import BlockMatrix
-from sketchlasso.data.divided import divide_block_columns, divide_columns
+from sketchlasso.data.transform import divide_block_columns, divide_columns
 from sketchlasso.types import FloatArray
 
 __all__ = ["column_scales", "divided_columns", "robust_scales"]

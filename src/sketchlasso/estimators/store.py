@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from sketchlasso.data import fingerprint
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.estimators.calibration import packed_calibration, unpacked_calibration
 from sketchlasso.estimators.classification import SqrtLassoClassifier, SqrtLassoClassifierCV
 from sketchlasso.estimators.regression import SqrtLasso, SqrtLassoCV
-from sketchlasso.estimators.stored_calibration import packed_calibration, unpacked_calibration
 from sketchlasso.files import Encoding
 from sketchlasso.results import LinearModels, RadiusPolicy
 from sketchlasso.sketches import Sketch

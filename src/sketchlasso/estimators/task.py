@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from sketchlasso.data import BlockMatrix, DataMatrix, as_responses, as_rows
-from sketchlasso.data.units import column_units, in_units, matrix_unit
+from sketchlasso.data.transform import column_units, in_units, matrix_unit
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.estimators.blocks import in_memory
 from sketchlasso.estimators.parameters import Radii, SearchSpecification, Specification

@@ -10,8 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.data.block_storage import BlockStorage
-from sketchlasso.data.compressed import SparseStorage
-from sketchlasso.data.dense import DenseStorage
+from sketchlasso.data.storage import DenseStorage, SparseStorage
 from sketchlasso.data.validate import as_storage
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances.rows import RowSet

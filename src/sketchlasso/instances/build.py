@@ -17,7 +17,7 @@ from sketchlasso.instances.problem_set import ProblemSet
 from sketchlasso.instances.reduced_sets import ReducedSets, reduce_row_sets
 from sketchlasso.instances.rows import RowSets, all_rows
 from sketchlasso.problem.batch import Batch
-from sketchlasso.problem.penalty_max import alpha_max
+from sketchlasso.problem.optimality import alpha_max
 from sketchlasso.problem.reduction import unreachable_part
 from sketchlasso.problem.terms import Terms
 from sketchlasso.sketches import Sketch

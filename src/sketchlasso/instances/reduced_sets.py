@@ -13,9 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from sketchlasso.data import RowFactor
-from sketchlasso.instances.row_sums import row_sums, summed_choice, training_choices
 from sketchlasso.instances.rows import RowSets
-from sketchlasso.instances.statistics import Statistics, StatisticsStack, without_each
+from sketchlasso.instances.statistics import (
+    Statistics,
+    StatisticsStack,
+    row_sums,
+    summed_choice,
+    training_choices,
+    without_each,
+)
 from sketchlasso.linalg.factor import psd_root
 from sketchlasso.linalg.rows import centre
 from sketchlasso.problem.reduction import reduce_statistics

@@ -3,11 +3,9 @@
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.cardinality import sparsify
 from sketchlasso.problem.dual import Certificate, certify_batch, dual_value, feasible_dual
-from sketchlasso.problem.objective import primal_value
-from sketchlasso.problem.optimality import optimality_residual
-from sketchlasso.problem.penalty_max import alpha_max
+from sketchlasso.problem.objective import primal_value, worst_case_perturbation
+from sketchlasso.problem.optimality import alpha_max, optimality_residual
 from sketchlasso.problem.reduction import Reduced, reduce_statistics
-from sketchlasso.problem.robust import worst_case_perturbation
 
 __all__ = [
     "Batch",

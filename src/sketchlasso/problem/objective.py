@@ -1,4 +1,4 @@
-"""The primal objective of a batch, term by term."""
+"""The primal objective of a batch, term by term, and what its robust term guards against."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.formulas import objective, response_length
 from sketchlasso.types import Coefficients, FloatArray, IntArray, SparseRows
 
-__all__ = ["loss_value", "null_value", "primal_value", "residual"]
+__all__ = ["loss_value", "null_value", "primal_value", "residual", "worst_case_perturbation"]
 
 
 def residual(batch: Batch, coef: Coefficients, n_threads: int = 1) -> FloatArray:
@@ -91,3 +91,37 @@ def primal_value(batch: Batch, coef: Coefficients, n_threads: int = 1) -> FloatA
 def null_value(batch: Batch) -> FloatArray:
     """Objective (B,) at w = 0."""
     return loss_value(batch, batch.c)
+
+
+def worst_case_perturbation(residual: FloatArray, coef: FloatArray, radius: float) -> FloatArray:
+    """The matrix D with ||D|| <= radius that hurts the fit of `coef` most.
+
+        max over ||D|| <= radius of ||(X + D) w - y||  =  ||X w - y|| + radius ||w||
+
+    attained at D = radius * u v' with u = (Xw - y)/||Xw - y|| and v = w/||w||, of norm
+    `radius` in the spectral and in the Frobenius sense. (The paper prints ||D|| = 1.)
+
+    Parameters
+    ----------
+    residual : ndarray of shape (m,)
+        Xw - y.
+    coef : ndarray of shape (n,)
+        w.
+    radius : float
+        Bound on ||D||, >= 0.
+
+    Returns
+    -------
+    D : ndarray of shape (m, n)
+    """
+    return radius * np.outer(_direction(residual), _direction(coef))
+
+
+def _direction(x: FloatArray) -> FloatArray:
+    """X / ||x||, or the first unit vector where x is zero: any direction is worst then."""
+    length = float(np.linalg.norm(x))
+    if length > 0:
+        return x / length
+    unit = np.zeros_like(x)
+    unit[0] = 1.0
+    return unit

@@ -3,6 +3,15 @@
 An instance sees its data only through K = Q'WQ, g = Q'Wy and yy = y'Wy. With K = L L':
 
     ||QP'w - y||_W^2 = ||c - R'w||^2 + s^2,    R = P L,  c = L+ g,  s^2 = yy - c'c
+
+Unpenalised features U of the non-robust model are projected out exactly and fitted afterwards. The
+best w_U for given other coefficients is a least-squares fit, so with V an orthonormal basis of the
+rows R_U
+
+    min over w  loss(c - R'w) + penalty  =  min over w_other  loss(Pc - (RP)'w_other) + penalty
+
+where P = I - V V'. Any dual point of the projected problem is orthogonal to R_U, as the dual
+constraint of unpenalised features demands.
 """
 
 from __future__ import annotations
@@ -16,7 +25,7 @@ from sketchlasso.kernels.dense import reduce_stack
 from sketchlasso.linalg.factor import psd_root
 from sketchlasso.types import FloatArray
 
-__all__ = ["Reduced", "reduce_statistics", "unreachable_part"]
+__all__ = ["ProjectedOut", "Reduced", "project_out", "reduce_statistics", "unreachable_part"]
 
 # yy - c'c carries this relative rounding error; a smaller remainder is taken as zero.
 ROUNDING_OF_REMAINDER = 64 * np.finfo(np.float64).eps
@@ -76,3 +85,42 @@ def unreachable_part(yy: FloatArray, c: FloatArray) -> FloatArray:
     """S = sqrt(yy - c'c), with a remainder of the size of rounding taken as zero."""
     remainder = yy - np.sum(c**2, axis=-1)
     return np.sqrt(np.where(remainder > ROUNDING_OF_REMAINDER * yy, remainder, 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class ProjectedOut:
+    """An instance without its unpenalised features, and the way back.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (q, k)
+        R_U.
+    basis : ndarray of shape (r, k)
+        Orthonormal basis of the span of those rows.
+    root : ndarray of shape (k, k)
+        L P: replaces the instance's root.
+    c : ndarray of shape (k,)
+        P c.
+    """
+
+    rows: FloatArray
+    basis: FloatArray
+    root: FloatArray
+    c: FloatArray
+
+    def project(self, u: FloatArray) -> FloatArray:
+        """P u (k,)."""
+        return np.asarray(u - self.basis.T @ (self.basis @ u))
+
+    def recover(self, remainder: FloatArray) -> FloatArray:
+        """w_U (q,) from c - R'w_other (k,): the least-squares fit of minimum norm."""
+        return np.asarray(np.linalg.lstsq(self.rows.T, remainder, rcond=None)[0])
+
+
+def project_out(root: FloatArray | None, c: FloatArray, rows: FloatArray) -> ProjectedOut:
+    """Remove the span of the rows R_U (q, k) from an instance's root and c."""
+    _, values, directions = np.linalg.svd(rows, full_matrices=False)
+    basis = directions[values > 1e-12 * values.max(initial=0.0)]
+    projector = np.eye(len(c)) - basis.T @ basis
+    kept = projector if root is None else root @ projector
+    return ProjectedOut(rows, basis, kept, np.asarray(projector @ c))

@@ -2,15 +2,13 @@
 
 from sketchlasso.results.choices import Choice, CrossValidation
 from sketchlasso.results.comparison import Comparison, compare
-from sketchlasso.results.cross_validation import cross_validate
+from sketchlasso.results.cross_validation import cross_validate, sqrt_lasso_path
 from sketchlasso.results.fitting import Path
 from sketchlasso.results.full_data import FullCertificate, certify
 from sketchlasso.results.leave_one_out import LeaveOneOut, leave_one_out
-from sketchlasso.results.models import LinearModels, linear_models
-from sketchlasso.results.path import sqrt_lasso_path
+from sketchlasso.results.models import LinearModels, linear_models, tidy_table
 from sketchlasso.results.radius_policy import RadiusPolicy
 from sketchlasso.results.scores import Metric, score
-from sketchlasso.results.table import tidy_table
 
 __all__ = [
     "Choice",

@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike
 from sketchlasso.data import as_responses, as_rows
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.problem.terms import Terms
-from sketchlasso.results.cross_validation import cross_validate
+from sketchlasso.results.cross_validation import cross_validate, sqrt_lasso_path
 from sketchlasso.results.fitting import Path
 from sketchlasso.results.models import LinearModels, fitted_values
-from sketchlasso.results.path import sqrt_lasso_path
 from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy, radius_policies
 from sketchlasso.results.scores import Metric, check_metric, greater_is_better, score
 from sketchlasso.sketches import Sketch

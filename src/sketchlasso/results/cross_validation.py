@@ -1,4 +1,4 @@
-"""Cross-validation: every fold, response, penalty and radius, judged on held-out rows."""
+"""Paths of penalties on all rows, and cross-validation, which judges them on held-out rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sketchlasso.instances import RowSets, check_weights, splitter_rows
 from sketchlasso.problem.terms import Terms
 from sketchlasso.results.choices import CrossValidation
 from sketchlasso.results.exact_search import search_exact
-from sketchlasso.results.fitting import Task, fit_all
+from sketchlasso.results.fitting import Path, Task, fit_all
 from sketchlasso.results.held_out import LazyPredictions, judge
 from sketchlasso.results.radius_policy import RadiusLike
 from sketchlasso.results.scores import Metric, check_metric
@@ -22,7 +22,7 @@ from sketchlasso.results.staged import can_stage, search
 from sketchlasso.sketches import Sketch
 from sketchlasso.solvers import Settings, Solver
 
-__all__ = ["cross_validate", "searched"]
+__all__ = ["cross_validate", "searched", "sqrt_lasso_path"]
 
 
 @spread
@@ -131,3 +131,84 @@ def searched(
     fits = fit_all(task, sketch, radii, rows, refine)
     predictions = LazyPredictions(rows, fits.shape, fits.models, task.X)
     return CrossValidation(fits, *judge(predictions, task.Y, task.weights, metrics), rows)
+
+
+@spread
+def sqrt_lasso_path(
+    X: Any,
+    y: ArrayLike,
+    sketch: Sketch | None = None,
+    *,
+    alphas: int | ArrayLike = 100,
+    alpha_min_ratio: float | None = None,
+    radius: RadiusLike | Sequence[RadiusLike] | None = None,
+    refine: Literal["exact"] | None = None,
+    sample_weight: ArrayLike | None = None,
+    fit_intercept: bool = True,
+    penalty_factor: ArrayLike | None = None,
+    positive: bool = False,
+    solver: Solver = "newton",
+    settings: Settings | None = None,
+) -> Path:
+    """Solve the robust square-root LASSO for many penalties on all rows.
+
+    ::
+
+        minimise over w, b   ||Q P'w + b - y||_2 + radius ||w||_2 + alpha * sum_j f_j |w_j|
+
+    with X ~ Q P' the sketch; or, with ``sketch=None`` or ``refine="exact"``, the full problem
+
+    ::
+
+        minimise over w, b   ||X w + b - y||_2 + alpha * sum_j f_j |w_j|
+
+    Parameters
+    ----------
+    X : array, sparse matrix, BlockMatrix or dask array of shape (m, n)
+    y : array-like of shape (m,) or (m, t)
+    sketch : Sketch, optional
+        Of X. Without one the full problem is solved, without any approximation.
+    alphas, alpha_min_ratio
+        See :func:`cross_validate`.
+    radius : float, str, RadiusPolicy or a sequence of them, optional
+        See `radii` of :func:`cross_validate`.
+    refine : {"exact"}, optional
+        Solve the full problem, from the sketched solution.
+    sample_weight : array-like of shape (m,), optional
+    fit_intercept, penalty_factor, positive
+        See :func:`build_problems`.
+    solver : str
+    settings : Settings, optional
+        Its tolerance is for the sketched gap (default 1e-6) or the full one (1e-4).
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sketchlasso as sl
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((60, 40))
+    >>> y = X[:, 0] - 2 * X[:, 1] + 0.1 * rng.standard_normal(60)
+    >>> path = sl.sqrt_lasso_path(X, y, alphas=[2.0])
+    >>> path.models.coef.indices
+    array([0, 1])
+    >>> bool(path.full_gap[0] <= 1e-4)
+    True
+    """
+    entries = as_rows(X)
+    Y = as_responses(y, entries.shape[0])
+    weights = None if sample_weight is None else check_weights(sample_weight, len(Y))
+    task = Task(
+        entries,
+        Y,
+        weights=weights,
+        alphas=alphas,
+        alpha_min_ratio=alpha_min_ratio,
+        terms=Terms(fit_intercept, penalty_factor, positive),
+        solver=solver,
+        settings=settings,
+    )
+    return fit_all(task, sketch, radius, task.all_rows, refine)

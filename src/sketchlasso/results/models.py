@@ -1,4 +1,4 @@
-"""Solved problems as linear models of the real X, and their predictions on held-out rows."""
+"""Solved problems as linear models of the real X, their predictions, and their table."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sketchlasso.data import BlockMatrix, ColumnTransform, spread
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import ProblemSet, RowSets
+from sketchlasso.solvers import Solution, Status
 from sketchlasso.types import FloatArray, IntArray, SparseRows
 
-__all__ = ["LinearModels", "fitted_values", "held_out_predictions", "linear_models"]
+__all__ = ["LinearModels", "fitted_values", "held_out_predictions", "linear_models", "tidy_table"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,3 +118,34 @@ def held_out_predictions(
 def fitted_values(X: Any, coef: SparseRows) -> FloatArray:
     """X w (rows of X, instances) for coefficients (instances, n)."""
     return BlockMatrix.of(X) @ coef.T
+
+
+def tidy_table(problems: ProblemSet, solution: Solution) -> dict[str, NDArray[Any]]:
+    """Columns of equal length, ready for ``pandas.DataFrame`` or ``polars.DataFrame``.
+
+    Parameters
+    ----------
+    problems : ProblemSet
+    solution : Solution
+        Of ``problems.batch``.
+
+    Returns
+    -------
+    dict of ndarray of shape (B,)
+        row_set, response, left_out, radius, alpha, objective, relative_gap, status, n_nonzero,
+        rounds, steps.
+    """
+    names = np.array([status.name.lower() for status in Status])
+    return {
+        "row_set": problems.row_set,
+        "response": problems.response,
+        "left_out": problems.left_out,
+        "radius": problems.batch.radius,
+        "alpha": problems.batch.alpha,
+        "objective": solution.primal,
+        "relative_gap": solution.relative_gap,
+        "status": names[solution.status],
+        "n_nonzero": solution.n_nonzero,
+        "rounds": solution.rounds,
+        "steps": solution.steps,
+    }

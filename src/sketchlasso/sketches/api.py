@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sketchlasso.data import DataMatrix, MatrixLike, as_responses, fingerprint, spread
-from sketchlasso.data.units import unit_of
+from sketchlasso.data.transform import unit_of
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.linalg.device import CPU, open_device
 from sketchlasso.linalg.seeds import RandomState, seed_of
@@ -31,8 +31,7 @@ from sketchlasso.sketches.options import (
     checked_tolerance,
 )
 from sketchlasso.sketches.projection import nystrom, projection
-from sketchlasso.sketches.radius import find_radius
-from sketchlasso.sketches.rank import sketch_to_tolerance
+from sketchlasso.sketches.radius import find_radius, sketch_to_tolerance
 from sketchlasso.sketches.response import response
 from sketchlasso.sketches.sampling import sampling
 from sketchlasso.sketches.sketch import Sketch

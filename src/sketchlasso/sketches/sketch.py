@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchlasso.data import ColumnTransform, DataMatrix, ImplicitRows, MatrixLike, RowFactor
-from sketchlasso.data.units import unit_of
+from sketchlasso.data.transform import unit_of
 from sketchlasso.linalg.factor import psd_root
 from sketchlasso.linalg.rows import read_only
 from sketchlasso.sketches.factors import Factors

@@ -14,7 +14,7 @@ from sketchlasso.linalg.device import CPU, Device, open_device
 from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.dual import TILE, certify_batch, correlate
-from sketchlasso.problem.penalty_max import null_model
+from sketchlasso.problem.optimality import null_model
 from sketchlasso.problem.screening import RowNorms, gap_safe_distance, row_norms, static_margin
 from sketchlasso.solvers.algorithms import Solver, make_algorithm
 from sketchlasso.solvers.algorithms.homotopy import can_walk, walk_chains

@@ -14,7 +14,7 @@ from sketchlasso.linalg.rows import replace_rows, stack_rows
 from sketchlasso.linalg.threads import map_rows, single_blas_thread
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.dual import correlate
-from sketchlasso.problem.penalty_max import largest_penalties, null_model
+from sketchlasso.problem.optimality import largest_penalties, null_model
 from sketchlasso.solvers.algorithms.protocol import Iterates
 from sketchlasso.solvers.device.sizes import SearchRules, search_on_device
 from sketchlasso.solvers.driver import chunks_of, solve_or_raise

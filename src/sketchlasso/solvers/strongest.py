@@ -8,7 +8,7 @@ from sketchlasso.linalg.device import Device, open_device
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.dual import correlate
 from sketchlasso.problem.formulas import magnitude
-from sketchlasso.problem.penalty_max import null_model
+from sketchlasso.problem.optimality import null_model
 from sketchlasso.solvers.device.run import chunk_size
 from sketchlasso.solvers.device.working import DeviceBatch, SharedFactor
 from sketchlasso.solvers.driver import chunks_of

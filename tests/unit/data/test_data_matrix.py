@@ -109,8 +109,8 @@ def test_other_real_types_are_computed_in_float64(dtype, kind, rng, tmp_path):
 
 
 def test_large_blocks_are_walked_in_pieces(monkeypatch, dense):
-    monkeypatch.setattr("sketchlasso.data.dense.CHUNK", 40)
-    monkeypatch.setattr("sketchlasso.data.compressed.CHUNK", 7)
+    monkeypatch.setattr("sketchlasso.data.storage.CHUNK", 40)
+    monkeypatch.setattr("sketchlasso.data.storage.CHUNK", 7)
     for X in (
         np.repeat(dense, 2, axis=1)[:, ::2],
         sparse.csr_array(dense),

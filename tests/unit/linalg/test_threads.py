@@ -7,7 +7,7 @@ from scipy import sparse
 from tests.sentences import refusal
 
 from sketchlasso import Settings, SqrtLasso, SqrtLassoCV
-from sketchlasso.data.compressed import THREADED_WORK, SparseStorage
+from sketchlasso.data.storage import THREADED_WORK, SparseStorage
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.inference import SparsePrecision, SparseSubspaceClustering, StabilitySelection
 from sketchlasso.linalg import threads

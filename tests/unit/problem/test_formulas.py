@@ -19,8 +19,8 @@ from sketchlasso.problem import (
     reduce_statistics,
     worst_case_perturbation,
 )
-from sketchlasso.problem.penalty_max import null_model
-from sketchlasso.problem.unpenalised import project_out
+from sketchlasso.problem.optimality import null_model
+from sketchlasso.problem.reduction import project_out
 from sketchlasso.solvers import Settings, solve
 
 

@@ -9,7 +9,7 @@ from tests.problems import Recipe
 from sketchlasso.problem import formulas
 from sketchlasso.problem.dual import certify_batch, correlate
 from sketchlasso.problem.objective import null_value, primal_value
-from sketchlasso.problem.penalty_max import largest_penalties, null_model
+from sketchlasso.problem.optimality import largest_penalties, null_model
 
 torch = pytest.importorskip("torch")
 from sketchlasso.solvers.device import tensors  # noqa: E402

@@ -13,8 +13,8 @@ from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import map_rows
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.formulas import null_dual
+from sketchlasso.problem.reduction import project_out
 from sketchlasso.problem.screening import dual_reach
-from sketchlasso.problem.unpenalised import project_out
 from sketchlasso.solvers.algorithms.protocol import Iterates, Round
 from sketchlasso.solvers.settings import Settings
 from sketchlasso.types import FloatArray, IntArray
