@@ -4,7 +4,7 @@ import ast
 
 from tests.contract.test_sizes import FILES, ROOT
 
-HOME = "src/sketchlasso/solvers/status.py"
+HOME = "src/sketchlasso/solvers/solution.py"
 
 
 def solved_without_comparing(tree):
