@@ -3,9 +3,8 @@
 from sketchlasso.data.blocks import BlockMatrix
 from sketchlasso.data.implicit import ImplicitRows, RowFactor, gram_of
 from sketchlasso.data.matrix import DataMatrix, MatrixLike, fingerprint
-from sketchlasso.data.spread import spread
 from sketchlasso.data.transform import ColumnTransform
-from sketchlasso.data.validate import as_blocks, as_responses, as_rows
+from sketchlasso.data.validate import as_blocks, as_responses, as_rows, spread
 
 __all__ = [
     "BlockMatrix",

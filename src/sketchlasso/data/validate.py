@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
+from sketchlasso.cluster import active_engine, cluster, holder_of
 from sketchlasso.data.block_storage import BlockStorage
 from sketchlasso.data.blocks import BlockMatrix
 from sketchlasso.data.opening import is_dask_array
@@ -18,12 +20,22 @@ from sketchlasso.data.storage import CHUNK, DenseStorage, SparseStorage, Storage
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray, RealArray
 
-__all__ = ["MatrixLike", "as_blocks", "as_factor", "as_responses", "as_rows", "as_storage"]
+__all__ = [
+    "MatrixLike",
+    "as_blocks",
+    "as_factor",
+    "as_responses",
+    "as_rows",
+    "as_storage",
+    "spread",
+]
 
 MatrixLike: TypeAlias = (
     "ArrayLike | sparse.sparray[Any, Any] | sparse.spmatrix[Any] | LinearOperator[Any]"
     " | BlockMatrix"
 )
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
 
 def as_storage(X: MatrixLike) -> Storage:
@@ -208,3 +220,30 @@ def _not_finite(row: int, column: int, value: object, name: str = "X") -> Invali
         f"{name} holds {value} in row {row}, column {column}, but every entry must be finite; "
         "replace or drop such entries first."
     )
+
+
+def spread(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Run a function of a dask array in a ``cluster()`` of its own, unless one is there.
+
+    A dask array among the arguments, or blocks made from one, is processed by the Dask client
+    that persisted it, else by the current one, else by worker processes that stop at the end
+    of the call. Any other X changes nothing.
+    """
+
+    @wraps(function)
+    def called(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        values = map(_dask_value, (*args[:2], kwargs.get("X")))
+        far = next((value for value in values if value is not None), None)
+        if active_engine() is not None or far is None:
+            return function(*args, **kwargs)
+        with cluster(holder_of(far)):
+            return function(*args, **kwargs)
+
+    return called
+
+
+def _dask_value(X: Any) -> Any:
+    """A dask array, or a Dask value that blocks were made from; None for any other X."""
+    if is_dask_array(X):
+        return X
+    return X.dask_value if isinstance(X, BlockMatrix) else None

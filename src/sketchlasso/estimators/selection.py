@@ -15,9 +15,9 @@ from sketchlasso.estimators.blocks import in_memory
 from sketchlasso.estimators.parameters import PenaltySearch, SearchSpecification
 from sketchlasso.estimators.task import Prepared, SketchPlan, sketch_plans, task_of
 from sketchlasso.instances import RowSet, RowSets, shuffled_folds, splitter_rows
-from sketchlasso.instances.grid import check_alphas
 from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.threads import map_items, thread_count
+from sketchlasso.problem.terms import check_alphas
 from sketchlasso.results import Choice, CrossValidation
 from sketchlasso.results.cross_validation import searched
 from sketchlasso.results.stage_progress import SharedProgress

@@ -27,9 +27,8 @@ from sketchlasso.inference.duplicates import duplicate_columns
 from sketchlasso.inference.error_bounds import Assumption, grid_step
 from sketchlasso.inference.error_control import ErrorControl, error_control
 from sketchlasso.instances import complementary_pairs
-from sketchlasso.instances.grid import default_ratio
 from sketchlasso.linalg.threads import thread_count
-from sketchlasso.problem.terms import Terms
+from sketchlasso.problem.terms import Terms, default_ratio
 from sketchlasso.results.entering import Entered, first_to_enter
 from sketchlasso.results.fitting import Task
 from sketchlasso.sketches import Sketch

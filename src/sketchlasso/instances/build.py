@@ -12,14 +12,13 @@ from scipy import sparse
 
 from sketchlasso.data import as_responses, gram_of
 from sketchlasso.errors import EmptyGridWarning, InvalidInputError
-from sketchlasso.instances.grid import alpha_grid, check_alphas, default_ratio
 from sketchlasso.instances.problem_set import ProblemSet
 from sketchlasso.instances.reduced_sets import ReducedSets, reduce_row_sets
 from sketchlasso.instances.rows import RowSets, all_rows
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.optimality import alpha_max
 from sketchlasso.problem.reduction import unreachable_part
-from sketchlasso.problem.terms import Terms
+from sketchlasso.problem.terms import Terms, alpha_grid, check_alphas, default_ratio
 from sketchlasso.sketches import Sketch
 from sketchlasso.sketches.matching import check_sketch
 from sketchlasso.types import FloatArray, IntArray, Loss, RealArray

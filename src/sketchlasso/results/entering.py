@@ -13,8 +13,8 @@ from sketchlasso.exact import exact_alpha_max
 from sketchlasso.exact.api import checked_problems
 from sketchlasso.exact.descent import WHOLE_COLUMNS, Descent
 from sketchlasso.instances import RowSets
-from sketchlasso.instances.grid import alpha_grid
 from sketchlasso.linalg.threads import map_items, single_blas_thread
+from sketchlasso.problem.terms import alpha_grid
 from sketchlasso.results.fitting import FULL_TOL, Task, fit_all
 from sketchlasso.results.radius_policy import RadiusLike, radius_policies
 from sketchlasso.sketches import Sketch

@@ -19,9 +19,9 @@ from sketchlasso.exact.chain import Solved
 from sketchlasso.exact.descent import Descended, Descent
 from sketchlasso.exact.ledger import ExactLedger
 from sketchlasso.instances import RowSets
-from sketchlasso.instances.grid import alpha_grid, default_ratio
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import single_blas_thread
+from sketchlasso.problem.terms import alpha_grid, default_ratio
 from sketchlasso.results.choices import CrossValidation, decided
 from sketchlasso.results.fitting import FULL_TOL, Task, exact_path
 from sketchlasso.results.models import LinearModels, fitted_values

@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.exact import ExactSolution, exact_alpha_max, solve_exact
 from sketchlasso.instances import RowSets, all_rows
-from sketchlasso.instances.grid import alpha_grid, check_alphas, default_ratio
-from sketchlasso.problem.terms import Terms
+from sketchlasso.problem.terms import Terms, alpha_grid, check_alphas, default_ratio
 from sketchlasso.results.full_data import FullCertificate, certify_with_bound
 from sketchlasso.results.models import LinearModels
 from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy, radius_policies

@@ -20,10 +20,9 @@ from sketchlasso.data.operator import OperatorStorage
 from sketchlasso.data.validate import as_storage
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.instances import check_weights
-from sketchlasso.instances.grid import check_nonnegative
 from sketchlasso.linalg.rows import centre, lengths
 from sketchlasso.problem.full_problem import FullView, full_gap, full_primal
-from sketchlasso.problem.terms import Terms
+from sketchlasso.problem.terms import Terms, check_nonnegative
 from sketchlasso.results.dual_search import best_dual
 from sketchlasso.results.models import fitted_values
 from sketchlasso.types import FloatArray

@@ -12,6 +12,7 @@ few of them only, and interpolated between.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,7 +25,7 @@ from sketchlasso.sketches import Sketch
 from sketchlasso.solvers import Iterates, Settings, Solver, solve_or_raise
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["RealisedError", "secant_slope", "settle_radii"]
+__all__ = ["RadiusSearch", "RealisedError", "search_radii", "secant_slope", "settle_radii"]
 
 # Penalties of a chain at which the fixed point is searched, about.
 ANCHORS = 8
@@ -105,25 +106,41 @@ def settle_radii(
     batch = problems.batch
     radius = batch.radius.copy()
     searched = np.flatnonzero(chosen & (radius > 0) & _anchored(problems))
-    seconds = 0.0
     if searched.size == 0:
-        return radius, seconds
+        return radius, 0.0
     loose = replace(settings, tol=max(settings.tol, SEARCH_TOL), callback=None)
-    search = _Search(np.log(radius[searched]))
-    part, warm = batch.take(searched), None
-    for number in range(EVALUATIONS):
+    part, warm, seconds = batch.take(searched), None, 0.0
+
+    def error_at(tried: FloatArray) -> FloatArray:
+        nonlocal warm, seconds
         # The first solves start from their neighbours, the others from themselves.
         chain = problems.chain[searched] if warm is None else None
-        found = solve_or_raise(replace(part, radius=search.radius), solver, loose, warm, chain)
+        found = solve_or_raise(replace(part, radius=tried), solver, loose, warm, chain)
         warm = Iterates(found.coef, found.dual_point, np.zeros_like(found.steps))
         seconds += found.seconds
-        search.update(
-            factor[searched] * error(found.coef, searched), last=number + 1 == EVALUATIONS
-        )
+        return factor[searched] * error(found.coef, searched)
+
+    _spread(problems, searched, search_radii(radius[searched], error_at), chosen, radius)
+    return radius, seconds
+
+
+def search_radii(start: FloatArray, error_at: Callable[[FloatArray], FloatArray]) -> RadiusSearch:
+    """Search the radii (b,) that equal the errors they lead to.
+
+    Parameters
+    ----------
+    start : ndarray of shape (b,)
+        Radii > 0.
+    error_at : callable
+        From radii (b,) to the wanted multiple of the errors (b,) at the solutions; NaN where
+        the coefficients are zero.
+    """
+    search = RadiusSearch(np.log(start))
+    for number in range(EVALUATIONS):
+        search.update(error_at(search.radius), last=number + 1 == EVALUATIONS)
         if search.settled:
             break
-    _spread(problems, searched, search, chosen, radius)
-    return radius, seconds
+    return search
 
 
 def _anchored(problems: ProblemSet) -> BoolArray:
@@ -140,7 +157,7 @@ def secant_slope(moved: FloatArray, change: FloatArray, otherwise: FloatArray) -
     return np.where(np.isfinite(slope), slope, otherwise)
 
 
-class _Search:
+class RadiusSearch:
     """A secant in x = log(radius) for h(x) = log(error at x) - x = 0, instance by instance."""
 
     def __init__(self, start: FloatArray) -> None:
@@ -151,6 +168,7 @@ class _Search:
 
     @property
     def radius(self) -> FloatArray:
+        """The radii (b,) at the present place."""
         return np.exp(self.x)
 
     def update(self, error: FloatArray, last: bool) -> None:
@@ -168,7 +186,7 @@ class _Search:
 def _spread(
     problems: ProblemSet,
     searched: IntArray,
-    search: _Search,
+    search: RadiusSearch,
     chosen: BoolArray,
     radius: FloatArray,
 ) -> None:

@@ -23,8 +23,7 @@ from sketchlasso.instances import (
     problems_of,
     weighted_rows,
 )
-from sketchlasso.instances.grid import default_ratio
-from sketchlasso.problem.terms import Terms
+from sketchlasso.problem.terms import Terms, default_ratio
 from sketchlasso.results.models import LinearModels, linear_models
 from sketchlasso.results.radius_policy import RadiusPolicy
 from sketchlasso.results.realised import RealisedError, settle_radii

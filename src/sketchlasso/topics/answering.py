@@ -11,6 +11,7 @@ from scipy import sparse
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.problem.batch import Batch
 from sketchlasso.results import RadiusPolicy
+from sketchlasso.results.realised import search_radii
 from sketchlasso.sketches import Sketch
 from sketchlasso.solvers import Settings, solve_for_size, solve_or_raise
 from sketchlasso.topics.queries import Queries, WordColumns, automatic_radius
@@ -19,10 +20,6 @@ from sketchlasso.types import FloatArray, IntArray
 __all__ = ["AUTOMATIC", "Answers", "Question", "answer", "explained"]
 
 AUTOMATIC = "auto"
-# Rounds of the search for the radius that equals the error realised at the solution.
-REALISED_ROUNDS = 5
-# Share of the way, in its logarithm, that the radius goes in a round: the error falls as it grows.
-REALISED_STEP = 0.7
 
 
 @dataclass(frozen=True)
@@ -127,15 +124,18 @@ def _realised(
     columns: WordColumns,
     settings: Settings,
 ) -> Answers:
-    """Move the radius towards factor ||(A - QP')w|| / ||w|| at the solution that it leads to."""
-    answers = _solve(batch, question, radius, settings)
-    for _ in range(REALISED_ROUNDS):
-        error = factor * _realised_error(batch, answers, columns)
-        known = np.isfinite(error) & (error > 0) & (radius > 0)
-        change = np.where(known, error, 1.0) / np.where(known, radius, 1.0)
-        radius = radius * np.where(known, change**REALISED_STEP, 0.5)
-        answers = _solve(batch, question, radius, settings)
-    return answers
+    """Solve at the radius that equals factor ||(A - QP')w|| / ||w|| at its own solution."""
+    searched = np.flatnonzero(radius > 0)
+    if searched.size:
+        part = batch.take(searched)
+
+        def error_at(tried: FloatArray) -> FloatArray:
+            answers = _solve(part, question, tried, settings)
+            return factor * _realised_error(part, answers, columns)
+
+        radius = radius.copy()
+        radius[searched] = search_radii(radius[searched], error_at).radius
+    return _solve(batch, question, radius, settings)
 
 
 def _realised_error(batch: Batch, answers: Answers, columns: WordColumns) -> FloatArray:
