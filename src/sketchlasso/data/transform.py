@@ -7,7 +7,7 @@ nothing but the units.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from scipy import sparse
@@ -29,6 +29,8 @@ __all__ = [
 # Largest entries within these powers of two are left as they are, which saves a copy of X: the
 # fourth powers of their sums neither overflow nor vanish.
 COMFORT = {np.dtype(np.float64): 64, np.dtype(np.float32): 12}
+
+Rows = TypeVar("Rows", "FloatArray", "SparseRows")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,17 +57,48 @@ class ColumnTransform:
         """Whether A is X itself."""
         return self.means is None and self.scales is None
 
-    def unscale(self, coef: SparseRows) -> SparseRows:
-        """Return v = w / scales (t, n), the coefficients for X, from those for A (t, n)."""
-        if self.scales is None:
-            return coef
-        return sparse.csr_array(coef @ sparse.diags_array(1.0 / self.scales))
+    def unscale(self, coef: Rows, units: FloatArray | float = 1.0) -> Rows:
+        """Return v = w / scales (t, n), the coefficients for X, from those for A (t, n).
+
+        Parameters
+        ----------
+        coef : ndarray of shape (t, n) or (n,), or csr_array of shape (t, n)
+        units : float or ndarray of shape (t,)
+            What the responses were divided by.
+        """
+        given: Any = coef
+        columns, rows = self._sizes(given, units)
+        return cast("Rows", _with_entries(given, _entries(given) / columns * rows))
+
+    def scale(self, coef: Rows, units: FloatArray | float = 1.0) -> Rows:
+        """Return the coefficients for A from those for X: the inverse of :meth:`unscale`."""
+        given: Any = coef
+        columns, rows = self._sizes(given, units)
+        return cast("Rows", _with_entries(given, _entries(given) / rows * columns))
+
+    def _sizes(self, coef: Any, units: Any) -> tuple[Any, Any]:
+        """What the column and the response of every entry were divided by."""
+        scales = 1.0 if self.scales is None else self.scales
+        if isinstance(coef, np.ndarray):
+            return scales, np.expand_dims(units, -1) if np.ndim(units) else units
+        columns = scales if self.scales is None else self.scales[coef.indices]
+        return columns, np.repeat(units, np.diff(coef.indptr)) if np.ndim(units) else units
 
     def shift(self, coef: SparseRows) -> FloatArray:
         """Return means'v (t,) for coefficients v (t, n) for X; zeros without means."""
         if self.means is None:
             return np.zeros(coef.shape[0])
         return np.asarray(coef @ self.means)
+
+
+def _entries(coef: Any) -> FloatArray:
+    return coef if isinstance(coef, np.ndarray) else np.asarray(coef.data)
+
+
+def _with_entries(coef: Any, entries: FloatArray) -> Any:
+    if isinstance(coef, np.ndarray):
+        return entries
+    return sparse.csr_array((entries, coef.indices, coef.indptr), shape=coef.shape)
 
 
 def unit_of(size: float) -> float:

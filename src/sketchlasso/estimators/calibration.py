@@ -187,7 +187,7 @@ def _in_one_go(
     found = []
     for target in range(Y.shape[1]):
         unit = float(data.y_units[target])
-        start = coef[target] / unit * (data.x_unit if data.scales is None else data.scales)
+        start = data.transform.scale(coef[target], unit)
         models = left_out_models(
             left_out_problems(spec, data, target),
             start,
@@ -195,8 +195,7 @@ def _in_one_go(
             thread_count(spec.n_jobs),
             spec.report,
         )
-        scale = 1.0 / (np.full(coef.shape[1], data.x_unit) if data.scales is None else data.scales)
-        own = sparse.csr_array(models.coef @ sparse.diags_array(unit * scale))
+        own = data.transform.unscale(models.coef, unit)
         # Row i of the coefficients times row i of X, in the units of `data`.
         products = models.coef.multiply(as_rows(data.X))
         predicted = np.asarray(products.sum(axis=1)).ravel() + models.intercept

@@ -178,12 +178,11 @@ def _fit(
     if sketch is not None and sketch.column_scales is not None:
         terms = terms.scaled(1.0 / sketch.column_scales)
     fit = fit_response(replace(spec, terms=terms), data, columns, sketch, alpha, radius)
-    original = loadings * (data.x_unit if data.scales is None else data.scales)
     return replace(
         fit,
         # The loadings carry the unit of X, so that the level has none.
         alpha=fit.alpha / data.x_unit,
-        loadings=np.tile(original, (len(columns), 1)),
+        loadings=np.tile(data.transform.scale(loadings), (len(columns), 1)),
     )
 
 

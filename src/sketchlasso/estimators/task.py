@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from sketchlasso.data import BlockMatrix, DataMatrix, as_responses, as_rows
-from sketchlasso.data.transform import column_units, in_units, matrix_unit
+from sketchlasso.data.transform import ColumnTransform, column_units, in_units, matrix_unit
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.estimators.blocks import in_memory
 from sketchlasso.estimators.parameters import Radii, SearchSpecification, Specification
@@ -98,10 +98,15 @@ class Prepared:
         used = self.Y if self.weights is None else self.Y[self.weights > 0]
         return np.all(used == used[:1], axis=0)
 
+    @property
+    def transform(self) -> ColumnTransform:
+        """From the user's X to `X`."""
+        units = np.full(self.X.shape[1], self.x_unit) if self.scales is None else self.scales
+        return ColumnTransform(scales=units)
+
     def to_original(self, coef: FloatArray, columns: IntArray) -> FloatArray:
         """Coefficients (t, n) of some responses in the units of the user's X and y."""
-        coef = coef / self.x_unit if self.scales is None else coef / self.scales
-        return coef * self.y_units[columns, None]
+        return self.transform.unscale(coef, self.y_units[columns])
 
     def radius_in_units(self, radius: Radii) -> Radii:
         """The radius, or the radii, of the user's in the units of `X`."""

@@ -153,11 +153,10 @@ class ColumnProblems:
         columns, n = self.columns, self.columns.n_features
         residual = columns.P[own] - w @ self._P
         lengths = np.linalg.norm(residual, axis=1) * columns.scales[own] * columns.unit
-        row = np.repeat(np.arange(len(own)), np.diff(w.indptr))
         indices = self.predictors[w.indices]
-        values = w.data * columns.scales[own][row] / columns.scales[indices]
-        coef = sparse.csr_array((values, indices, w.indptr), shape=(len(own), n))
-        intercept = columns.means[own] - coef @ columns.means
+        on_columns = sparse.csr_array((w.data, indices, w.indptr), shape=(len(own), n))
+        coef = columns.transform.unscale(on_columns, columns.scales[own])
+        intercept = columns.means[own] - columns.transform.shift(coef)
         return ColumnSolutions(coef, intercept, lengths, gap, status)
 
 

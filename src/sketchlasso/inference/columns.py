@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sketchlasso.data import DataMatrix, MatrixLike
+from sketchlasso.data import ColumnTransform, DataMatrix, MatrixLike
 from sketchlasso.linalg.operator import as_dense
 from sketchlasso.types import BoolArray, FloatArray
 
@@ -50,6 +50,11 @@ class ColumnRows:
     def n_features(self) -> int:
         """Number n of columns of X."""
         return self.P.shape[0]
+
+    @property
+    def transform(self) -> ColumnTransform:
+        """From X to the columns that P stands for; a unit of all of X changes no coefficient."""
+        return ColumnTransform(self.means, self.scales)
 
 
 def column_rows(X: MatrixLike, standardize: bool) -> ColumnRows:

@@ -291,7 +291,7 @@ def neighbourhoods(
         titles,
         chosen,
         explaining,
-        _standardised(found, columns.scales),
+        columns.transform.scale(found.coef, columns.scales[found.targets]),
         found,
         sparse.csr_array(sparse.vstack(halves, format="csr")) if halves else None,
     )
@@ -340,14 +340,6 @@ def _check_one_penalty(alpha: Any) -> None:
 def _signs(coef: SparseRows) -> SparseRows:
     signs = np.sign(coef.data).astype(np.int8)
     return sparse.csr_array((signs, coef.indices, coef.indptr), shape=coef.shape)
-
-
-def _standardised(found: Nodewise, scales: FloatArray) -> SparseRows:
-    """Coefficients (t, n) of columns with standard deviation one."""
-    coef = found.coef
-    row = np.repeat(found.targets, np.diff(coef.indptr))
-    values = coef.data * scales[coef.indices] / scales[row]
-    return sparse.csr_array((values, coef.indices, coef.indptr), shape=coef.shape)
 
 
 def _pair_tests(result: Neighbourhoods, entries: Any) -> SparseRows:

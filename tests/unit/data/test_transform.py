@@ -17,3 +17,18 @@ def test_both_scales_predict_alike(center, scale):
     original = transform.unscale(coef)
     assert np.allclose(A @ coef.T, X @ original.T - transform.shift(original))
     assert transform.is_identity == (not center and not scale)
+
+
+def test_coefficients_of_scaled_responses_go_both_ways():
+    rng = np.random.default_rng(1)
+    scales, units = rng.random(4) + 0.5, np.array([2.0, 8.0, 0.5])
+    coef = rng.standard_normal((3, 4)) * (rng.random((3, 4)) < 0.6)
+    wanted = coef / scales * units[:, None]
+    for given in (coef, sparse.csr_array(coef)):
+        original = ColumnTransform(scales=scales).unscale(given, units)
+        back = ColumnTransform(scales=scales).scale(original, units)
+        assert sparse.issparse(original) == sparse.issparse(given)
+        np.testing.assert_allclose(sparse.csr_array(original).toarray(), wanted, rtol=1e-14)
+        np.testing.assert_allclose(sparse.csr_array(back).toarray(), coef, rtol=1e-14)
+    one = ColumnTransform(scales=scales).unscale(coef[0], 4.0)
+    np.testing.assert_allclose(one, 4.0 * coef[0] / scales, rtol=1e-14)
