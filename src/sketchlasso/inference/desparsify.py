@@ -19,8 +19,7 @@ from sketchlasso.inference.checks import (
     check_enough_rows,
     check_own_columns,
 )
-from sketchlasso.inference.column_problems import ColumnProblems
-from sketchlasso.inference.columns import column_rows, with_responses
+from sketchlasso.inference.column_problems import ColumnProblems, column_rows, with_responses
 from sketchlasso.inference.desparsified import Desparsified
 from sketchlasso.inference.nodewise import checked_columns, solve_columns
 from sketchlasso.inference.precision import column_names

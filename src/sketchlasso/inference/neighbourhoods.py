@@ -18,8 +18,7 @@ from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.files.columns import nearest
 from sketchlasso.graphs import Graph, Rule, join_directions
 from sketchlasso.inference.checkpoints import part_solver
-from sketchlasso.inference.column_problems import ColumnProblems
-from sketchlasso.inference.columns import column_rows
+from sketchlasso.inference.column_problems import ColumnProblems, column_rows
 from sketchlasso.inference.nodewise import Nodewise, check_row_count, checked_columns
 from sketchlasso.inference.precision import FEWEST_ROWS, column_names
 from sketchlasso.instances import complementary_pairs

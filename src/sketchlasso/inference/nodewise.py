@@ -12,8 +12,12 @@ from scipy import sparse
 
 from sketchlasso.data import BlockMatrix, MatrixLike, as_rows, spread
 from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.inference.column_problems import ColumnProblems, ColumnSolutions, slices
-from sketchlasso.inference.columns import column_rows
+from sketchlasso.inference.column_problems import (
+    ColumnProblems,
+    ColumnSolutions,
+    column_rows,
+    slices,
+)
 from sketchlasso.linalg.device import CPU
 from sketchlasso.solvers import Settings, Status
 from sketchlasso.solvers.solution import warn_of_ending

@@ -11,8 +11,7 @@ from sklearn.covariance import empirical_covariance, log_likelihood
 
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.graphs import Rule, join_directions
-from sketchlasso.inference.column_problems import ColumnProblems, slices
-from sketchlasso.inference.columns import ColumnRows, column_rows
+from sketchlasso.inference.column_problems import ColumnProblems, ColumnRows, column_rows, slices
 from sketchlasso.inference.nodewise import Nodewise, solve_columns
 from sketchlasso.inference.precision_matrix import assemble, interpolates
 from sketchlasso.linalg.threads import single_blas_thread

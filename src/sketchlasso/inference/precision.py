@@ -15,8 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sketchlasso.errors import Argument, InvalidInputError, Part
 from sketchlasso.estimators.callbacks import count_callback, unfitted_if_interrupted
 from sketchlasso.graphs import Graph, Rule
-from sketchlasso.inference.column_problems import ColumnProblems
-from sketchlasso.inference.columns import column_rows
+from sketchlasso.inference.column_problems import ColumnProblems, column_rows
 from sketchlasso.inference.nodewise import Nodewise, check_row_count, solve_columns
 from sketchlasso.inference.penalty_selection import (
     Path,

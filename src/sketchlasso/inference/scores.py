@@ -15,8 +15,7 @@ from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.estimators.penalty import FAILURE, noise_quantile
 from sketchlasso.inference.checkpoints import part_solver
 from sketchlasso.inference.checks import dense_matrix
-from sketchlasso.inference.column_problems import ColumnProblems, slices
-from sketchlasso.inference.columns import column_rows
+from sketchlasso.inference.column_problems import ColumnProblems, column_rows, slices
 from sketchlasso.inference.nodewise import Nodewise, nodewise
 from sketchlasso.solvers import Settings
 from sketchlasso.types import FloatArray, IntArray

@@ -14,8 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.estimators.callbacks import count_callback, unfitted_if_interrupted
-from sketchlasso.inference.column_problems import ColumnProblems, slices
-from sketchlasso.inference.columns import ColumnRows
+from sketchlasso.inference.column_problems import ColumnProblems, ColumnRows, slices
 from sketchlasso.inference.nodewise import solve_columns
 from sketchlasso.linalg.threads import thread_count
 from sketchlasso.solvers import Settings
