@@ -21,9 +21,8 @@ from benchmarks.topics.coherence import WORDS, nearest, top, unit
 from benchmarks.topics.corpora import corpus
 from benchmarks.topics.held_out import Judge
 from sketchlasso.solvers import Settings
-from sketchlasso.topics.answering import Question, answer
+from sketchlasso.topics.answering import Queries, Question, answer
 from sketchlasso.topics.judging import HalfSample
-from sketchlasso.topics.queries import Queries
 from sketchlasso.topics.weighting import weigh
 
 CORPORA = ("nips_uci", "kos", "20news_bydate", "nytimes_headlines", "imdb")

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from sketchlasso.data import as_rows
+from sketchlasso.data.transform import column_scales
 from sketchlasso.estimators.parameters import SingleSpecification
 from sketchlasso.estimators.penalty import FAILURE, SLACK, outweighing, penalties
-from sketchlasso.estimators.scales import column_scales
 from sketchlasso.estimators.task import Prepared
 from sketchlasso.problem.terms import Terms
 from sketchlasso.results.left_out import LeftOut

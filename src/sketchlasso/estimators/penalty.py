@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from sketchlasso.data import as_rows
+from sketchlasso.data.transform import column_scales
 from sketchlasso.errors import Argument, InvalidInputError, ScaleWarning
 from sketchlasso.estimators.parameters import SingleSpecification
-from sketchlasso.estimators.scales import column_scales
 from sketchlasso.estimators.task import Prepared
 from sketchlasso.instances import check_weights
 from sketchlasso.problem.terms import Terms

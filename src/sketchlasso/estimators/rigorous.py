@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from sketchlasso.data.transform import column_scales, robust_scales
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.estimators.base import (
     ResponseFit,
@@ -26,7 +27,6 @@ from sketchlasso.estimators.base import (
 )
 from sketchlasso.estimators.parameters import Radii, SingleSpecification
 from sketchlasso.estimators.penalty import RIGOROUS, penalties
-from sketchlasso.estimators.scales import column_scales, robust_scales
 from sketchlasso.estimators.task import Prepared, sketches
 from sketchlasso.problem.terms import Terms
 from sketchlasso.sketches import Sketch

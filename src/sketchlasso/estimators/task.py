@@ -13,11 +13,17 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from sketchlasso.data import BlockMatrix, DataMatrix, as_responses, as_rows
-from sketchlasso.data.transform import ColumnTransform, column_units, in_units, matrix_unit
+from sketchlasso.data.transform import (
+    ColumnTransform,
+    column_scales,
+    column_units,
+    divided_columns,
+    in_units,
+    matrix_unit,
+)
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.estimators.blocks import in_memory
 from sketchlasso.estimators.parameters import Radii, SearchSpecification, Specification
-from sketchlasso.estimators.scales import column_scales, divided_columns
 from sketchlasso.instances import check_weights
 from sketchlasso.linalg.device import CPU
 from sketchlasso.results.fitting import Task

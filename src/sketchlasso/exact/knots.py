@@ -16,7 +16,7 @@ import numpy as np
 from sketchlasso.exact.columns import Columns, TrainingRows
 from sketchlasso.exact.point import Target
 from sketchlasso.kernels.gram_path import GramFace, GramProblem, blank_solutions, walk_gram
-from sketchlasso.solvers.algorithms.homotopy import spread_factors
+from sketchlasso.problem.terms import spread_factors
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["MOST_ACTIVE", "KeptFace", "KnotWalk", "Stretch", "TotalGram", "TrainingGram"]

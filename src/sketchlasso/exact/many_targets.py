@@ -17,7 +17,7 @@ from sketchlasso.kernels.gram_path import GramProblem, blank_solutions, walk_gra
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import map_rows, single_blas_thread
 from sketchlasso.problem.full_problem import dual_of_ratio, full_gap, full_primal
-from sketchlasso.solvers.algorithms.homotopy import spread_factors
+from sketchlasso.problem.terms import spread_factors
 from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 
 __all__ = ["ManyProposals", "solve_many"]

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.data import as_rows
+from sketchlasso.data.transform import column_scales
 from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.estimators.scales import column_scales
 from sketchlasso.types import FloatArray
 
 __all__ = [

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sketchlasso.data import BlockMatrix, MatrixLike, as_responses, as_rows, spread
+from sketchlasso.data.transform import column_scales
 from sketchlasso.data.validate import as_storage
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.estimators import SqrtLasso
-from sketchlasso.estimators.scales import column_scales
 from sketchlasso.inference.checks import (
     check_choice,
     check_enough_rows,

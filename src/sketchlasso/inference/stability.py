@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sketchlasso.data import BlockMatrix, as_rows
+from sketchlasso.data.transform import column_scales
 from sketchlasso.errors import Argument, DuplicateColumnWarning, InvalidInputError
 from sketchlasso.estimators.blocks import validated
 from sketchlasso.estimators.callbacks import (
@@ -21,7 +22,6 @@ from sketchlasso.estimators.callbacks import (
     round_reporter,
 )
 from sketchlasso.estimators.parameters import check_values
-from sketchlasso.estimators.scales import column_scales
 from sketchlasso.estimators.task import Prepared, prepare
 from sketchlasso.inference.checks import duplicate_columns
 from sketchlasso.inference.error_bounds import Assumption, grid_step

@@ -1,8 +1,8 @@
 """Builders of problem sets: Sketch -> Batch, each with the way back to the user's terms."""
 
 from sketchlasso.instances.build import build_problems, feature_problems, penalty_grid, problems_of
-from sketchlasso.instances.problem_set import ProblemSet
 from sketchlasso.instances.rows import (
+    ProblemSet,
     RowSet,
     RowSets,
     all_rows,

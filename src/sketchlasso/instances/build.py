@@ -12,9 +12,8 @@ from scipy import sparse
 
 from sketchlasso.data import as_responses, gram_of
 from sketchlasso.errors import EmptyGridWarning, InvalidInputError
-from sketchlasso.instances.problem_set import ProblemSet
 from sketchlasso.instances.reduced_sets import ReducedSets, reduce_row_sets
-from sketchlasso.instances.rows import RowSets, all_rows
+from sketchlasso.instances.rows import ProblemSet, RowSets, all_rows
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.optimality import alpha_max
 from sketchlasso.problem.reduction import unreachable_part

@@ -8,9 +8,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.types import BoolArray, FloatArray
+from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["Terms", "alpha_grid", "check_alphas", "check_nonnegative", "default_ratio"]
+__all__ = [
+    "Terms",
+    "alpha_grid",
+    "check_alphas",
+    "check_nonnegative",
+    "default_ratio",
+    "spread_factors",
+]
+
+# Relative spread given to the penalty factors. It costs this much of the gap.
+SPREAD = 1e-11
+# Multiples of the golden ratio, modulo 1, are spread evenly.
+GOLDEN = 0.6180339887498949
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,3 +135,12 @@ def alpha_grid(largest: FloatArray, count: int, ratio: ArrayLike) -> FloatArray:
         )
     steps = ratios[..., None] ** np.linspace(0.0, 1.0, count)
     return np.maximum(largest, 1e-300)[..., None] * steps
+
+
+def spread_factors(features: IntArray) -> FloatArray:
+    """Multiples (p,) of penalty factors, a little above one and different for every feature.
+
+    With them no two features reach their thresholds together: ties and duplicated rows would
+    leave a walk along a path no unique way on.
+    """
+    return np.asarray(1.0 + SPREAD * np.mod(GOLDEN * features, 1.0))

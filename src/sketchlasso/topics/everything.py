@@ -20,10 +20,9 @@ from sketchlasso.storage.container import IMAGES
 from sketchlasso.storage.door import MISFITS, UnfitError, check_facts, check_numbers
 from sketchlasso.storage.parts import Parts
 from sketchlasso.storage.sparse import checked_csr
-from sketchlasso.topics.answering import Answers, Question
+from sketchlasso.topics.answering import Answers, Queries, Question
 from sketchlasso.topics.graph import Rule, WordGraph, word_graph
 from sketchlasso.topics.packing import pack_strings, unpack_strings
-from sketchlasso.topics.queries import Queries
 from sketchlasso.types import FloatArray
 
 if TYPE_CHECKING:

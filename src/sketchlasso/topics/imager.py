@@ -19,12 +19,11 @@ from sketchlasso.linalg.threads import thread_count
 from sketchlasso.results import RadiusPolicy
 from sketchlasso.sketches import sketch
 from sketchlasso.solvers import Settings
-from sketchlasso.topics.answering import Answers, Question, answer, explained
+from sketchlasso.topics.answering import Answers, Queries, Question, WordColumns, answer, explained
 from sketchlasso.topics.corpus import Corpus, CountMatrix, StopWords, stop_list
 from sketchlasso.topics.everything import WordImages, image_everything
 from sketchlasso.topics.image import DocumentMatch, TopicImage, advice
 from sketchlasso.topics.judging import HalfSample, held_out, image_halves, split
-from sketchlasso.topics.queries import Queries, WordColumns
 from sketchlasso.topics.reading import as_corpus
 from sketchlasso.topics.titles import readable_title
 from sketchlasso.topics.vocabulary import Vocabulary

@@ -21,9 +21,8 @@ from scipy import sparse
 from sketchlasso.results import RadiusPolicy
 from sketchlasso.sketches import Sketch, sketch
 from sketchlasso.solvers import Settings
-from sketchlasso.topics.answering import Answers, Question, answer
+from sketchlasso.topics.answering import Answers, Queries, Question, WordColumns, answer
 from sketchlasso.topics.corpus import CountMatrix
-from sketchlasso.topics.queries import Queries, WordColumns
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = [

@@ -21,7 +21,7 @@ from sketchlasso.errors import InvalidInputError, StoredFileError, UnknownWordEr
 from sketchlasso.io import stored_info
 from sketchlasso.solvers import Settings, solve
 from sketchlasso.topics import TopicImager, compare_images, load_images, load_topics
-from sketchlasso.topics.queries import Queries
+from sketchlasso.topics.answering import Queries
 from sketchlasso.topics.weighting import weigh
 
 

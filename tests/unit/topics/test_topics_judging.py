@@ -11,10 +11,9 @@ from tests.made_corpus import topical_corpus
 from sketchlasso.errors import UnknownWordError
 from sketchlasso.solvers import Settings
 from sketchlasso.topics import TopicImager, corpus_from_matrix
-from sketchlasso.topics.answering import Question
+from sketchlasso.topics.answering import Queries, Question
 from sketchlasso.topics.image import advice
 from sketchlasso.topics.judging import RIDGE, HalfSample, held_out, quality_of, split
-from sketchlasso.topics.queries import Queries
 from sketchlasso.topics.weighting import weigh
 
 

@@ -8,27 +8,15 @@ from sketchlasso.kernels.homotopy import walk_path
 from sketchlasso.linalg.rows import read_only, stack_rows
 from sketchlasso.linalg.threads import map_rows
 from sketchlasso.problem.batch import Batch
+from sketchlasso.problem.terms import spread_factors
 from sketchlasso.solvers.algorithms.protocol import Iterates
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["can_walk", "spread_factors", "walk_chains"]
+__all__ = ["can_walk", "walk_chains"]
 
-# Relative spread given to the penalty factors. It costs this much of the gap.
-SPREAD = 1e-11
 # A path has seldom more than three knots per dimension; past this many something is wrong.
 KNOTS_PER_RANK = 30
 NO_ROOT = np.empty((0, 0))
-# Multiples of the golden ratio, modulo 1, are spread evenly.
-GOLDEN = 0.6180339887498949
-
-
-def spread_factors(features: IntArray) -> FloatArray:
-    """Multiples (p,) of penalty factors, a little above one and different for every feature.
-
-    With them no two features reach their thresholds together: ties and duplicated rows would
-    leave a walk along a path no unique way on.
-    """
-    return np.asarray(1.0 + SPREAD * np.mod(GOLDEN * features, 1.0))
 
 
 def can_walk(batch: Batch) -> BoolArray:
