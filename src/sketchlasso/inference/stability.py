@@ -23,7 +23,7 @@ from sketchlasso.estimators.callbacks import (
 )
 from sketchlasso.estimators.parameters import check_values
 from sketchlasso.estimators.task import Prepared, prepare
-from sketchlasso.inference.checks import duplicate_columns
+from sketchlasso.inference.duplicates import duplicate_columns
 from sketchlasso.inference.error_bounds import Assumption, grid_step
 from sketchlasso.inference.error_control import ErrorControl, error_control
 from sketchlasso.instances import complementary_pairs
