@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,6 @@ class Walk:
     def __init__(self, target: Target, gram: TrainingGram, tol: float, max_rounds: int) -> None:
         self.target, self.gram = target, gram
         self.tol, self.max_rounds = tol, max_rounds
-        self._follower = Follower()
         none = np.empty(0, dtype=np.intp)
         gram.include(target.free)
         self.point = target.point(none, np.empty(0))
@@ -81,6 +81,11 @@ class Walk:
         self.alpha = target.alpha_max()
         # Dual direction of the last interpolating problem: it serves its smaller penalties too.
         self._direction: FloatArray | None = None
+
+    @cached_property
+    def _follower(self) -> Follower:
+        """Many walks end at their start and need none."""
+        return Follower()
 
     def offer(self, support: IntArray, values: FloatArray, alpha: float) -> None:
         """Start from other coefficients, less those far from the support, if that pays.

@@ -25,8 +25,7 @@ from sketchlasso.problem.terms import alpha_grid, default_ratio
 from sketchlasso.results.choices import CrossValidation, decided
 from sketchlasso.results.fitting import FULL_TOL, Task, exact_path
 from sketchlasso.results.models import LinearModels, fitted_values
-from sketchlasso.results.out_of_fold import OutOfFold
-from sketchlasso.results.scores import Metric, greater_is_better, score
+from sketchlasso.results.scores import Metric, OutOfFold, greater_is_better, score
 from sketchlasso.solvers import Settings
 from sketchlasso.solvers.settings import StopSolve
 from sketchlasso.solvers.solution import Stopwatch

@@ -13,8 +13,7 @@ from sketchlasso.data.block_work import Stacked, dense_product, fastest_form
 from sketchlasso.data.storage import CHUNK
 from sketchlasso.instances import RowSets
 from sketchlasso.results.models import LinearModels, held_out_predictions
-from sketchlasso.results.out_of_fold import OutOfFold
-from sketchlasso.results.scores import Metric, is_sum, score, score_of_sums, score_sums
+from sketchlasso.results.scores import Metric, OutOfFold, is_sum, score, score_of_sums, score_sums
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["LazyPredictions", "judge"]

@@ -25,9 +25,8 @@ from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.threads import map_rows, single_blas_thread
 from sketchlasso.results.choices import IN_A_ROW, CrossValidation, decided
 from sketchlasso.results.fitting import Task, sketched_path
-from sketchlasso.results.out_of_fold import OutOfFold
 from sketchlasso.results.radius_policy import RadiusPolicy, radius_policies
-from sketchlasso.results.scores import Metric, greater_is_better, score
+from sketchlasso.results.scores import Metric, OutOfFold, greater_is_better, score
 from sketchlasso.results.sketched import (
     SketchedRows,
     grids_of,

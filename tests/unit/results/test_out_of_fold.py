@@ -5,7 +5,7 @@ import pytest
 from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit
 
 from sketchlasso import splitter_rows
-from sketchlasso.results.out_of_fold import OutOfFold
+from sketchlasso.results.scores import OutOfFold
 
 
 @pytest.mark.parametrize(
