@@ -20,6 +20,8 @@ from sketchlasso.linalg.threads import map_items, thread_count
 from sketchlasso.problem.terms import check_alphas
 from sketchlasso.results import Choice, CrossValidation
 from sketchlasso.results.cross_validation import searched
+from sketchlasso.results.guide import Guide
+from sketchlasso.results.sketched import FoldBases
 from sketchlasso.results.stage_progress import SharedProgress
 from sketchlasso.results.staged import KEPT_BYTES, kept_bytes
 from sketchlasso.sketches import Sketch
@@ -29,6 +31,8 @@ from sketchlasso.warn import warn_user
 __all__ = ["Chosen", "choose", "keep_choices"]
 
 FOLDS = 5
+# Responses that are searched from the start; the others begin where these ended.
+GUIDES = 2
 # Scores differ by less than this share of their standard error: the penalty makes no difference.
 FLAT = 1e-3
 
@@ -52,6 +56,8 @@ class Chosen:
     sketch : Sketch or None
     column : int
         Which response.
+    guide : Guide
+        Where the search of another response may begin.
     """
 
     used: Choice
@@ -65,6 +71,7 @@ class Chosen:
     fold_share: FloatArray
     sketch: Sketch | None
     column: int
+    guide: Guide
 
 
 def choose(
@@ -101,22 +108,31 @@ def choose(
         rows = rows.weighted(data.weights)
     plans = sketch_plans(spec, data)
     progress = SharedProgress(spec.report, parts=len(plans)) if len(plans) > 1 else None
-    parts = map_items(
-        lambda plan: _search(
-            spec if progress is None else replace(spec, report=progress.part()),
-            data,
-            rows,
-            plan,
-            classes,
-        ),
-        plans,
-        _searches_at_once(spec, data, rows, plans),
-        stop=progress.stop if progress is not None else lambda: None,
-    )
+    threads = _searches_at_once(spec, data, rows, plans)
+    bases = FoldBases() if progress is not None else None
+    parts: list[tuple[list[ResponseFit], list[Chosen]]] = []
+
+    def search(plan: SketchPlan) -> tuple[list[ResponseFit], list[Chosen]]:
+        own = spec if progress is None else replace(spec, report=progress.part())
+        return _search(own, data, rows, plan, classes, guide, bases)
+
+    for some in (plans[:GUIDES], plans[GUIDES:]):
+        guide = _guide([chosen for _, choices in parts for chosen in choices])
+        parts += map_items(search, some, threads, stop=progress.stop if progress else _nothing)
     if progress is not None:
         progress.end()
     fits = [fit for some, _ in parts for fit in some]
     return fits, [chosen for _, some in parts for chosen in some]
+
+
+def _nothing() -> None:
+    """Stop nothing."""
+
+
+def _guide(earlier: list[Chosen]) -> Guide | None:
+    """Where searches begin after earlier ones: where the one with the largest radius ended."""
+    guides = [chosen.guide for chosen in earlier]
+    return max(guides, key=lambda guide: guide.best, default=None)
 
 
 def _searches_at_once(
@@ -149,6 +165,8 @@ def _search(
     rows: RowSets,
     plan: SketchPlan,
     classes: NDArray[Any] | None,
+    guide: Guide | None,
+    bases: FoldBases | None,
 ) -> tuple[list[ResponseFit], list[Chosen]]:
     """Cross-validate the responses that share a sketch, and fit them at their choices."""
     columns, make = plan
@@ -156,7 +174,7 @@ def _search(
     scoring: Any = spec.scoring
     task = task_of(spec, data, columns, sketch, _alphas(spec.alphas, data), searching=True)
     found = searched(
-        replace(task, alpha_min_ratio=spec.alpha_min_ratio),
+        replace(task, alpha_min_ratio=spec.alpha_min_ratio, guide=guide, bases=bases),
         sketch,
         data.radius_in_units(spec.radius) if sketch is not None else None,
         rows,
@@ -264,6 +282,7 @@ def _chosen(
         fold_share=found.support_share(response, used),
         sketch=data.original_sketch(sketch, spec.ready),
         column=column,
+        guide=found.guide(response),
     )
 
 

@@ -103,7 +103,12 @@ def krylov_space(
 
 
 def extend_basis(
-    A: LinearMap, U: RealArray, start: RealArray, count: int, rng: np.random.Generator
+    A: LinearMap,
+    U: RealArray,
+    start: RealArray,
+    count: int,
+    rng: np.random.Generator,
+    image: RealArray | None = None,
 ) -> tuple[RealArray, RealArray]:
     """Extend an orthonormal basis by the Krylov space of (I - UU')A from some columns.
 
@@ -118,6 +123,8 @@ def extend_basis(
         Number of columns to add, at most m - h.
     rng : Generator
         Source of replacements, as in :func:`krylov_space`.
+    image : ndarray of shape (n, h), optional
+        A'U where it is known.
 
     Returns
     -------
@@ -129,7 +136,7 @@ def extend_basis(
     held = U.shape[1]
     Q = np.empty((A.shape[0], held + count), dtype=A.dtype)
     P = np.empty((A.shape[1], held + count), dtype=A.dtype)
-    Q[:, :held], P[:, :held] = U, A.rmatmat(U)
+    Q[:, :held], P[:, :held] = U, A.rmatmat(U) if image is None else image
     block, done = start, held
     while done < held + count:
         known, new = slice(0, done), slice(done, min(done + block.shape[1], held + count))

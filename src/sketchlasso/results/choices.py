@@ -10,6 +10,7 @@ import numpy as np
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.instances import RowSets
 from sketchlasso.results.fitting import Path
+from sketchlasso.results.guide import Guide
 from sketchlasso.results.held_out import LazyPredictions
 from sketchlasso.results.models import LinearModels
 from sketchlasso.results.radius_policy import RadiusPolicy
@@ -165,6 +166,10 @@ class CrossValidation:
             alpha_index=int(alpha_index),
             radius_index=int(radius_index),
         )
+
+    def guide(self, response: int) -> Guide:
+        """Where another response's search may begin; the scores have to include "mse"."""
+        return Guide.of(self.mean("mse")[response], _mean(self.radius[:, response]))
 
     def start_of(self, response: int, choice: Choice) -> Any:
         """Coefficients (1, n) on all rows at a grid point; None where they were not solved."""

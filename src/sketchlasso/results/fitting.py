@@ -15,9 +15,17 @@ from sketchlasso.exact import ExactSolution, exact_alpha_max, solve_exact
 from sketchlasso.instances import RowSets, all_rows
 from sketchlasso.problem.terms import Terms, alpha_grid, check_alphas, default_ratio
 from sketchlasso.results.full_data import FullCertificate, certify_with_bound
+from sketchlasso.results.guide import Guide
 from sketchlasso.results.models import LinearModels
 from sketchlasso.results.radius_policy import RadiusLike, RadiusPolicy, radius_policies
-from sketchlasso.results.sketched import Fits, grids_of, join_fits, sketched_rows, solve_sketched
+from sketchlasso.results.sketched import (
+    Fits,
+    FoldBases,
+    grids_of,
+    join_fits,
+    sketched_rows,
+    solve_sketched,
+)
 from sketchlasso.sketches import Sketch
 from sketchlasso.sketches.matching import check_sketch_of
 from sketchlasso.solvers import Settings, Solver
@@ -46,6 +54,10 @@ class Task:
     settings : Settings or None
     start : csr_array of shape (B, n) or None
         Coefficients that full problems start from.
+    guide : Guide or None
+        Where a search begins.
+    bases : FoldBases or None
+        What the sketches of this response's folds share with those of others.
     """
 
     X: Any
@@ -57,6 +69,8 @@ class Task:
     solver: Solver = "newton"
     settings: Settings | None = None
     start: Any = None
+    guide: Guide | None = None
+    bases: FoldBases | None = None
 
     @property
     def all_rows(self) -> RowSets:

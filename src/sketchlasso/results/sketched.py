@@ -6,6 +6,7 @@ every row set, from its training rows and their responses alone; the unsupervise
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,12 +28,13 @@ from sketchlasso.problem.terms import Terms, default_ratio
 from sketchlasso.results.models import LinearModels, linear_models
 from sketchlasso.results.radius_policy import RadiusPolicy
 from sketchlasso.results.realised import RealisedError, settle_radii
-from sketchlasso.sketches import Sketch, sketch_rows
+from sketchlasso.sketches import RowsBase, Sketch, extend_rows, rows_base
 from sketchlasso.solvers import Settings, Solution, Solver, solve_or_raise
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 __all__ = [
     "Fits",
+    "FoldBases",
     "SketchedProblems",
     "SketchedRows",
     "grids_of",
@@ -110,17 +112,40 @@ def sketched_rows(
         yield sketch_training_rows(sketch, X, Y, row_set, policies)
 
 
+class FoldBases:
+    """What the sketches of several responses have in common, fold by fold, made when needed."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, RowsBase] = {}
+        self._lock = threading.Lock()
+
+    def of(self, fold: int, sketch: Sketch, X: Any, row_set: RowSet) -> RowsBase:
+        """The base of the training rows of a fold; `sketch` is that of any response."""
+        with self._lock:
+            if fold not in self._made:
+                train, _ = row_set.training(X.shape[0])
+                self._made[fold] = rows_base(sketch, X[train], train)
+            return self._made[fold]
+
+
 def sketch_training_rows(
-    sketch: Sketch, X: Any, Y: FloatArray, row_set: RowSet, policies: Sequence[RadiusPolicy]
+    sketch: Sketch,
+    X: Any,
+    Y: FloatArray,
+    row_set: RowSet,
+    policies: Sequence[RadiusPolicy],
+    base: RowsBase | None = None,
 ) -> SketchedRows:
-    """The sketch of one row set, made from its training rows and their responses alone."""
+    """The sketch of one row set, made from its training rows and their responses alone.
+
+    `base` is the part of it that other responses share, where that is known.
+    """
     train, weights = row_set.training(len(Y))
     bound = any(policy.kind == "spectral" for policy in policies)
-    own = sketch_rows(
+    own = extend_rows(
+        rows_base(sketch, X[train], train) if base is None else base,
         sketch,
-        X[train],
         Y[train],
-        train,
         weights=weights,
         radius="spectral" if bound else "realised",
         random_state=sketch.seed,

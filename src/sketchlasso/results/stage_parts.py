@@ -110,6 +110,21 @@ class StagePart:
         self._found: dict[tuple[int, int], tuple[IntArray, FloatArray, FloatArray]] = {}
         self._radii: dict[int, dict[float, float]] = defaultdict(dict)
 
+    def expect(self, radius: FloatArray, alphas: FloatArray) -> None:
+        """Begin the search for radii near those that another response has led to.
+
+        `radius` (radii, a) is NaN where it is not known; `alphas` has shape
+        (responses, radii, penalties).
+        """
+        problems = self.laid.problems
+        for path in np.flatnonzero(self.laid.follows).tolist():
+            policy = problems.radius_index[path]
+            places = np.flatnonzero(radius[policy] > 0)
+            places = places[places < alphas.shape[2]]
+            own = np.maximum(alphas[problems.response[path], policy, places], 1e-300)
+            found = zip(np.log(own), np.log(radius[policy, places]), strict=True)
+            self._radii[path] = {float(level): float(x) for level, x in found}
+
     def solve(self, points: Points, alphas: FloatArray, search: bool) -> Stage:
         """Solve the points for every row set.
 

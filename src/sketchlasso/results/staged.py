@@ -6,6 +6,9 @@ are tried near the best penalties of their neighbours, outwards while that impro
 end of the grid if need be. Last come the penalties between those tried, for the best policy, near
 the best. Points that were never solved have status LEFT_OUT, NaN for numbers, and no coefficients.
 
+Where a :class:`Guide` says how the search of another response ended, there is no walk: every policy
+begins where it was best for the other response.
+
 Stages need the sketches of all folds at hand, and many small solves: data in blocks, and batches
 for the workers of a cluster, are solved in one piece.
 """
@@ -109,7 +112,8 @@ def search(
         )
         found = _Search(task, policies, rows, metrics, grids)
         found.begin(sketch)
-        found.walk()
+        if task.guide is None:
+            found.walk()
         found.try_other_radii()
         found.look_closely()
         return found.result(sketch)
@@ -130,7 +134,9 @@ class _Search:
         self.count = grids.shape[2]
         self.stride = self.count // COARSE
         # The policy to begin with; the others are its multiples.
-        self.middle = int(np.argmin([abs(np.log(policy.factor or 1)) for policy in policies]))
+        self.first = int(np.argmin([abs(np.log(policy.factor or 1)) for policy in policies]))
+        if task.guide is not None:
+            self.first = task.guide.best
         # Up to as many penalties again, evenly spaced, unless the user has said where to end.
         extends = task.alpha_min_ratio is None and self.count > 1
         self.alphas = _continued(grids) if extends else grids
@@ -154,7 +160,9 @@ class _Search:
 
         def made(number: int) -> StagePart:
             if sketch.response_rank:
-                own = sketch_training_rows(sketch, task.X, task.Y, groups[number][0], self.policies)
+                fold, bases = groups[number][0], task.bases
+                base = None if bases is None else bases.of(number, sketch, task.X, fold)
+                own = sketch_training_rows(sketch, task.X, task.Y, fold, self.policies, base)
             else:
                 own = self._shared(sketch)
             alphas = self.alphas[..., :1]
@@ -162,7 +170,10 @@ class _Search:
             settings = replace(self.settings, callback=bar.part())
             if aside > 1:
                 settings = replace(settings, n_threads=1)
-            return StagePart(laid, groups[number], task.X, task.solver, settings)
+            part = StagePart(laid, groups[number], task.X, task.solver, settings)
+            if task.guide is not None:
+                part.expect(task.guide.radius, self.alphas)
+            return part
 
         self.bar = bar
         self.parts = map_rows(made, len(groups), aside)
@@ -185,12 +196,12 @@ class _Search:
         places = self.stride * np.arange(3)
         while active.any() and not self.over:
             mask = np.zeros_like(self.tried)
-            mask[:, self.middle, places[places < self.count]] = True
+            mask[:, self.first, places[places < self.count]] = True
             mask[~active] = False
             self._run(mask, search=True)
             for response in np.flatnonzero(active):
-                line = self.tried[response, self.middle]
-                errors = self.errors[:, response, self.middle][:, line]
+                line = self.tried[response, self.first]
+                errors = self.errors[:, response, self.first][:, line]
                 active[response] = not decided(errors, in_a_row)
             places = places[-1] + self.stride * np.arange(1, 3)
             active &= places[0] < self.count
@@ -212,22 +223,28 @@ class _Search:
 
         Both sides: on text either may be best although the other improves, too.
         """
-        yield from self._climb(response, self.middle, self.middle)
+        yield from self._climb(response, self.first, self.first)
         for step in (1, -1):
-            radius = self.middle
+            radius = self.first
             while 0 <= radius + step < len(self.policies):
                 yield from self._climb(response, radius, radius + step)
                 if not self._improves(response, radius, radius + step):
                     break
                 radius += step
 
+    def _lowest(self, response: int, radius: int) -> int:
+        """The penalty with the lowest squared error of those tried with a policy."""
+        return int(np.argmin(_mean_of(self.errors[:, response, radius])))
+
     def _climb(self, response: int, known: int, radius: int) -> Iterator[tuple[int, list[int]]]:
-        """Penalties of a policy near the best one of a known policy, then on to its own best.
+        """Penalties of a policy near the best of the guide or a known policy, then on to its best.
 
         The squared error leads. Shares of right labels hardly change over many penalties, so
         their best is looked for near that of the squared error only.
         """
-        start = int(np.argmin(_mean_of(self.errors[:, response, known])))
+        start, guide = self._lowest(response, known), self.task.guide
+        if guide is not None and guide.penalty[radius] >= 0:
+            start = int(guide.penalty[radius])
         wanted = {start - self.stride, start, start + self.stride}
         while True:
             wanted = {place for place in wanted if 0 <= place < self.alphas.shape[2]}
@@ -235,7 +252,7 @@ class _Search:
             if not wanted:
                 return
             yield radius, sorted(wanted)
-            start = int(np.argmin(_mean_of(self.errors[:, response, radius])))
+            start = self._lowest(response, radius)
             best = int(np.argmin(_mean_of(self.cost[:, response, radius])))
             wanted = {start - self.stride, start + self.stride}
             if abs(best - start) < NEAR_STRIDES * self.stride:

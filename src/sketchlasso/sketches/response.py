@@ -18,6 +18,7 @@ blocks are, but the basis (m, k) is held here: that much memory the method needs
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
@@ -49,7 +50,15 @@ from sketchlasso.sketches.sketch import Sketch
 from sketchlasso.sketches.subspace import randomized
 from sketchlasso.types import FloatArray, IntArray, RealArray
 
-__all__ = ["extend_sketch", "response", "response_share", "sketch_rows"]
+__all__ = [
+    "RowsBase",
+    "extend_rows",
+    "extend_sketch",
+    "response",
+    "response_share",
+    "rows_base",
+    "sketch_rows",
+]
 
 # How much of the rank the responses get by default; docs/accuracy.md has the trials.
 RESPONSE_SHARE = 0.4
@@ -90,7 +99,26 @@ def response(
         U = np.asarray(randomized(A, rank - directions, options, rng).Q)
     else:
         U = np.empty((A.shape[0], 0), dtype=A.dtype)
-    return _extended(A, U, Y, directions, rng)
+    return _extended(A, _base_of(A, U, directions), Y, directions, rng)
+
+
+@dataclass(frozen=True, eq=False)
+class RowsBase:
+    """The part of a sketch of some rows that does not know the response.
+
+    Attributes
+    ----------
+    A : DataMatrix of shape (r, n)
+        The rows, centred and scaled.
+    U : ndarray of shape (r, h)
+        Orthonormal columns.
+    image : ndarray of shape (n, h)
+        A'U.
+    """
+
+    A: DataMatrix
+    U: RealArray
+    image: RealArray
 
 
 @spread
@@ -127,12 +155,31 @@ def extend_sketch(
     start = perf_counter()
     X = as_blocks(X)
     check_sketch_of(base, X)
-    U = np.asarray(base.Q[:, : base.rank - base.response_rank])
-    count = _default_directions(U.shape[1]) if directions is None else directions
+    held = base.rank - base.response_rank
+    U = np.asarray(base.Q[:, :held])
+    count = checked_directions(_default_directions(held) if directions is None else directions)
     A = _matrix(X, base.transform)
     Y = as_responses(y, A.shape[0])
-    wanted = checked_radius(radius)
-    return _finished(A, base, U, Y, checked_directions(count), wanted, random_state, start)
+    # Response directions were added to U here before, so its image is known.
+    image = np.asarray(base.P[:, :held]) if base.response_rank else None
+    own = _base_of(A, U, count, image)
+    return _finished(own, base, Y, count, checked_radius(radius), random_state, start)
+
+
+def rows_base(base: Sketch, X: MatrixLike, rows: IntArray) -> RowsBase:
+    """The part of the sketches of some rows that all their responses share.
+
+    Parameters
+    ----------
+    base : Sketch
+        Of all rows.
+    X : array or sparse matrix of shape (r, n)
+        The rows in question, and no others.
+    rows : ndarray of shape (r,)
+        Their numbers in the matrix that `base` is a sketch of.
+    """
+    U = np.asarray(base.Q)[rows, : base.rank - base.response_rank]
+    return _base_of(_matrix(X, base.transform), U, base.response_rank)
 
 
 def sketch_rows(
@@ -167,14 +214,26 @@ def sketch_rows(
     Sketch
         Of the r rows, centred by their own means where `base` is centred.
     """
+    own = rows_base(base, X, rows)
+    return extend_rows(own, base, y, weights=weights, radius=radius, random_state=random_state)
+
+
+def extend_rows(
+    own: RowsBase,
+    base: Sketch,
+    y: ArrayLike,
+    *,
+    weights: FloatArray | None = None,
+    radius: float | RadiusName = "realised",
+    random_state: RandomState = None,
+) -> Sketch:
+    """Make the sketch of :func:`sketch_rows` from what :func:`rows_base` has prepared."""
     start = perf_counter()
-    A = _matrix(X, base.transform)
-    Y = as_responses(y, A.shape[0])
+    Y = as_responses(y, len(own.U))
     if weights is not None:
         Y = weights[:, None] * (Y - weights @ Y / weights.sum())
-    U = np.asarray(base.Q)[rows, : base.rank - base.response_rank]
     wanted = checked_radius(radius)
-    return _finished(A, base, U, Y, base.response_rank, wanted, random_state, start)
+    return _finished(own, base, Y, base.response_rank, wanted, random_state, start)
 
 
 def _default_directions(unsupervised: int) -> int:
@@ -192,39 +251,58 @@ def _matrix(X: MatrixLike, like: ColumnTransform) -> DataMatrix:
 
 
 def _finished(
-    A: DataMatrix,
+    own: RowsBase,
     base: Sketch,
-    U: RealArray,
     Y: FloatArray,
     directions: int,
     radius: float | str,
     random_state: RandomState,
     start: float,
 ) -> Sketch:
-    seed = seed_of(random_state)
+    # Responses that share these rows count their own passes.
+    A, seed = replace(own.A, meter=replace(own.A.meter)), seed_of(random_state)
     factor_rng, radius_rng = np.random.default_rng(seed).spawn(2)
     with A.blas_limit():
-        factors = _extended(A, U, Y, directions, factor_rng)
+        factors = _extended(A, own, Y, directions, factor_rng)
         found = find_radius(A, factors, radius, radius_rng)
     method = base.method if base.response_rank else f"{base.method}+response"
     digest = base.fingerprint if A.shape == base.shape else None
     return Sketch.made(A, factors, found, method, seed, start, digest)
 
 
-def _extended(
-    A: DataMatrix, U: RealArray, Y: FloatArray, directions: int, rng: np.random.Generator
-) -> Factors:
-    """Return factors whose basis is U (m, k1), then directions from the responses Y (m, t)."""
-    m, n = A.shape
-    if U.shape[1] + directions >= min(m, n):
-        return _complete(A)
+def _is_complete(A: DataMatrix, rank: int) -> bool:
+    """Whether a sketch of this rank loses nothing."""
+    return rank >= min(A.shape)
+
+
+def _base_of(
+    A: DataMatrix, U: RealArray, directions: int, image: RealArray | None = None
+) -> RowsBase:
+    """Columns U (m, h) made orthonormal, to be extended by some directions.
+
+    Where their `image` (n, h) is known, they are orthonormal, and stay as they are.
+    """
+    if _is_complete(A, U.shape[1] + directions):
+        image = np.empty((A.shape[1], 0), dtype=A.dtype)
+    if image is not None:
+        return RowsBase(A, U, image)
     if A.transform.means is None and U.shape[1] > 0:
         # An intercept takes the mean out of y; the span has to hold y with and without it.
-        U = np.hstack([U[:, :-1], np.ones((m, 1), dtype=A.dtype)])
-    if U.shape[1] > 0:
-        U = orthonormal_basis(np.asarray(U, dtype=A.dtype))
+        U = np.hstack([U[:, :-1], np.ones((len(U), 1), dtype=A.dtype)])
+    with A.blas_limit():
+        if U.shape[1] > 0:
+            U = orthonormal_basis(np.asarray(U, dtype=A.dtype))
+        return RowsBase(A, U, A.rmatmat(U))
+
+
+def _extended(
+    A: DataMatrix, own: RowsBase, Y: FloatArray, directions: int, rng: np.random.Generator
+) -> Factors:
+    """Return factors of A whose basis is that of `own`, then directions from responses (m, t)."""
+    if _is_complete(A, own.U.shape[1] + directions):
+        return _complete(A)
     block = _leading_responses(_centred(Y).astype(A.dtype), directions)
-    Q, P = extend_basis(A, U, block, directions, rng)
+    Q, P = extend_basis(A, own.U, block, directions, rng, own.image)
     return Factors(Q, P, thin_singular_values(P), response_rank=directions)
 
 

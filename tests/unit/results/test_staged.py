@@ -1,5 +1,7 @@
 """The search in stages against the search of the whole grid."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -8,6 +10,11 @@ from sklearn.model_selection import KFold
 from sketchlasso import Progress, Settings, SqrtLassoCV, Status, cross_validate, sketch
 from sketchlasso.errors import GridEdgeWarning
 from sketchlasso.results.choices import decided
+from sketchlasso.results.fitting import Task
+from sketchlasso.results.guide import Guide
+from sketchlasso.results.radius_policy import RadiusPolicy
+from sketchlasso.results.sketched import FoldBases, sketch_training_rows
+from sketchlasso.results.staged import search
 from sketchlasso.solvers import StopSolve
 
 COUNT = 48
@@ -253,3 +260,46 @@ def test_grids_of_different_lengths_are_filled_up():
     np.testing.assert_allclose(
         np.diff(np.log(model.alphas_[1])), np.log(model.alphas_[1, 1] / model.alphas_[1, 0])
     )
+
+
+def another_response(X, seed):
+    used = X[:, [5, 40]].toarray().sum(axis=1)
+    return np.sign(used - 2 + np.random.default_rng(seed).random(len(used)))
+
+
+# The last response is all but noise, and its best penalty is among the largest.
+@pytest.mark.parametrize(("seed", "share"), [(0, 0.8), (1, 0.8), (2, 1.5)])
+def test_a_guided_search_ends_where_an_unguided_one_does(seed, share):
+    X, y = words(seed)
+    other = another_response(X, seed)
+    alone = searched(X, other)
+    task = Task(X, other[:, None], weights=None, alphas=COUNT, settings=LOOSE)
+    task = replace(task, guide=searched(X, y).guide(0), bases=FoldBases())
+    guided = search(task, sketched(X, other), alone.rows, ("mse",))
+    solved = guided.status != Status.LEFT_OUT
+    assert solved.sum() < share * (alone.status != Status.LEFT_OUT).sum()
+    assert (guided.relative_gap[solved] <= LOOSE.tol).all()
+    best, error = alone.best(), alone.standard_error()[0]
+    lowest = alone.mean()[0, best.radius_index, best.alpha_index]
+    assert np.nanmin(guided.mean()) <= lowest + error[best.radius_index, best.alpha_index]
+
+
+def test_a_guide_is_blind_to_what_was_not_tried():
+    errors = np.array([[np.nan, np.nan, np.nan], [3.0, 1.0, np.nan], [2.0, np.nan, 4.0]])
+    guide = Guide.of(errors, np.where(np.isnan(errors), np.nan, 0.5))
+    assert guide.best == 1
+    assert guide.penalty.tolist() == [-1, 1, 0]
+
+
+def test_folds_share_what_does_not_know_the_response():
+    X, y = words(0)
+    folds, bases = searched(X, y).rows, FoldBases()
+    first, second = sketched(X, y), sketched(X, np.roll(y, 3))
+    shared = bases.of(0, first, X, folds[0])
+    assert bases.of(0, second, X, folds[0]) is shared
+    policies = (RadiusPolicy("realised"),)
+    Y = np.roll(y, 3)[:, None]
+    own = sketch_training_rows(second, X, Y, folds[0], policies)
+    again = sketch_training_rows(second, X, Y, folds[0], policies, shared)
+    np.testing.assert_allclose(again.sketch.P @ again.sketch.Q.T, own.sketch.P @ own.sketch.Q.T,
+                               atol=1e-10)  # fmt: skip
