@@ -4,7 +4,9 @@ Its policy forbids strings as code, so that what waits for a condition gives a f
 """
 
 import re
+from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from tests.browser.pages import wait_for_title, words_of
 from tests.explored import SUBJECTS, small_imager, small_images
@@ -384,3 +386,35 @@ def test_less_motion_where_it_is_wanted(opened):
         "bar => getComputedStyle(bar).transitionDuration"
     )
     assert duration == "0s"
+
+
+def test_pictures_are_saved_as_files_that_need_no_page(opened):
+    read = pytest.importorskip("matplotlib.image").imread
+    page = opened("/?word=piano")
+    page.wait_for_selector("svg.graph .ring2")
+    drawn = page.locator("svg.graph text").all_text_contents()
+    with page.expect_download() as svg:
+        page.get_by_role("button", name="Save the picture as SVG").click()
+    root = ElementTree.parse(svg.value.path()).getroot()
+    assert svg.value.suggested_filename == "piano.svg"
+    space = {"svg": "http://www.w3.org/2000/svg"}
+    assert [text.text for text in root.findall(".//svg:text", space)] == drawn
+    lines = root.findall(".//svg:line", space)
+    assert lines and all(line.get("stroke", "").startswith("rgb") for line in lines)
+    assert not any(node.get("href") or node.get("class") for node in root.iter())
+    width, height = int(root.get("width")), int(root.get("height"))
+    saved = [("piano.png", (2 * width, 2 * height))]
+    with page.expect_download() as png:
+        page.get_by_role("button", name="Save the picture as PNG").click()
+    files = [png.value]
+    page.goto("/?view=map")
+    page.wait_for_selector(".groups li")
+    size = page.locator(".map canvas").bounding_box()
+    saved.append(("map.png", (round(size["width"]), round(size["height"]))))
+    with page.expect_download() as png:
+        page.get_by_role("button", name="Save the picture as PNG").click()
+    files.append(png.value)
+    for (name, shape), file in zip(saved, files, strict=True):
+        pixels = read(file.path(), format="png")
+        assert (file.suggested_filename, pixels.shape[1::-1]) == (name, shape)
+        assert len(np.unique(pixels.reshape(-1, 4), axis=0)) > 20

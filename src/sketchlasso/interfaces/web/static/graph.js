@@ -1,6 +1,7 @@
 // An image as a small graph: the query in the middle, its words around it, their words outside.
 
 import { drawn, joined, labelOf, weightText } from "./dom.js";
+import { savePng, saveLine, saveSvg } from "./save.js";
 import { settle } from "./settle.js";
 
 const WIDE = 560;
@@ -133,5 +134,9 @@ export function drawGraph(container, image, outer, hrefTo, beside = 0) {
     }
   };
   for (const event of ["pointerover", "pointerleave", "focusin", "focusout"]) picture.addEventListener(event, light);
-  container.replaceChildren(picture);
+  const title = joined(image.query);
+  container.replaceChildren(
+    picture,
+    saveLine({ SVG: () => saveSvg(picture, title), PNG: () => savePng(picture, title) }),
+  );
 }

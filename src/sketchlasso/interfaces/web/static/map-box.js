@@ -1,12 +1,13 @@
 // The frame of a map: its canvas, and buttons for those who cannot scroll or pinch.
 
 import { element } from "./dom.js";
+import { saveCanvas, saveLine } from "./save.js";
 
-/** current(): the MapCanvas that draws on the canvas. */
+/** The frame, and a line that saves what is seen of the map; current(): the MapCanvas that draws on the canvas. */
 export function mapBox(canvas, current) {
   const button = (text, label, act) =>
     element("button", { type: "button", class: "icon", "aria-label": label, title: label, on: { click: act } }, text);
-  return element(
+  const box = element(
     "div",
     { class: "map" },
     canvas,
@@ -18,4 +19,5 @@ export function mapBox(canvas, current) {
       button("\u25a1", "The whole map", () => current().reset()),
     ),
   );
+  return [box, saveLine({ PNG: () => saveCanvas(canvas, "map") })];
 }

@@ -72,7 +72,7 @@ export class MapView {
     });
     const box = mapBox(canvas, () => this.#canvas);
     const groups = element("section", { class: "card", id: "groups", "aria-label": "Groups" });
-    byId("panels").replaceChildren(element("section", { class: "card flush", "aria-label": "Map" }, box, this.#info), groups);
+    byId("panels").replaceChildren(element("section", { class: "card flush", "aria-label": "Map" }, ...box, this.#info), groups);
     this.#canvas = new MapCanvas(canvas, this.#data, {
       onSelect: (word) => this.#page.go({ words: word ? [word] : [], at: this.#canvas.place }),
       onMove: (place) => this.#page.keep({ at: place }),

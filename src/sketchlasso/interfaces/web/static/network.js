@@ -151,7 +151,7 @@ function showMap() {
     role: "img",
     "aria-label": "Map of the network. Arrow keys move it, plus and minus zoom, Enter selects the node in the middle.",
   });
-  byId("map").replaceChildren(mapBox(canvas, () => map));
+  byId("map").replaceChildren(...mapBox(canvas, () => map));
   map = new MapCanvas(canvas, data, {
     onSelect: (word) => go({ words: word ? [word] : [], at: map.place }),
     onMove: (place) => {
