@@ -4,7 +4,8 @@
 
     SketchlassoError
     |-- InvalidInputError (also ValueError)   data, options or shapes that cannot be used
-    |   +-- UnknownWordError                  a word that is not in the vocabulary
+    |   |-- UnknownWordError                  a word that is not in the vocabulary
+    |   +-- UnusableColumnsError              columns of X that have to be left out
     |-- ClusterLostError (also RuntimeError)  the scheduler or all workers were lost
     |-- StoredFileError (also ValueError)     a file that is truncated, altered or foreign
     +-- MissingExtraError (also ImportError)  an optional dependency is not installed
@@ -30,6 +31,7 @@ spells them, and the command line spells the same parts as its own options and c
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +53,7 @@ __all__ = [
     "SketchlassoWarning",
     "StoredFileError",
     "UnknownWordError",
+    "UnusableColumnsError",
 ]
 
 
@@ -108,6 +111,14 @@ class _Message(Exception):
         first = self.args[0] if self.args else None
         return first.name if isinstance(first, Argument) else None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exception would call the class with `args`, but subclasses take other arguments.
+        return _restored, (type(self), self.args), vars(self)
+
+
+def _restored(kind: type[_Message], parts: tuple[Part, ...]) -> _Message:
+    return kind.__new__(kind, *parts)
+
 
 class SketchlassoError(_Message):
     """Root of the exceptions raised by sketchlasso."""
@@ -143,8 +154,19 @@ class UnknownWordError(InvalidInputError):
         hint = f"did you mean {', '.join(suggestions)}?" if suggestions else "ask for another one."
         super().__init__(f"the word {word!r} is not in the vocabulary; {hint}")
 
-    def __reduce__(self) -> tuple[type[UnknownWordError], tuple[str, tuple[str, ...], bool]]:
-        return UnknownWordError, (self.word, self.suggestions, self.stop_word)
+
+class UnusableColumnsError(InvalidInputError):
+    """Columns of X that have to be left out.
+
+    Attributes
+    ----------
+    columns : tuple of int
+        Their positions.
+    """
+
+    def __init__(self, message: str, columns: Iterable[int]) -> None:
+        super().__init__(message)
+        self.columns = tuple(map(int, columns))
 
 
 class StoredFileError(SketchlassoError, ValueError):

@@ -14,9 +14,11 @@ from sketchlasso.errors import (
     ClusterLostError,
     GridEdgeWarning,
     InvalidInputError,
+    MissingExtraError,
     Name,
     StoredFileError,
     UnknownWordError,
+    UnusableColumnsError,
 )
 
 wording = pytest.importorskip("sketchlasso.interfaces.commands.wording")
@@ -121,3 +123,17 @@ def test_messages_survive_pickling_and_know_what_was_refused():
         assert wording.spoken(again) == "--rank 0 was given; read it with fit --sketch"
     assert InvalidInputError("no ", Argument("rank", 0)).parameter is None
     assert str(UnknownWordError(np.str_("eight"))).startswith("the word 'eight' is not")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MissingExtraError(Argument("device", "cuda"), "torch", "gpu"),
+        UnknownWordError("eight", ("weight",)),
+        UnusableColumnsError("columns a and b are constant; leave them out.", (0, 1)),
+    ],
+)
+def test_errors_with_arguments_of_their_own_survive_pickling(error):
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error)
+    assert (str(again), again.args, vars(again)) == (str(error), error.args, vars(error))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import update_wrapper
 from numbers import Integral
+from types import FunctionType
 from typing import Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
@@ -161,7 +163,24 @@ class SearchSpecification(Specification):
     selection: Literal["min", "1se"]
 
 
-class SinglePenalty:
+class _Signature:
+    """Gives every estimator its own copy of an inherited `__init__`.
+
+    Python's message about a wrong argument then names the estimator, not the class it inherits.
+    """
+
+    def __init_subclass__(cls, **rest: Any) -> None:
+        super().__init_subclass__(**rest)
+        if "__init__" in vars(cls):
+            return
+        shared: Any = cls.__init__
+        own = FunctionType(shared.__code__, shared.__globals__, argdefs=shared.__defaults__)
+        update_wrapper(own, shared).__kwdefaults__ = shared.__kwdefaults__
+        own.__qualname__ = f"{cls.__qualname__}.__init__"
+        cls.__init__ = own  # type: ignore[method-assign]
+
+
+class SinglePenalty(_Signature):
     """Signature of the estimators with one penalty per target."""
 
     def __init__(
@@ -206,7 +225,7 @@ class SinglePenalty:
         return SingleSpecification.of(self, n_features)
 
 
-class PenaltySearch:
+class PenaltySearch(_Signature):
     """Signature of the estimators that choose penalty and radius by cross-validation."""
 
     sketch_: Sketch | None

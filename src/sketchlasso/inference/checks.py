@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError, UnusableColumnsError
 from sketchlasso.inference.duplicates import duplicate_columns
 from sketchlasso.types import FloatArray
 
@@ -66,15 +66,17 @@ def check_own_columns(X: Any, lengths: FloatArray, names: Sequence[str]) -> None
     """
     constant = np.flatnonzero(lengths == 0)
     if len(constant):
-        raise InvalidInputError(
+        raise UnusableColumnsError(
             f"{_listed(names, constant)} {'is' if len(constant) == 1 else 'are'} constant, but an "
-            "effect needs a column that varies; leave constant columns out."
+            "effect needs a column that varies; leave constant columns out.",
+            constant,
         )
     pair = duplicate_columns(X)
     if pair is not None:
-        raise InvalidInputError(
+        raise UnusableColumnsError(
             f"columns {names[pair[0]]} and {names[pair[1]]} are the same up to shift and scale, so "
-            "neither has an effect of its own; leave one of them out."
+            "neither has an effect of its own; leave one of them out.",
+            pair[1:],
         )
 
 

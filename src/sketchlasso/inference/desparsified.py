@@ -62,7 +62,7 @@ class Desparsified(NormalEstimates):
         responses = "" if self.estimate.ndim == 1 else f" x {self.estimate.shape[1]} responses"
         return (
             f"<Desparsified: {len(self.features)} features{responses} on {len(self.scores)} rows, "
-            f"bias bound {self.bias_bound.max():.2f} at most>"
+            f"bias bound {self.bias_bound.max():.2f} at most: {self._listed()}>"
         )
 
     def table(self, level: float = 0.95, adjustment: Adjustment = "holm") -> Any:

@@ -63,7 +63,7 @@ class TreatmentEffects(NormalEstimates):
     def __repr__(self) -> str:
         return (
             f"<TreatmentEffects: {len(self.estimate)} by {self.method} on {self.n_samples} rows, "
-            f"{self.controls.sum(axis=1).max()} controls at most>"
+            f"{self.controls.sum(axis=1).max()} controls at most: {self._listed()}>"
         )
 
     def table(self, level: float = 0.95) -> Any:

@@ -15,6 +15,8 @@ from sketchlasso.types import FloatArray
 __all__ = ["Adjustment", "NormalEstimates", "adjusted_p_values", "data_frame"]
 
 Adjustment: TypeAlias = Literal["holm", "benjamini-hochberg", "benjamini-yekutieli"]
+# Estimates that a repr shows.
+LISTED = 3
 
 
 class NormalEstimates:
@@ -22,6 +24,18 @@ class NormalEstimates:
 
     estimate: FloatArray
     standard_error: FloatArray
+    names: tuple[str, ...]
+
+    def _listed(self) -> str:
+        """Name the estimates of the smallest p-values with their standard errors."""
+        order = np.argsort(self.p_value, axis=None, kind="stable")
+        listed = []
+        for place in order[:LISTED]:
+            row, *response = np.unravel_index(place, self.estimate.shape)
+            of = f" of response {response[0]}" if response else ""
+            value, error = self.estimate.flat[place], self.standard_error.flat[place]
+            listed.append(f"{self.names[row]} {value:.3g} +- {error:.2g}{of}")
+        return ", ".join(listed) + (", ..." if len(order) > LISTED else "")
 
     @property
     def z_value(self) -> FloatArray:

@@ -137,3 +137,13 @@ def test_values_that_are_no_numbers_are_refused_in_one_sentence(estimator):
     assert "X holds text" in refusal(InvalidInputError, estimator.fit, texts, y)
     estimator.fit(X, y)
     assert "Input X contains NaN" in refusal(InvalidInputError, estimator.predict, missing)
+
+
+@pytest.mark.parametrize(
+    "kind", [SqrtLasso, SqrtLassoCV, SqrtLassoClassifier, SqrtLassoClassifierCV]
+)
+def test_an_unknown_parameter_names_the_estimator(kind):
+    with pytest.raises(
+        TypeError, match=rf"^{kind.__name__}\.__init__\(\) got an unexpected .*'lam'"
+    ):
+        kind(lam=1)

@@ -235,7 +235,9 @@ def test_p_values_and_intervals_follow_from_estimate_and_error(found):
     np.testing.assert_allclose(found.p_value, 2 * norm.sf(np.abs(found.z_value)))
     lower, upper = found.interval(0.99)
     np.testing.assert_allclose((upper - lower) / 2, norm.ppf(0.995) * found.standard_error)
-    assert "90 features on 60 rows" in repr(found)
+    first = int(np.argmin(found.p_value))
+    shown = f"x{first} {found.estimate[first]:.3g} +- {found.standard_error[first]:.2g}, "
+    assert "90 features on 60 rows" in repr(found) and f"at most: {shown}" in repr(found)
 
 
 def test_names_come_from_data_frames(wide):

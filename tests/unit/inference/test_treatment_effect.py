@@ -127,7 +127,7 @@ def test_table_intervals_and_adjusted_values(confounded):
     np.testing.assert_allclose(
         np.sort(found.adjusted("holm")), [2 * smaller, max(2 * smaller, larger)]
     )
-    assert "double-selection" in repr(found)
+    assert "double-selection" in repr(found) and f"{found.estimate[0]:.3g} +- " in repr(found)
 
 
 def test_names_come_from_data_frames(confounded):
