@@ -43,11 +43,11 @@ def test_infer_writes_a_table(call, files):
 
 def test_infer_draws(call, tmp_path):
     pytest.importorskip("matplotlib").use("Agg")
-    call("infer {data}/houses.csv --target price --forest f.png --volcano v.svg")
-    assert (tmp_path / "f.png").stat().st_size > 1000
-    assert b"<svg" in (tmp_path / "v.svg").read_bytes()
-    said = call("infer {data}/houses.csv --target price --forest f.nothing", code=2).stderr
-    assert "f.nothing was given for a picture" in said
+    told = call("infer {data}/houses.csv --target price --adjust bh --plot f.svg --json").stdout
+    assert json.loads(told)["plot"] == "f.svg"
+    drawn = (tmp_path / "f.svg").read_text()
+    for words in ("estimate and 95 % interval", "benjamini-hochberg", "adjusted p <= 0.05 (2)"):
+        assert f"<!-- {words} -->" in drawn
 
 
 def test_infer_on_rigorous_penalties_and_fit_with_them(call):
@@ -86,13 +86,25 @@ def test_bad_data_are_refused_in_one_sentence(call):
     }.items():
         write_table(f"{name}.csv", Table(entries, target, names, "y"))
     assert "9 rows" in call("infer few.csv --target y", code=2).stderr
-    assert "columns a and c are the same" in call("infer same.csv --target y", code=2).stderr
-    assert "column c is constant" in call("infer flat.csv --target y", code=2).stderr
+    said = call("infer same.csv --target y", code=2).stderr
+    assert "columns a and c are the same" in said
+    assert said.endswith("; leave one of them out with --drop c.\n")
+    said = call("infer flat.csv --target y", code=2).stderr
+    assert "column c is constant" in said
+    assert said.endswith("; leave constant columns out with --drop c.\n")
+    call("infer flat.csv --target y --drop c")
     said = call("infer {data}/sizes.csv --target size", code=2).stderr
     assert "not one column of numbers" in said
 
 
-@pytest.mark.parametrize("option", ["-o", "--forest", "--volcano"])
+def test_the_column_of_a_level_that_all_rows_have_is_named(call, tmp_path):
+    rows = "".join(f"{j % 7},no,{j % 3}\n" for j in range(20))
+    (tmp_path / "lands.csv").write_text(f"a,home land,y\n{rows}")
+    said = call("infer lands.csv --target y", code=2).stderr
+    assert "column home land=no is constant" in said and "with --drop 'home land'." in said
+
+
+@pytest.mark.parametrize("option", ["-o", "--plot"])
 def test_files_that_cannot_be_written_are_refused_before_the_work(call, tmp_path, option):
     other = "" if option == "-o" else "-o table.csv "
     said = call(
@@ -107,7 +119,7 @@ def test_files_that_cannot_be_written_are_refused_before_the_work(call, tmp_path
     [
         ("infer {data}/houses.csv --target price -o a.foo", "end it in .csv, .tsv, .parquet or"),
         ("infer {data}/houses.csv --target price -o a.npy", "a.npy was given for a table"),
-        ("infer {data}/houses.csv --target price --forest a.csv", "end it in .png, .svg or .pdf"),
+        ("infer {data}/houses.csv --target price --plot a.csv", "end it in .png, .svg or .pdf"),
         ("stability {data}/houses.csv --target price -o a.csv.zip", "a.csv.zip was given"),
         ("stability {data}/houses.csv --target price --plot a", "a was given for a picture"),
     ],

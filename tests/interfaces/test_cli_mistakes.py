@@ -34,10 +34,25 @@ def test_a_truncated_file(refused, files, tmp_path):
     assert "cut.svm.gz is truncated" in refused("cv cut.svm.gz", 3)
 
 
-def test_one_row_cannot_be_cross_validated(refused, tmp_path):
+@pytest.mark.parametrize("command", ["fit", "cv", "path", "loo"])
+def test_one_row_is_too_few(refused, tmp_path, command):
     (tmp_path / "one.csv").write_text("a,b,price\n1,2,3\n")
-    told = refused("cv one.csv --target price", 2)
-    assert "the data have 1 row, but cross-validation needs at least 2; give more rows." in told
+    told = refused(f"{command} one.csv --target price", 2)
+    assert told.endswith("one.csv has 1 row, but a model needs at least 2; give more rows.")
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "words"),
+    [
+        ("{0}.5", "", "has 12 different numbers in 12 rows, such as 0.5, and classes are text"),
+        ("{0}", "", "leave --classify out, or name another column with --target."),
+        ("{1}", "--folds 4", "--folds 4 was given, but no class has more than 3 rows; give from 2"),
+    ],
+)
+def test_numbers_that_are_no_classes(refused, tmp_path, target, options, words):
+    rows = "".join(f"{i % 5},{target.format(i, i % 4)}\n" for i in range(12))
+    (tmp_path / "numbers.csv").write_text(f"a,price\n{rows}")
+    assert words in refused(f"cv numbers.csv --target price --classify {options}", 2)
 
 
 def test_rows_without_a_target_cannot_be_filled(refused, tmp_path):

@@ -1,9 +1,16 @@
 """A real table from first contact to predictions: gaps, categories, scores, effects, pictures."""
 
 import json
+import re
 
 import numpy as np
 import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.metrics import accuracy_score, f1_score, r2_score
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from typer.testing import CliRunner
 
 import sketchlasso as sl
@@ -78,14 +85,12 @@ def test_scores_come_first_and_effects_in_both_units(call, houses):
 
 
 def test_held_out_scores_are_those_of_the_folds(call, houses, files):
-    from sklearn.metrics import accuracy_score, f1_score, r2_score
-    from sklearn.model_selection import KFold, StratifiedKFold
-
+    write_houses(houses / "whole.csv", gaps=False)
     line = "--alphas 20 --folds 4 --seed 3 --json"
-    chosen = "houses.csv --target price --drop key --impute mean"
+    chosen = "whole.csv --target price --drop key"
     data = json.loads(call(f"cv {chosen} {line} -o h.model").stdout)
     model = sl.load_model("h.model")
-    y = read_table("houses.csv", target="price", drop=["key"], impute="mean").y
+    y = read_table("whole.csv", target="price", drop=["key"]).y
     parts = KFold(4, shuffle=True, random_state=3).split(y)
     scores = [r2_score(y[test], model.oof_prediction_[test]) for _, test in parts]
     assert data["held_out"]["R2"]["mean"] == pytest.approx(np.mean(scores))
@@ -178,6 +183,37 @@ def test_standard_input(files, tmp_path, monkeypatch):
     assert "--target x is not a column of standard input" in wrong.stderr
 
 
+@pytest.mark.parametrize("impute", ["mean", "median"])
+@pytest.mark.parametrize("kind", ["numbers", "classes"])
+def test_gaps_are_filled_by_the_training_rows_of_each_fold(call, tmp_path, impute, kind):
+    rng = np.random.default_rng(3)
+    X = np.exp(2 * rng.standard_normal((30, 3)))
+    y = X @ [1.0, -1.0, 0.5] + 5 * rng.standard_normal(30)
+    X[rng.random((30, 3)) < 0.4] = np.nan
+    city = np.where(rng.random(30) < 0.3, None, rng.choice(["Bergen", "Oslo", "Rome"], 30))
+    if kind == "classes":
+        y = np.where(y > np.median(y), "high", "low")
+    cells = [["" if x != x else repr(x) for x in row] for row in X.tolist()]
+    lines = [",".join([*row, c or "", str(v)]) for row, c, v in zip(cells, city, y, strict=True)]
+    (tmp_path / "gaps.csv").write_text("\n".join(["a,b,c,city,y", *lines]))
+    line = f"cv gaps.csv --target y --impute {impute} --alphas 0.8, -o gaps.model --json"
+    found = json.loads(call(line).stdout)["held_out"]
+    model = sl.load_model("gaps.model")
+    split, single = KFold, sl.SqrtLasso(model.alpha_, sketch=None)
+    if kind == "classes":
+        split, single = StratifiedKFold, sl.SqrtLassoClassifier(model.alpha_, sketch=None)
+    columns = make_column_transformer(
+        (SimpleImputer(strategy=impute), [0, 1, 2]),
+        (make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder()), [3]),
+        sparse_threshold=0,
+    )
+    rows = np.column_stack([X.astype(object), np.where(city == None, np.nan, city)])  # noqa: E711
+    folds = split(5, shuffle=True, random_state=0)
+    scores = cross_val_score(make_pipeline(columns, single), rows, y, cv=folds)
+    name = "R2" if kind == "numbers" else "accuracy"
+    assert found[name]["mean"] == pytest.approx(np.mean(scores), abs=1e-6)
+
+
 @pytest.mark.parametrize("command", ["fit", "cv"])
 def test_pictures(call, houses, command):
     pytest.importorskip("matplotlib")
@@ -185,6 +221,9 @@ def test_pictures(call, houses, command):
     assert "wrote   h.svg" in result.stdout
     text = (houses / "h.svg").read_text(encoding="utf-8")
     assert text.count('<g id="axes_') >= (3 if command == "cv" else 2)
+    # Labels that panels share are drawn once, and signs differ for colour-blind readers too.
+    assert text.count("<!-- penalty ") == text.count("<!-- non-zero coefficients -->") == 1
+    assert not {"#008000", "#2ca02c", "#d62728", "#ff0000"} & set(re.findall("#[0-9a-f]{6}", text))
 
 
 def test_huge_targets_are_scored_as_others(call, tmp_path):

@@ -18,7 +18,6 @@ from tests.plotted import drawable, everything
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
-from matplotlib.axes import Axes  # noqa: E402
 
 plots = sl.plots
 
@@ -50,9 +49,9 @@ def drawn_path(display):
 
 @pytest.mark.parametrize(("response", "radius"), [(0, 0), (1, 1)])
 def test_path_draws_every_coefficient_of_the_response_and_radius_asked_for(made, response, radius):
-    display = plots.PathDisplay.from_path(
-        made.path, feature_names=NAMES, response=response, radius=radius
-    ).plot(top=4)
+    display = plots.plot_path(
+        made.path, feature_names=NAMES, response=response, radius=radius, top=4
+    )
     block = made.path.models.coef.toarray().reshape(2, 2, 12, 25)[response, radius]
     named, others = drawn_path(display)
     largest = np.argsort(-np.abs(block).max(axis=0), kind="stable")[:4]
@@ -65,7 +64,7 @@ def test_path_draws_every_coefficient_of_the_response_and_radius_asked_for(made,
 
 
 def test_path_runs_to_the_right_and_counts_on_top(made):
-    display = plots.PathDisplay.from_path(made.one).plot()
+    display = plots.plot_path(made.one)
     left, right = display.ax_.get_xlim()
     assert left > right
     assert display.ax_.get_xscale() == "log"
@@ -82,7 +81,7 @@ def test_path_runs_to_the_right_and_counts_on_top(made):
 
 def test_labels_do_not_touch_each_other(made):
     for ax in (None, plt.figure(figsize=(4, 3)).subplots()):
-        display = plots.PathDisplay.from_path(made.one, feature_names=NAMES).plot(ax, top=10)
+        display = plots.plot_path(made.one, feature_names=NAMES, ax=ax, top=10)
         display.figure_.draw_without_rendering()
         # The whole annotation spans its leader as well, so look at the text alone.
         boxes = [matplotlib.text.Text.get_window_extent(label) for label in display.labels_]
@@ -117,11 +116,10 @@ def test_labels_with_room_stay_where_their_lines_end():
 )
 def test_path_of_an_estimator_passes_through_its_coefficients(made, options):
     model = clone(made.chosen).set_params(tol=1e-11, **options).fit(made.X, made.y)
-    display = plots.PathDisplay.from_estimator(model, made.X, made.y)
+    display = plots.plot_path(model, made.X, made.y)
     at = np.abs(display.alphas - model.alpha_).argmin()
     assert display.alphas[at] == pytest.approx(model.alpha_)
     np.testing.assert_allclose(display.coef.toarray()[at], model.coef_, atol=1e-4)
-    display.plot()
     assert "used by the model" in display.ax_.get_xlabel()
     sizes = [np.abs(line.get_ydata()[at]) for line in display.lines_]
     assert sizes == sorted(sizes, reverse=True)
@@ -130,18 +128,16 @@ def test_path_of_an_estimator_passes_through_its_coefficients(made, options):
 def test_path_of_other_estimators(made):
     label = np.where(made.y > 0, "high", "low")
     classifier = sl.SqrtLassoClassifierCV(alphas=8, cv=3).fit(made.X, label)
-    display = plots.PathDisplay.from_estimator(classifier, made.X, label)
+    display = plots.plot_path(classifier, made.X, label)
     at = np.abs(display.alphas - classifier.alpha_[0]).argmin()
     np.testing.assert_allclose(display.coef.toarray()[at], classifier.coef_[0], atol=2e-3)
     both = sl.SqrtLasso(alpha=2.0).fit(sparse.csr_array(made.X), made.Y)
-    assert isinstance(plots.plot_path(both, sparse.csr_array(made.X), made.Y, response=1), Axes)
+    plots.plot_path(both, sparse.csr_array(made.X), made.Y, response=1)
 
 
 @pytest.mark.parametrize("metric", ["mse", "r2"])
 def test_cv_draws_means_errors_and_both_choices(made, metric):
-    display = plots.CrossValidationDisplay.from_cross_validation(
-        made.cv, metric=metric, response=1
-    ).plot()
+    display = plots.plot_cv(made.cv, metric=metric, response=1)
     best, careful = (made.cv.best(metric, 1, rule) for rule in ("min", "1se"))
     row = best.radius_index
     mean, error = made.cv.mean(metric)[1], made.cv.standard_error(metric)[1, row]
@@ -160,7 +156,7 @@ def test_cv_draws_means_errors_and_both_choices(made, metric):
 
 def test_cv_of_an_estimator_is_its_score_path(made):
     model = made.chosen
-    display = plots.CrossValidationDisplay.from_estimator(model).plot()
+    display = plots.plot_cv(model)
     np.testing.assert_allclose(display.line_.get_ydata(), model.score_path_.mean(axis=1))
     spread = model.score_path_.std(axis=1, ddof=1) / 2.0
     assert np.isin(np.round(display.mean[0] + spread, 12), np.round(_heights(display), 12)).all()
@@ -175,20 +171,20 @@ def _heights(display):
 def test_cv_leaves_out_radii_that_allow_no_feature(made):
     with pytest.warns(EmptyGridWarning):
         cv = sl.cross_validate(made.sketch, made.X, made.y, cv=3, alphas=5, radii=[0.1, 1e6])
-    display = plots.CrossValidationDisplay.from_cross_validation(cv).plot()
+    display = plots.plot_cv(cv)
     assert display.others_ == []
     assert min(display.ax_.get_xlim()) > 1e-9
 
 
 def test_cv_of_several_targets(made):
     model = clone(made.chosen).fit(made.X, made.Y)
-    display = plots.CrossValidationDisplay.from_estimator(model, response=1).plot()
+    display = plots.plot_cv(model, response=1)
     np.testing.assert_allclose(display.line_.get_ydata(), model.score_path_[1].mean(axis=1))
 
 
 def test_spectrum_draws_singular_values_radius_and_effective_rank(made):
     wide = made.sketch.with_radius(float(made.sketch.singular_values[3]) * 1.001)
-    display = plots.SpectrumDisplay.from_sketches({"narrow": made.sketch, "wide": wide})
+    display = plots.plot_spectrum({"narrow": made.sketch, "wide": wide})
     assert display.effective_ranks[1] == 3
     display.plot(relative=False)
     for line, mark in zip(display.lines_, display.marks_, strict=True):
@@ -205,17 +201,17 @@ def test_spectrum_draws_singular_values_radius_and_effective_rank(made):
 
 
 def test_spectrum_is_relative_where_there_are_several(made):
-    display = plots.SpectrumDisplay.from_sketches({"a": made.sketch, "b": made.chosen}).plot()
+    display = plots.plot_spectrum({"a": made.sketch, "b": made.chosen})
     values = made.sketch.singular_values
     np.testing.assert_allclose(display.lines_[0].get_ydata(), values / values[0])
     assert display.radius_lines_[0].get_ydata()[0] == pytest.approx(made.sketch.radius / values[0])
-    assert isinstance(plots.plot_spectrum([made.sketch, made.sketch]), Axes)
-    exact = plots.SpectrumDisplay.from_sketches({"": sl.sketch(made.X, method="exact")}).plot()
+    assert len(plots.plot_spectrum([made.sketch, made.sketch]).lines_) == 2
+    exact = plots.plot_spectrum({"": sl.sketch(made.X, method="exact")})
     assert len(exact.lines_) == 1
 
 
 def test_influence_draws_every_row_and_names_the_largest(made):
-    display = plots.InfluenceDisplay.from_leave_one_out(made.loo).plot(top=3)
+    display = plots.plot_leave_one_out(made.loo, top=3)
     points = np.vstack([part.get_offsets() for part in display.points_])
     wanted = np.column_stack([made.loo.residuals, made.loo.coefficient_shift])
     np.testing.assert_array_equal(points[np.lexsort(points.T)], wanted[np.lexsort(wanted.T)])
@@ -229,7 +225,7 @@ def test_influence_draws_every_row_and_names_the_largest(made):
 
 
 def test_scatter_draws_both_models_and_says_how_near_they_are(made):
-    display = plots.ScatterDisplay.from_models(made.one, made.full, position=8).plot()
+    display = plots.plot_sketched_against_full(made.one, made.full, position=8)
     first, second = (path.models.coef[[8]].toarray()[0] for path in (made.one, made.full))
     points = np.vstack([part.get_offsets() for part in display.points_])
     shown = (first != 0) | (second != 0)
@@ -244,34 +240,34 @@ def test_scatter_draws_both_models_and_says_how_near_they_are(made):
 
 
 def test_scatter_of_predictions_arrays_and_estimators(made):
-    display = plots.ScatterDisplay.from_models(made.one, made.full, made.X, position=8).plot()
+    display = plots.plot_sketched_against_full(made.one, made.full, made.X, position=8)
     predicted = made.one.models.predict(made.X)[:, 8]
     np.testing.assert_allclose(display.points_[0].get_offsets()[:, 1], predicted)
     assert "60 rows" in display.words
     model = sl.SqrtLasso(alpha=2.0, sketch=None).fit(made.X, made.y)
-    pair = plots.ScatterDisplay.from_models(made.chosen, model)
-    arrays = plots.ScatterDisplay.from_models(made.chosen.coef_, list(model.coef_))
+    pair = plots.plot_sketched_against_full(made.chosen, model)
+    arrays = plots.plot_sketched_against_full(made.chosen.coef_, list(model.coef_))
     np.testing.assert_array_equal(pair.sketched, arrays.sketched)
     np.testing.assert_array_equal(pair.full, model.coef_)
-    rows = plots.ScatterDisplay.from_models(made.chosen, model, sparse.csr_array(made.X))
+    rows = plots.plot_sketched_against_full(made.chosen, model, sparse.csr_array(made.X))
     np.testing.assert_allclose(rows.full, model.predict(made.X))
-    empty = plots.ScatterDisplay.from_models(np.zeros(4), np.zeros(4)).plot()
+    empty = plots.plot_sketched_against_full(np.zeros(4), np.zeros(4))
     assert "undefined" in empty.words
 
 
 def test_gaps_are_those_of_the_path(made):
-    display = plots.GapDisplay.from_path(made.one).plot()
+    display = plots.plot_gaps(made.one)
     for line, gaps in zip(display.lines_, (made.one.relative_gap, made.one.full_gap), strict=True):
         kept = gaps > 1e-12
         np.testing.assert_array_equal(line.get_ydata()[kept], gaps[kept])
         assert np.isnan(line.get_ydata()[~kept]).all()
     assert display.tolerance_.get_ydata()[0] == sl.Settings().tol
     assert display.ax_.get_yscale() == "log"
-    exact = plots.GapDisplay.from_path(made.full).plot()
+    exact = plots.plot_gaps(made.full)
     assert len(exact.lines_) == 1 and exact.tolerance_ is None
     marked = sum(len(mark.get_xdata()) for mark in exact.zeros_)
     assert marked == np.count_nonzero(made.full.full_gap <= 1e-12)
-    told = plots.GapDisplay.from_path(made.full, tol=1e-4).plot()
+    told = plots.plot_gaps(made.full, tol=1e-4)
     assert told.tolerance_.get_ydata()[0] == 1e-4
 
 
@@ -281,7 +277,10 @@ def test_every_plot_returns_the_axes_it_was_given_and_can_be_saved(made, style, 
     with plt.style.context(style):
         for number, draw in enumerate(everything(made).values()):
             figure, ax = plt.subplots(layout=layout)
-            assert draw(ax=ax) is ax
+            assert draw(ax=ax).ax_ is ax
+            if ax.get_legend() is not None:  # no line crosses its text
+                frame = ax.get_legend().get_frame()
+                assert frame.get_visible() and frame.get_facecolor() == ax.get_facecolor()
             assert plt.gcf() is figure
             figure.savefig(tmp_path / f"{number}.png", dpi=40)
             plt.close(figure)
@@ -289,8 +288,7 @@ def test_every_plot_returns_the_axes_it_was_given_and_can_be_saved(made, style, 
 
 def test_every_plot_makes_axes_of_its_own_and_passes_options_on(made):
     for draw in everything(made).values():
-        ax = draw(color="red", alpha=0.5)
-        assert isinstance(ax, Axes)
+        ax = draw(color="red", alpha=0.5).ax_
         colors = [matplotlib.colors.to_hex(line.get_color()) for line in ax.get_lines()]
         faces = [
             matplotlib.colors.to_hex(color)
@@ -302,39 +300,39 @@ def test_every_plot_makes_axes_of_its_own_and_passes_options_on(made):
 
 
 def test_a_display_can_be_drawn_again(made):
-    display = plots.GapDisplay.from_path(made.one)
-    first = display.plot().ax_
+    display = plots.plot_gaps(made.one)
+    first = display.ax_
     second = display.plot().ax_
     assert first is not second and second.figure is display.figure_
 
 
 def test_one_penalty_is_a_point(made):
     short = sl.sqrt_lasso_path(made.X, made.y, made.sketch, alphas=[2.0])
-    for ax in (plots.plot_path(short), plots.plot_gaps(short)):
+    for ax in (plots.plot_path(short).ax_, plots.plot_gaps(short).ax_):
         ax.figure.draw_without_rendering()
         assert any(line.get_marker() not in ("None", None) for line in ax.get_lines())
     cv = sl.cross_validate(made.sketch, made.X, made.y, cv=3, alphas=[2.0])
-    plots.plot_cv(cv).figure.draw_without_rendering()
+    plots.plot_cv(cv).figure_.draw_without_rendering()
 
 
 def test_nothing_to_name_draw_or_see(made):
-    display = plots.PathDisplay.from_path(made.one).plot(top=0)
+    display = plots.plot_path(made.one, top=0)
     assert display.labels_ == [] and display.lines_ == []
-    assert plots.InfluenceDisplay.from_leave_one_out(made.loo).plot(top=0).labels_ == []
+    assert plots.plot_leave_one_out(made.loo, top=0).labels_ == []
     alphas = np.array([2.0, 1.0])
     zero = plots.GapDisplay(
         alphas=alphas, solved_gap=np.zeros(2), full_gap=np.zeros(2), sketched=False
     ).plot()
     np.testing.assert_array_equal(zero.zeros_[0].get_xdata(), alphas)
     thin = sl.sketch(made.X, rank=1, random_state=0)
-    assert plots.SpectrumDisplay.from_sketches({"thin": thin}).plot().lines_[0].get_marker() == "o"
+    assert plots.plot_spectrum({"thin": thin}).lines_[0].get_marker() == "o"
 
 
 def test_network_draws_every_link_with_its_sign_and_names_the_most_linked():
     weights = np.zeros((6, 6))
     weights[0, 1:4], weights[3, 4] = (0.5, -0.2, 0.4), -1.0
     graph = word_graph(weights, [f"node {j}" for j in range(6)])
-    display = plots.NetworkDisplay.from_graph(graph).plot(top=2)
+    display = plots.plot_network(graph, top=2)
     assert display.names == tuple(f"node {j}" for j in range(5))  # the last has no link
     positive, negative = (lines.get_segments() for lines in display.links_)
     expected = display.places[graph.edges]
@@ -345,5 +343,4 @@ def test_network_draws_every_link_with_its_sign_and_names_the_most_linked():
     assert np.argmax(widths) == 3  # -1.0 is the strongest, and the negative ones come last
     np.testing.assert_allclose(display.points_.get_offsets(), display.places)
     whole = plots.plot_network(graph, isolated=True)
-    assert isinstance(whole, Axes)
-    assert len(whole.collections[-1].get_offsets()) == 6
+    assert len(whole.points_.get_offsets()) == 6

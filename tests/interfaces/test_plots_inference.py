@@ -30,9 +30,7 @@ def _close_figures():
 @pytest.mark.parametrize("response", [0, 1])
 def test_forest_draws_intervals_from_the_smallest_p_value_down(made, response):
     found = made.inferred
-    display = plots.ForestDisplay.from_estimates(
-        found, level=0.9, simultaneous=True, response=response
-    ).plot(top=7)
+    display = plots.plot_forest(found, level=0.9, simultaneous=True, response=response, top=7)
     order = np.argsort(found.p_value[:, response], kind="stable")[:7]
     np.testing.assert_array_equal(display.points_.get_xdata(), found.estimate[order, response])
     assert np.all(np.diff(display.points_.get_ydata()) < 0)
@@ -47,13 +45,13 @@ def test_forest_draws_intervals_from_the_smallest_p_value_down(made, response):
 
 def test_forest_of_effects_uses_names(made):
     names = [f"dose {number}" for number in range(5)]
-    ax = plots.plot_forest(made.effects, feature_names=names)
-    assert {label.get_text() for label in ax.get_yticklabels()} == set(names)
+    drawn = plots.plot_forest(made.effects, feature_names=names)
+    assert {label.get_text() for label in drawn.ax_.get_yticklabels()} == set(names)
 
 
 def test_volcano_separates_discoveries_and_names_the_strongest(made):
     found = made.inferred
-    display = plots.VolcanoDisplay.from_estimates(found, cutoff=0.2, adjustment="holm").plot(top=3)
+    display = plots.plot_volcano(found, cutoff=0.2, adjustment="holm", top=3)
     rest, discovered = (points.get_offsets().data for points in display.points_)
     chosen = found.adjusted("holm")[:, 0] <= 0.2
     assert len(discovered) == chosen.sum() and len(rest) == (~chosen).sum()
@@ -66,7 +64,7 @@ def test_volcano_separates_discoveries_and_names_the_strongest(made):
 
 def test_paths_of_rigorous_estimators_pass_through_their_model(made):
     model = sl.SqrtLasso("rigorous", tol=1e-9).fit(made.X, made.y)
-    display = plots.PathDisplay.from_estimator(model, made.X, made.y)
+    display = plots.plot_path(model, made.X, made.y)
     nearest = np.argmin(np.abs(np.log(display.alphas / model.alpha_)))
     near = np.asarray(display.coef.todense() if hasattr(display.coef, "todense") else display.coef)
     assert np.array_equal(near[nearest] != 0, model.coef_ != 0)
@@ -94,7 +92,7 @@ def test_a_network_whose_links_have_one_sign_is_drawn():
     rng = np.random.default_rng(0)
     Z = rng.standard_normal((100, 5))
     Z[:, 1] += Z[:, 0]
-    display = plots.NetworkDisplay.from_graph(SparsePrecision().fit(Z).graph()).plot()
+    display = plots.plot_network(SparsePrecision().fit(Z).graph())
     assert [text.get_text() for text in display.legend_.get_texts()] == ["positive (1 links)"]
 
 

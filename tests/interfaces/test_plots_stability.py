@@ -28,7 +28,7 @@ def _close_figures():
 
 def test_stability_draws_every_feature_that_is_ever_chosen(made):
     names = [f"gene {j}" for j in range(25)]
-    display = plots.StabilityDisplay.from_estimator(made.stable, feature_names=names).plot(top=2)
+    display = plots.plot_stability(made.stable, feature_names=names, top=2)
     selected = made.stable.get_support(indices=True)
     often = selected[np.argsort(-made.stable.frequencies_[selected], kind="stable")][:2]
     assert [label.get_text() for label in display.labels_] == [names[j] for j in often]
@@ -49,13 +49,13 @@ def test_a_selector_that_selects_nothing_is_drawn(made):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((30, 5)), rng.standard_normal(30)
     empty = StabilitySelection(n_pairs=10, cutoff=1.0, q=1, random_state=0).fit(X, y)
-    display = plots.StabilityDisplay.from_estimator(empty).plot()
+    display = plots.plot_stability(empty)
     assert display.lines_ == [] and display.others_ is not None
 
 
 def test_intervals_are_drawn_in_the_order_of_predictions(made):
     X, y = made.X[40:], made.y[40:]
-    display = plots.IntervalDisplay.from_estimator(made.calibrated, X, y, level=0.8).plot()
+    display = plots.plot_intervals(made.calibrated, X, y, level=0.8)
     predictions = made.calibrated.predict(X)
     order = np.argsort(predictions)
     np.testing.assert_array_equal(display.line_.get_ydata(), predictions[order])
@@ -71,10 +71,10 @@ def test_intervals_are_drawn_in_the_order_of_predictions(made):
 
 def test_intervals_of_several_targets_and_without_responses(made):
     model = sl.SqrtLasso(alpha=3.0).fit(made.X, made.Y).calibrate(made.X, made.Y, method="cv+")
-    display = plots.IntervalDisplay.from_estimator(model, made.X, response=1).plot()
+    display = plots.plot_intervals(model, made.X, response=1)
     assert display.inside_ is None and "cv+" in display.ax_.get_title()
     np.testing.assert_array_equal(display.intervals, model.predict_interval(made.X)[:, 1])
-    both = plots.IntervalDisplay.from_estimator(model, made.X, made.Y, response=1).plot()
+    both = plots.plot_intervals(model, made.X, made.Y, response=1)
     assert 0 < both.coverage_ <= 1
 
 

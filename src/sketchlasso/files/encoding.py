@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.types import FloatArray
+from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["ColumnRule", "Encoding"]
 
@@ -54,6 +55,22 @@ class ColumnRule:
                 found[row, column] = 1.0
         return found
 
+    def typical(self, known: FloatArray, impute: str) -> FloatArray:
+        """Return the features (f,) that fill a gap: the mean, the median or the commonest level.
+
+        Parameters
+        ----------
+        known : ndarray of shape (r, f)
+            The features of rows that have a value.
+        impute : {"mean", "median"}
+        """
+        if self.levels is None:
+            return np.asarray((np.mean if impute == "mean" else np.median)(known, axis=0))
+        counts = known.sum(axis=0)
+        if len(self.levels) == 2:
+            return np.asarray(2 * counts > len(known), dtype=np.float64)
+        return np.asarray(np.arange(len(counts)) == counts.argmax(), dtype=np.float64)
+
 
 @dataclass(frozen=True)
 class Encoding:
@@ -81,6 +98,34 @@ class Encoding:
     def of_numbers(cls, names: Sequence[str]) -> Encoding:
         """Return the encoding of columns of numbers, by their names."""
         return cls(tuple(ColumnRule(name) for name in names))
+
+    def refilled(
+        self, X: FloatArray, gaps: NDArray[np.bool_], rows: IntArray, impute: str
+    ) -> FloatArray:
+        """Fill the gaps of a table anew, by what some of its rows hold.
+
+        Parameters
+        ----------
+        X : ndarray of shape (m, n)
+            The features, with gaps filled in any way.
+        gaps : ndarray of shape (m, c)
+            Which cells of the columns were missing.
+        rows : ndarray of shape (r,)
+            A column that none of them has a value of stays as it is.
+        impute : {"mean", "median"}
+
+        Returns
+        -------
+        ndarray of shape (m, n)
+        """
+        filled, first = X.copy(), 0
+        for rule, absent in zip(self.columns, gaps.T, strict=True):
+            own = slice(first, first + len(rule.feature_names))
+            known = X[rows[~absent[rows]], own]
+            if len(known):
+                filled[absent, own] = rule.typical(known, impute)
+            first = own.stop
+        return filled
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return the rules as JSON, for the header of a model file."""

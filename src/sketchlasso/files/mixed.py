@@ -196,6 +196,7 @@ def mixed_table(
     found = Encoding(tuple(rules))
     names = None if columns.names is None and found.plain else found.feature_names
     everything = bool(kept.all())
+    gaps = np.column_stack([column.missing for column in cells])[kept]
     return Table(
         np.column_stack(blocks).astype(dtype, copy=False),
         None if y is None else y[kept],
@@ -206,6 +207,7 @@ def mixed_table(
         rows=None if everything else np.flatnonzero(kept),
         notes=tuple(notes),
         ids=None if ids is None else ids[kept],
+        gaps=gaps if gaps.any() else None,
     )
 
 
@@ -320,7 +322,7 @@ def _found_rule(name: str, cells: Cells, kept: NDArray[np.bool_], impute: str | 
     if impute not in ("mean", "median"):
         return ColumnRule(name)
     known = cells.numbers[kept & np.isfinite(cells.numbers)]
-    return ColumnRule(name, None, float(np.mean(known) if impute == "mean" else np.median(known)))
+    return ColumnRule(name, None, float(ColumnRule(name).typical(known[:, None], impute)[0]))
 
 
 def _features(

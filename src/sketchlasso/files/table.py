@@ -62,6 +62,8 @@ class Table:
         have it as their first column, npz files as the array ids.
     id_name : str
         The name of that column.
+    gaps : ndarray of shape (n_samples, n_columns), or None
+        Which cells of the columns of `encoding` were missing and have been filled.
 
     Raises
     ------
@@ -79,6 +81,7 @@ class Table:
     notes: tuple[str, ...] = ()
     ids: NDArray[Any] | None = None
     id_name: str = "id"
+    gaps: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "X", _matrix(self.X))

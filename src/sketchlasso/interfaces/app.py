@@ -97,7 +97,7 @@ COMMANDS = {
         "Estimate every coefficient, with its error and p-value.",
         (
             "infer houses.csv --target price",
-            "infer genes.csv --target yield --adjust bh --forest genes.png -o intervals.csv",
+            "infer genes.csv --target yield --adjust bh --plot genes.png -o intervals.csv",
         ),
     ),
     "stability": Entry(

@@ -8,6 +8,7 @@ import typer
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.interfaces.models import Model
 
 __all__ = ["Calibrate", "calibrate", "check_calibrate"]
 
@@ -42,7 +43,7 @@ def check_calibrate(method: str | None, X: Any, classes: bool) -> None:
         )
 
 
-def calibrate(estimator: Any, X: Any, y: Any, method: str | None) -> tuple[tuple[str, str], ...]:
+def calibrate(estimator: Model, X: Any, y: Any, method: str | None) -> tuple[tuple[str, str], ...]:
     """Calibrate a fitted model as --calibrate asks, and say so."""
     if method is None:
         return ()

@@ -5,17 +5,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
+from dataclasses import replace
 from glob import has_magic
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, StoredFileError
+from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.commands.options import (
     BlockOptions,
     DataOptions,
@@ -24,11 +23,9 @@ from sketchlasso.interfaces.commands.options import (
 )
 from sketchlasso.interfaces.commands.screen import Note, Watch
 
-__all__ = ["Given", "at_work", "by_name_or_position", "is_table", "read_given"]
+__all__ = ["at_work", "by_name_or_position", "is_table", "read_given"]
 
 NOT_FINITE = (np.inf, -np.inf)
-# Text with more values, most of which occur once, is no class.
-MOST_CLASSES = 10
 # Formats of files with named columns, and how their names end.
 TABLES = {
     "csv": (".csv",),
@@ -36,155 +33,6 @@ TABLES = {
     "parquet": (".parquet", ".pq"),
     "arrow": (".feather", ".arrow", ".ipc"),
 }
-
-
-@dataclass(frozen=True, eq=False)
-class Given:
-    """Data as a command needs them.
-
-    Attributes
-    ----------
-    X : ndarray, csr_array or BlockMatrix of shape (m, n)
-    y : ndarray of shape (m,), or None
-        Numbers or text.
-    names : tuple of str, or None
-        Of the features.
-    target_name : str or None
-    source : str
-    encoding : Encoding or None
-        How columns became features, where some are not plain numbers.
-    rows : ndarray of shape (m,)
-        Numbers of the rows in the file, from 0.
-    ids : ndarray of shape (m,), or None
-        What identifies the rows.
-    """
-
-    X: Any
-    y: Any
-    names: tuple[str, ...] | None
-    target_name: str | None
-    source: str
-    encoding: sl.io.Encoding | None = None
-    rows: Any = None
-    ids: Any = None
-
-    @property
-    def response(self) -> Any:
-        """The response, which must be there."""
-        if self.y is None:
-            raise InvalidInputError(
-                f"{self.source} was read without a target, but the command needs one; name the "
-                f"column with --target{self._columns()}, or give --target-file."
-            )
-        return self.y
-
-    def is_classification(self, asked: bool | None) -> bool:
-        """Whether y means classes: as asked, else if it is text or takes two values."""
-        y = self.response
-        if y.dtype.kind == "U":
-            if asked is False:
-                raise InvalidInputError(
-                    f"--regress was given, but the target of {self.source} is text such as "
-                    f"{str(y[0])!r}; give a column of numbers, or leave --regress out."
-                )
-            count = len(np.unique(y))
-            if count > MOST_CLASSES and 2 * count > len(y):
-                raise InvalidInputError(
-                    f"the target of {self.source} has {count} different texts in {len(y)} rows, "
-                    f"such as {str(y[0])!r}, but a column of numbers or of a few classes is "
-                    "needed; give another with --target."
-                )
-            return True
-        return len(np.unique(y)) == 2 if asked is None else asked
-
-    def signs(self, asked: bool | None) -> tuple[Any, Any]:
-        """Return y as numbers, and the two classes where it means classes.
-
-        -1 stands for the first of two classes and +1 for the second.
-        """
-        y = self.response
-        if not self.is_classification(asked):
-            return y, None
-        classes, codes = np.unique(y, return_inverse=True)
-        if len(classes) != 2:
-            raise InvalidInputError(
-                f"the target of {self.source} has {len(classes)} classes, but this command takes "
-                "numbers or two classes; use fit or cv, which handle several."
-            )
-        return np.where(codes == 1, 1.0, -1.0), classes
-
-    def words(self) -> str:
-        """Describe the data in a few words."""
-        m, n = self.X.shape
-        if isinstance(self.X, sl.io.BlockMatrix):
-            kind = "sparse" if self.X.sparse else "dense"
-            return f"{m} samples x {n} features, {kind}, in {self.X.n_blocks} blocks"
-        kind = "sparse" if sparse.issparse(self.X) else "dense"
-        return f"{m} samples x {n} features, {kind}"
-
-    def without(self, feature: str) -> Given:
-        """Return the data with one feature as the response of the others."""
-        if self.names is None:
-            raise InvalidInputError(
-                f"--target-word {feature} was given, but the features of {self.source} have no "
-                "names; give --vocabulary, or --target with a position."
-            )
-        if feature not in self.names:
-            close = get_close_matches(feature, self.names, n=3)
-            hint = f" (nearest: {', '.join(map(repr, close))})" if close else ""
-            raise InvalidInputError(
-                f"--target-word {feature} is not a feature of {self.source}{hint}; give one of "
-                f"its {len(self.names)} names."
-            )
-        self._refuse_blocks(f"--target-word {feature} was given")
-        if self.encoding is not None and "=" in feature:
-            raise InvalidInputError(
-                f"--target-word {feature} is one level of a category of {self.source}; give the "
-                "column itself with --target."
-            )
-        place = self.names.index(feature)
-        column: Any = self.X[:, [place]]
-        column = np.asarray(column if isinstance(column, np.ndarray) else column.toarray())
-        others = np.delete(np.arange(len(self.names)), place)
-        return replace(
-            self,
-            X=self.X[:, others],
-            y=column.ravel().astype(np.float64),
-            names=tuple(self.names[j] for j in others),
-            target_name=feature,
-            encoding=_without_column(self.encoding, feature),
-        )
-
-    def with_columns(self, wanted: Sequence[str]) -> Given:
-        """Return the data with the columns of a model, by name."""
-        if self.names is None or tuple(wanted) == self.names:
-            return self
-        place = {name: j for j, name in enumerate(self.names)}
-        absent = [name for name in wanted if name not in place]
-        if absent:
-            raise InvalidInputError(
-                f"{self.source} lacks {len(absent)} of the {len(wanted)} features of the model, "
-                f"such as {absent[0]!r}; give data with the columns of the fit."
-            )
-        self._refuse_blocks("the model has the columns in another order")
-        return replace(self, X=self.X[:, [place[name] for name in wanted]], names=tuple(wanted))
-
-    def _columns(self) -> str:
-        """List the columns that can be the target."""
-        if self.names is None:
-            return ""
-        known = self.names
-        if self.encoding is not None:
-            known = tuple(rule.name for rule in self.encoding.columns)
-        shown = ", ".join(map(repr, known[:8]))
-        return f" (one of {shown}{', ...' if len(known) > 8 else ''})"
-
-    def _refuse_blocks(self, reason: str) -> None:
-        if isinstance(self.X, sl.io.BlockMatrix):
-            raise InvalidInputError(
-                f"{reason}, but the columns of data in blocks stay as they are stored; write the "
-                "files with the columns wanted, and the target as one of its own."
-            )
 
 
 @contextmanager
@@ -257,27 +105,27 @@ def read_given(
     name = table.target_name if isinstance(table.target_name, str) else None
     title = str(path) if len(paths) == 1 else f"{path} and {len(paths) - 1} more"
     title = "standard input" if title == "-" else title
-    given = Given(table.X, y, table.feature_names, name, title, *_origin(table))
+    given = Given(
+        table.X, y, table.feature_names, name, title, *_origin(table), impute=options.impute
+    )
     if options.target_word is not None:
-        return given.without(options.target_word)
-    if options.target_file is not None:
+        given = given.without(options.target_word)
+    elif options.target_file is not None:
         count = len(given.rows) if in_blocks or table.rows is None else None
-        return replace(given, y=_read_target(options.target_file, count, title, given.rows))
+        given = replace(given, y=_read_target(options.target_file, count, title, given.rows))
+    if needs_target and given.X.shape[0] < 2:
+        raise InvalidInputError(
+            f"{title} has {given.X.shape[0]} row, but a model needs at least 2; give more rows."
+        )
     return given
 
 
-def _origin(table: Any) -> tuple[Any, Any, Any]:
-    """The encoding of a table, the numbers of its rows in the file, and their ids."""
+def _origin(table: Any) -> tuple[Any, Any, Any, Any]:
+    """The encoding of a table, the numbers of its rows in the file, their ids, and its gaps."""
     every = np.arange(table.shape[0])
     if not isinstance(table, sl.io.Table):
-        return None, every, None
-    return table.encoding, every if table.rows is None else table.rows, table.ids
-
-
-def _without_column(encoding: sl.io.Encoding | None, name: str) -> sl.io.Encoding | None:
-    if encoding is None:
-        return None
-    return sl.io.Encoding(tuple(rule for rule in encoding.columns if rule.name != name))
+        return None, every, None, None
+    return table.encoding, every if table.rows is None else table.rows, table.ids, table.gaps
 
 
 def is_table(path: Path, format: str | None) -> bool:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 import sketchlasso as sl
-from sketchlasso.interfaces.commands.data import Given
+from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.commands.report import Sheet, short
+from sketchlasso.interfaces.models import Model
 
 __all__ = [
     "class_words",
@@ -27,7 +28,7 @@ __all__ = [
 MOST_LISTED = 10_000
 
 
-def model_data(model: Any, names: Sequence[str] | None) -> dict[str, Any]:
+def model_data(model: Model, names: Sequence[str] | None) -> dict[str, Any]:
     """Describe a fitted estimator for machines; coefficients that are not zero only."""
     rows = np.atleast_2d(model.coef_)
     data: dict[str, Any] = {
@@ -52,7 +53,7 @@ def model_data(model: Any, names: Sequence[str] | None) -> dict[str, Any]:
     return data
 
 
-def model_facts(model: Any) -> tuple[tuple[str, str], ...]:
+def model_facts(model: Model) -> tuple[tuple[str, str], ...]:
     """Describe a fitted estimator for people."""
     used = np.count_nonzero(np.atleast_2d(model.coef_).any(axis=0))
     facts = [("model", type(model).__name__)]
@@ -65,7 +66,7 @@ def model_facts(model: Any) -> tuple[tuple[str, str], ...]:
     return (*facts, *solver_facts(model))
 
 
-def solver_facts(model: Any) -> tuple[tuple[str, str], ...]:
+def solver_facts(model: Model) -> tuple[tuple[str, str], ...]:
     """Report how a fitted estimator was solved, and how exactly."""
     return (
         ("radius", _each(model.radius_)),
@@ -74,7 +75,7 @@ def solver_facts(model: Any) -> tuple[tuple[str, str], ...]:
     )
 
 
-def model_words(model: Any) -> str:
+def model_words(model: Model) -> str:
     """Describe a fitted estimator in one line."""
     used = np.count_nonzero(np.atleast_2d(model.coef_).any(axis=0))
     several = "penalties" if np.size(model.alpha_) > 1 else "penalty"
@@ -85,7 +86,7 @@ def model_words(model: Any) -> str:
     )
 
 
-def coefficient_sheet(model: Any, names: Sequence[str] | None, top: int) -> tuple[Sheet, ...]:
+def coefficient_sheet(model: Model, names: Sequence[str] | None, top: int) -> tuple[Sheet, ...]:
     """List the largest coefficients."""
     rows = np.atleast_2d(model.coef_)
     order = _largest(rows)
@@ -99,7 +100,7 @@ def coefficient_sheet(model: Any, names: Sequence[str] | None, top: int) -> tupl
     return (Sheet(title, ("feature", *heads), shown),)
 
 
-def score_of(model: Any, given: Given) -> tuple[str, float]:
+def score_of(model: Model, given: Given) -> tuple[str, float]:
     """Return the name and value of a model's score on data: accuracy or R2."""
     name = "accuracy" if hasattr(model, "classes_") else "R2"
     y = given.response

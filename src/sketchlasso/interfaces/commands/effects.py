@@ -8,9 +8,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
-from sketchlasso.interfaces.commands.data import Given
 from sketchlasso.interfaces.commands.describe import feature_name, label
+from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.commands.report import Bar, Sheet
+from sketchlasso.interfaces.models import Model
 
 __all__ = ["effect_data", "effect_sheet", "effects_of"]
 
@@ -18,7 +19,7 @@ __all__ = ["effect_data", "effect_sheet", "effects_of"]
 MOST_LISTED = 10_000
 
 
-def effects_of(model: Any, X: Any) -> Any:
+def effects_of(model: Model, X: Any) -> Any:
     """Return effects (t, n): coefficients times the standard deviations of the columns.
 
     Those of data in blocks, whose columns are not at hand, are the coefficients themselves.
@@ -29,7 +30,7 @@ def effects_of(model: Any, X: Any) -> Any:
     return rows * np.sqrt(StandardScaler(with_mean=False).fit(X).var_)
 
 
-def effect_data(model: Any, given: Given) -> list[dict[str, Any]]:
+def effect_data(model: Model, given: Given) -> list[dict[str, Any]]:
     """List coefficients that are not zero for machines, the largest effects first."""
     rows, effects = np.atleast_2d(model.coef_), effects_of(model, given.X)
     shares = _shares(model)
@@ -46,7 +47,7 @@ def effect_data(model: Any, given: Given) -> list[dict[str, Any]]:
     return listed
 
 
-def effect_sheet(model: Any, given: Given, top: int) -> tuple[Sheet, ...]:
+def effect_sheet(model: Model, given: Given, top: int) -> tuple[Sheet, ...]:
     """List the largest effects for people."""
     rows, effects = np.atleast_2d(model.coef_), effects_of(model, given.X)
     order, shares = _largest(effects, rows), _shares(model)
@@ -74,7 +75,7 @@ def effect_sheet(model: Any, given: Given, top: int) -> tuple[Sheet, ...]:
     return (Sheet(title, heads, tuple(table)),)
 
 
-def _response(model: Any, given: Given) -> str:
+def _response(model: Model, given: Given) -> str:
     """Name what the effects are on."""
     if hasattr(model, "classes_") and len(model.classes_) == 2:
         return f"the score for {label(model.classes_[1])}"
@@ -83,7 +84,7 @@ def _response(model: Any, given: Given) -> str:
     return given.target_name or "the target"
 
 
-def _shares(model: Any) -> Any:
+def _shares(model: Model) -> Any:
     """Shares of the folds (t, n), where a search has them."""
     found = getattr(model, "fold_share_", None)
     return None if found is None else np.atleast_2d(found)

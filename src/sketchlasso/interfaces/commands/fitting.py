@@ -12,7 +12,7 @@ from scipy import sparse
 
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.calibrating import Calibrate, calibrate, check_calibrate
-from sketchlasso.interfaces.commands.data import Given, at_work, read_given
+from sketchlasso.interfaces.commands.data import at_work, read_given
 from sketchlasso.interfaces.commands.describe import (
     class_words,
     model_data,
@@ -22,6 +22,7 @@ from sketchlasso.interfaces.commands.describe import (
 )
 from sketchlasso.interfaces.commands.drawing import Picture, draw_model
 from sketchlasso.interfaces.commands.effects import effect_data, effect_sheet
+from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.commands.options import (
     AlphaMinRatio,
     Alphas,
@@ -38,6 +39,7 @@ from sketchlasso.interfaces.commands.options import (
 from sketchlasso.interfaces.commands.outputs import check_outputs
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
+from sketchlasso.interfaces.models import Model
 
 __all__ = ["fit", "path", "target_words"]
 
@@ -87,7 +89,7 @@ def fit(
     kind = sl.SqrtLassoClassifier if classes else sl.SqrtLasso
     start = perf_counter()
     with screen.watching("fitting") as watch, at_work(given, blocks, watch):
-        estimator: Any = kind(
+        estimator: Model = kind(
             alpha=penalty_of(alpha, "rigorous", "rigorous-robust"),
             **model.estimator_parameters(given.X, watch),
         ).fit(given.X, given.response)
@@ -177,7 +179,7 @@ def path(
     )
 
 
-def save(estimator: Any, given: Given, output: Path | None) -> tuple[tuple[str, str], ...]:
+def save(estimator: Model, given: Given, output: Path | None) -> tuple[tuple[str, str], ...]:
     """Write the model file, and say so."""
     if output is None:
         return ()

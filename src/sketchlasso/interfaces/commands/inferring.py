@@ -11,13 +11,14 @@ import numpy as np
 import typer
 
 import sketchlasso as sl
-from sketchlasso.errors import InvalidInputError
-from sketchlasso.interfaces.commands.data import Given, read_given
+from sketchlasso.errors import InvalidInputError, UnusableColumnsError
+from sketchlasso.interfaces.commands.data import read_given
 from sketchlasso.interfaces.commands.fitting import target_words
+from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.commands.options import DataOptions, File, penalty_of
-from sketchlasso.interfaces.commands.outputs import check_outputs, save_picture
+from sketchlasso.interfaces.commands.outputs import check_outputs, panels, save_picture
 from sketchlasso.interfaces.commands.report import Report, Sheet
-from sketchlasso.interfaces.commands.screen import Screen
+from sketchlasso.interfaces.commands.screen import Screen, Watch
 
 __all__ = ["infer"]
 
@@ -35,17 +36,19 @@ InitialPenalty = Annotated[
         help="Penalty of the initial estimate: a number, or pivotal, rigorous or rigorous-robust."
     ),
 ]
-ForestFile = Annotated[
+Picture = Annotated[
     Path | None,
-    typer.Option(show_default=False, help="Draw the intervals into this image file."),
-]
-VolcanoFile = Annotated[
-    Path | None,
-    typer.Option(show_default=False, help="Draw p-values against estimates into this file."),
+    typer.Option(
+        "--plot",
+        show_default=False,
+        help="Picture of the intervals, and of p-values against estimates (.png, .svg, .pdf).",
+    ),
 ]
 Shown = Annotated[
     int, typer.Option(help="How many features to show, smallest p-values first.", min=0)
 ]
+# Features whose intervals are drawn at most, those of the smallest p-values.
+MOST_DRAWN = 20
 ADJUSTMENTS = {
     "holm": "holm",
     "bh": "benjamini-hochberg",
@@ -63,9 +66,8 @@ def infer(
         bool, typer.Option("--robust", help="Errors for noise whose variance may differ.")
     ] = False,
     alpha: InitialPenalty = "pivotal",
-    forest: ForestFile = None,
-    volcano: VolcanoFile = None,
     output: InferredTable = None,
+    plot: Picture = None,
     top: Shown = 10,
 ) -> Report:
     """Estimate every coefficient, with its error and p-value.
@@ -73,27 +75,21 @@ def infer(
     The desparsified square-root LASSO: one regression per feature, on the full data.
     """
     _check(level, adjust)
-    check_outputs(output, forest, volcano)
+    check_outputs(output, plot)
     given = read_given(file, data, needs_target=True)
     y = _numbers(given)
     start = perf_counter()
     with screen.watching("regressing every feature on the others") as watch:
-        found = sl.inference.desparsified(
-            given.X,
-            y,
-            alpha=penalty_of(alpha, "rigorous", "rigorous-robust"),
-            errors="robust" if robust else "equal",
-            feature_names=given.names,
-            progress=None if watch is None else partial(watch.blocks, what="features"),
-        )
+        found = _inferred(given, y, penalty_of(alpha, "rigorous", "rigorous-robust"), robust, watch)
     seconds = perf_counter() - start
     adjustment = ADJUSTMENTS[adjust]
     columns = _columns(found, level, adjustment)
-    wrote = _write(found, columns, output, level, forest, volcano)
+    wrote = _write(found, columns, output, level, adjustment, plot)
     return Report(
         data={
             "command": "infer",
             "output": None if output is None else str(output),
+            "plot": None if plot is None else str(plot),
             "n_samples": given.X.shape[0],
             "target": given.target_name,
             "level": level,
@@ -107,6 +103,26 @@ def infer(
         facts=(*_facts(found, given, columns, level, adjustment, seconds), *wrote),
         sheets=_sheet(found, columns, level, top),
     )
+
+
+def _inferred(
+    given: Given, y: Any, alpha: Any, robust: bool, watch: Watch | None
+) -> sl.inference.Desparsified:
+    """Estimate the coefficients; name the options that leave out columns without an effect."""
+    try:
+        return sl.inference.desparsified(
+            given.X,
+            y,
+            alpha=alpha,
+            errors="robust" if robust else "equal",
+            feature_names=given.names,
+            progress=None if watch is None else partial(watch.blocks, what="features"),
+        )
+    except UnusableColumnsError as refused:
+        options = given.drop_options(refused.columns)
+        if not options:
+            raise
+        raise InvalidInputError(f"{str(refused).rstrip('.')} with {options}.") from None
 
 
 def _facts(
@@ -177,19 +193,21 @@ def _write(
     columns: dict[str, Any],
     output: Path | None,
     level: float,
-    forest: Path | None,
-    volcano: Path | None,
+    adjustment: Any,
+    plot: Path | None,
 ) -> tuple[tuple[str, str], ...]:
     """Write what was asked for; facts that say so."""
     if output is not None:
         values = np.column_stack(list(columns.values()))
         names = np.array(found.names)
         sl.io.write_table(output, sl.io.Table(values, names, tuple(columns), target_name="feature"))
-    if forest is not None:
-        save_picture(sl.plots.plot_forest(found, level=level), forest)
-    if volcano is not None:
-        save_picture(sl.plots.plot_volcano(found, cutoff=1 - level), volcano)
-    return tuple(("wrote", str(path)) for path in (output, forest, volcano) if path is not None)
+    if plot is not None:
+        shown = min(len(found.names), MOST_DRAWN)
+        axes = panels([["intervals", "p-values"]], height=max(4.0, 1.2 + 0.28 * shown))
+        sl.plots.plot_forest(found, level=level, top=shown, ax=axes["intervals"])
+        sl.plots.plot_volcano(found, cutoff=1 - level, adjustment=adjustment, ax=axes["p-values"])
+        save_picture(axes["intervals"], plot)
+    return tuple(("wrote", str(path)) for path in (output, plot) if path is not None)
 
 
 def _sheet(

@@ -12,11 +12,12 @@ import typer
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.commands.calibrating import Calibrate, calibrate, check_calibrate
-from sketchlasso.interfaces.commands.data import Given, at_work, read_given
+from sketchlasso.interfaces.commands.data import at_work, read_given
 from sketchlasso.interfaces.commands.describe import model_data, model_words, solver_facts
 from sketchlasso.interfaces.commands.drawing import Picture, draw_model
 from sketchlasso.interfaces.commands.effects import effect_data, effect_sheet
 from sketchlasso.interfaces.commands.fitting import Output, save, target_words
+from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.commands.held_out import HeldOut, held_out_scores
 from sketchlasso.interfaces.commands.options import (
     AlphaMinRatio,
@@ -32,6 +33,7 @@ from sketchlasso.interfaces.commands.options import (
 from sketchlasso.interfaces.commands.outputs import check_outputs
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
+from sketchlasso.interfaces.models import Search
 
 __all__ = ["cv"]
 
@@ -60,8 +62,8 @@ class SearchOptions:
         typer.Option(help="mse, mae or r2; for classes accuracy, f1, auc or mse."),
     ] = None
 
-    def splitter(self, classes: bool, seed: int, rows: int) -> Any:
-        """Return the splitter that --folds and --split ask for."""
+    def splitter(self, y: Any, classes: bool, seed: int) -> Any:
+        """Return the splitter of rows with responses y (m,) that --folds and --split ask for."""
         from sklearn.model_selection import KFold, StratifiedKFold, TimeSeriesSplit
 
         if self.split not in SPLITS:
@@ -69,14 +71,18 @@ class SearchOptions:
                 f"--split {self.split} was given, but {', '.join(SPLITS[:-1])} or {SPLITS[-1]} is "
                 "accepted; give one of them."
             )
-        if rows < 2:
+        most, what = len(y), f"the data have {len(y)} rows"
+        if classes and self.split != "time":
+            most = int(np.unique(y, return_counts=True)[1].max())
+            what = f"no class has more than {most} rows"
+        if most < 2:
             raise InvalidInputError(
-                f"the data have {rows} row, but cross-validation needs at least 2; give more rows."
+                "every row has a class of its own, but folds need classes of at least 2 rows; "
+                "give more rows, or --split time."
             )
-        if not 2 <= self.folds <= rows:
+        if not 2 <= self.folds <= most:
             raise InvalidInputError(
-                f"--folds {self.folds} was given, but the data have {rows} rows; give from 2 to "
-                f"{rows}."
+                f"--folds {self.folds} was given, but {what}; give from 2 to {most}."
             )
         if self.split == "time":
             return TimeSeriesSplit(self.folds)
@@ -109,7 +115,7 @@ def cv(
     check_calibrate(calibrated, given.X, classes)
     kind: Any = sl.SqrtLassoClassifierCV if classes else sl.SqrtLassoCV
     metric = search.scoring or ("accuracy" if classes else "mse")
-    splitter = search.splitter(classes, model.seed, len(given.response))
+    splitter = search.splitter(given.response, classes, model.seed)
     start = perf_counter()
     words = f"{search.folds}-fold cross-validation"
     with screen.watching(words) as watch, at_work(given, blocks, watch):
@@ -126,7 +132,9 @@ def cv(
         notes = calibrate(estimator, given.X, given.response, calibrated)
         drawn = draw_model(estimator, given, plot)
         wrote = save(estimator, given, output)
-    scores = _held_out(estimator, given, splitter)
+    y = given.response
+    folds = list(splitter.split(np.zeros((len(y), 1)), y))  # the same again
+    scores = held_out_scores(estimator, given, folds)
     found = _Search(estimator, given, scores, _curves(estimator), search.split, seconds)
     return Report(
         data={"command": "cv", "output": None if output is None else str(output), **found.data()},
@@ -147,7 +155,7 @@ def cv(
 class _Search:
     """What cross-validation found, for people and for machines."""
 
-    estimator: Any
+    estimator: Search
     given: Given
     scores: tuple[HeldOut, ...]
     curves: list[dict[str, Any]]
@@ -189,14 +197,7 @@ class _Search:
         )
 
 
-def _held_out(estimator: Any, given: Given, splitter: Any) -> tuple[HeldOut, ...]:
-    """Score the out-of-fold predictions of a search with the same folds again."""
-    y = given.response
-    rows = np.zeros((len(y), 1))
-    return held_out_scores(estimator, y, [test for _, test in splitter.split(rows, y)])
-
-
-def _curves(estimator: Any) -> list[dict[str, Any]]:
+def _curves(estimator: Search) -> list[dict[str, Any]]:
     """Penalties, mean scores and standard errors of every response; less those left out."""
     single = np.ndim(estimator.alphas_) == 1
     alphas = estimator.alphas_[None] if single else estimator.alphas_
@@ -218,7 +219,7 @@ def _curves(estimator: Any) -> list[dict[str, Any]]:
     return curves
 
 
-def _chosen_words(estimator: Any, curves: list[dict[str, Any]]) -> str:
+def _chosen_words(estimator: Search, curves: list[dict[str, Any]]) -> str:
     means = [curve["mean"][curve["chosen"]] for curve in curves]
     if len(means) > 1:
         return f"{np.mean(means):.4g} on average over {len(means)} classes or targets"

@@ -11,8 +11,10 @@ import numpy as np
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.interfaces.commands.data import Given, is_table, read_given
+from sketchlasso.interfaces.commands.data import is_table, read_given
+from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.commands.options import BlockOptions, DataOptions
+from sketchlasso.interfaces.models import Model
 
 __all__ = ["meet"]
 
@@ -25,7 +27,7 @@ def meet(
     *,
     predicting: bool = False,
     id: str | None = None,
-) -> tuple[Any, Given]:
+) -> tuple[Model, Given]:
     """Read a model and data with its columns; the target may be absent from new data.
 
     Columns that the model does not use may be absent or hold anything, where `predicting`.
@@ -68,7 +70,7 @@ def _encoding(
     return sl.io.Encoding.of_numbers(names)
 
 
-def _used(encoding: sl.io.Encoding | None, estimator: Any) -> sl.io.Encoding | None:
+def _used(encoding: sl.io.Encoding | None, estimator: Model) -> sl.io.Encoding | None:
     """The columns whose coefficients are not all zero; the first where none is.
 
     The models of a calibration have coefficients of their own, and need all columns.

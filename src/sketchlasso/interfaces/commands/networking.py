@@ -13,7 +13,8 @@ import typer
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, StoredFileError
-from sketchlasso.interfaces.commands.data import Given, at_work, read_given
+from sketchlasso.interfaces.commands.data import at_work, read_given
+from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.commands.graph_files import (
     GraphFile,
     communities_sheet,

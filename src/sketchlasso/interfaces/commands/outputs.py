@@ -6,14 +6,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from sketchlasso.errors import InvalidInputError, StoredFileError
+from sketchlasso.errors import InvalidInputError, MissingExtraError, StoredFileError
 
-__all__ = ["check_outputs", "save_picture"]
+__all__ = ["check_outputs", "panels", "save_picture"]
 
 # Tables with names in a column, and pictures.
 TABLES = (".csv", ".tsv", ".tab", ".parquet", ".pq", ".feather", ".arrow", ".ipc")
 COMPRESSED = (".gz", ".bz2", ".xz")
 PICTURES = (".png", ".svg", ".pdf")
+# Inches of one panel.
+PANEL = (5.2, 4.0)
 
 
 def check_outputs(table: Path | None, *pictures: Path | None) -> None:
@@ -36,6 +38,26 @@ def check_outputs(table: Path | None, *pictures: Path | None) -> None:
     for picture in pictures:
         if picture is not None and picture.suffix.lower() not in PICTURES:
             _refuse(picture, "a picture", ".png, .svg or .pdf")
+
+
+def panels(names: list[list[str]], height: float | None = None) -> dict[str, Any]:
+    """Return the axes of a figure, by name; a name in several places is one panel.
+
+    Parameters
+    ----------
+    names : list of list of str
+        What stands in each row of the figure, from left to right.
+    height : float, optional
+        Inches; by default for as many rows.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as missing:
+        raise MissingExtraError("--plot", "matplotlib", "plot") from missing
+    width, each = PANEL
+    size = (width * len(names[0]), height or 0.8 + (each - 0.8) * len(names))
+    found: dict[str, Any] = Figure(figsize=size, layout="constrained").subplot_mosaic(names)
+    return found
 
 
 def save_picture(axes: Any, path: Path) -> None:

@@ -11,8 +11,9 @@ import numpy as np
 import typer
 
 import sketchlasso as sl
-from sketchlasso.interfaces.commands.data import Given, read_given
+from sketchlasso.interfaces.commands.data import read_given
 from sketchlasso.interfaces.commands.fitting import target_words
+from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.commands.options import DataOptions, File, Seed, Threads
 from sketchlasso.interfaces.commands.outputs import check_outputs, save_picture
 from sketchlasso.interfaces.commands.report import Bar, Report, Sheet
@@ -166,7 +167,7 @@ def _data(selector: sl.inference.StabilitySelection, given: Given) -> dict[str, 
 
 
 def _write(
-    selector: Any, given: Given, output: Path | None, plot: Path | None
+    selector: sl.inference.StabilitySelection, given: Given, output: Path | None, plot: Path | None
 ) -> tuple[tuple[str, str], ...]:
     """Write the table and the picture that were asked for; facts that say so."""
     wrote: list[tuple[str, str]] = []
@@ -177,12 +178,12 @@ def _write(
         sl.io.write_table(output, table)
         wrote.append(("wrote", str(output)))
     if plot is not None:
-        save_picture(sl.plots.plot_stability(selector, feature_names=given.names), plot)
+        save_picture(sl.plots.plot_stability(selector, feature_names=given.names).ax_, plot)
         wrote.append(("wrote", str(plot)))
     return tuple(wrote)
 
 
-def _sheet(selector: Any, given: Given, top: int) -> tuple[Sheet, ...]:
+def _sheet(selector: sl.inference.StabilitySelection, given: Given, top: int) -> tuple[Sheet, ...]:
     """The features chosen most often, down to half of the cutoff."""
     often = selector.frequencies_
     order = np.argsort(-often, kind="stable")[:top]

@@ -12,8 +12,9 @@ import typer
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.interfaces.commands.data import Given, at_work
+from sketchlasso.interfaces.commands.data import at_work
 from sketchlasso.interfaces.commands.describe import label, score_of
+from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.commands.meeting import meet
 from sketchlasso.interfaces.commands.options import (
     BlockOptions,
@@ -24,6 +25,7 @@ from sketchlasso.interfaces.commands.options import (
 )
 from sketchlasso.interfaces.commands.report import Report, Sheet, short
 from sketchlasso.interfaces.commands.screen import Screen
+from sketchlasso.interfaces.models import Model
 
 __all__ = ["certify", "predict"]
 
@@ -75,7 +77,7 @@ def predict(
         return _predicted(estimator, given, output, interval, id)
 
 
-def _check_calibrated(estimator: Any, model: Path) -> None:
+def _check_calibrated(estimator: Model, model: Path) -> None:
     """Refuse --interval for a model file that cannot give any, and say how to make one."""
     if not hasattr(estimator, "predict_interval"):
         raise InvalidInputError(
@@ -90,7 +92,7 @@ def _check_calibrated(estimator: Any, model: Path) -> None:
 
 
 def _predicted(
-    estimator: Any, given: Given, output: Path | None, interval: float | None, id: str | None
+    estimator: Model, given: Given, output: Path | None, interval: float | None, id: str | None
 ) -> Report:
     predictions = estimator.predict(given.X)
     facts = [("data", given.words()), ("model", type(estimator).__name__)]
@@ -131,7 +133,7 @@ def _with_ends(predictions: Any, ends: Any) -> Any:
 
 def _describe_intervals(
     ends: Any,
-    estimator: Any,
+    estimator: Model,
     given: Given,
     level: float,
     document: dict[str, Any],
@@ -237,7 +239,7 @@ def _proven(worst: float) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _responses(estimator: Any, given: Given) -> Any:
+def _responses(estimator: Model, given: Given) -> Any:
     """What the fit regressed on: y, or +1 and -1 for classes, one column per model."""
     y = given.response
     if not hasattr(estimator, "classes_"):
@@ -254,7 +256,7 @@ def _responses(estimator: Any, given: Given) -> Any:
     return np.where(y[:, None] == classes, 1.0, -1.0)
 
 
-def _penalty_factor(estimator: Any, facts: Mapping[str, Any], given: Given) -> Any:
+def _penalty_factor(estimator: Model, facts: Mapping[str, Any], given: Given) -> Any:
     """Factors that make the problem on X the one that was fitted on scaled columns."""
     factor = estimator.penalty_factor
     sketch = facts["sketch"]
@@ -266,7 +268,7 @@ def _penalty_factor(estimator: Any, facts: Mapping[str, Any], given: Given) -> A
     return scales * (1.0 if factor is None else np.asarray(factor))
 
 
-def _response_names(estimator: Any, given: Given) -> list[str]:
+def _response_names(estimator: Model, given: Given) -> list[str]:
     count = len(np.atleast_2d(estimator.coef_))
     if count == 1:
         return [given.target_name or "target"]
@@ -275,7 +277,7 @@ def _response_names(estimator: Any, given: Given) -> list[str]:
 
 
 def _prediction_table(
-    estimator: Any, given: Given, predictions: Any, ends: Any = None
+    estimator: Model, given: Given, predictions: Any, ends: Any = None
 ) -> sl.io.Table:
     """Predictions as a table: numbers, or decision values with the label as their target."""
     if not hasattr(estimator, "classes_"):

@@ -1,7 +1,7 @@
 """Plots of paths, scores, sketches, estimates, gaps and networks; they need the extra `plot`.
 
-Every function returns its Matplotlib axes. Every function has a display class behind it, in
-scikit-learn's manner: it holds what is drawn, and ``plot(ax)`` draws it as often as one likes.
+Every function returns a display: it holds what is drawn, its axes are ``ax_``, and ``plot(ax)``
+draws it again.
 Matplotlib is imported when something is drawn, never before, and no global setting is touched.
 """
 

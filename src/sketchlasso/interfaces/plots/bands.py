@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.interfaces.models import Regressor
 from sketchlasso.interfaces.plots.canvas import Display, hue, ink, opacity
 from sketchlasso.interfaces.plots.inputs import check_index
 from sketchlasso.types import FloatArray
@@ -56,46 +57,6 @@ class IntervalDisplay(Display):
     outside_: Any = field(init=False, repr=False, default=None)
     coverage_: float | None = field(init=False, repr=False, default=None)
 
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike | None = None,
-        *,
-        level: float = 0.9,
-        response: int = 0,
-    ) -> IntervalDisplay:
-        """Predict intervals by a calibrated regressor.
-
-        Parameters are those of :func:`plot_intervals`.
-        """
-        if not hasattr(estimator, "predict_interval"):
-            raise InvalidInputError(
-                f"a {type(estimator).__name__} was given, but a fitted and calibrated SqrtLasso or "
-                "SqrtLassoCV is accepted; pass one."
-            )
-        ends = estimator.predict_interval(X, level)
-        predictions = np.asarray(estimator.predict(X))
-        several = ends.ndim == 3
-        response = check_index("response", response, ends.shape[1] if several else 1)
-        known = None if y is None else np.asarray(y, dtype=np.float64)
-        if several:
-            ends, predictions = ends[:, response], predictions[:, response]
-            known = known if known is None or known.ndim == 1 else known[:, response]
-        if known is not None and known.shape != predictions.shape:
-            raise InvalidInputError(
-                f"y has shape {known.shape}, but X has {len(predictions)} rows; pass one response "
-                "per row."
-            )
-        return cls(
-            predictions=predictions,
-            intervals=ends,
-            y=known,
-            level=level,
-            method=estimator.calibration_.method,
-        )
-
     def plot(self, ax: Axes | None = None, **band_kw: Any) -> IntervalDisplay:
         """Draw the band.
 
@@ -137,7 +98,7 @@ class IntervalDisplay(Display):
 
 
 def plot_intervals(
-    estimator: Any,
+    estimator: Regressor,
     X: Any,
     y: ArrayLike | None = None,
     *,
@@ -145,7 +106,7 @@ def plot_intervals(
     response: int = 0,
     ax: Axes | None = None,
     **band_kw: Any,
-) -> Axes:
+) -> IntervalDisplay:
     """Draw prediction intervals as a band, rows in the order of their predictions.
 
     Parameters
@@ -165,11 +126,32 @@ def plot_intervals(
 
     Returns
     -------
-    matplotlib Axes
-
-    See Also
-    --------
-    IntervalDisplay : What is drawn, to be drawn again.
+    IntervalDisplay
+        Drawn on its `ax_`.
     """
-    display = IntervalDisplay.from_estimator(estimator, X, y, level=level, response=response)
-    return display.plot(ax, **band_kw).ax_
+    if not hasattr(estimator, "predict_interval"):
+        raise InvalidInputError(
+            f"a {type(estimator).__name__} was given, but a fitted and calibrated SqrtLasso or "
+            "SqrtLassoCV is accepted; pass one."
+        )
+    ends = estimator.predict_interval(X, level)
+    predictions = np.asarray(estimator.predict(X))
+    several = ends.ndim == 3
+    response = check_index("response", response, ends.shape[1] if several else 1)
+    known = None if y is None else np.asarray(y, dtype=np.float64)
+    if several:
+        ends, predictions = ends[:, response], predictions[:, response]
+        known = known if known is None or known.ndim == 1 else known[:, response]
+    if known is not None and known.shape != predictions.shape:
+        raise InvalidInputError(
+            f"y has shape {known.shape}, but X has {len(predictions)} rows; pass one response "
+            "per row."
+        )
+    display = IntervalDisplay(
+        predictions=predictions,
+        intervals=ends,
+        y=known,
+        level=level,
+        method=estimator.calibration_.method,
+    )
+    return display.plot(ax, **band_kw)

@@ -80,15 +80,20 @@ class Display:
     def _legend(
         self, ax: Axes, handles: Sequence[Any], title: str | None = None, inside: str = "best"
     ) -> Any:
-        """A legend beside axes of our own; inside those of others, where it hides least."""
-        where: dict[str, Any] = {"loc": inside}
+        """Draw a legend beside axes of our own; on those of others where it hides least.
+
+        There its background is opaque, so that no line crosses the text.
+        """
+        where: dict[str, Any] = {"loc": inside, "facecolor": ax.get_facecolor()}
         if self._own:
             where = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
         legend = ax.legend(
             handles=handles,
             title=title,
             alignment="left",
-            frameon=False,
+            frameon=not self._own,
+            framealpha=1.0,
+            edgecolor="none",
             fontsize="small",
             title_fontsize="small",
             labelcolor=ink(ax),

@@ -9,6 +9,7 @@ import numpy as np
 
 import sketchlasso as sl
 from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.interfaces.models import Search
 from sketchlasso.interfaces.plots.canvas import (
     WIDE,
     Display,
@@ -87,72 +88,6 @@ class CrossValidationDisplay(Display):
     others_: list[Any] = field(init=False, repr=False)
     marks_: list[Any] = field(init=False, repr=False)
     legend_: Any = field(init=False, repr=False)
-
-    @classmethod
-    def from_cross_validation(
-        cls, found: sl.CrossValidation, *, metric: Any = None, response: int = 0
-    ) -> CrossValidationDisplay:
-        """Show one response, every radius.
-
-        Parameters
-        ----------
-        found : CrossValidation
-        metric : str, optional
-            The first one scored by default.
-        response : int
-        """
-        name = metric or found.first_metric
-        if name not in found.scores:
-            scored = ", ".join(repr(key) for key in found.scores)
-            raise InvalidInputError(
-                Argument("metric", metric),
-                f" was given, but {scored} was scored; pass one of them.",
-            )
-        response = check_index("response", response, len(found.alphas))
-        best = found.best(name, response)
-        careful = found.best(name, response, rule="1se")
-        return cls(
-            alphas=found.alphas[response],
-            mean=found.mean(name)[response],
-            standard_error=found.standard_error(name)[response],
-            n_nonzero=found.n_nonzero[:, response].mean(axis=0),
-            radii=tuple(str(radius) for radius in found.radii),
-            chosen=best.radius_index,
-            alpha_min=best.alpha,
-            alpha_1se=careful.alpha,
-            metric=name,
-        )
-
-    @classmethod
-    def from_estimator(cls, estimator: Any, *, response: int = 0) -> CrossValidationDisplay:
-        """Show the search of an estimator, at the radius it chose.
-
-        Parameters
-        ----------
-        estimator : SqrtLassoCV or SqrtLassoClassifierCV
-            Fitted. It keeps the scores at the radius chosen; :func:`cross_validate` keeps all.
-        response : int
-            Which target, or class.
-        """
-        best = np.atleast_1d(estimator.alpha_min_)
-        response = check_index("response", response, len(best))
-        alphas = np.atleast_2d(estimator.alphas_)[response]
-        folds = np.asarray(estimator.score_path_)
-        scores = folds if folds.ndim == 2 else folds[response]
-        used = float(np.atleast_1d(estimator.radius_)[response])
-        counts = np.asarray(estimator.n_nonzero_path_)
-        counts = counts if counts.ndim == 2 else counts[response]
-        return cls(
-            alphas=alphas[None],
-            mean=_mean(scores)[None],
-            standard_error=_standard_error(scores)[None],
-            n_nonzero=counts.mean(axis=1)[None],
-            radii=(f"{used:.3g}",),
-            chosen=0,
-            alpha_min=float(best[response]),
-            alpha_1se=float(np.atleast_1d(estimator.alpha_1se_)[response]),
-            metric=estimator.scoring,
-        )
 
     def plot(self, ax: Axes | None = None, **line_kw: Any) -> CrossValidationDisplay:
         """Draw the scores.
@@ -252,7 +187,7 @@ def plot_cv(
     response: int = 0,
     ax: Axes | None = None,
     **line_kw: Any,
-) -> Axes:
+) -> CrossValidationDisplay:
     """Draw held-out scores against the penalty, with both chosen penalties.
 
     Parameters
@@ -268,16 +203,11 @@ def plot_cv(
 
     Returns
     -------
-    matplotlib Axes
-
-    See Also
-    --------
-    CrossValidationDisplay : What is drawn, to be drawn again.
+    CrossValidationDisplay
+        Drawn on its `ax_`.
     """
     if isinstance(source, sl.CrossValidation):
-        display = CrossValidationDisplay.from_cross_validation(
-            source, metric=metric, response=response
-        )
+        display = _of_cross_validation(source, metric, response)
     elif hasattr(source, "score_path_"):
         if metric not in (None, source.scoring):
             raise InvalidInputError(
@@ -285,10 +215,58 @@ def plot_cv(
                 f" was given, but the estimator keeps {source.scoring!r} only; leave metric out, "
                 "or pass what cross_validate returns.",
             )
-        display = CrossValidationDisplay.from_estimator(source, response=response)
+        display = _of_estimator(source, response)
     else:
         raise InvalidInputError(
             f"a {type(source).__name__} was given, but a CrossValidation or a fitted SqrtLassoCV "
             "or SqrtLassoClassifierCV is accepted; pass what cross_validate or fit returns."
         )
-    return display.plot(ax, **line_kw).ax_
+    return display.plot(ax, **line_kw)
+
+
+def _of_cross_validation(
+    found: sl.CrossValidation, metric: Any, response: int
+) -> CrossValidationDisplay:
+    """Show one response, every radius."""
+    name = metric or found.first_metric
+    if name not in found.scores:
+        scored = ", ".join(repr(key) for key in found.scores)
+        raise InvalidInputError(
+            Argument("metric", metric),
+            f" was given, but {scored} was scored; pass one of them.",
+        )
+    response = check_index("response", response, len(found.alphas))
+    best = found.best(name, response)
+    careful = found.best(name, response, rule="1se")
+    return CrossValidationDisplay(
+        alphas=found.alphas[response],
+        mean=found.mean(name)[response],
+        standard_error=found.standard_error(name)[response],
+        n_nonzero=found.n_nonzero[:, response].mean(axis=0),
+        radii=tuple(str(radius) for radius in found.radii),
+        chosen=best.radius_index,
+        alpha_min=best.alpha,
+        alpha_1se=careful.alpha,
+        metric=name,
+    )
+
+
+def _of_estimator(estimator: Search, response: int) -> CrossValidationDisplay:
+    """Show the search of an estimator, which keeps the scores at the radius it chose."""
+    best = np.atleast_1d(estimator.alpha_min_)
+    response = check_index("response", response, len(best))
+    folds = np.asarray(estimator.score_path_)
+    scores = folds if folds.ndim == 2 else folds[response]
+    counts = np.asarray(estimator.n_nonzero_path_)
+    counts = counts if counts.ndim == 2 else counts[response]
+    return CrossValidationDisplay(
+        alphas=np.atleast_2d(estimator.alphas_)[[response]],
+        mean=_mean(scores)[None],
+        standard_error=_standard_error(scores)[None],
+        n_nonzero=counts.mean(axis=1)[None],
+        radii=(f"{float(np.atleast_1d(estimator.radius_)[response]):.3g}",),
+        chosen=0,
+        alpha_min=float(best[response]),
+        alpha_1se=float(np.atleast_1d(estimator.alpha_1se_)[response]),
+        metric=estimator.scoring,
+    )

@@ -76,40 +76,6 @@ class ForestDisplay(Display):
     bars_: Any = field(init=False, repr=False)
     wide_bars_: Any = field(init=False, repr=False)
 
-    @classmethod
-    def from_estimates(
-        cls,
-        found: sl.inference.Desparsified | sl.inference.TreatmentEffects,
-        *,
-        level: float = 0.95,
-        simultaneous: bool = False,
-        feature_names: Sequence[str] | None = None,
-        response: int = 0,
-        random_state: Any = 0,
-    ) -> ForestDisplay:
-        """Show what :func:`desparsified` or :func:`treatment_effect` found.
-
-        Parameters are those of :func:`plot_forest`.
-        """
-        estimate, _, one = inferred(found, response)
-        wide = None
-        if simultaneous:
-            if not isinstance(found, sl.inference.Desparsified):
-                raise InvalidInputError(
-                    Argument("simultaneous", True),
-                    " was given with TreatmentEffects, but only a Desparsified has such "
-                    "intervals; leave it out.",
-                )
-            wide = one(found.simultaneous(level, random_state=random_state))
-        return cls(
-            estimate=estimate,
-            interval=one(found.interval(level)),
-            p_value=one(found.p_value),
-            names=feature_labels(feature_names, len(estimate)) or list(found.names),
-            level=level,
-            simultaneous=wide,
-        )
-
     def plot(self, ax: Axes | None = None, *, top: int = SHOWN, **line_kw: Any) -> ForestDisplay:
         """Draw the intervals.
 
@@ -147,7 +113,7 @@ def plot_forest(
     random_state: Any = 0,
     ax: Axes | None = None,
     **line_kw: Any,
-) -> Axes:
+) -> ForestDisplay:
     """Draw estimates with their confidence intervals, the smallest p-value on top.
 
     Parameters
@@ -171,18 +137,25 @@ def plot_forest(
 
     Returns
     -------
-    matplotlib Axes
-
-    See Also
-    --------
-    ForestDisplay : What is drawn, to be drawn again.
+    ForestDisplay
+        Drawn on its `ax_`.
     """
-    display = ForestDisplay.from_estimates(
-        found,
+    estimate, _, one = inferred(found, response)
+    wide = None
+    if simultaneous:
+        if not isinstance(found, sl.inference.Desparsified):
+            raise InvalidInputError(
+                Argument("simultaneous", True),
+                " was given with TreatmentEffects, but only a Desparsified has such intervals; "
+                "leave it out.",
+            )
+        wide = one(found.simultaneous(level, random_state=random_state))
+    display = ForestDisplay(
+        estimate=estimate,
+        interval=one(found.interval(level)),
+        p_value=one(found.p_value),
+        names=feature_labels(feature_names, len(estimate)) or list(found.names),
         level=level,
-        simultaneous=simultaneous,
-        feature_names=feature_names,
-        response=response,
-        random_state=random_state,
+        simultaneous=wide,
     )
-    return display.plot(ax, top=top, **line_kw).ax_
+    return display.plot(ax, top=top, **line_kw)

@@ -69,30 +69,6 @@ class GapDisplay(Display):
     tolerance_: Any = field(init=False, repr=False)
     legend_: Any = field(init=False, repr=False)
 
-    @classmethod
-    def from_path(
-        cls, path: sl.Path, *, tol: float | None = None, response: int = 0, radius: int = 0
-    ) -> GapDisplay:
-        """Show the gaps of one response and one radius; two products with X if not yet made.
-
-        Parameters are those of :func:`plot_gaps`.
-        """
-        if tol is not None and not (np.isfinite(tol) and tol > 0):
-            raise InvalidInputError(
-                Argument("tol", tol),
-                " was given, but a positive number is accepted; pass the gap that was asked for, "
-                "such as 1e-6.",
-            )
-        line = line_of(path, response, radius)
-        solved, full = path.relative_gap[line.instances], path.full_gap[line.instances]
-        # A full model has radius 0 and no gap but that of the full problem.
-        sketched = bool(path.radius[line.instances].any()) or not np.allclose(
-            solved, full, rtol=1e-3, atol=1e-9
-        )
-        if tol is None and sketched:
-            tol = sl.Settings().tol
-        return cls(alphas=line.alphas, solved_gap=solved, full_gap=full, sketched=sketched, tol=tol)
-
     def plot(self, ax: Axes | None = None, **line_kw: Any) -> GapDisplay:
         """Draw the gaps, both axes logarithmic.
 
@@ -177,7 +153,7 @@ def plot_gaps(
     radius: int = 0,
     ax: Axes | None = None,
     **line_kw: Any,
-) -> Axes:
+) -> GapDisplay:
     """Draw the duality gaps along a path, in the sketched problem and in the full one.
 
     Parameters
@@ -194,11 +170,24 @@ def plot_gaps(
 
     Returns
     -------
-    matplotlib Axes
-
-    See Also
-    --------
-    GapDisplay : What is drawn, to be drawn again.
+    GapDisplay
+        Drawn on its `ax_`.
     """
-    display = GapDisplay.from_path(path, tol=tol, response=response, radius=radius)
-    return display.plot(ax, **line_kw).ax_
+    if tol is not None and not (np.isfinite(tol) and tol > 0):
+        raise InvalidInputError(
+            Argument("tol", tol),
+            " was given, but a positive number is accepted; pass the gap that was asked for, "
+            "such as 1e-6.",
+        )
+    line = line_of(path, response, radius)
+    solved, full = path.relative_gap[line.instances], path.full_gap[line.instances]
+    # A full model has radius 0 and no gap but that of the full problem.
+    sketched = bool(path.radius[line.instances].any()) or not np.allclose(
+        solved, full, rtol=1e-3, atol=1e-9
+    )
+    if tol is None and sketched:
+        tol = sl.Settings().tol
+    display = GapDisplay(
+        alphas=line.alphas, solved_gap=solved, full_gap=full, sketched=sketched, tol=tol
+    )
+    return display.plot(ax, **line_kw)

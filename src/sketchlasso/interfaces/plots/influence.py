@@ -55,24 +55,6 @@ class InfluenceDisplay(Display):
     labels_: list[Any] = field(init=False, repr=False)
     legend_: Any = field(init=False, repr=False)
 
-    @classmethod
-    def from_leave_one_out(cls, found: sl.LeaveOneOut) -> InfluenceDisplay:
-        """Show what leave-one-out found.
-
-        Parameters are those of :func:`plot_leave_one_out`.
-        """
-        if not isinstance(found, sl.LeaveOneOut):
-            raise InvalidInputError(
-                f"a {type(found).__name__} was given, but a LeaveOneOut is accepted; pass what "
-                "leave_one_out returns."
-            )
-        return cls(
-            rows=found.rows,
-            residuals=found.residuals,
-            coefficient_shift=found.coefficient_shift,
-            support_changed=(found.features_gained + found.features_lost) > 0,
-        )
-
     def plot(
         self,
         ax: Axes | None = None,
@@ -147,7 +129,7 @@ def plot_leave_one_out(
     row_names: Sequence[str] | None = None,
     ax: Axes | None = None,
     **scatter_kw: Any,
-) -> Axes:
+) -> InfluenceDisplay:
     """Draw how far the model moves without each row, against how badly it predicts that row.
 
     Parameters
@@ -163,11 +145,18 @@ def plot_leave_one_out(
 
     Returns
     -------
-    matplotlib Axes
-
-    See Also
-    --------
-    InfluenceDisplay : What is drawn, to be drawn again.
+    InfluenceDisplay
+        Drawn on its `ax_`.
     """
-    display = InfluenceDisplay.from_leave_one_out(found)
-    return display.plot(ax, top=top, row_names=row_names, **scatter_kw).ax_
+    if not isinstance(found, sl.LeaveOneOut):
+        raise InvalidInputError(
+            f"a {type(found).__name__} was given, but a LeaveOneOut is accepted; pass what "
+            "leave_one_out returns."
+        )
+    display = InfluenceDisplay(
+        rows=found.rows,
+        residuals=found.residuals,
+        coefficient_shift=found.coefficient_shift,
+        support_changed=(found.features_gained + found.features_lost) > 0,
+    )
+    return display.plot(ax, top=top, row_names=row_names, **scatter_kw)

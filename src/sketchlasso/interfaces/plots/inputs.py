@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 import sketchlasso as sl
 from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.interfaces.models import Model
 from sketchlasso.types import FloatArray
 
 __all__ = [
@@ -90,7 +91,7 @@ def line_of(path: Any, response: int = 0, radius: int = 0) -> Line:
     )
 
 
-def is_fitted_model(thing: Any) -> bool:
+def is_fitted_model(thing: Any) -> TypeGuard[Model]:
     """Whether a thing is an estimator with coefficients."""
     return hasattr(thing, "get_params") and hasattr(thing, "coef_")
 
@@ -107,8 +108,10 @@ def feature_labels(names: Sequence[str] | None, n: int) -> Sequence[str] | None:
     return [str(name) for name in names]
 
 
-def line_of_estimator(estimator: Any, X: Any, y: Any, response: int) -> Line:
+def line_of_estimator(estimator: Model, X: Any, y: Any, response: int) -> tuple[Line, float]:
     """Solve for all penalties as an estimator would, on its sketch, at the radius it used.
+
+    Returns the models, and the penalty that the estimator used.
 
     Parameters
     ----------
@@ -120,6 +123,8 @@ def line_of_estimator(estimator: Any, X: Any, y: Any, response: int) -> Line:
     response : int
         Which target, or class, is meant.
     """
+    used = np.atleast_1d(estimator.alpha_)
+    response = check_index("response", response, len(used))
     target = _target(estimator, y, response)
     sketch = getattr(estimator, "sketch_", None)
     if response and sketch is not None and sketch.response_rank:
@@ -147,10 +152,10 @@ def line_of_estimator(estimator: Any, X: Any, y: Any, response: int) -> Line:
     line = line_of(found)
     if scaler is not None:
         line.coef.data /= scaler.scale_[line.coef.indices]
-    return line
+    return line, float(used[response])
 
 
-def _factors(estimator: Any, response: int, scaler: Any) -> Any:
+def _factors(estimator: Model, response: int, scaler: Any) -> Any:
     """Penalty factors of one response, with the loadings of rigorous penalties."""
     if not hasattr(estimator, "loadings_"):
         return estimator.penalty_factor
@@ -160,7 +165,7 @@ def _factors(estimator: Any, response: int, scaler: Any) -> Any:
     return loadings if given is None else loadings * np.asarray(given, dtype=np.float64)
 
 
-def _target(estimator: Any, y: Any, response: int) -> FloatArray:
+def _target(estimator: Model, y: Any, response: int) -> FloatArray:
     """One column of y, or +1 and -1 for a class against the rest."""
     values = np.asarray(y)
     classes = getattr(estimator, "classes_", None)

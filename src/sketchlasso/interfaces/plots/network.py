@@ -55,34 +55,6 @@ class NetworkDisplay(Display):
     labels_: list[Any] = field(init=False, repr=False)
     legend_: Any = field(init=False, repr=False)
 
-    @classmethod
-    def from_graph(
-        cls, graph: sl.graphs.Graph, *, isolated: bool = False, random_state: Any = 0
-    ) -> NetworkDisplay:
-        """Show a graph.
-
-        Parameters are those of :func:`plot_network`.
-        """
-        if not isinstance(graph, sl.graphs.Graph):
-            raise InvalidInputError(
-                f"a {type(graph).__name__} was given, but a Graph is accepted; pass what "
-                "SparsePrecision.graph, Neighbourhoods.graph or word_graph returns."
-            )
-        shown = graph if isolated else graph.without_isolated()
-        if len(shown.names) == 0:
-            raise InvalidInputError(
-                "the graph has no links, so there is nothing to draw; use a smaller penalty, or "
-                "pass ",
-                Argument("isolated", True),
-                ".",
-            )
-        return cls(
-            names=shown.names,
-            places=shown.layout(random_state=random_state),
-            edges=shown.edges,
-            weights=shown.weights,
-        )
-
     def plot(self, ax: Axes | None = None, *, top: int = 15, **scatter_kw: Any) -> NetworkDisplay:
         """Draw the graph.
 
@@ -134,7 +106,7 @@ def plot_network(
     random_state: Any = 0,
     ax: Axes | None = None,
     **scatter_kw: Any,
-) -> Axes:
+) -> NetworkDisplay:
     """Draw a graph as a map, positive and negative links in two colours.
 
     Parameters
@@ -153,11 +125,25 @@ def plot_network(
 
     Returns
     -------
-    matplotlib Axes
-
-    See Also
-    --------
-    NetworkDisplay : What is drawn, to be drawn again.
+    NetworkDisplay
+        Drawn on its `ax_`.
     """
-    display = NetworkDisplay.from_graph(graph, isolated=isolated, random_state=random_state)
-    return display.plot(ax, top=top, **scatter_kw).ax_
+    if not isinstance(graph, sl.graphs.Graph):
+        raise InvalidInputError(
+            f"a {type(graph).__name__} was given, but a Graph is accepted; pass what "
+            "SparsePrecision.graph, Neighbourhoods.graph or word_graph returns."
+        )
+    shown = graph if isolated else graph.without_isolated()
+    if len(shown.names) == 0:
+        raise InvalidInputError(
+            "the graph has no links, so there is nothing to draw; use a smaller penalty, or pass ",
+            Argument("isolated", True),
+            ".",
+        )
+    display = NetworkDisplay(
+        names=shown.names,
+        places=shown.layout(random_state=random_state),
+        edges=shown.edges,
+        weights=shown.weights,
+    )
+    return display.plot(ax, top=top, **scatter_kw)

@@ -21,7 +21,6 @@ from sketchlasso.interfaces.plots.canvas import (
     penalty_axis,
 )
 from sketchlasso.interfaces.plots.inputs import (
-    check_index,
     check_top,
     feature_labels,
     is_fitted_model,
@@ -74,67 +73,6 @@ class PathDisplay(Display):
     others_: Any = field(init=False, repr=False)
     labels_: list[Any] = field(init=False, repr=False)
     count_axis_: Any = field(init=False, repr=False)
-
-    @classmethod
-    def from_path(
-        cls,
-        path: sl.Path,
-        *,
-        feature_names: Sequence[str] | None = None,
-        response: int = 0,
-        radius: int = 0,
-    ) -> PathDisplay:
-        """Show one response and one radius of a path.
-
-        Parameters
-        ----------
-        path : Path
-        feature_names : sequence of str of length n, optional
-        response, radius : int
-            Which of those that were solved, counted from 0.
-        """
-        line = line_of(path, response, radius)
-        names = feature_labels(feature_names, line.coef.shape[1])
-        return cls(alphas=line.alphas, coef=line.coef, feature_names=names)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike,
-        *,
-        feature_names: Sequence[str] | None = None,
-        response: int = 0,
-    ) -> PathDisplay:
-        """Solve the path that an estimator lies on: its sketch, its radius, all its penalties.
-
-        The penalty it used is marked. Estimators keep one model only, so this solves again; for
-        fits with sample weights pass a :class:`Path` of your own.
-
-        Parameters
-        ----------
-        estimator : SqrtLasso, SqrtLassoCV, SqrtLassoClassifier or SqrtLassoClassifierCV
-            Fitted.
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            What it was fitted on.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-        feature_names : sequence of str, optional
-            By default those the estimator was fitted with.
-        response : int
-            Which target, or class.
-        """
-        used = np.atleast_1d(estimator.alpha_)
-        response = check_index("response", response, len(used))
-        line = line_of_estimator(estimator, X, y, response)
-        if feature_names is None:
-            feature_names = getattr(estimator, "feature_names_in_", None)
-        return cls(
-            alphas=line.alphas,
-            coef=line.coef,
-            feature_names=feature_labels(feature_names, line.coef.shape[1]),
-            alpha_used=float(used[response]),
-        )
 
     def plot(self, ax: Axes | None = None, *, top: int = 8, **line_kw: Any) -> PathDisplay:
         """Draw the path.
@@ -226,8 +164,11 @@ def plot_path(
     radius: int = 0,
     ax: Axes | None = None,
     **line_kw: Any,
-) -> Axes:
+) -> PathDisplay:
     """Draw coefficients against the penalty, the largest penalty at the left.
+
+    An estimator keeps one model only, so the path that it lies on is solved again, on its sketch
+    and at its radius; for a fit with sample weights pass a :class:`Path` of your own.
 
     Parameters
     ----------
@@ -249,28 +190,30 @@ def plot_path(
 
     Returns
     -------
-    matplotlib Axes
-
-    See Also
-    --------
-    PathDisplay : What is drawn, to be drawn again.
+    PathDisplay
+        Drawn on its `ax_`.
     """
+    used = None
     if isinstance(source, sl.Path):
-        display = PathDisplay.from_path(
-            source, feature_names=feature_names, response=response, radius=radius
-        )
-    elif is_fitted_model(source):
-        if X is None or y is None:
-            raise InvalidInputError(
-                f"a {type(source).__name__} was given without data, but it keeps one model only; "
-                "pass X and y as well, or a Path from sqrt_lasso_path."
-            )
-        display = PathDisplay.from_estimator(
-            source, X, y, feature_names=feature_names, response=response
-        )
-    else:
+        line = line_of(source, response, radius)
+    elif not is_fitted_model(source):
         raise InvalidInputError(
             f"a {type(source).__name__} was given, but a Path or a fitted estimator is accepted; "
             "pass what sqrt_lasso_path or fit returns."
         )
-    return display.plot(ax, top=top, **line_kw).ax_
+    elif X is None or y is None:
+        raise InvalidInputError(
+            f"a {type(source).__name__} was given without data, but it keeps one model only; "
+            "pass X and y as well, or a Path from sqrt_lasso_path."
+        )
+    else:
+        line, used = line_of_estimator(source, X, y, response)
+        if feature_names is None:
+            feature_names = getattr(source, "feature_names_in_", None)
+    display = PathDisplay(
+        alphas=line.alphas,
+        coef=line.coef,
+        feature_names=feature_labels(feature_names, line.coef.shape[1]),
+        alpha_used=used,
+    )
+    return display.plot(ax, top=top, **line_kw)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.interfaces.models import Model
 from sketchlasso.interfaces.plots.canvas import Display, hue, ink, opacity
 from sketchlasso.interfaces.plots.inputs import check_index, is_fitted_model, line_of
 from sketchlasso.types import FloatArray
@@ -51,49 +52,6 @@ class ScatterDisplay(Display):
     points_: list[Any] = field(init=False, repr=False)
     identity_: Any = field(init=False, repr=False)
     legend_: Any = field(init=False, repr=False)
-
-    @classmethod
-    def from_models(
-        cls,
-        sketched: Any,
-        full: Any,
-        X: Any = None,
-        *,
-        position: int | None = None,
-        response: int = 0,
-    ) -> ScatterDisplay:
-        """Compare two models.
-
-        Parameters are those of :func:`plot_sketched_against_full`.
-        """
-        alpha = None
-        if isinstance(sketched, sl.Path) and isinstance(full, sl.Path):
-            models, alpha = _of_paths(sketched, full, position, response)
-        elif is_fitted_model(sketched) and is_fitted_model(full):
-            models = [_of_estimator(each, response) for each in (sketched, full)]
-        elif X is None and not (is_fitted_model(sketched) or is_fitted_model(full)):
-            models = [(_array(each), 0.0) for each in (sketched, full)]
-        else:
-            raise InvalidInputError(
-                f"a {type(sketched).__name__} and a {type(full).__name__} were given, but two "
-                "paths, two fitted estimators or, without X, two arrays are accepted; pass two of "
-                "a kind."
-            )
-        (first, first_intercept), (second, second_intercept) = models
-        if first.shape != second.shape:
-            raise InvalidInputError(
-                f"the models have {len(first)} and {len(second)} coefficients, but the same number "
-                "is needed; fit both on the same features."
-            )
-        if X is None:
-            return cls(sketched=first, full=second, alpha=alpha)
-        rows: Any = X if hasattr(X, "tocsr") else np.asarray(X)
-        return cls(
-            sketched=np.asarray(rows @ first + first_intercept),
-            full=np.asarray(rows @ second + second_intercept),
-            kind="predictions",
-            alpha=alpha,
-        )
 
     @property
     def words(self) -> str:
@@ -198,7 +156,7 @@ def _of_paths(
     return models, alpha
 
 
-def _of_estimator(estimator: Any, response: int) -> tuple[FloatArray, float]:
+def _of_estimator(estimator: Model, response: int) -> tuple[FloatArray, float]:
     coef = np.atleast_2d(np.asarray(estimator.coef_, dtype=np.float64))
     response = check_index("response", response, len(coef))
     intercept = np.broadcast_to(np.atleast_1d(estimator.intercept_), (len(coef),))
@@ -227,7 +185,7 @@ def plot_sketched_against_full(
     response: int = 0,
     ax: Axes | None = None,
     **scatter_kw: Any,
-) -> Axes:
+) -> ScatterDisplay:
     """Draw coefficients, or predictions, of a sketched model against those of the full one.
 
     Parameters
@@ -246,11 +204,40 @@ def plot_sketched_against_full(
 
     Returns
     -------
-    matplotlib Axes
-
-    See Also
-    --------
-    ScatterDisplay : What is drawn, to be drawn again.
+    ScatterDisplay
+        Drawn on its `ax_`.
     """
-    display = ScatterDisplay.from_models(sketched, full, X, position=position, response=response)
-    return display.plot(ax, **scatter_kw).ax_
+    alpha = None
+    if isinstance(sketched, sl.Path) and isinstance(full, sl.Path):
+        models, alpha = _of_paths(sketched, full, position, response)
+    elif is_fitted_model(sketched) and is_fitted_model(full):
+        models = [_of_estimator(each, response) for each in (sketched, full)]
+    elif X is None and not (is_fitted_model(sketched) or is_fitted_model(full)):
+        models = [(_array(each), 0.0) for each in (sketched, full)]
+    else:
+        raise InvalidInputError(
+            f"a {type(sketched).__name__} and a {type(full).__name__} were given, but two paths, "
+            "two fitted estimators or, without X, two arrays are accepted; pass two of a kind."
+        )
+    return _compared(models, X, alpha).plot(ax, **scatter_kw)
+
+
+def _compared(
+    models: list[tuple[FloatArray, float]], X: Any, alpha: float | None
+) -> ScatterDisplay:
+    """Pair the coefficients of two models, or their predictions for the rows of X."""
+    (first, first_intercept), (second, second_intercept) = models
+    if first.shape != second.shape:
+        raise InvalidInputError(
+            f"the models have {len(first)} and {len(second)} coefficients, but the same number "
+            "is needed; fit both on the same features."
+        )
+    if X is None:
+        return ScatterDisplay(sketched=first, full=second, alpha=alpha)
+    rows: Any = X if hasattr(X, "tocsr") else np.asarray(X)
+    return ScatterDisplay(
+        sketched=np.asarray(rows @ first + first_intercept),
+        full=np.asarray(rows @ second + second_intercept),
+        kind="predictions",
+        alpha=alpha,
+    )

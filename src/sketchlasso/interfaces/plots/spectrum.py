@@ -67,26 +67,6 @@ class SpectrumDisplay(Display):
             for values, radius in zip(self.singular_values, self.radii, strict=True)
         )
 
-    @classmethod
-    def from_sketches(cls, sketches: Mapping[str, Any]) -> SpectrumDisplay:
-        """Show sketches under their names.
-
-        Parameters
-        ----------
-        sketches : mapping of str to Sketch or estimator with a sketch
-        """
-        if not sketches:
-            raise InvalidInputError("no sketch was given; pass one, or several by name.")
-        found = [_sketch_of(thing) for thing in sketches.values()]
-        return cls(
-            names=tuple(str(name) for name in sketches),
-            singular_values=tuple(
-                np.asarray(each.singular_values, dtype=np.float64) for each in found
-            ),
-            radii=tuple(float(each.radius) for each in found),
-            radius_kinds=tuple(each.radius_kind for each in found),
-        )
-
     def plot(
         self, ax: Axes | None = None, *, relative: bool | None = None, **line_kw: Any
     ) -> SpectrumDisplay:
@@ -198,7 +178,7 @@ def plot_spectrum(
     relative: bool | None = None,
     ax: Axes | None = None,
     **line_kw: Any,
-) -> Axes:
+) -> SpectrumDisplay:
     """Draw singular values on a log scale, with radii and effective ranks.
 
     Parameters
@@ -213,11 +193,8 @@ def plot_spectrum(
 
     Returns
     -------
-    matplotlib Axes
-
-    See Also
-    --------
-    SpectrumDisplay : What is drawn, to be drawn again.
+    SpectrumDisplay
+        Drawn on its `ax_`.
     """
     if isinstance(sketches, Mapping):
         named = dict(sketches)
@@ -225,4 +202,13 @@ def plot_spectrum(
         named = {f"sketch {number + 1}": each for number, each in enumerate(sketches)}
     else:
         named = {"": sketches}
-    return SpectrumDisplay.from_sketches(named).plot(ax, relative=relative, **line_kw).ax_
+    if not named:
+        raise InvalidInputError("no sketch was given; pass one, or several by name.")
+    found = [_sketch_of(thing) for thing in named.values()]
+    display = SpectrumDisplay(
+        names=tuple(map(str, named)),
+        singular_values=tuple(np.asarray(each.singular_values, dtype=np.float64) for each in found),
+        radii=tuple(float(each.radius) for each in found),
+        radius_kinds=tuple(each.radius_kind for each in found),
+    )
+    return display.plot(ax, relative=relative, **line_kw)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.plots.canvas import Display, dash, hue, ink, penalty_axis
 from sketchlasso.interfaces.plots.inputs import check_top, feature_labels
@@ -61,30 +62,6 @@ class StabilityDisplay(Display):
     others_: Any = field(init=False, repr=False)
     labels_: list[Any] = field(init=False, repr=False)
     cutoff_line_: Any = field(init=False, repr=False)
-
-    @classmethod
-    def from_estimator(
-        cls, selector: Any, *, feature_names: Sequence[str] | None = None
-    ) -> StabilityDisplay:
-        """Show a fitted :class:`StabilitySelection`.
-
-        Parameters are those of :func:`plot_stability`.
-        """
-        if not hasattr(selector, "stability_path_"):
-            raise InvalidInputError(
-                f"a {type(selector).__name__} without paths was given, but a fitted "
-                "StabilitySelection is accepted; pass what its fit returns."
-            )
-        if feature_names is None:
-            feature_names = getattr(selector, "feature_names_in_", None)
-        return cls(
-            alphas=selector.alphas_,
-            shares=selector.stability_path_,
-            cutoff=selector.cutoff_,
-            selected=selector.get_support(indices=True),
-            pfer=selector.pfer_,
-            feature_names=feature_labels(feature_names, selector.n_features_in_),
-        )
 
     def plot(self, ax: Axes | None = None, *, top: int = 12, **line_kw: Any) -> StabilityDisplay:
         """Draw the paths.
@@ -142,13 +119,13 @@ class StabilityDisplay(Display):
 
 
 def plot_stability(
-    selector: Any,
+    selector: sl.inference.StabilitySelection,
     *,
     feature_names: Sequence[str] | None = None,
     top: int = 12,
     ax: Axes | None = None,
     **line_kw: Any,
-) -> Axes:
+) -> StabilityDisplay:
     """Draw how often each feature has been chosen on half-samples, as the penalty falls.
 
     Parameters
@@ -165,11 +142,22 @@ def plot_stability(
 
     Returns
     -------
-    matplotlib Axes
-
-    See Also
-    --------
-    StabilityDisplay : What is drawn, to be drawn again.
+    StabilityDisplay
+        Drawn on its `ax_`.
     """
-    display = StabilityDisplay.from_estimator(selector, feature_names=feature_names)
-    return display.plot(ax, top=top, **line_kw).ax_
+    if not hasattr(selector, "stability_path_"):
+        raise InvalidInputError(
+            f"a {type(selector).__name__} without paths was given, but a fitted "
+            "StabilitySelection is accepted; pass what its fit returns."
+        )
+    if feature_names is None:
+        feature_names = getattr(selector, "feature_names_in_", None)
+    display = StabilityDisplay(
+        alphas=selector.alphas_,
+        shares=selector.stability_path_,
+        cutoff=selector.cutoff_,
+        selected=selector.get_support(indices=True),
+        pfer=selector.pfer_,
+        feature_names=feature_labels(feature_names, selector.n_features_in_),
+    )
+    return display.plot(ax, top=top, **line_kw)

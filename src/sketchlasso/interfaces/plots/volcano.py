@@ -58,36 +58,6 @@ class VolcanoDisplay(Display):
     labels_: list[Any] = field(init=False, repr=False)
     legend_: Any = field(init=False, repr=False)
 
-    @classmethod
-    def from_estimates(
-        cls,
-        found: sl.inference.Desparsified | sl.inference.TreatmentEffects,
-        *,
-        cutoff: float = 0.05,
-        adjustment: Any = "benjamini-hochberg",
-        feature_names: Sequence[str] | None = None,
-        response: int = 0,
-    ) -> VolcanoDisplay:
-        """Show what :func:`desparsified` or :func:`treatment_effect` found.
-
-        Parameters are those of :func:`plot_volcano`.
-        """
-        if not 0 < cutoff < 1:
-            raise InvalidInputError(
-                Argument("cutoff", cutoff),
-                " was given, but a number strictly between 0 and 1 is accepted; pass for example "
-                "0.05.",
-            )
-        estimate, _, one = inferred(found, response)
-        return cls(
-            estimate=estimate,
-            p_value=one(found.p_value),
-            adjusted=one(found.adjusted(adjustment)),
-            names=feature_labels(feature_names, len(estimate)) or list(found.names),
-            cutoff=cutoff,
-            adjustment=adjustment,
-        )
-
     def plot(self, ax: Axes | None = None, *, top: int = 8, **scatter_kw: Any) -> VolcanoDisplay:
         """Draw the features.
 
@@ -136,7 +106,7 @@ def plot_volcano(
     response: int = 0,
     ax: Axes | None = None,
     **scatter_kw: Any,
-) -> Axes:
+) -> VolcanoDisplay:
     """Draw p-values against estimates, and name the features of the smallest ones.
 
     Parameters
@@ -157,17 +127,21 @@ def plot_volcano(
 
     Returns
     -------
-    matplotlib Axes
-
-    See Also
-    --------
-    VolcanoDisplay : What is drawn, to be drawn again.
+    VolcanoDisplay
+        Drawn on its `ax_`.
     """
-    display = VolcanoDisplay.from_estimates(
-        found,
+    if not 0 < cutoff < 1:
+        raise InvalidInputError(
+            Argument("cutoff", cutoff),
+            " was given, but a number strictly between 0 and 1 is accepted; pass for example 0.05.",
+        )
+    estimate, _, one = inferred(found, response)
+    display = VolcanoDisplay(
+        estimate=estimate,
+        p_value=one(found.p_value),
+        adjusted=one(found.adjusted(adjustment)),
+        names=feature_labels(feature_names, len(estimate)) or list(found.names),
         cutoff=cutoff,
         adjustment=adjustment,
-        feature_names=feature_names,
-        response=response,
     )
-    return display.plot(ax, top=top, **scatter_kw).ax_
+    return display.plot(ax, top=top, **scatter_kw)

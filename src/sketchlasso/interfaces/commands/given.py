@@ -1,0 +1,204 @@
+"""Data as a command needs them: X, y, their names and what y means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from shlex import quote
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
+
+__all__ = ["Given"]
+
+# A target with more values, most of which occur once, is no class.
+MOST_CLASSES = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Data as a command needs them.
+
+    Attributes
+    ----------
+    X : ndarray, csr_array or BlockMatrix of shape (m, n)
+    y : ndarray of shape (m,), or None
+        Numbers or text.
+    names : tuple of str, or None
+        Of the features.
+    target_name : str or None
+    source : str
+    encoding : Encoding or None
+        How columns became features, where some are not plain numbers.
+    rows : ndarray of shape (m,)
+        Numbers of the rows in the file, from 0.
+    ids : ndarray of shape (m,), or None
+        What identifies the rows.
+    gaps : ndarray of shape (m, c), or None
+        Which cells of the columns of `encoding` have been filled.
+    impute : str or None
+        How.
+    """
+
+    X: Any
+    y: Any
+    names: tuple[str, ...] | None
+    target_name: str | None
+    source: str
+    encoding: sl.io.Encoding | None = None
+    rows: Any = None
+    ids: Any = None
+    gaps: Any = None
+    impute: str | None = None
+
+    @property
+    def response(self) -> Any:
+        """The response, which must be there."""
+        if self.y is None:
+            raise InvalidInputError(
+                f"{self.source} was read without a target, but the command needs one; name the "
+                f"column with --target{self._columns()}, or give --target-file."
+            )
+        return self.y
+
+    def is_classification(self, asked: bool | None) -> bool:
+        """Whether y means classes: as asked, else if it is text or takes two values."""
+        y = self.response
+        text, count = y.dtype.kind == "U", len(np.unique(y))
+        if text and asked is False:
+            raise InvalidInputError(
+                f"--regress was given, but the target of {self.source} is text such as "
+                f"{str(y[0])!r}; give a column of numbers, or leave --regress out."
+            )
+        many = count > MOST_CLASSES and 2 * count > len(y)
+        if text and many:
+            raise InvalidInputError(
+                f"the target of {self.source} has {count} different texts in {len(y)} rows, "
+                f"such as {str(y[0])!r}, but a column of numbers or of a few classes is "
+                "needed; give another with --target."
+            )
+        if asked and not text and (many or np.any(y != np.round(y))):
+            raise InvalidInputError(
+                f"--classify was given, but the target of {self.source} has {count} different "
+                f"numbers in {len(y)} rows, such as {y[0]:g}, and classes are text or a few whole "
+                "numbers; leave --classify out, or name another column with --target."
+            )
+        return text or (count == 2 if asked is None else asked)
+
+    def signs(self, asked: bool | None) -> tuple[Any, Any]:
+        """Return y as numbers, and the two classes where it means classes.
+
+        -1 stands for the first of two classes and +1 for the second.
+        """
+        y = self.response
+        if not self.is_classification(asked):
+            return y, None
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) != 2:
+            raise InvalidInputError(
+                f"the target of {self.source} has {len(classes)} classes, but this command takes "
+                "numbers or two classes; use fit or cv, which handle several."
+            )
+        return np.where(codes == 1, 1.0, -1.0), classes
+
+    def words(self) -> str:
+        """Describe the data in a few words."""
+        m, n = self.X.shape
+        if isinstance(self.X, sl.io.BlockMatrix):
+            kind = "sparse" if self.X.sparse else "dense"
+            return f"{m} samples x {n} features, {kind}, in {self.X.n_blocks} blocks"
+        kind = "sparse" if sparse.issparse(self.X) else "dense"
+        return f"{m} samples x {n} features, {kind}"
+
+    def without(self, feature: str) -> Given:
+        """Return the data with one feature as the response of the others."""
+        if self.names is None:
+            raise InvalidInputError(
+                f"--target-word {feature} was given, but the features of {self.source} have no "
+                "names; give --vocabulary, or --target with a position."
+            )
+        if feature not in self.names:
+            close = get_close_matches(feature, self.names, n=3)
+            hint = f" (nearest: {', '.join(map(repr, close))})" if close else ""
+            raise InvalidInputError(
+                f"--target-word {feature} is not a feature of {self.source}{hint}; give one of "
+                f"its {len(self.names)} names."
+            )
+        self._refuse_blocks(f"--target-word {feature} was given")
+        if self.encoding is not None and "=" in feature:
+            raise InvalidInputError(
+                f"--target-word {feature} is one level of a category of {self.source}; give the "
+                "column itself with --target."
+            )
+        place = self.names.index(feature)
+        column: Any = self.X[:, [place]]
+        column = np.asarray(column if isinstance(column, np.ndarray) else column.toarray())
+        others = np.delete(np.arange(len(self.names)), place)
+        rest = replace(
+            self,
+            X=self.X[:, others],
+            y=column.ravel().astype(np.float64),
+            names=tuple(self.names[j] for j in others),
+            target_name=feature,
+        )
+        if self.encoding is None:
+            return rest
+        rules = self.encoding.columns
+        kept = [j for j, rule in enumerate(rules) if rule.name != feature]
+        return replace(
+            rest,
+            encoding=sl.io.Encoding(tuple(rules[j] for j in kept)),
+            gaps=None if self.gaps is None else self.gaps[:, kept],
+        )
+
+    def with_columns(self, wanted: Sequence[str]) -> Given:
+        """Return the data with the columns of a model, by name."""
+        if self.names is None or tuple(wanted) == self.names:
+            return self
+        place = {name: j for j, name in enumerate(self.names)}
+        absent = [name for name in wanted if name not in place]
+        if absent:
+            raise InvalidInputError(
+                f"{self.source} lacks {len(absent)} of the {len(wanted)} features of the model, "
+                f"such as {absent[0]!r}; give data with the columns of the fit."
+            )
+        self._refuse_blocks("the model has the columns in another order")
+        return replace(self, X=self.X[:, [place[name] for name in wanted]], names=tuple(wanted))
+
+    def filled_from(self, rows: Any) -> Any:
+        """Return X (m, n) with its gaps filled by what `rows` hold."""
+        if self.gaps is None or self.encoding is None or self.impute is None:
+            return self.X
+        return self.encoding.refilled(self.X, self.gaps, rows, self.impute)
+
+    def drop_options(self, features: Sequence[int]) -> str:
+        """Return the options that leave out the columns of features; "" where none has a name."""
+        if self.names is None:
+            return ""
+        rules = () if self.encoding is None else self.encoding.columns
+        column = {feature: rule.name for rule in rules for feature in rule.feature_names}
+        names = [self.names[j] for j in features]
+        columns = dict.fromkeys(column.get(name, name) for name in names)
+        return " ".join(f"--drop {quote(name)}" for name in columns)
+
+    def _columns(self) -> str:
+        """List the columns that can be the target."""
+        if self.names is None:
+            return ""
+        known = self.names
+        if self.encoding is not None:
+            known = tuple(rule.name for rule in self.encoding.columns)
+        shown = ", ".join(map(repr, known[:8]))
+        return f" (one of {shown}{', ...' if len(known) > 8 else ''})"
+
+    def _refuse_blocks(self, reason: str) -> None:
+        if isinstance(self.X, sl.io.BlockMatrix):
+            raise InvalidInputError(
+                f"{reason}, but the columns of data in blocks stay as they are stored; write the "
+                "files with the columns wanted, and the target as one of its own."
+            )
