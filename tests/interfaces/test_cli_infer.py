@@ -1,6 +1,7 @@
 """`sketchlasso infer`, for people and for machines, and the sentences of its refusals."""
 
 import json
+from html import unescape
 
 import numpy as np
 import pytest
@@ -45,7 +46,7 @@ def test_infer_draws(call, tmp_path):
     pytest.importorskip("matplotlib").use("Agg")
     told = call("infer {data}/houses.csv --target price --adjust bh --plot f.svg --json").stdout
     assert json.loads(told)["plot"] == "f.svg"
-    drawn = (tmp_path / "f.svg").read_text()
+    drawn = unescape((tmp_path / "f.svg").read_text(encoding="utf-8"))
     for words in ("estimate and 95 % interval", "benjamini-hochberg", "adjusted p <= 0.05 (2)"):
         assert f"<!-- {words} -->" in drawn
 
@@ -99,9 +100,9 @@ def test_bad_data_are_refused_in_one_sentence(call):
 
 def test_the_column_of_a_level_that_all_rows_have_is_named(call, tmp_path):
     rows = "".join(f"{j % 7},no,{j % 3}\n" for j in range(20))
-    (tmp_path / "lands.csv").write_text(f"a,home land,y\n{rows}")
+    (tmp_path / "lands.csv").write_text(f"a,Home Land,y\n{rows}")
     said = call("infer lands.csv --target y", code=2).stderr
-    assert "column home land=no is constant" in said and "with --drop 'home land'." in said
+    assert "column Home Land=no is constant" in said and "with --drop 'Home Land'." in said
 
 
 @pytest.mark.parametrize("option", ["-o", "--plot"])

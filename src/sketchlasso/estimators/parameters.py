@@ -175,7 +175,8 @@ class _Signature:
             return
         shared: Any = cls.__init__
         own = FunctionType(shared.__code__, shared.__globals__, argdefs=shared.__defaults__)
-        update_wrapper(own, shared).__kwdefaults__ = shared.__kwdefaults__
+        own.__kwdefaults__ = shared.__kwdefaults__
+        update_wrapper(own, shared)
         own.__qualname__ = f"{cls.__qualname__}.__init__"
         cls.__init__ = own  # type: ignore[method-assign]
 

@@ -43,7 +43,7 @@ def check_calibrate(method: str | None, X: Any, classes: bool) -> None:
         )
 
 
-def calibrate(estimator: Model, X: Any, y: Any, method: str | None) -> tuple[tuple[str, str], ...]:
+def calibrate(estimator: Model, X: Any, y: Any, method: Any) -> tuple[tuple[str, str], ...]:
     """Calibrate a fitted model as --calibrate asks, and say so."""
     if method is None:
         return ()

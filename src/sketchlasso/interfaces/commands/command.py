@@ -7,8 +7,9 @@ import inspect
 import os
 import sys
 from collections.abc import Callable
+from copy import copy
 from dataclasses import fields, is_dataclass
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
@@ -38,10 +39,10 @@ def examples(*lines: str) -> str:
 def as_command(work: Callable[..., Report]) -> Callable[..., None]:
     """Make a command of a function that returns a report.
 
-    Parameters that are dataclasses become one option per field, so that commands share options
-    by naming them once. The parameter `screen` becomes ``--json`` and ``--quiet``. Errors of
-    ours end in one line on stderr and their exit code; so do inaccurate results, after the
-    report.
+    Parameters that are dataclasses become one option per field, under the heading `panel` of the
+    class if it has one, so that commands share options by naming them once. The parameter
+    `screen` becomes ``--json`` and ``--quiet``. Errors of ours end in one line on stderr and their
+    exit code; so do inaccurate results, after the report.
     """
     hints = get_type_hints(work, include_extras=True)
     hints.pop("return")
@@ -104,12 +105,22 @@ def _parameters(
             found.append(_parameter(name, hints[name], parameter.default))
         elif groups[name] is not Screen:
             own = get_type_hints(groups[name], include_extras=True)
+            panel = getattr(groups[name], "panel", None)
             found += [
-                _parameter(field.name, own[field.name], field.default)
+                _parameter(field.name, _in_panel(own[field.name], panel), field.default)
                 for field in fields(groups[name])
             ]
     found += [_parameter("json", Json, False), _parameter("quiet", Quiet, False)]
     return found
+
+
+def _in_panel(hint: Any, panel: str | None) -> Any:
+    """Put an option under the heading of its group, unless it has one of its own."""
+    kind, option = get_args(hint)
+    if option.rich_help_panel is None:
+        option = copy(option)  # other groups share it
+        option.rich_help_panel = panel
+    return Annotated[kind, option]
 
 
 def _parameter(name: str, hint: Any, default: Any) -> inspect.Parameter:

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.describe import feature_name
 from sketchlasso.interfaces.commands.effects import effects_of
 from sketchlasso.interfaces.commands.given import Given
-from sketchlasso.interfaces.commands.outputs import panels, save_picture
+from sketchlasso.interfaces.commands.outputs import panels, plot_option, save_picture
+from sketchlasso.interfaces.commands.report import wrote
 from sketchlasso.interfaces.models import Model
 from sketchlasso.interfaces.plots.canvas import hue
 
@@ -20,11 +20,7 @@ __all__ = ["Picture", "draw_model"]
 
 Picture = Annotated[
     Path | None,
-    typer.Option(
-        "--plot",
-        show_default=False,
-        help="Picture of the path and the effects, in cv of the scores too (.png, .svg, .pdf).",
-    ),
+    plot_option("Picture of the path and the effects, in cv of the scores too"),
 ]
 MOST_BARS = 15
 
@@ -48,7 +44,7 @@ def draw_model(estimator: Model, given: Given, path: Path | None) -> tuple[tuple
             _share_penalties(axes["scores"], drawn)
     _draw_effects(estimator, given, axes["effects"])
     save_picture(axes["effects"], path)
-    return (("wrote", str(path)),)
+    return wrote(path)
 
 
 def _share_penalties(scores: Any, drawn: sl.plots.PathDisplay) -> None:

@@ -36,8 +36,8 @@ from sketchlasso.interfaces.commands.options import (
     penalty_of,
     radii_of,
 )
-from sketchlasso.interfaces.commands.outputs import check_outputs
-from sketchlasso.interfaces.commands.report import Report, Sheet
+from sketchlasso.interfaces.commands.outputs import check_outputs, output_option
+from sketchlasso.interfaces.commands.report import Report, Sheet, wrote
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.models import Model
 
@@ -45,15 +45,12 @@ __all__ = ["fit", "path", "target_words"]
 
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", show_default=False, help="The model file to write."),
+    output_option("The model file to write."),
 ]
 PathTable = Annotated[
     Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        show_default=False,
-        help="Table to write (.csv, .tsv, .parquet, .npz): alpha, intercept, features ever used.",
+    output_option(
+        "Table to write (.csv, .tsv, .parquet, .npz): alpha, intercept, features ever used."
     ),
 ]
 SHOWN = 20
@@ -97,11 +94,11 @@ def fit(
         name, value = score_of(estimator, given)
         notes = calibrate(estimator, given.X, given.response, calibrated)
         drawn = draw_model(estimator, given, plot)
-        wrote = save(estimator, given, output)
+        written = save(estimator, given, output)
     return Report(
         data={
             "command": "fit",
-            "output": None if output is None else str(output),
+            "output": output,
             "n_samples": given.X.shape[0],
             "target": given.target_name,
             **model_data(estimator, given.names),
@@ -116,7 +113,7 @@ def fit(
             ("model", model_words(estimator)),
             *((*solver_facts(estimator), ("seconds", f"{seconds:.2f}")) if verbose else ()),
             *notes,
-            *wrote,
+            *written,
             *drawn,
         ),
         sheets=effect_sheet(estimator, given, top),
@@ -161,7 +158,7 @@ def path(
     return Report(
         data={
             "command": "path",
-            "output": None if output is None else str(output),
+            "output": output,
             "n_samples": given.X.shape[0],
             "n_features": given.X.shape[1],
             "target": given.target_name,
@@ -173,7 +170,7 @@ def path(
             ("target", target_words(given, classes)),
             ("sketch", "none, the full problem" if sketch is None else repr(sketch)),
             ("seconds", f"{seconds:.2f}"),
-            *((("wrote", str(output)),) if output else ()),
+            *wrote(output),
         ),
         sheets=(_thinned(columns),),
     )
@@ -195,7 +192,7 @@ def save(estimator: Model, given: Given, output: Path | None) -> tuple[tuple[str
         target_name=given.target_name,
         encoding=given.encoding,
     )
-    return (("wrote", str(output)),)
+    return wrote(output)
 
 
 def target_words(given: Given, classes: Any = None) -> str:

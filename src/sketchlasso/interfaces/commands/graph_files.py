@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.interfaces.commands.outputs import output_option
 from sketchlasso.interfaces.commands.report import Sheet
 
 __all__ = ["GraphFile", "communities_sheet", "graph_ending", "members_of", "write_graph"]
@@ -19,11 +19,8 @@ COMMUNITIES_SHOWN, MEMBERS_SHOWN = 12, 8
 
 GraphFile = Annotated[
     Path,
-    typer.Option(
-        "--output",
-        "-o",
-        show_default=False,
-        help="The graph to write: .graphml, .gexf, .json (nodes and links) or .csv (links only).",
+    output_option(
+        "The graph to write: .graphml, .gexf, .json (nodes and links) or .csv (links only)."
     ),
 ]
 

@@ -16,15 +16,21 @@ from sketchlasso.interfaces.commands.data import read_given
 from sketchlasso.interfaces.commands.fitting import target_words
 from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.commands.options import DataOptions, File, penalty_of
-from sketchlasso.interfaces.commands.outputs import check_outputs, panels, save_picture
-from sketchlasso.interfaces.commands.report import Report, Sheet
+from sketchlasso.interfaces.commands.outputs import (
+    check_outputs,
+    output_option,
+    panels,
+    plot_option,
+    save_picture,
+)
+from sketchlasso.interfaces.commands.report import Report, Sheet, wrote
 from sketchlasso.interfaces.commands.screen import Screen, Watch
 
 __all__ = ["infer"]
 
 InferredTable = Annotated[
     Path | None,
-    typer.Option("--output", "-o", show_default=False, help="Table to write, one row per feature."),
+    output_option("Table to write, one row per feature."),
 ]
 Adjust = Annotated[
     str,
@@ -38,11 +44,7 @@ InitialPenalty = Annotated[
 ]
 Picture = Annotated[
     Path | None,
-    typer.Option(
-        "--plot",
-        show_default=False,
-        help="Picture of the intervals, and of p-values against estimates (.png, .svg, .pdf).",
-    ),
+    plot_option("Picture of the intervals, and of p-values against estimates"),
 ]
 Shown = Annotated[
     int, typer.Option(help="How many features to show, smallest p-values first.", min=0)
@@ -84,12 +86,12 @@ def infer(
     seconds = perf_counter() - start
     adjustment = ADJUSTMENTS[adjust]
     columns = _columns(found, level, adjustment)
-    wrote = _write(found, columns, output, level, adjustment, plot)
+    written = _write(found, columns, output, level, adjustment, plot)
     return Report(
         data={
             "command": "infer",
-            "output": None if output is None else str(output),
-            "plot": None if plot is None else str(plot),
+            "output": output,
+            "plot": plot,
             "n_samples": given.X.shape[0],
             "target": given.target_name,
             "level": level,
@@ -100,7 +102,7 @@ def infer(
             **columns,
             "seconds": seconds,
         },
-        facts=(*_facts(found, given, columns, level, adjustment, seconds), *wrote),
+        facts=(*_facts(found, given, columns, level, adjustment, seconds), *written),
         sheets=_sheet(found, columns, level, top),
     )
 
@@ -207,7 +209,7 @@ def _write(
         sl.plots.plot_forest(found, level=level, top=shown, ax=axes["intervals"])
         sl.plots.plot_volcano(found, cutoff=1 - level, adjustment=adjustment, ax=axes["p-values"])
         save_picture(axes["intervals"], plot)
-    return tuple(("wrote", str(path)) for path in (output, plot) if path is not None)
+    return wrote(output, plot)
 
 
 def _sheet(

@@ -131,17 +131,17 @@ def cv(
         estimator.set_params(cv=search.folds)
         notes = calibrate(estimator, given.X, given.response, calibrated)
         drawn = draw_model(estimator, given, plot)
-        wrote = save(estimator, given, output)
+        written = save(estimator, given, output)
     y = given.response
     folds = list(splitter.split(np.zeros((len(y), 1)), y))  # the same again
     scores = held_out_scores(estimator, given, folds)
     found = _Search(estimator, given, scores, _curves(estimator), search.split, seconds)
     return Report(
-        data={"command": "cv", "output": None if output is None else str(output), **found.data()},
+        data={"command": "cv", "output": output, **found.data()},
         facts=(
             *found.facts(verbose or search.scoring is not None, verbose),
             *notes,
-            *wrote,
+            *written,
             *drawn,
         ),
         sheets=(

@@ -20,7 +20,8 @@ from sketchlasso.interfaces.commands.options import (
     ModelOptions,
     penalty_of,
 )
-from sketchlasso.interfaces.commands.report import Report, Sheet
+from sketchlasso.interfaces.commands.outputs import output_option
+from sketchlasso.interfaces.commands.report import Report, Sheet, wrote
 from sketchlasso.interfaces.commands.screen import Screen, Watcher
 
 __all__ = ["loo"]
@@ -30,9 +31,7 @@ FINE = 1e-9
 
 LeftOutTable = Annotated[
     Path | None,
-    typer.Option(
-        "--output", "-o", show_default=False, help="Table to write, one row per left-out row."
-    ),
+    output_option("Table to write, one row per left-out row."),
 ]
 
 
@@ -77,7 +76,7 @@ def loo(
     return Report(
         data={
             "command": "loo",
-            "output": None if output is None else str(output),
+            "output": output,
             "target": given.target_name,
             "alpha": level,
             "scores": scores,
@@ -93,7 +92,7 @@ def loo(
             *((name, f"{value:.4f}") for name, value in scores.items()),
             ("rows", f"{len(found.rows)} left out, one at a time, in {seconds:.2f} s"),
             ("gap", f"{found.relative_gap.max():.1e} relative, at worst"),
-            *((("wrote", str(output)),) if output else ()),
+            *wrote(output),
         ),
         sheets=_influence_sheet(found, top),
     )

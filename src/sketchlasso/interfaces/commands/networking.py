@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import typer
@@ -23,14 +23,13 @@ from sketchlasso.interfaces.commands.graph_files import (
     write_graph,
 )
 from sketchlasso.interfaces.commands.options import BlockOptions, DataOptions, Files, Seed
-from sketchlasso.interfaces.commands.report import Report, Sheet
+from sketchlasso.interfaces.commands.report import Report, Sheet, wrote
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.wording import program
 from sketchlasso.interfaces.exits import resumable
 
 __all__ = ["network"]
 
-NETWORK = "Network"
 CHOICES = ("stars", "ebic", "cv")
 
 
@@ -38,66 +37,39 @@ CHOICES = ("stars", "ebic", "cv")
 class NetworkOptions:
     """Which columns are regressed on which, and when they are linked."""
 
+    panel: ClassVar[str] = "Network"
     targets: Annotated[
         str | None,
         typer.Option(
-            rich_help_panel=NETWORK,
             help="Columns to explain: names separated by commas, or a file with one per line. All "
-            "by default.",
+            "by default."
         ),
     ] = None
     predictors: Annotated[
         str | None,
-        typer.Option(
-            rich_help_panel=NETWORK,
-            help="Columns that may explain them, given likewise. All by default.",
-        ),
+        typer.Option(help="Columns that may explain them, given likewise. All by default."),
     ] = None
     alpha: Annotated[
         str,
         typer.Option(
-            rich_help_panel=NETWORK,
             help="Penalty: pivotal, a number, or stars, ebic or cv to choose one by stability, "
-            "extended BIC or likelihood.",
+            "extended BIC or likelihood."
         ),
     ] = "pivotal"
     rule: Annotated[
-        str,
-        typer.Option(
-            rich_help_panel=NETWORK,
-            help="Link columns if either (or) or each (and) explains the other.",
-        ),
+        str, typer.Option(help="Link columns if either (or) or each (and) explains the other.")
     ] = "and"
     half_samples: Annotated[
-        int,
-        typer.Option(
-            rich_help_panel=NETWORK,
-            help="Even number of half-samples to measure the stability of links by.",
-        ),
+        int, typer.Option(help="Even number of half-samples to measure the stability of links by.")
     ] = 0
     min_stability: Annotated[
-        float,
-        typer.Option(
-            rich_help_panel=NETWORK,
-            help="Keep links found in at least this share of the half-samples.",
-        ),
+        float, typer.Option(help="Keep links found in at least this share of the half-samples.")
     ] = 0.0
     p_values: Annotated[
-        bool,
-        typer.Option(
-            "--p-values",
-            rich_help_panel=NETWORK,
-            help="Test links whose two columns were both explained.",
-        ),
+        bool, typer.Option("--p-values", help="Test links whose two columns were both explained.")
     ] = False
-    tol: Annotated[
-        float,
-        typer.Option(rich_help_panel=NETWORK, help="Relative duality gap, on the full data."),
-    ] = 1e-6
-    device: Annotated[
-        str,
-        typer.Option(rich_help_panel=NETWORK, help="cpu, cuda, or auto: a GPU if there is one."),
-    ] = "cpu"
+    tol: Annotated[float, typer.Option(help="Relative duality gap, on the full data.")] = 1e-6
+    device: Annotated[str, typer.Option(help="cpu, cuda, or auto: a GPU if there is one.")] = "cpu"
 
     def check(self) -> None:
         """Refuse before the work what would only be seen after it."""
@@ -221,7 +193,7 @@ def _report(
     return Report(
         {
             "command": "network",
-            "output": str(output),
+            "output": output,
             "rule": graph.rule,
             "alpha": float(alphas.max()),
             "n_targets": len(found.targets),
@@ -242,7 +214,7 @@ def _report(
             ("columns", f"{len(graph.names)}, {alone} of them without links"),
             ("links", f"{len(graph.edges)}, if {either} explains the other"),
             *(() if members is None else (("communities", str(len(members))),)),
-            ("wrote", str(output)),
+            *wrote(output),
         ),
         sheets=sheets,
         closing=f"walk through it in the browser: {program()} explore {output} --open",

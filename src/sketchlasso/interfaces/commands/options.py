@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
 from scipy import sparse
@@ -37,7 +37,6 @@ __all__ = [
     "refuse_timeout_alone",
 ]
 
-DATA, MODEL = "Data", "Model"
 FORMATS = (
     "Data: svmlight, bag-of-words (docword.NAME.txt), CSV, TSV, Parquet, Arrow, npz, npy or "
     "Matrix Market; text also compressed; - for standard input."
@@ -84,8 +83,7 @@ Top = Annotated[
     int, typer.Option(help="How many coefficients (or words) to show, largest first.", min=0)
 ]
 Verbose = Annotated[
-    bool,
-    typer.Option("--verbose", "-v", help="Report duality gaps, radius and seconds as well."),
+    bool, typer.Option("--verbose", "-v", help="Report duality gaps, radius and seconds as well.")
 ]
 
 
@@ -93,52 +91,42 @@ Verbose = Annotated[
 class DataOptions:
     """How to read the data, and where the response is."""
 
+    panel: ClassVar[str] = "Data"
     target: Annotated[
         str | None,
         typer.Option(
             "--target",
             "-t",
-            rich_help_panel=DATA,
             help="The response: a column's name, or position from 0. svmlight files have theirs.",
         ),
     ] = None
     target_file: Annotated[
-        Path | None,
-        typer.Option(rich_help_panel=DATA, help="Responses, one number or label a line."),
+        Path | None, typer.Option(help="Responses, one number or label a line.")
     ] = None
     target_word: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=DATA, help="A feature by its name: it is regressed on all others."
-        ),
+        str | None, typer.Option(help="A feature by its name: it is regressed on all others.")
     ] = None
     drop: Annotated[
-        list[str] | None,
-        typer.Option(rich_help_panel=DATA, help="A column to leave out; may be repeated."),
+        list[str] | None, typer.Option(help="A column to leave out; may be repeated.")
     ] = None
     format: Annotated[
-        str | None,
-        typer.Option(rich_help_panel=DATA, help="The format, if the file's name does not show it."),
+        str | None, typer.Option(help="The format, if the file's name does not show it.")
     ] = None
     separator: Annotated[
-        str | None,
-        typer.Option(rich_help_panel=DATA, help="What separates the cells of a text table."),
+        str | None, typer.Option(help="What separates the cells of a text table.")
     ] = None
     impute: Annotated[
         str | None,
         typer.Option(
-            rich_help_panel=DATA,
             help="Missing values: mean or median of the column (of a category the most frequent "
-            "level), or drop to leave their rows out. They are refused by default.",
+            "level), or drop to leave their rows out. They are refused by default."
         ),
     ] = None
     n_features: Annotated[
-        int | None,
-        typer.Option(rich_help_panel=DATA, help="Number of columns of an svmlight file."),
+        int | None, typer.Option(help="Number of columns of an svmlight file.")
     ] = None
     vocabulary: Annotated[
-        Path | None,
-        typer.Option(rich_help_panel=DATA, help="The words of a bag-of-words file, one per line."),
+        Path | None, typer.Option(help="The words of a bag-of-words file, one per line.")
     ] = None
 
 
@@ -146,11 +134,11 @@ class DataOptions:
 class BlockOptions:
     """How data in blocks are worked through, and where."""
 
+    panel: ClassVar[str] = "Data"
     memory: Annotated[
         str | None,
         typer.Option(
-            rich_help_panel=DATA,
-            help="Read FILE in blocks: what reading and multiplying one may take, such as 500MB.",
+            help="Read FILE in blocks: what reading and multiplying one may take, such as 500MB."
         ),
     ] = None
     scheduler: Scheduler = None
@@ -166,11 +154,11 @@ class BlockOptions:
 class ModelOptions:
     """What is fitted, and how."""
 
+    panel: ClassVar[str] = "Model"
     classify: Annotated[
         bool | None,
         typer.Option(
             "--classify/--regress",
-            rich_help_panel=MODEL,
             show_default=False,
             help="What the target means. By default text, and numbers of two values, are classes.",
         ),
@@ -178,65 +166,42 @@ class ModelOptions:
     sketch: Annotated[
         str,
         typer.Option(
-            rich_help_panel=MODEL,
-            help="auto, none (the full problem), a sketching method, or a file written by sketch.",
+            help="auto, none (the full problem), a sketching method, or a file written by sketch."
         ),
     ] = "auto"
-    rank: Annotated[int, typer.Option(rich_help_panel=MODEL, help="Rank of the sketch.")] = 50
+    rank: Annotated[int, typer.Option(help="Rank of the sketch.")] = 50
     radius: Annotated[
         str | None,
         typer.Option(
-            rich_help_panel=MODEL,
             help="realised, spectral, a multiple such as 0.3*spectral, or a number; cv tries all "
-            "of a list with commas.",
+            "of a list with commas."
         ),
     ] = None
-    intercept: Annotated[
-        bool, typer.Option(rich_help_panel=MODEL, help="Whether the model has an intercept.")
-    ] = True
+    intercept: Annotated[bool, typer.Option(help="Whether the model has an intercept.")] = True
     standardize: Annotated[
         bool | None,
         typer.Option(
             "--standardize/--no-standardize",
-            rich_help_panel=MODEL,
             show_default=False,
             help="Divide columns by their standard deviations for the fit. By default dense "
             "columns are divided, and sparse data and ready sketches are not.",
         ),
     ] = None
-    positive: Annotated[
-        bool, typer.Option("--positive", rich_help_panel=MODEL, help="Coefficients >= 0 only.")
-    ] = False
+    positive: Annotated[bool, typer.Option("--positive", help="Coefficients >= 0 only.")] = False
     refine: Annotated[
         bool,
         typer.Option(
-            "--refine",
-            rich_help_panel=MODEL,
-            help="Go on from the sketched solution to that of the full problem.",
+            "--refine", help="Go on from the sketched solution to that of the full problem."
         ),
     ] = False
     relaxed: Annotated[
-        bool,
-        typer.Option(
-            "--relaxed",
-            rich_help_panel=MODEL,
-            help="Refit by least squares on the selected features.",
-        ),
+        bool, typer.Option("--relaxed", help="Refit by least squares on the selected features.")
     ] = False
-    solver: Annotated[
-        str, typer.Option(rich_help_panel=MODEL, help="newton, barrier, first_order or conic.")
-    ] = "newton"
-    tol: Annotated[
-        float, typer.Option(rich_help_panel=MODEL, help="Relative duality gap to reach.")
-    ] = 1e-8
-    threads: Annotated[
-        int, typer.Option(rich_help_panel=MODEL, help="Threads; -1 for all cores.")
-    ] = -1
-    seed: Annotated[int, typer.Option(rich_help_panel=MODEL, help="Seed of everything random.")] = 0
-    device: Annotated[
-        str,
-        typer.Option(rich_help_panel=MODEL, help="cpu, cuda, or auto: a GPU if there is one."),
-    ] = "cpu"
+    solver: Annotated[str, typer.Option(help="newton, barrier, first_order or conic.")] = "newton"
+    tol: Annotated[float, typer.Option(help="Relative duality gap to reach.")] = 1e-8
+    threads: Threads = -1
+    seed: Seed = 0
+    device: Annotated[str, typer.Option(help="cpu, cuda, or auto: a GPU if there is one.")] = "cpu"
 
     def estimator_parameters(self, X: Any, watch: Watcher | None) -> dict[str, Any]:
         """Return keyword arguments of the estimators, the penalties left out."""

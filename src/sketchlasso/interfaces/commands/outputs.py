@@ -6,9 +6,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from sketchlasso.errors import InvalidInputError, MissingExtraError, StoredFileError
 
-__all__ = ["check_outputs", "panels", "save_picture"]
+__all__ = ["check_outputs", "output_option", "panels", "plot_option", "save_picture"]
 
 # Tables with names in a column, and pictures.
 TABLES = (".csv", ".tsv", ".tab", ".parquet", ".pq", ".feather", ".arrow", ".ipc")
@@ -16,6 +18,16 @@ COMPRESSED = (".gz", ".bz2", ".xz")
 PICTURES = (".png", ".svg", ".pdf")
 # Inches of one panel.
 PANEL = (5.2, 4.0)
+
+
+def output_option(help: str) -> Any:
+    """Return the option -o."""
+    return typer.Option("--output", "-o", show_default=False, help=help)
+
+
+def plot_option(what: str) -> Any:
+    """Return the option --plot."""
+    return typer.Option("--plot", show_default=False, help=f"{what} (.png, .svg, .pdf).")
 
 
 def check_outputs(table: Path | None, *pictures: Path | None) -> None:
@@ -40,7 +52,7 @@ def check_outputs(table: Path | None, *pictures: Path | None) -> None:
             _refuse(picture, "a picture", ".png, .svg or .pdf")
 
 
-def panels(names: list[list[str]], height: float | None = None) -> dict[str, Any]:
+def panels(names: list[Any], height: float | None = None) -> dict[str, Any]:
     """Return the axes of a figure, by name; a name in several places is one panel.
 
     Parameters

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sketchlasso.interfaces.visible import visible, visible_in_json
 
-__all__ = ["Bar", "Report", "Sheet", "as_json", "short"]
+__all__ = ["Bar", "Report", "Sheet", "as_json", "short", "wrote"]
 
 BAR_WIDTH = 24
 # What may stand in texts of several lines.
@@ -117,6 +118,11 @@ class Report:
         )
 
 
+def wrote(*paths: Path | None) -> tuple[tuple[str, str], ...]:
+    """Return the facts that say which files were written."""
+    return tuple(("wrote", str(path)) for path in paths if path is not None)
+
+
 def short(value: Any) -> str:
     """Return a value as people like to read it."""
     if value is None:
@@ -144,6 +150,8 @@ def _plain(value: Any) -> Any:
         return _plain(value.tolist())
     if isinstance(value, list | tuple):
         return [_plain(part) for part in value]
+    if isinstance(value, Path):
+        return str(value)
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not np.isfinite(value):

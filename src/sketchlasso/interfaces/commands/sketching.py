@@ -10,7 +10,8 @@ import typer
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.data import at_work, read_given
 from sketchlasso.interfaces.commands.options import BlockOptions, DataOptions, Files, Seed
-from sketchlasso.interfaces.commands.report import Report
+from sketchlasso.interfaces.commands.outputs import output_option
+from sketchlasso.interfaces.commands.report import Report, wrote
 from sketchlasso.interfaces.commands.screen import Screen
 
 __all__ = ["make_sketch", "sketch_data"]
@@ -21,9 +22,7 @@ def make_sketch(
     data: DataOptions,
     blocks: BlockOptions,
     screen: Screen,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", show_default=False, help="The sketch file to write.")
-    ],
+    output: Annotated[Path, output_option("The sketch file to write.")],
     rank: Annotated[
         int | None, typer.Option(help="Rank; 50, or what the data allow, by default.")
     ] = None,
@@ -69,9 +68,9 @@ def make_sketch(
         )
         found.save(output)
     return Report(
-        data={"command": "sketch", "output": str(output), **sketch_data(found)},
+        data={"command": "sketch", "output": output, **sketch_data(found)},
         text=found.summary(),
-        facts=(("wrote", str(output)),),
+        facts=wrote(output),
     )
 
 

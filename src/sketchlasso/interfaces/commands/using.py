@@ -23,7 +23,8 @@ from sketchlasso.interfaces.commands.options import (
     Files,
     ModelFile,
 )
-from sketchlasso.interfaces.commands.report import Report, Sheet, short
+from sketchlasso.interfaces.commands.outputs import output_option
+from sketchlasso.interfaces.commands.report import Report, Sheet, short, wrote
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.models import Model
 
@@ -41,11 +42,8 @@ def predict(
     screen: Screen,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            show_default=False,
-            help="Table to write (.csv, .tsv, .parquet, .npz); by default to stdout, one per line.",
+        output_option(
+            "Table to write (.csv, .tsv, .parquet, .npz); by default to stdout, one per line."
         ),
     ] = None,
     id: Annotated[
@@ -98,7 +96,7 @@ def _predicted(
     facts = [("data", given.words()), ("model", type(estimator).__name__)]
     document: dict[str, Any] = {
         "command": "predict",
-        "output": None if output is None else str(output),
+        "output": output,
         "n_samples": len(predictions),
     }
     if given.y is not None and given.y.ndim == predictions.ndim:
@@ -120,7 +118,7 @@ def _predicted(
     table = _prediction_table(estimator, given, predictions, ends)
     ids = given.rows + 1 if given.ids is None else given.ids
     sl.io.write_table(output, replace(table, ids=ids, id_name=id or "row"))
-    return Report(document, facts=(*facts, ("wrote", str(output))))
+    return Report(document, facts=(*facts, *wrote(output)))
 
 
 def _with_ends(predictions: Any, ends: Any) -> Any:

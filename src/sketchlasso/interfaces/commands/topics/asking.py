@@ -11,8 +11,8 @@ import typer
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, MissingExtraError
-from sketchlasso.interfaces.commands.outputs import check_outputs, save_picture
-from sketchlasso.interfaces.commands.report import Report, Sheet
+from sketchlasso.interfaces.commands.outputs import check_outputs, plot_option, save_picture
+from sketchlasso.interfaces.commands.report import Report, Sheet, wrote
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.topics.options import ImageOptions, TopicModel
 from sketchlasso.interfaces.commands.topics.sheets import (
@@ -50,7 +50,7 @@ def image(
     ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option(show_default=False, help="Picture of the images (.png, .svg, .pdf)."),
+        plot_option("Picture of the images"),
     ] = None,
 ) -> Report:
     """Show the few words that explain a word.
@@ -105,7 +105,7 @@ def _draw(
     except ModuleNotFoundError as missing:
         raise MissingExtraError("--plot", str(missing.name), "plot") from missing
     save_picture(figure.axes[0], path)
-    return (("wrote", str(path)),)
+    return wrote(path)
 
 
 def ask(

@@ -18,7 +18,8 @@ from sketchlasso.interfaces.commands.graph_files import (
     write_graph,
 )
 from sketchlasso.interfaces.commands.options import Scheduler, Seed, WorkerTimeout, on_scheduler
-from sketchlasso.interfaces.commands.report import Report
+from sketchlasso.interfaces.commands.outputs import output_option
+from sketchlasso.interfaces.commands.report import Report, wrote
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.topics.options import NWords, Positive, Radius, TopicModel
 from sketchlasso.interfaces.exits import resumable
@@ -29,9 +30,7 @@ __all__ = ["graph", "image_all", "images_data", "images_facts"]
 def image_all(
     model: TopicModel,
     screen: Screen,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", show_default=False, help="The images file to write.")
-    ],
+    output: Annotated[Path, output_option("The images file to write.")],
     n_words: NWords = 10,
     radius: Radius = None,
     positive: Positive = False,
@@ -62,11 +61,11 @@ def image_all(
     return Report(
         {
             "command": "topics all",
-            "output": str(output),
+            "output": output,
             "seconds": seconds,
             **images_data(images),
         },
-        facts=(*images_facts(images), ("seconds", f"{seconds:.2f}"), ("wrote", str(output))),
+        facts=(*images_facts(images), ("seconds", f"{seconds:.2f}"), *wrote(output)),
     )
 
 
@@ -106,7 +105,7 @@ def graph(
     return Report(
         {
             "command": "topics graph",
-            "output": str(output),
+            "output": output,
             "rule": rule,
             "n_words": len(joined.words),
             "n_links": len(joined.edges),
@@ -117,7 +116,7 @@ def graph(
             ("words", f"{len(joined.words)}, {alone} of them without links"),
             ("links", f"{len(joined.edges)}, if {either} word names the other"),
             *(() if members is None else (("communities", str(len(members))),)),
-            ("wrote", str(output)),
+            *wrote(output),
         ),
         sheets=() if members is None else (communities_sheet(members, "words"),),
     )

@@ -10,7 +10,8 @@ import typer
 
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.options import Seed, Threads
-from sketchlasso.interfaces.commands.report import Report
+from sketchlasso.interfaces.commands.outputs import output_option
+from sketchlasso.interfaces.commands.report import Report, wrote
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.topics.options import CorpusOptions, Positive, read_source
 from sketchlasso.interfaces.commands.topics.sheets import corpus_facts
@@ -31,9 +32,7 @@ def fit(
     ],
     corpus: CorpusOptions,
     screen: Screen,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", show_default=False, help="The model file to write.")
-    ],
+    output: Annotated[Path, output_option("The model file to write.")],
     rank: Annotated[
         int, typer.Option(help="Rank of the sketch; more for finer topics.", min=1)
     ] = 50,
@@ -101,12 +100,12 @@ def _report(
     return Report(
         {
             "command": "topics fit",
-            "output": str(output),
+            "output": output,
             "words_before": words_before,
             "seconds": seconds,
             **model_data(imager),
         },
-        facts=(*corpus_facts(imager), ("seconds", f"{seconds:.2f}"), ("wrote", str(output))),
+        facts=(*corpus_facts(imager), ("seconds", f"{seconds:.2f}"), *wrote(output)),
         closing=f"ask it: {program()} topics image {output} {_example(imager)}",
     )
 

@@ -10,6 +10,7 @@ import typer
 
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.options import Seed
+from sketchlasso.interfaces.commands.outputs import output_option
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.topics.options import TopicModel
@@ -65,9 +66,7 @@ def list_topics(
 def export(
     model: TopicModel,
     screen: Screen,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", show_default=False, help="The folder to write to.")
-    ],
+    output: Annotated[Path, output_option("The folder to write to.")],
     images: Images = None,
     resolution: Resolution = 1.0,
     stability: Stability = True,
@@ -84,7 +83,7 @@ def export(
     return Report(
         {
             "command": "topics export",
-            "output": str(output),
+            "output": output,
             "files": written,
             "n_topics": len(found),
         },

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
 
@@ -26,7 +26,7 @@ __all__ = [
     "read_source",
 ]
 
-TEXT, WORDS, IMAGE = "Text", "Words", "Image"
+WORDS = "Words"
 
 TopicModel = Annotated[
     Path,
@@ -41,8 +41,7 @@ Radius = Annotated[
     ),
 ]
 Positive = Annotated[
-    bool,
-    typer.Option("--positive", help="Only words that come along, none that keep away."),
+    bool, typer.Option("--positive", help="Only words that come along, none that keep away.")
 ]
 
 
@@ -50,48 +49,41 @@ Positive = Annotated[
 class CorpusOptions:
     """How to read documents, and which of their words to keep."""
 
+    panel: ClassVar[str] = "Text"
     column: Annotated[
-        str | None,
-        typer.Option(rich_help_panel=TEXT, help="The column of texts: name, or position from 0."),
+        str | None, typer.Option(help="The column of texts: name, or position from 0.")
     ] = None
     title_column: Annotated[
-        str | None,
-        typer.Option(rich_help_panel=TEXT, help="The column of titles: name, or position from 0."),
+        str | None, typer.Option(help="The column of titles: name, or position from 0.")
     ] = None
     group_column: Annotated[
         str | None,
         typer.Option(
-            rich_help_panel=TEXT,
-            help="A column of dates, authors or sections to see topics over: name, or position.",
+            help="A column of dates, authors or sections to see topics over: name, or position."
         ),
     ] = None
     separator: Annotated[
-        str | None,
-        typer.Option(rich_help_panel=TEXT, help="What separates the cells of a text table."),
+        str | None, typer.Option(help="What separates the cells of a text table.")
     ] = None
     vocabulary: Annotated[
         Path | None,
         typer.Option(
-            rich_help_panel=TEXT,
-            help="The words of a file with counts, one per line; looked for beside it by default.",
+            help="The words of a file with counts, one per line; looked for beside it by default."
         ),
     ] = None
-    titles: Annotated[
-        Path | None,
-        typer.Option(rich_help_panel=TEXT, help="Titles of the documents, one per line."),
-    ] = None
+    titles: Annotated[Path | None, typer.Option(help="Titles of the documents, one per line.")] = (
+        None
+    )
     groups: Annotated[
         Path | None,
         typer.Option(
-            rich_help_panel=TEXT,
-            help="Dates, authors or sections of the documents, one per line, to see topics over.",
+            help="Dates, authors or sections of the documents, one per line, to see topics over."
         ),
     ] = None
     follow_links: Annotated[
         bool,
         typer.Option(
             "--follow-links",
-            rich_help_panel=TEXT,
             help="Read what symbolic links in a folder lead to, also outside of it.",
         ),
     ] = False
@@ -134,35 +126,26 @@ class CorpusOptions:
 class ImageOptions:
     """What an image may be made of."""
 
-    n_words: Annotated[
-        int, typer.Option(rich_help_panel=IMAGE, help="How many words an image has.")
-    ] = 10
+    panel: ClassVar[str] = "Image"
+    n_words: Annotated[int, typer.Option(help="How many words an image has.")] = 10
     alpha: Annotated[
         float | None,
         typer.Option(
-            rich_help_panel=IMAGE,
-            help="A penalty of your own; by default the one that leaves as many words as asked.",
+            help="A penalty of your own; by default the one that leaves as many words as asked."
         ),
     ] = None
     radius: Annotated[
         str | None,
         typer.Option(
-            rich_help_panel=IMAGE,
             help="auto, realised, spectral, a multiple such as 0.03*spectral, or a number; that "
-            "of the fit by default.",
+            "of the fit by default."
         ),
     ] = None
     positive: Annotated[
-        bool,
-        typer.Option(
-            "--positive",
-            rich_help_panel=IMAGE,
-            help="Only words that come along, none that keep away.",
-        ),
+        bool, typer.Option("--positive", help="Only words that come along, none that keep away.")
     ] = False
     exclude: Annotated[
-        list[str] | None,
-        typer.Option(rich_help_panel=IMAGE, help="A word that may not be used; may be repeated."),
+        list[str] | None, typer.Option(help="A word that may not be used; may be repeated.")
     ] = None
 
     def arguments(self) -> dict[str, Any]:

@@ -11,7 +11,8 @@ import typer
 
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.options import Seed
-from sketchlasso.interfaces.commands.report import Report
+from sketchlasso.interfaces.commands.outputs import output_option
+from sketchlasso.interfaces.commands.report import Report, wrote
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.topics.asking import COMPILING, ask
 from sketchlasso.interfaces.commands.topics.options import ImageOptions, TopicModel, ViewOptions
@@ -53,9 +54,7 @@ def demo(
     serve: Annotated[
         bool, typer.Option("--serve", help="Open the explorer instead, with a map.")
     ] = False,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Keep the model in a file.")
-    ] = None,
+    output: Annotated[Path | None, output_option("Keep the model in a file.")] = None,
     rank: Annotated[int, typer.Option(help="Rank of the sketch.", min=1)] = DEMO_RANK,
     seed: Seed = 0,
 ) -> Report:
@@ -76,7 +75,7 @@ def demo(
         found, unknown = ask(imager, list(words or DEMO_WORDS), ImageOptions())
     for missing in unknown:
         warnings.warn(str(missing), stacklevel=1)
-    kept = () if output is None else (("wrote", str(output)),)
+    kept = () if output is None else wrote(output)
     return Report(
         {
             "command": "topics demo",
@@ -84,7 +83,7 @@ def demo(
             "n_words": imager.corpus_.shape[1],
             "fit_seconds": fitting,
             "images": list(map(image_data, found)),
-            "output": None if output is None else str(output),
+            "output": output,
         },
         facts=(*corpus_facts(imager), ("seconds", f"{fitting:.2f} to read and sketch"), *kept),
         sheets=tuple(map(image_sheet, found)),
