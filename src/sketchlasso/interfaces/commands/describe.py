@@ -11,25 +11,29 @@ import sketchlasso as sl
 from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.commands.report import Sheet, short
 from sketchlasso.interfaces.models import Model
+from sketchlasso.types import FloatArray, IntArray
 
 __all__ = [
     "class_words",
     "coefficient_sheet",
     "feature_name",
     "label",
+    "largest",
+    "listed_coefficients",
     "model_data",
     "model_facts",
     "model_words",
+    "response_names",
     "score_of",
     "solver_facts",
 ]
 
-# Features listed in the JSON document and selected by a model of the usual size.
+# Features listed in the JSON document.
 MOST_LISTED = 10_000
 
 
-def model_data(model: Model, names: Sequence[str] | None) -> dict[str, Any]:
-    """Describe a fitted estimator for machines; coefficients that are not zero only."""
+def model_data(model: Model) -> dict[str, Any]:
+    """Describe a fitted estimator for machines, without its coefficients."""
     rows = np.atleast_2d(model.coef_)
     data: dict[str, Any] = {
         "estimator": type(model).__name__,
@@ -43,14 +47,30 @@ def model_data(model: Model, names: Sequence[str] | None) -> dict[str, Any]:
     }
     if hasattr(model, "classes_"):
         data["classes"] = [label(value) for value in model.classes_]
-    data["coefficients"] = [
+    return data
+
+
+def listed_coefficients(
+    model: Model, names: Sequence[str] | None, **others: FloatArray
+) -> list[dict[str, Any]]:
+    """List coefficients that are not zero for machines, the largest effects first.
+
+    Parameters
+    ----------
+    model : estimator
+    names : sequence of str, or None
+    **others : ndarray of shape (t, n)
+        What else to list of every feature; `effect`, if it is there, decides the order.
+    """
+    columns = {"value": np.atleast_2d(model.coef_), **others}
+    order = largest(columns["value"], columns.get("effect"))
+    return [
         {
             "feature": feature_name(names, int(j)),
-            "value": rows[0, j] if len(rows) == 1 else rows[:, j],
+            **{key: part[0, j] if len(part) == 1 else part[:, j] for key, part in columns.items()},
         }
-        for j in _largest(rows)[:MOST_LISTED]
+        for j in order[:MOST_LISTED]
     ]
-    return data
 
 
 def model_facts(model: Model) -> tuple[tuple[str, str], ...]:
@@ -89,12 +109,10 @@ def model_words(model: Model) -> str:
 def coefficient_sheet(model: Model, names: Sequence[str] | None, top: int) -> tuple[Sheet, ...]:
     """List the largest coefficients."""
     rows = np.atleast_2d(model.coef_)
-    order = _largest(rows)
+    order = largest(rows)
     if top == 0 or len(order) == 0:
         return ()
-    heads: tuple[str, ...] = ("coefficient",)
-    if len(rows) > 1:
-        heads = tuple(map(label, getattr(model, "classes_", range(1, len(rows) + 1))))
+    heads = response_names(model, "coefficient")
     shown = tuple((feature_name(names, int(j)), *map(float, rows[:, j])) for j in order[:top])
     title = f"largest {len(shown)} of {len(order)} coefficients"
     return (Sheet(title, ("feature", *heads), shown),)
@@ -132,11 +150,18 @@ def _worst(values: Any) -> str:
     return f"{float(np.max(values)):.1e}"
 
 
-def _largest(rows: Any) -> Any:
-    """Features that are used, those with the largest coefficients first."""
-    size = np.abs(rows).max(axis=0)
-    used = np.flatnonzero(size)
-    return used[np.argsort(-size[used], kind="stable")]
+def largest(rows: FloatArray, effects: FloatArray | None = None) -> IntArray:
+    """Features with coefficients (t, n) that are not zero, those with the largest effects first."""
+    used = np.flatnonzero(rows.any(axis=0))
+    size = np.abs(rows if effects is None else effects)[:, used].max(axis=0)
+    return used[np.argsort(-size, kind="stable")]
+
+
+def response_names(model: Model, single: str) -> tuple[str, ...]:
+    """Name the classes or targets that have coefficients of their own; `single` is the only one."""
+    count = len(np.atleast_2d(model.coef_))
+    names = getattr(model, "classes_", range(1, count + 1))
+    return tuple(map(label, names)) if count > 1 else (single,)
 
 
 def feature_name(names: Sequence[str] | None, j: int) -> str:

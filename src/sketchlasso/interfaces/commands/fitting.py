@@ -101,7 +101,7 @@ def fit(
             "output": output,
             "n_samples": given.X.shape[0],
             "target": given.target_name,
-            **model_data(estimator, given.names),
+            **model_data(estimator),
             "coefficients": effect_data(estimator, given),
             "training_score": {"name": name, "value": value},
             "seconds": seconds,

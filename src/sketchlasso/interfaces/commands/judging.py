@@ -167,7 +167,7 @@ class _Search:
         return {
             "n_samples": self.given.X.shape[0],
             "target": self.given.target_name,
-            **model_data(self.estimator, self.given.names),
+            **model_data(self.estimator),
             "coefficients": effect_data(self.estimator, self.given),
             "held_out": {
                 score.name: {"mean": score.mean, "standard_error": score.standard_error}

@@ -15,7 +15,12 @@ import typer
 from threadpoolctl import threadpool_info
 
 import sketchlasso as sl
-from sketchlasso.interfaces.commands.describe import coefficient_sheet, model_data, model_facts
+from sketchlasso.interfaces.commands.describe import (
+    coefficient_sheet,
+    listed_coefficients,
+    model_data,
+    model_facts,
+)
 from sketchlasso.interfaces.commands.options import Top
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
@@ -86,7 +91,8 @@ def info(
             "command": "info",
             "content": "model",
             "target": stored.facts["target_name"],
-            **model_data(model, names),
+            **model_data(model),
+            "coefficients": listed_coefficients(model, names),
             "settings": settings,
             "sketch": stored.facts["sketch"],
             **origin,

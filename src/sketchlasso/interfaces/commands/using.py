@@ -13,7 +13,7 @@ import typer
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.commands.data import at_work
-from sketchlasso.interfaces.commands.describe import label, score_of
+from sketchlasso.interfaces.commands.describe import label, response_names, score_of
 from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.commands.meeting import meet
 from sketchlasso.interfaces.commands.options import (
@@ -191,7 +191,7 @@ def certify(
     rows = tuple(
         (short(name), *map(float, numbers))
         for name, *numbers in zip(
-            _response_names(estimator, given),
+            response_names(estimator, given.target_name or "target"),
             np.atleast_1d(estimator.alpha_),
             found.primal,
             found.dual,
@@ -264,14 +264,6 @@ def _penalty_factor(estimator: Model, facts: Mapping[str, Any], given: Given) ->
 
     scales = StandardScaler(with_mean=False).fit(given.X).scale_
     return scales * (1.0 if factor is None else np.asarray(factor))
-
-
-def _response_names(estimator: Model, given: Given) -> list[str]:
-    count = len(np.atleast_2d(estimator.coef_))
-    if count == 1:
-        return [given.target_name or "target"]
-    classes = getattr(estimator, "classes_", range(1, count + 1))
-    return [label(value) for value in classes]
 
 
 def _prediction_table(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,8 +42,6 @@ class IntervalDisplay(Display):
         Responses that lie in their intervals, and those that do not.
     coverage_ : float or None
         Share of responses that lie in their intervals.
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
     """
 
     predictions: FloatArray
@@ -51,17 +49,9 @@ class IntervalDisplay(Display):
     y: FloatArray | None = None
     level: float
     method: str
-    band_: Any = field(init=False, repr=False)
-    line_: Any = field(init=False, repr=False)
-    inside_: Any = field(init=False, repr=False, default=None)
-    outside_: Any = field(init=False, repr=False, default=None)
-    coverage_: float | None = field(init=False, repr=False, default=None)
 
     def plot(self, ax: Axes | None = None, **band_kw: Any) -> IntervalDisplay:
-        """Draw the band.
-
-        Parameters are those of :func:`plot_intervals`.
-        """
+        """Draw the band; parameters are those of :func:`plot_intervals`."""
         if not np.isfinite(self.intervals).all():
             raise InvalidInputError(
                 f"the intervals at level {self.level:g} are infinite, but a picture shows finite "
@@ -76,6 +66,9 @@ class IntervalDisplay(Display):
         (self.line_,) = ax.plot(
             place, self.predictions[order], color=hue(0), linewidth=1.2, label="prediction"
         )
+        self.inside_: Any = None
+        self.outside_: Any = None
+        self.coverage_: float | None = None
         words = f"{100 * self.level:g} % intervals ({self.method})"
         if self.y is not None:
             own = self.y[order]

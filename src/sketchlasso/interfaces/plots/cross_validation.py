@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,8 +70,6 @@ class CrossValidationDisplay(Display):
     marks_ : list of matplotlib Line2D
         The penalties by both rules.
     legend_ : matplotlib Legend
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
     """
 
     alphas: FloatArray
@@ -83,17 +81,9 @@ class CrossValidationDisplay(Display):
     alpha_min: float
     alpha_1se: float
     metric: str
-    line_: Any = field(init=False, repr=False)
-    band_: Any = field(init=False, repr=False)
-    others_: list[Any] = field(init=False, repr=False)
-    marks_: list[Any] = field(init=False, repr=False)
-    legend_: Any = field(init=False, repr=False)
 
     def plot(self, ax: Axes | None = None, **line_kw: Any) -> CrossValidationDisplay:
-        """Draw the scores.
-
-        Parameters are those of :func:`plot_cv`.
-        """
+        """Draw the scores; parameters are those of :func:`plot_cv`."""
         shown = check_penalties(self.alphas[[self.chosen, *self._other_rows()]])
         ax = self._start(ax, WIDE)
         penalty_axis(ax, shown)
@@ -149,7 +139,7 @@ class CrossValidationDisplay(Display):
 
     def _draw_marks(self, ax: Axes) -> None:
         """Both rules, with the numbers a reader would ask for."""
-        self.marks_ = []
+        self.marks_: list[Any] = []
         rules = (("best mean", self.alpha_min, "--"), ("1-SE rule", self.alpha_1se, ":"))
         alphas = self.alphas[self.chosen]
         for name, alpha, style in rules:

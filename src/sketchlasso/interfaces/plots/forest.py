@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,8 +62,6 @@ class ForestDisplay(Display):
     ----------
     points_ : matplotlib Line2D
     bars_, wide_bars_ : matplotlib LineCollection or None
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
     """
 
     estimate: FloatArray
@@ -72,20 +70,14 @@ class ForestDisplay(Display):
     names: Sequence[str]
     level: float
     simultaneous: FloatArray | None = None
-    points_: Any = field(init=False, repr=False)
-    bars_: Any = field(init=False, repr=False)
-    wide_bars_: Any = field(init=False, repr=False)
 
     def plot(self, ax: Axes | None = None, *, top: int = SHOWN, **line_kw: Any) -> ForestDisplay:
-        """Draw the intervals.
-
-        Parameters are those of :func:`plot_forest`.
-        """
+        """Draw the intervals; parameters are those of :func:`plot_forest`."""
         chosen = np.argsort(self.p_value, kind="stable")[: check_top(top)]
         heights = np.arange(len(chosen))[::-1]
         ax = self._start(ax, (7.2, FRAME + LINE * max(len(chosen), 3)))
         ax.axvline(0.0, color=ink(ax), linewidth=0.8, alpha=0.6, zorder=1)
-        self.wide_bars_ = None
+        self.wide_bars_: Any = None
         if self.simultaneous is not None:
             self.wide_bars_ = ax.hlines(
                 heights, *self.simultaneous[:, chosen], color=hue(0), linewidth=0.8, alpha=0.7

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,8 +55,6 @@ class GapDisplay(Display):
         Marks at the lower edge for gaps of zero, up to rounding.
     tolerance_ : matplotlib Line2D or None
     legend_ : matplotlib Legend
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
     """
 
     alphas: FloatArray
@@ -64,16 +62,9 @@ class GapDisplay(Display):
     full_gap: FloatArray
     sketched: bool
     tol: float | None = None
-    lines_: list[Any] = field(init=False, repr=False)
-    zeros_: list[Any] = field(init=False, repr=False)
-    tolerance_: Any = field(init=False, repr=False)
-    legend_: Any = field(init=False, repr=False)
 
     def plot(self, ax: Axes | None = None, **line_kw: Any) -> GapDisplay:
-        """Draw the gaps, both axes logarithmic.
-
-        Parameters are those of :func:`plot_gaps`.
-        """
+        """Draw the gaps, both axes logarithmic; parameters are those of :func:`plot_gaps`."""
         check_penalties(self.alphas)
         ax = self._start(ax, WIDE)
         penalty_axis(ax, self.alphas)
@@ -91,7 +82,7 @@ class GapDisplay(Display):
             )[0]
             for name, gaps, marker, color in series
         ]
-        self.tolerance_ = None
+        self.tolerance_: Any = None
         if self.tol is not None:
             self.tolerance_ = ax.axhline(
                 self.tol,
@@ -118,7 +109,7 @@ class GapDisplay(Display):
 
     def _mark_zeros(self, ax: Axes, series: list[FloatArray]) -> None:
         """Show at the lower edge where gaps are too small for a log scale."""
-        self.zeros_ = []
+        self.zeros_: list[Any] = []
         for line, gaps in zip(self.lines_, series, strict=True):
             tiny = gaps <= ROUNDING
             if tiny.any():

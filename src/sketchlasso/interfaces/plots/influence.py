@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,17 +43,12 @@ class InfluenceDisplay(Display):
         Rows that leave the support as it is, and rows that change it.
     labels_ : list of matplotlib Annotation
     legend_ : matplotlib Legend
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
     """
 
     rows: NDArray[np.intp]
     residuals: FloatArray
     coefficient_shift: FloatArray
     support_changed: NDArray[np.bool_]
-    points_: list[Any] = field(init=False, repr=False)
-    labels_: list[Any] = field(init=False, repr=False)
-    legend_: Any = field(init=False, repr=False)
 
     def plot(
         self,
@@ -63,10 +58,7 @@ class InfluenceDisplay(Display):
         row_names: Sequence[str] | None = None,
         **scatter_kw: Any,
     ) -> InfluenceDisplay:
-        """Draw the rows.
-
-        Parameters are those of :func:`plot_leave_one_out`.
-        """
+        """Draw the rows; parameters are those of :func:`plot_leave_one_out`."""
         check_top(top)
         self._check_names(row_names)
         ax = self._start(ax, WIDE)
@@ -91,7 +83,8 @@ class InfluenceDisplay(Display):
     def _draw_points(self, ax: Axes, scatter_kw: dict[str, Any]) -> None:
         kinds = (("o", hue(0)), ("^", hue(1)))
         words = ("same features without it", "features change without it")
-        self.points_, shade = [], opacity(ax, 0.75)
+        self.points_: list[Any] = []
+        shade = opacity(ax, 0.75)
         for changed, (marker, color) in zip((False, True), kinds, strict=True):
             chosen = self.support_changed == changed
             options = {"s": 22, "alpha": shade, "linewidths": 0, "color": color, **scatter_kw}

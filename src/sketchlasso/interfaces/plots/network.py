@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,24 +42,15 @@ class NetworkDisplay(Display):
     points_ : matplotlib PathCollection
     labels_ : list of matplotlib Annotation
     legend_ : matplotlib Legend
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
     """
 
     names: tuple[str, ...]
     places: NDArray[np.float64]
     edges: NDArray[np.intp]
     weights: NDArray[np.float64]
-    links_: list[Any] = field(init=False, repr=False)
-    points_: Any = field(init=False, repr=False)
-    labels_: list[Any] = field(init=False, repr=False)
-    legend_: Any = field(init=False, repr=False)
 
     def plot(self, ax: Axes | None = None, *, top: int = 15, **scatter_kw: Any) -> NetworkDisplay:
-        """Draw the graph.
-
-        Parameters are those of :func:`plot_network`.
-        """
+        """Draw the graph; parameters are those of :func:`plot_network`."""
         check_top(top)
         ax = self._start(ax, SQUARE)
         ax.set_aspect("equal")
@@ -84,7 +75,7 @@ class NetworkDisplay(Display):
         sizes = np.abs(self.weights)
         widths = THINNEST + (WIDEST - THINNEST) * sizes / max(float(sizes.max(initial=0.0)), 1e-300)
         ends = self.places[self.edges]
-        self.links_ = []
+        self.links_: list[Any] = []
         for sign, word, color in ((1, "positive", hue(0)), (-1, "negative", hue(1))):
             chosen = np.sign(self.weights) == sign
             lines = LineCollection(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,24 +61,15 @@ class PathDisplay(Display):
         All other coefficients that are ever non-zero.
     labels_ : list of matplotlib Annotation
     count_axis_ : matplotlib SecondaryAxis
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
     """
 
     alphas: FloatArray
     coef: Any
     feature_names: Sequence[str] | None = None
     alpha_used: float | None = None
-    lines_: list[Any] = field(init=False, repr=False)
-    others_: Any = field(init=False, repr=False)
-    labels_: list[Any] = field(init=False, repr=False)
-    count_axis_: Any = field(init=False, repr=False)
 
     def plot(self, ax: Axes | None = None, *, top: int = 8, **line_kw: Any) -> PathDisplay:
-        """Draw the path.
-
-        Parameters are those of :func:`plot_path`.
-        """
+        """Draw the path; parameters are those of :func:`plot_path`."""
         check_top(top)
         seen = [] if self.alpha_used is None else [self.alpha_used]
         shown = check_penalties(np.append(self.alphas, seen))
@@ -120,7 +111,7 @@ class PathDisplay(Display):
         from matplotlib.colors import to_rgba
 
         ax.axhline(0.0, color=ink(ax), linewidth=0.6, zorder=1)
-        self.others_ = None
+        self.others_: Any = None
         if values.shape[1]:
             segments = [np.column_stack([self.alphas, column]) for column in values.T]
             # A crowd of lines would end in one black blot; small ones step back.

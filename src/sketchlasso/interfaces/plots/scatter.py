@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,17 +41,12 @@ class ScatterDisplay(Display):
         Of coefficients those in both models, in the sketched one only, in the full one only.
     identity_ : matplotlib line
     legend_ : matplotlib Legend
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
     """
 
     sketched: FloatArray
     full: FloatArray
     kind: str = "coefficients"
     alpha: float | None = None
-    points_: list[Any] = field(init=False, repr=False)
-    identity_: Any = field(init=False, repr=False)
-    legend_: Any = field(init=False, repr=False)
 
     @property
     def words(self) -> str:
@@ -77,12 +72,10 @@ class ScatterDisplay(Display):
         return (self.sketched != 0) | (self.full != 0)
 
     def plot(self, ax: Axes | None = None, **scatter_kw: Any) -> ScatterDisplay:
-        """Draw the points.
-
-        Parameters are those of :func:`plot_sketched_against_full`.
-        """
+        """Draw the points; parameters are those of :func:`plot_sketched_against_full`."""
         ax = self._start(ax, SIZE)
-        self.points_, shade = [], opacity(ax, 0.7)
+        self.points_: list[Any] = []
+        shade = opacity(ax, 0.7)
         for chosen, words, marker, color in self._groups():
             options = {"s": 18, "alpha": shade, "linewidths": 0, "color": color, **scatter_kw}
             self.points_.append(

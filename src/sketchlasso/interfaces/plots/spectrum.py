@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,18 +46,12 @@ class SpectrumDisplay(Display):
     marks_ : list of matplotlib Line2D
         Where the effective rank is reached.
     legend_ : matplotlib Legend
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
     """
 
     names: tuple[str, ...]
     singular_values: tuple[FloatArray, ...]
     radii: tuple[float, ...]
     radius_kinds: tuple[str, ...]
-    lines_: list[Any] = field(init=False, repr=False)
-    radius_lines_: list[Any] = field(init=False, repr=False)
-    marks_: list[Any] = field(init=False, repr=False)
-    legend_: Any = field(init=False, repr=False)
 
     @property
     def effective_ranks(self) -> tuple[int, ...]:
@@ -70,16 +64,15 @@ class SpectrumDisplay(Display):
     def plot(
         self, ax: Axes | None = None, *, relative: bool | None = None, **line_kw: Any
     ) -> SpectrumDisplay:
-        """Draw the singular values on a log scale.
-
-        Parameters are those of :func:`plot_spectrum`.
-        """
+        """Draw the singular values; parameters are those of :func:`plot_spectrum`."""
         ax = self._start(ax, WIDE)
         from matplotlib.ticker import MaxNLocator
 
         relative = len(self.names) > 1 if relative is None else relative
         ax.set_yscale("log")
-        self.lines_, self.radius_lines_, self.marks_ = [], [], []
+        self.lines_: list[Any] = []
+        self.radius_lines_: list[Any] = []
+        self.marks_: list[Any] = []
         for number in range(len(self.names)):
             self._draw_one(ax, number, relative, line_kw)
         ax.set_xlabel("index $i$")

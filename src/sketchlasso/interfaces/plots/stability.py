@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,8 +48,6 @@ class StabilityDisplay(Display):
         All other features that are ever chosen.
     labels_ : list of matplotlib Annotation
     cutoff_line_ : matplotlib Line2D
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
     """
 
     alphas: FloatArray
@@ -58,16 +56,9 @@ class StabilityDisplay(Display):
     selected: NDArray[np.intp]
     pfer: float
     feature_names: Sequence[str] | None = None
-    lines_: list[Any] = field(init=False, repr=False)
-    others_: Any = field(init=False, repr=False)
-    labels_: list[Any] = field(init=False, repr=False)
-    cutoff_line_: Any = field(init=False, repr=False)
 
     def plot(self, ax: Axes | None = None, *, top: int = 12, **line_kw: Any) -> StabilityDisplay:
-        """Draw the paths.
-
-        Parameters are those of :func:`plot_stability`.
-        """
+        """Draw the paths; parameters are those of :func:`plot_stability`."""
         check_top(top)
         ax = self._start(ax)
         penalty_axis(ax, self.alphas)
@@ -107,7 +98,7 @@ class StabilityDisplay(Display):
         from matplotlib.colors import to_rgba
 
         ever = np.setdiff1d(np.flatnonzero(self.shares[-1]), named)
-        self.others_ = None
+        self.others_: Any = None
         if len(ever):
             segments = [np.column_stack([self.alphas, self.shares[:, j]]) for j in ever]
             color = to_rgba(ink(ax), 0.25)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,8 +44,6 @@ class VolcanoDisplay(Display):
         Features that are no discoveries, and discoveries.
     labels_ : list of matplotlib Annotation
     legend_ : matplotlib Legend
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
     """
 
     estimate: FloatArray
@@ -54,22 +52,16 @@ class VolcanoDisplay(Display):
     names: Sequence[str]
     cutoff: float
     adjustment: str
-    points_: list[Any] = field(init=False, repr=False)
-    labels_: list[Any] = field(init=False, repr=False)
-    legend_: Any = field(init=False, repr=False)
 
     def plot(self, ax: Axes | None = None, *, top: int = 8, **scatter_kw: Any) -> VolcanoDisplay:
-        """Draw the features.
-
-        Parameters are those of :func:`plot_volcano`.
-        """
+        """Draw the features; parameters are those of :func:`plot_volcano`."""
         named = np.argsort(self.p_value, kind="stable")[: check_top(top)]
         ax = self._start(ax, WIDE)
         heights = -np.log10(np.maximum(self.p_value, SMALLEST))
         ax.axvline(0.0, color=ink(ax), linewidth=0.6, alpha=0.5, zorder=1)
         discovered = self.adjusted <= self.cutoff
         words = (f"adjusted p > {self.cutoff:g}", f"adjusted p <= {self.cutoff:g}")
-        self.points_ = []
+        self.points_: list[Any] = []
         for number, (marker, label) in enumerate(zip("o^", words, strict=True)):
             chosen = discovered == bool(number)
             options = {"s": 18, "alpha": opacity(ax, 0.7), "linewidths": 0, "color": hue(number)}
