@@ -87,10 +87,10 @@ def prepare(folder: Path) -> None:
     write_table(folder / "docword.nips.txt.gz", counts)
     whole = (folder / "rcv1.svm.gz").read_bytes()
     (folder / "cut.svm.gz").write_bytes(whole[: len(whole) // 3])
-    _write_houses(folder)
+    write_houses(folder)
 
 
-def _write_houses(folder: Path) -> None:
+def write_houses(folder: Path) -> None:
     """Write rows of California housing with an id, to train on and new ones."""
     stored = np.load(Path(os.environ["SKETCHLASSO_DATA"], "regression", "california_housing.npz"))
     rows = np.random.default_rng(0).permutation(len(stored["y"]))[: HOUSES + 1000]
@@ -135,12 +135,17 @@ def run(line: str, folder: Path) -> str:
         check=False,
         env={**os.environ, "SKETCHLASSO_DATA": ""},
     )
-    said = done.stdout.replace("python -m sketchlasso", "sketchlasso")
+    return block(line, done.stdout, done.returncode, folder)
+
+
+def block(line: str, said: str, code: int, folder: Path) -> str:
+    """Return a command with its output and exit code as the page shows them."""
+    said = said.replace("python -m sketchlasso", "sketchlasso")
     lines = said.replace(f"{folder}/", "").replace(str(folder), "FOLDER").splitlines()
     if len(lines) > LONGEST:
         lines = [*lines[:LONGEST], "..."]
     shown = [re.sub(r"[0-9a-f]{64}", "...", text) for text in lines]
-    return "\n".join((f"$ sketchlasso {line}", *shown, f"[exit code {done.returncode}]"))
+    return "\n".join((f"$ sketchlasso {line}", *shown, f"[exit code {code}]"))
 
 
 def page(

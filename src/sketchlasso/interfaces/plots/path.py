@@ -81,7 +81,7 @@ class PathDisplay(Display):
         named = np.argsort(-size, kind="stable")[: min(top, np.count_nonzero(size))]
         self._draw_others(ax, np.delete(values, named, axis=1))
         single = {"marker": "o"} if len(self.alphas) == 1 else {}
-        self.lines_ = [
+        self.lines_: list[Any] = [
             ax.plot(
                 self.alphas,
                 values[:, column],

@@ -65,7 +65,7 @@ class StabilityDisplay(Display):
         order = self.selected[np.argsort(-self.shares[-1, self.selected], kind="stable")]
         named = order[:top]
         self._draw_others(ax, named)
-        self.lines_ = [
+        self.lines_: list[Any] = [
             ax.plot(
                 self.alphas,
                 self.shares[:, feature],
