@@ -29,7 +29,7 @@ TRAIN, TEST, DOCUMENTS, HOUSES = 4000, 2000, 1500, 4000
 LONGEST = 18
 
 WORK = (
-    "cv houses.csv --target price --drop id --impute median --plot houses.png -o houses.model",
+    "cv houses.csv --target price --drop id --impute median -o houses.model",
     "predict houses.model new.csv --id id -o predictions.csv",
     "predict houses.model new.csv --id id | head -3",
     "fit houses.csv --target price --drop id --impute median --verbose --top 3",

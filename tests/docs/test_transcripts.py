@@ -11,8 +11,6 @@ from tests.docs.snippets import same
 
 PAGE = Path(__file__).parents[2] / "docs" / "transcripts" / "command-line.md"
 HEAD = re.compile(r" \| head -(\d+)$")
-# Drawing takes longer than all the rest.
-PICTURE = " --plot houses.png"
 
 
 @pytest.mark.skipif(
@@ -32,9 +30,8 @@ def test_the_commands_on_houses_print_what_the_page_shows(tmp_path, monkeypatch)
     assert len(lines) == 6
     for line in lines:
         cut = HEAD.search(line)
-        words = HEAD.sub("", line).replace(PICTURE, "").split()
-        result = CliRunner().invoke(app, words, catch_exceptions=False)
+        result = CliRunner().invoke(app, HEAD.sub("", line).split(), catch_exceptions=False)
         said = result.output.splitlines()[: int(cut[1]) if cut else None]
         printed = block(line, "\n".join(said), result.exit_code, tmp_path)
-        text = shown[f"$ sketchlasso {line}"].replace("\nwrote   houses.png", "")
+        text = shown[f"$ sketchlasso {line}"]
         assert same(*(re.sub(r"(?m)^seconds .*$", "", part) for part in (text, printed))), printed
