@@ -84,13 +84,10 @@ def _out_of_fold(estimator: Search, given: Given, folds: Sequence[tuple[Any, Any
     if given.gaps is None or estimator.sketch_ is not None:
         return found
     single: Any = sl.SqrtLasso if numbers else sl.SqrtLassoClassifier
-    shared = {
-        name: value
-        for name, value in estimator.get_params().items()
-        if name in single().get_params()
-    }
-    model = single(**{**shared, "sketch": None, "radius": None, "refine": None, "verbose": False})
-    model.set_params(alpha=estimator.alpha_)
+    model = single(estimator.alpha_)
+    shared = estimator.get_params().keys() & model.get_params().keys()
+    model.set_params(**{name: getattr(estimator, name) for name in shared})
+    model.set_params(sketch=None, radius=None, refine=None, verbose=False)
     found = np.full_like(found, np.nan)
     for train, test in folds:
         X = given.filled_from(train)
