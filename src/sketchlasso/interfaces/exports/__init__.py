@@ -1,5 +1,5 @@
 """Topics as files for others: tables, JSON, pictures, and one page that works offline."""
 
-from sketchlasso.interfaces.exports.folder import export_topics
+from sketchlasso.interfaces.exports.folder import export_topics, topic_data
 
-__all__ = ["export_topics"]
+__all__ = ["export_topics", "topic_data"]

@@ -17,7 +17,7 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.exports.page import offline_page
 from sketchlasso.interfaces.exports.pictures import map_svg, save_map, save_over
 
-__all__ = ["export_topics", "topics_data"]
+__all__ = ["export_topics", "topic_data", "topics_data"]
 
 
 def export_topics(
@@ -105,18 +105,22 @@ def topics_data(
         "source": imager.corpus_.name,
         "n_documents": len(topics.titles),
         "topics": [
-            {
-                "topic": number,
-                "label": list(topic.label),
-                "words": list(topic.words),
-                "n_documents": topic.n_documents,
-                "stability": None if math.isnan(topic.stability) else _rounded(topic.stability),
-                "examples": [{"number": one.number, "title": one.title} for one in topic.examples],
-            }
+            {"topic": number, **topic_data(topic)}
             for number, topic in enumerate(topics.topics, start=1)
         ],
         "over": over,
         "words": words,
+    }
+
+
+def topic_data(topic: sl.topics.Topic) -> dict[str, Any]:
+    """Return one topic as JSON can hold it."""
+    return {
+        "label": list(topic.label),
+        "words": list(topic.words),
+        "n_documents": topic.n_documents,
+        "stability": None if math.isnan(topic.stability) else _rounded(topic.stability),
+        "examples": [{"number": one.number, "title": one.title} for one in topic.examples],
     }
 
 

@@ -14,6 +14,7 @@ from sketchlasso.interfaces.commands.outputs import output_option
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.topics.options import TopicModel
+from sketchlasso.interfaces.exports import export_topics, topic_data
 
 __all__ = ["export", "list_topics"]
 
@@ -50,7 +51,7 @@ def list_topics(
     """
     _, _, found = _found(model, images, resolution, stability, seed, screen)
     sheets = [Sheet(f"{len(found)} topics", COLUMNS, tuple(map(_row, enumerate(found.topics, 1))))]
-    data: dict[str, Any] = {"command": "topics list", "topics": list(map(_data, found.topics))}
+    data: dict[str, Any] = {"command": "topics list", "topics": list(map(topic_data, found.topics))}
     if found.groups is not None:
         names, shares = found.over()
         rows = tuple(
@@ -76,8 +77,6 @@ def export(
 
     Tables as CSV, all of it as JSON, the map as SVG and PNG, and one HTML file that works offline.
     """
-    from sketchlasso.interfaces.exports import export_topics
-
     imager, stored, found = _found(model, images, resolution, stability, seed, screen)
     written = export_topics(output, imager, stored, found)
     return Report(
@@ -118,13 +117,3 @@ def _row(numbered: tuple[int, sl.topics.Topic]) -> tuple[Any, ...]:
     stable = "-" if math.isnan(topic.stability) else f"{100 * topic.stability:.0f} %"
     example = topic.examples[0].title if topic.examples else ""
     return number, str(topic), len(topic.words), topic.n_documents, stable, example
-
-
-def _data(topic: sl.topics.Topic) -> dict[str, Any]:
-    return {
-        "label": list(topic.label),
-        "words": list(topic.words),
-        "n_documents": topic.n_documents,
-        "stability": topic.stability,
-        "examples": [{"number": one.number, "title": one.title} for one in topic.examples],
-    }
