@@ -54,6 +54,23 @@ def test_the_first_message_names_all_bad_columns(call, houses):
     )
 
 
+def test_effects_of_columns_whose_squares_overflow(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = np.random.default_rng(0).normal(size=(12, 4))
+    np.save("a.npy", rows)
+    np.save("huge.npy", 1e240 * rows)
+    listed = [
+        json.loads(call(f"fit {name} --target 0 --alpha 0.3 --json").stdout)["coefficients"]
+        for name in ("a.npy", "huge.npy")
+    ]
+    usual, huge = ({one["feature"]: one["effect"] for one in many} for many in listed)
+    assert huge == pytest.approx({name: 1e240 * effect for name, effect in usual.items()})
+    shown, told = (
+        call(f"fit {name} --target 0 --alpha 0.3").stdout for name in ("a.npy", "huge.npy")
+    )
+    assert "####" in told and told.splitlines()[0] == shown.splitlines()[0]
+
+
 def test_a_table_without_a_target_is_asked_for_one(call, houses):
     told = call("cv houses.csv", 2).stderr
     assert told == (

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from sketchlasso.data.units import unit_of
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.instances import RowSets
 from sketchlasso.types import FloatArray, IntArray
@@ -62,6 +63,9 @@ def score(
     """
     share = np.ones(len(y)) if weights is None else weights
     flat = predicted.reshape(len(y), -1)
+    if metric == "r2":  # it has no unit, and the squares of huge numbers overflow
+        unit = unit_of(float(np.abs(y).max(initial=0.0)))
+        y, flat = y / unit, flat / unit
     if metric in _SUMS:
         values = score_of_sums(metric, score_sums(metric, y, flat, share), y, share)
     else:

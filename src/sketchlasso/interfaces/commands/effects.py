@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from sketchlasso.interfaces.commands.describe import (
     feature_name,
@@ -30,7 +30,17 @@ def effects_of(model: Model, X: Any) -> Any:
     rows = np.atleast_2d(model.coef_)
     if not (isinstance(X, np.ndarray) or sparse.issparse(X)):
         return rows
-    return rows * np.sqrt(StandardScaler(with_mean=False).fit(X).var_)
+    return rows * _deviations(X)
+
+
+def _deviations(X: Any) -> Any:
+    """Return the standard deviations (n,) of the columns of X (m, n)."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        variances = StandardScaler(with_mean=False).fit(X).var_
+    if np.isfinite(variances).all():
+        return np.sqrt(variances)
+    units = MaxAbsScaler().fit(X)  # the squares of these columns overflow
+    return units.scale_ * np.sqrt(StandardScaler(with_mean=False).fit(units.transform(X)).var_)
 
 
 def effect_data(model: Model, given: Given) -> list[dict[str, Any]]:
