@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 
 from sketchlasso.errors import InvalidInputError, StoredFileError
 from sketchlasso.files.source import Source
-from sketchlasso.storage.door import ArrayHeader, UnfitError, read_array, read_array_header
+from sketchlasso.storage.door import (
+    ArrayHeader,
+    UnfitError,
+    check_shape,
+    read_array,
+    read_array_header,
+)
 from sketchlasso.storage.sparse import checked_sparse
 
 __all__ = ["NpzArchive", "map_rows", "npy_header", "open_npz"]
@@ -61,10 +67,24 @@ class NpzArchive:
 
     def sparse(self) -> Any:
         """Return the sparse matrix (m, n) that SciPy's ``save_npz`` wrote."""
-        form: Any = self["format"].reshape(-1)[:1].tolist()
-        text = form[0].decode("latin1") if form and isinstance(form[0], bytes) else "".join(form)
         names = ("data", "shape", "indices", "indptr", "row", "col", "offsets")
-        return checked_sparse(text, {name: self[name] for name in names if name in self})
+        return checked_sparse(self._form(), {name: self[name] for name in names if name in self})
+
+    def sparse_shape(self) -> tuple[int, int]:
+        """Return the shape (m, n) that a sparse matrix declares, and has offsets for."""
+        rows, columns = check_shape(self["shape"].tolist())
+        lines = {"csr": rows, "csc": columns}.get(self._form())
+        if lines is not None and self.header("indptr").shape != (lines + 1,):
+            raise UnfitError(
+                f"a matrix has offsets of shape {self.header('indptr').shape} where {lines + 1} "
+                "are needed"
+            )
+        return rows, columns
+
+    def _form(self) -> str:
+        """Return the name of the sparse format."""
+        form: Any = self["format"].reshape(-1)[:1].tolist()
+        return form[0].decode("latin1") if form and isinstance(form[0], bytes) else "".join(form)
 
     def _checked(self, name: str) -> zipfile.ZipInfo:
         """Return what the archive says of an array, unless its bytes cannot become so many."""

@@ -21,7 +21,7 @@ from sketchlasso.files.read import read_source
 from sketchlasso.files.source import NoRowsError, Source
 from sketchlasso.files.svmlight import read_svmlight
 from sketchlasso.files.table import as_response
-from sketchlasso.storage.door import ArrayHeader, check_memory, check_shape
+from sketchlasso.storage.door import ArrayHeader, check_memory
 
 __all__ = ["SHARD_FORMATS", "Scan", "scan"]
 
@@ -107,7 +107,7 @@ def _scan_npz(source: Source, options: ReadOptions) -> Scan:
         sparse = is_sparse(held)
         names, label = texts(stored, "feature_names"), texts(stored, "target_name")
         entries = stored.header("data" if sparse else matrix_key(source, stored))
-        shape = check_shape(stored["shape"].tolist()) if sparse else entries.shape
+        shape = stored.sparse_shape() if sparse else entries.shape
         key = target_key(source, held, options.target) if column is None else None
         y = None if key is None else as_response(stored[key])
     if len(shape) != 2 or shape[0]:

@@ -59,6 +59,15 @@ def test_npz_parts_that_do_not_fit(tmp_path, changes):
     refusal(StoredFileError, read_table, path)
 
 
+@pytest.mark.parametrize("form", ["csr", "csc"])
+def test_a_look_at_the_headers_finds_a_false_shape(tmp_path, form):
+    # The number of rows was compared with that of y first, which blamed the data, not the file.
+    stored = X.asformat(form)
+    parts = {"data": stored.data, "indices": stored.indices, "indptr": stored.indptr}
+    path = write_npz(tmp_path / "a.npz", **parts, format=form, shape=np.array([1, 2]))
+    assert "offsets of shape" in refusal(StoredFileError, read_shards, path)
+
+
 def test_an_npz_member_that_declares_more_than_it_can_become(tmp_path):
     path = tmp_path / "a.npz"
     np.savez_compressed(path, X=np.ones((4, 3)))
