@@ -35,11 +35,13 @@ from sketchlasso.kernels.working_set import gather
 
 SWEEPS = 4
 NEWTON_STEPS = 40
-HALVINGS = 4
+HALVINGS = 12
 RIDGE = 1e-13
-# Below this share of its start rho^2 has lost its digits to cancellation.
-LOST_DIGITS = 1e-11
-NEARLY_EXACT = 1e-8
+# A fit whose rho^2 falls below this share of its start is exact: no problem for these loops.
+EXACT_FIT = 1e-8
+# Conditions broken by up to this multiple of the tolerance still tell how many coefficients are
+# not zero: rounding may forbid more.
+ENOUGH = 100.0
 # Walking down: ratio of two penalties, and how close to the next entry the search ends.
 STEP_DOWN = 0.85
 CLOSE = 0.99
@@ -144,18 +146,27 @@ def newton_move(
 ) -> Any:
     """Take the step as far as it descends; a coefficient that changes sign stops at zero.
 
+    More coefficients than the rank of G make the step huge: it follows a null vector of G, along
+    which the objective falls until a first coefficient is zero. That is the last length tried.
+
     Returns rho^2, whether it moved, and whether all kept their sign.
     """
     before = objective(square, w, thresholds, radius)
     step, trial, seen, t = work[2], work[3], work[4], 1.0
-    for _ in range(HALVINGS):
+    for attempt in range(HALVINGS + 1):
+        if attempt == HALVINGS:
+            for i in range(active.shape[0]):
+                j = active[i]
+                if w[j] * (w[j] + t * step[i]) < 0.0:
+                    t = -w[j] / step[i]
         copy_to(w, trial)
         copy_to(q, seen)
         whole, after = True, square
         for i in range(active.shape[0]):
             j = active[i]
             new = w[j] + t * step[i]
-            if new * w[j] <= 0.0:
+            # Rounding must not leave a trace of the coefficient that reaches zero first.
+            if new * w[j] <= 1e-14 * w[j] * w[j]:
                 new, whole = 0.0, False
             moved = new - w[j]
             after = after - 2.0 * moved * seen[j] + moved * moved * G[j, j]
@@ -204,7 +215,7 @@ def solve_on_gram(
 
     `total` is ||c||^2 + s^2 and `square` rho^2 at w; a w of zero is first left along the steepest
     direction. Ends when no optimality condition is broken by more than `tol` of its threshold.
-    Returns rho^2, or NaN where the residual vanishes, which is not for these loops.
+    Returns rho^2, or NaN where the fit becomes exact or the steps do not suffice.
     """
     p = w.shape[0]
     active = np.empty(p, dtype=np.intp)
@@ -216,11 +227,12 @@ def solve_on_gram(
                 subtract_multiple(q, G[j], w[j], p)
         if not (w != 0.0).any():
             return square
+    miss = np.inf
     for _ in range(NEWTON_STEPS):
         for _ in range(SWEEPS):
             square = sweep(G, q, w, thresholds, radius, nonneg, square)
         for _ in range(SWEEPS):
-            if not square > LOST_DIGITS * total:
+            if not square > EXACT_FIT * total:
                 return np.nan
             count = 0
             for j in range(p):
@@ -235,9 +247,10 @@ def solve_on_gram(
             )
             if not moved or (whole and slope <= tol * tol * np.sqrt(square)):
                 break
-        if violation(q, w, thresholds, radius, nonneg, square) <= tol:
-            break
-    return square
+        miss = violation(q, w, thresholds, radius, nonneg, square)
+        if miss <= tol:
+            return square
+    return square if miss <= ENOUGH * tol else np.nan
 
 
 @kernel(inner=True)
@@ -267,8 +280,9 @@ def search_size(
     A (p, k) are the rows, w (p,) receives the coefficients. The penalty is within one part in a
     hundred of the one at which another coefficient enters. Where several enter at once and
     step over the size, it is the next one, which has more non-zeros, and w is a point to start
-    from. Returns the penalty, NaN where the residual vanishes, and how many coefficients of its
-    solution are not zero.
+    from. A penalty at which the fit becomes exact, or that cannot be solved here, ends the walk
+    at the last one before it. Returns the penalty, NaN where there is none before it, and how many
+    coefficients of its solution are not zero.
     """
     p = A.shape[0]
     G = np.dot(A, A.T)
@@ -366,11 +380,6 @@ def search_instance(
     w = np.empty(rows.shape[0])
     alpha, count = search_size(A, c, s, factor[rows], largest, radius, nonneg, size, tol, w)
     rest = c - np.dot(w, A)
-    total = dot(c, c) + s * s
-    if dot(rest, rest) + s * s < NEARLY_EXACT * total:
-        # The direction of such a residual is rounding: the solver starts better from nothing.
-        w[:] = 0.0
-        rest = c
     rho = np.sqrt(dot(rest, rest) + s * s)
     for i in range(u.shape[0]):
         u[i] = rest[i] / rho

@@ -214,7 +214,7 @@ class _Search:
             self.dual[number],
         )
         if not np.isfinite(alpha):
-            # The residual vanishes: the driver's solver is made for that, from the null model.
+            # No penalty could be solved: the driver's solver can, from the null model.
             self.alpha[number] = SHARE_OF_INTERPOLATION * largest
             self.dual[number] = null_model(batch.take(slice(number, number + 1))).dual[0]
             return False

@@ -12,8 +12,7 @@ from dataclasses import dataclass, fields, replace
 from sketchlasso.kernels.support import (
     ALL_AT_ONCE,
     CLOSE,
-    LOST_DIGITS,
-    NEARLY_EXACT,
+    EXACT_FIT,
     SMALLEST_SHARE,
     STEP_DOWN,
     TOGETHER,
@@ -151,7 +150,7 @@ def _posed(rows: Rows, alpha: Tensor) -> Rows:
 def _advance(rows: Rows, walk: _Walk, size: int, slots: int, tol: float) -> None:
     """Set the instances that have solved their problem to the next penalty, or end their walk."""
     count = (walk.here.w != 0).sum(1).to(walk.found.dtype)
-    vanished = ~(walk.here.square > LOST_DIGITS * walk.total)
+    vanished = ~(walk.here.square > EXACT_FIT * walk.total)
     solved = vanished | (violation(_posed(rows, walk.alpha), walk.here) <= tol)
     on_way = ~(walk.ended | walk.crowded)
     if slots < rows.thresholds.shape[1]:
@@ -194,14 +193,11 @@ def _outcome(rows: Rows, walk: _Walk, size: int) -> Walked:
     alpha = walk.high.where(close, alpha)
     lost = walk.exact & (walk.found == 0)
     few = close | walk.exact | ~(together | at_once)
-    # The direction of such a residual is rounding: the solver starts better from nothing.
-    afresh = walk.best.square < NEARLY_EXACT * walk.total
-    rho = walk.total.where(afresh, walk.best.square).sqrt().clamp(min=1e-300).unsqueeze(1)
-    rest = rows.c.where(afresh.unsqueeze(1), walk.best.rest)
+    rho = walk.best.square.sqrt().clamp(min=1e-300).unsqueeze(1)
     return Walked(
         alpha=alpha.where(~lost, float("inf")),
-        w=walk.best.w.masked_fill(afresh.unsqueeze(1), 0.0),
-        u=rest / rho,
+        w=walk.best.w,
+        u=walk.best.rest / rho,
         few=few & ~lost,
         found=walk.ended,
         crowded=walk.crowded,
