@@ -178,8 +178,7 @@ def _solve_open(run: _Run, solver: Solver, warm: Iterates | None, chain: IntArra
     walked = _walk_paths(run, chain, solver)
     for level in _levels(run.batch, chain, np.flatnonzero(run.ledger.open & ~walked)):
         _solve_level(run, level, warm)
-    if solver == "newton":
-        _try_otherwise(run, walked)
+    _try_otherwise(run, walked)
 
 
 def _levels(batch: Batch, chain: IntArray | None, instances: IntArray) -> list[Level]:
