@@ -48,7 +48,8 @@ LONGER = 1.5
 SHORTER = 0.3
 # Share of the level that a single march may take off.
 LONGEST = 0.9
-# Where what the residual adds to the gap is below this share of the tolerance, the level stays.
+# Where what the residual adds to the gap is below this share of the tolerance, the level stays,
+# unless the gap no longer shrinks and a small fall is left.
 NEGLIGIBLE = 0.3
 # Line search: share of the predicted decrease that counts, shortest step. Marches are no shorter
 # share of the way either.
@@ -236,10 +237,12 @@ class Follower:
             d, seen = self._along(now, thresholds)
             length = np.sqrt(max(now.square, 0.0))
             by_residual = length * abs(1.0 - length / level)
-            fall = 0.0
-            if by_residual > NEGLIGIBLE * tol * problem.objective_of(now.w, now.square):
-                fall = min(max(_fall(now, level, d, seen), -level), LONGEST * level)
-            if abs(fall) <= SETTLED * level and gap > SLOW * before and self._held > least:
+            negligible = NEGLIGIBLE * tol * problem.objective_of(now.w, now.square)
+            fall = min(max(_fall(now, level, d, seen), -level), LONGEST * level)
+            slow, settled = gap > SLOW * before, abs(fall) <= SETTLED * level
+            if by_residual <= negligible and not (slow and settled):
+                fall, settled = 0.0, True
+            if settled and slow and self._held > least:
                 self._hold(LESS_HELD * self._held)
                 d, seen = self._along(now, thresholds)
             before = gap
