@@ -30,6 +30,9 @@ __all__ = [
     "spread",
 ]
 
+# A sum of a hundred million squares of this number is finite.
+LARGEST = 1e150
+
 MatrixLike: TypeAlias = (
     "ArrayLike | sparse.sparray[Any, Any] | sparse.spmatrix[Any] | LinearOperator[Any]"
     " | BlockMatrix"
@@ -100,8 +103,16 @@ def as_factor(name: str, values: ArrayLike) -> RealArray:
     return factor
 
 
-def as_responses(y: ArrayLike, n_samples: int) -> FloatArray:
-    """Return Y (m, t) in doubles: one response per column, every number finite."""
+def as_responses(y: ArrayLike, n_samples: int, *, squared: bool = False) -> FloatArray:
+    """Return Y (m, t) in doubles: one response per column, every number finite.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,) or (n_samples, t)
+    n_samples : int
+    squared : bool
+        Refuse a response whose squares overflow or vanish. Estimators scale theirs themselves.
+    """
     try:
         Y = np.asarray(y, dtype=np.float64)
     except (TypeError, ValueError) as problem:
@@ -125,7 +136,18 @@ def as_responses(y: ArrayLike, n_samples: int) -> FloatArray:
             "y contains NaN or infinity, but every response must be a finite number; remove or "
             "impute those rows first."
         )
+    if squared:
+        _check_squares(np.abs(Y).max(axis=0))
     return Y
+
+
+def _check_squares(sizes: FloatArray) -> None:
+    """Refuse responses by their largest magnitudes (t,); zero is fine."""
+    for size in sizes[(sizes > 0) & ((sizes > LARGEST) | (sizes < 1 / LARGEST))]:
+        raise InvalidInputError(
+            f"the largest entry of y is {size:.3g}, but its square must be a double, so between "
+            f"{1 / LARGEST:.0e} and {LARGEST:.0e} is accepted; divide y by a constant first."
+        )
 
 
 def _as_array(X: Any) -> NDArray[Any]:

@@ -6,6 +6,7 @@ users of Dask expect. Predictions of a BlockMatrix are in memory, one per row.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,9 @@ def validated(estimator: BaseEstimator, X: Any, *y: Any, reset: bool = True, **c
     """
     X = as_blocks(X)
     responses = [in_memory(values) for values in y]
+    _refuse_dates("X", X)
+    if responses and checks.get("y_numeric"):
+        _refuse_dates("y", responses[0])
     if not isinstance(X, BlockMatrix):
         try:
             return validate_data(estimator, X, *responses, reset=reset, **ACCEPTED, **checks)
@@ -82,6 +86,18 @@ def validated(estimator: BaseEstimator, X: Any, *y: Any, reset: bool = True, **c
     # Everything scikit-learn says of y depends on the length of X alone.
     stand_in = np.broadcast_to(0.0, (X.shape[0], 1))
     return X, check_X_y(stand_in, responses[0], estimator=estimator, **checks)[1]
+
+
+def _refuse_dates(name: str, values: Any) -> None:
+    """Refuse dates and durations, which scikit-learn would take as integers."""
+    types = getattr(values, "dtypes", None)
+    each = list(types) if isinstance(types, Iterable) else [getattr(values, "dtype", None)]
+    dates = [str(one) for one in each if getattr(one, "kind", None) in ("m", "M")]
+    if dates:
+        raise InvalidInputError(
+            f"{name} holds values of type {dates[0]}, but real numbers are needed; convert them, "
+            "for example to days with (values - values.min()) / np.timedelta64(1, 'D')."
+        )
 
 
 def validated_rows(estimator: BaseEstimator, X: Any) -> Any:

@@ -92,7 +92,7 @@ def problems_of(
 ) -> ProblemSet:
     """See :func:`build_problems`."""
     check_sketch(sketch)
-    Y = as_responses(y, sketch.n_samples)
+    Y = as_responses(y, sketch.n_samples, squared=True)
     rows = rows or all_rows(sketch.n_samples)
     if rows.n_samples != sketch.n_samples:
         raise InvalidInputError(

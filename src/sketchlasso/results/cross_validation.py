@@ -89,7 +89,7 @@ def cross_validate(
     CrossValidation
     """
     entries = as_rows(X)
-    Y = as_responses(y, entries.shape[0])
+    Y = as_responses(y, entries.shape[0], squared=True)
     for metric in metrics:
         check_metric(metric, Y)
     target = Y[:, 0] if Y.shape[1] == 1 else None
@@ -199,7 +199,7 @@ def sqrt_lasso_path(
     True
     """
     entries = as_rows(X)
-    Y = as_responses(y, entries.shape[0])
+    Y = as_responses(y, entries.shape[0], squared=True)
     weights = None if sample_weight is None else check_weights(sample_weight, len(Y))
     task = Task(
         entries,

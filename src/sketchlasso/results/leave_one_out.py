@@ -113,7 +113,7 @@ def leave_one_out(
     check_sketch(sketch, 'for the full problem pass sketch(X, method="exact", center=True)')
     entries = as_rows(X)
     check_sketch_of(sketch, entries)
-    Y = as_responses(y, sketch.n_samples)
+    Y = as_responses(y, sketch.n_samples, squared=True)
     if Y.shape[1] != 1:
         raise InvalidInputError(
             f"y has {Y.shape[1]} columns; leave-one-out takes one response, so call it per column"

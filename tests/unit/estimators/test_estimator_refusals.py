@@ -124,6 +124,7 @@ def test_functions_and_the_transformer():
 
 @pytest.mark.parametrize("estimator", [SqrtLasso(alpha=1.0), SqrtLassoCV(alphas=[1.0, 0.5], cv=2)])
 def test_values_that_are_no_numbers_are_refused_in_one_sentence(estimator):
+    pd = pytest.importorskip("pandas")
     missing = X.copy()
     missing[3, 2] = np.nan
     infinite = np.where(np.isnan(missing), np.inf, missing)
@@ -135,7 +136,15 @@ def test_values_that_are_no_numbers_are_refused_in_one_sentence(estimator):
         assert "use a classifier for labels" in refusal(InvalidInputError, estimator.fit, X, given)
     texts = np.column_stack([X.astype(object), labels])
     assert "X holds text" in refusal(InvalidInputError, estimator.fit, texts, y)
+    dates = (1e6 * np.abs(X)).astype(np.int64).astype("datetime64[s]")
+    told = refusal(InvalidInputError, estimator.fit, dates, y)
+    assert told.startswith("X holds values of type datetime64[s]")
+    told = refusal(InvalidInputError, estimator.fit, X, dates[:, 0] - dates[0, 0])
+    assert told.startswith("y holds values of type timedelta64[s]")
+    frame = pd.DataFrame({"a": X[:, 0], "when": dates[:, 0]})
+    assert "datetime64[s]" in refusal(InvalidInputError, estimator.fit, frame, y)
     estimator.fit(X, y)
+    assert "datetime64[s]" in refusal(InvalidInputError, estimator.predict, dates)
     assert "Input X contains NaN" in refusal(InvalidInputError, estimator.predict, missing)
 
 

@@ -5,7 +5,15 @@ import pytest
 from scipy import sparse
 from tests.sentences import refusal
 
-from sketchlasso import Settings, certify, cross_validate, leave_one_out, sketch, sqrt_lasso_path
+from sketchlasso import (
+    Settings,
+    build_problems,
+    certify,
+    cross_validate,
+    leave_one_out,
+    sketch,
+    sqrt_lasso_path,
+)
 from sketchlasso.errors import InvalidInputError
 
 
@@ -100,3 +108,19 @@ def test_a_method_s_name_is_no_sketch(data, solve):
 def test_leave_one_out_asks_for_a_sketch(data):
     said = refusal(InvalidInputError, leave_one_out, None, *data, alpha=1.0)
     assert 'pass sketch(X, method="exact", center=True)' in said
+
+
+@pytest.mark.parametrize("size", [1e255, 1e-255])
+def test_responses_whose_squares_are_no_doubles_are_refused(data, size):
+    X, y = data[0], size * np.linspace(-1.0, 1.0, len(data[0]))
+    made = sketch(X, rank=3, random_state=0)
+    for function, arguments in (
+        (sqrt_lasso_path, (X, y)),
+        (sqrt_lasso_path, (X, y, made)),
+        (cross_validate, (made, X, y)),
+        (leave_one_out, (made, X, y)),
+        (build_problems, (made, y)),
+    ):
+        options = {"alpha": 1.0} if function is leave_one_out else {"alphas": 5}
+        told = refusal(InvalidInputError, function, *arguments, **options)
+        assert "between 1e-150 and 1e+150 is accepted; divide y by a constant" in told
