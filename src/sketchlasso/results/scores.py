@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from sketchlasso.data.units import unit_of
+from sketchlasso.data.transform import unit_of
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.instances import RowSets
 from sketchlasso.types import FloatArray, IntArray
