@@ -6,6 +6,7 @@ import pytest
 from hypothesis import settings
 
 from tests.packages import add_options, require_packages
+from tests.shared import shared_folder
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None)
@@ -22,13 +23,7 @@ def pytest_configure(config):
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_of_the_tests(tmp_path_factory):
-    """Keep what the library caches for as long as the tests run, and out of the user's cache.
-
-    Parallel workers share it: their folders lie beside each other.
-    """
-    folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent
+    """Keep what the library caches for as long as the tests run, and out of the user's cache."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        patch.setenv("XDG_CACHE_HOME", str(shared_folder(tmp_path_factory) / "cache"))
         yield

@@ -1,15 +1,12 @@
 """What is uploaded works where it is installed: the wheel, the sdist, their contents."""
 
-import os
-import subprocess
-import sys
 import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
+from tests.installed import ROOT, distributions, environment, run
 
-ROOT = Path(__file__).parents[2]
 FIT = """
 import numpy as np, sketchlasso
 rng = np.random.default_rng(0)
@@ -20,37 +17,16 @@ print(sketchlasso.__file__, sketchlasso.__version__)
 """
 
 
-def run(*command, **variables):
-    done = subprocess.run(
-        [str(word) for word in command],
-        cwd=variables.pop("cwd", ROOT),
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def built(tmp_path_factory):
-    """The wheel and the sdist."""
-    pytest.importorskip("hatchling")
-    folder = tmp_path_factory.mktemp("dist")
-    run(sys.executable, "-m", "hatchling", "build", "-d", folder)
-    [wheel], [source] = folder.glob("*.whl"), folder.glob("*.tar.gz")
-    return wheel, source
+    return distributions(tmp_path_factory)
 
 
-def test_the_wheel_works_where_it_is_installed(built, tmp_path):
-    place = tmp_path / "installed"
-    install = ["-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", place]
-    run(sys.executable, *install, built[0])
-    fresh = {"cwd": tmp_path, "PYTHONPATH": str(place)}
-    where, version = run(sys.executable, "-c", FIT, **fresh).split()
+def test_the_wheel_works_where_it_is_installed(tmp_path_factory, tmp_path):
+    place = environment(tmp_path_factory)
+    where, version = run([place / "bin" / "python", "-c", FIT], tmp_path).split()
     assert Path(where).is_relative_to(place)
-    assert run(place / "bin" / "sketchlasso", "--version", **fresh).split()[-1] == version
+    assert run([place / "bin" / "sketchlasso", "--version"], tmp_path).split()[-1] == version
 
 
 def test_the_wheel_holds_the_package_and_nothing_else(built):

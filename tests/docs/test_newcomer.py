@@ -1,12 +1,7 @@
 """A newcomer installs the wheel and follows the README and the first page, line by line."""
 
-import os
 import re
 import shlex
-import shutil
-import subprocess
-import sys
-import venv
 from importlib.metadata import PathDistribution
 from pathlib import Path
 
@@ -15,53 +10,15 @@ import pytest
 from sklearn.datasets import load_diabetes
 
 from tests.docs.snippets import blocks, same
+from tests.installed import ROOT, environment, run
 
-ROOT = Path(__file__).parents[2]
-SOURCE = ROOT / "src" / "sketchlasso"
 COMMAND = re.compile(r"^    (sketchlasso .+?)(?: +#.*)?$", re.MULTILINE)
 INSTALL = re.compile(r"pip install '?\.(?:\[([\w,]+)\])?'?")
 
 
 @pytest.fixture(scope="session")
 def newcomer(tmp_path_factory):
-    """An environment with the wheel of this tree; the packages it needs are those of the tests."""
-    pytest.importorskip("hatchling", reason="needs the package hatchling")
-    folder = tmp_path_factory.mktemp("newcomer")
-    run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder], ROOT)
-    home = folder / "environment"
-    venv.create(home, symlinks=True)
-    python = home / "bin" / "python"
-    (wheel,) = folder.glob("*.whl")
-    install = ["install", "--quiet", "--no-deps", "--no-index", "--no-compile", wheel]
-    run([sys.executable, "-m", "pip", "--python", python, *install], folder)
-    (packages,) = home.glob("lib/python*/site-packages")
-    others = [path for path in sys.path if Path(path).name == packages.name]
-    (packages / "others.pth").write_text("\n".join(others))
-    share_compiled_kernels(packages / "sketchlasso")
-    return home
-
-
-def share_compiled_kernels(installed):
-    """Give the installed kernels what Numba has compiled for the same files of the tree."""
-    for path in SOURCE.glob("kernels/*.py"):
-        copy = installed / "kernels" / path.name
-        assert copy.read_bytes() == path.read_bytes()
-        shutil.copystat(path, copy)  # Numba compares times
-    for kept in SOURCE.glob("kernels/__pycache__/*.nb?"):
-        place = installed / "kernels" / "__pycache__"
-        place.mkdir(exist_ok=True)
-        shutil.copy2(kept, place)
-
-
-def run(command, folder):
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, (
-        f"{command} ends with {done.returncode}\n{done.stdout}{done.stderr}"
-    )
-    return done.stdout
+    return environment(tmp_path_factory)
 
 
 def write_houses(folder):

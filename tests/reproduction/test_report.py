@@ -13,6 +13,7 @@ from reproduction.__main__ import main
 from reproduction.document import make_document
 from reproduction.experiments import EXPERIMENTS
 from reproduction.paper_figures import PAPER
+from tests.shared import made_once
 from threadpoolctl import threadpool_limits
 
 from reproduction import Plan, read_outcomes, run_experiments, runner, write_report
@@ -32,11 +33,13 @@ def call(*words):
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
     """A folder with the quick form's report, made by the command, without a data folder."""
-    place = tmp_path_factory.mktemp("paper")
+    return made_once(tmp_path_factory, "paper", make_report)
+
+
+def make_report(place):
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("SKETCHLASSO_DATA", raising=False)
         assert call("--quick", "-o", str(place)) == 0
-    return place
 
 
 @pytest.fixture(scope="session")
