@@ -5,6 +5,7 @@ import os
 import pytest
 from hypothesis import settings
 
+from tests.forked import forking_context
 from tests.packages import add_options, require_packages
 from tests.shared import shared_folder
 
@@ -26,4 +27,15 @@ def cache_of_the_tests(tmp_path_factory):
     """Keep what the library caches for as long as the tests run, and out of the user's cache."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(shared_folder(tmp_path_factory) / "cache"))
+        yield
+
+
+@pytest.fixture(scope="module")
+def forked_workers():
+    """Let Dask fork its worker processes; it spawns them by default, which takes longer."""
+    dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
+    utils = pytest.importorskip("distributed.utils")
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        utils.get_mp_context()  # sets, once, what they load
+        forking_context()
         yield

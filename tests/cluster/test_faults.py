@@ -2,8 +2,6 @@
 
 import logging
 import os
-import subprocess
-import sys
 import time
 from contextlib import contextmanager
 
@@ -11,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from tests.cluster.slow import Killer, slow_matrix
+from tests.forked import Forked
 from tests.sentences import refusal
 
 import sketchlasso as sl
@@ -24,6 +23,9 @@ distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not
 
 # Seconds until a process that was started must be there. Others load the machine.
 PATIENCE = 300
+
+
+pytestmark = pytest.mark.usefixtures("forked_workers")
 
 
 @pytest.fixture
@@ -169,8 +171,7 @@ class OwnCluster:
         self.workers.append(self._start("worker", *rest, "--no-dashboard"))
 
     def _start(self, kind, *options):
-        program = [sys.executable, "-m", f"distributed.cli.dask_{kind}"]
-        return subprocess.Popen([*program, *options], **self._quiet)
+        return Forked(["-m", f"distributed.cli.dask_{kind}", *options], **self._quiet)
 
 
 @contextmanager
@@ -178,7 +179,7 @@ def own_cluster(folder):
     """Yield a cluster with one worker, and its address."""
     stored = folder / "scheduler.json"
     log = open(folder / "log.txt", "wb")  # noqa: SIM115
-    quiet = {"stdout": log, "stderr": log}
+    quiet = {"stdout": log.fileno(), "stderr": log.fileno()}
     started = OwnCluster(stored, quiet)
     try:
         started.add_worker()

@@ -21,9 +21,11 @@ NEEDS = {"gpu.md": "torch"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_a_pages_python_runs_and_prints_what_is_shown(page, tmp_path, monkeypatch):
+def test_a_pages_python_runs_and_prints_what_is_shown(page, tmp_path, monkeypatch, request):
     if page.name in NEEDS:
         pytest.importorskip(NEEDS[page.name], reason=f"{NEEDS[page.name]} is not installed")
+    if page.name == "large.md":
+        request.getfixturevalue("forked_workers")
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "__main__"}
     for block in blocks(page.read_text(encoding="utf-8")):

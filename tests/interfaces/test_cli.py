@@ -12,21 +12,21 @@ import time
 
 import pytest
 
+from tests import forked
+
 COMMAND = [sys.executable, "-m", "sketchlasso"]
 
 
 def run(*arguments, **options) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [*COMMAND, *map(str, arguments)], capture_output=True, text=True, check=False, **options
-    )
+    return forked.run(["-m", "sketchlasso", *arguments], **options)
 
 
 def run_on_terminal(*arguments, cwd):
     """What a terminal would show of stdout and stderr, and the exit code."""
     leader, follower = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
-    process = subprocess.Popen(
-        [*COMMAND, *map(str, arguments)],
+    process = forked.Forked(
+        ["-m", "sketchlasso", *arguments],
         stdin=follower,
         stdout=follower,
         stderr=follower,
@@ -78,7 +78,8 @@ def test_demo_ends_with_a_result_a_person_can_read(tmp_path):
 
 
 def test_version_and_help(call):
-    assert run("--version").stdout.strip()[0].isdigit()
+    fresh = subprocess.run([*COMMAND, "--version"], capture_output=True, text=True, check=True)
+    assert fresh.stdout.strip()[0].isdigit()
     assert "demo" in call("--help").stdout
 
 
@@ -170,11 +171,10 @@ SLOW_OPTIONS = ("--sketch", "exact", "--radius", "0.1", "-o", "never.model")
 
 
 def test_ctrl_c_ends_the_command_with_130(files, tmp_path):
-    process = subprocess.Popen(
-        [sys.executable, "-c", SLOW, "fit", files / "signs.svm.gz", *SLOW_OPTIONS],
+    process = forked.Forked(
+        ["-c", SLOW, "fit", files / "signs.svm.gz", *SLOW_OPTIONS],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
         cwd=tmp_path,
     )
     assert process.stdout.readline() == "solving\n"

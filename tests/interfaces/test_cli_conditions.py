@@ -17,6 +17,7 @@ from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.io import Table, write_table
 from sketchlasso.topics import TopicImager, load_topics, read_corpus
+from tests.forked import Forked, run
 from tests.interfaces.parts import wait_for_a_part
 from tests.sentences import refusal
 
@@ -107,13 +108,7 @@ cli.main()
 @pytest.mark.parametrize("how", ["dropped", "turned"])
 def test_no_ctrl_c_is_lost(how):
     # The repeated interrupt has to end the sleep, and not only what follows it.
-    done = subprocess.run(
-        [sys.executable, "-c", DROPPED, how],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    done = run(["-c", DROPPED, how], timeout=300)
     assert (done.returncode, done.stdout) == (130, "")
     assert done.stderr == "sketchlasso: interrupted before the end.\n"
 
@@ -246,13 +241,12 @@ class TestLinks:
 
 @posix
 def test_a_second_writer_of_all_images_is_refused(made, tmp_path):
-    line = [*COMMAND, "topics", "all", made / "many.topics", "-o", "many.images"]
-    options = {"cwd": tmp_path, "stderr": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    first = subprocess.Popen(line, **options)
+    line = ["-m", "sketchlasso", "topics", "all", made / "many.topics", "-o", "many.images"]
+    first = Forked(line, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         wait_for_a_part(first, tmp_path / "many.images.parts")
         first.send_signal(signal.SIGSTOP)
-        second = subprocess.run(line, check=False, **options)
+        second = run(line, cwd=tmp_path)
         first.send_signal(signal.SIGCONT)
         first.communicate(timeout=120)
     finally:
@@ -268,8 +262,8 @@ def test_a_second_writer_of_all_images_is_refused(made, tmp_path):
 
 @posix
 def test_a_writer_that_was_killed_leaves_no_lock(made, tmp_path):
-    line = [*COMMAND, "topics", "all", made / "many.topics", "-o", "many.images"]
-    process = subprocess.Popen(line, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    line = ["-m", "sketchlasso", "topics", "all", made / "many.topics", "-o", "many.images"]
+    process = Forked(line, cwd=tmp_path, stderr=subprocess.PIPE)
     wait_for_a_part(process, tmp_path / "many.images.parts")
     process.kill()
     process.communicate()

@@ -15,6 +15,7 @@ import pytest
 from sketchlasso.inference import SparsePrecision, neighbourhoods
 from sketchlasso.interfaces.exits import Exit
 from sketchlasso.io import Table, read_table, write_table
+from tests.forked import Forked
 
 NAMES = tuple(f"gene{letter}" for letter in "abcdefgh")
 
@@ -134,11 +135,10 @@ def test_a_network_is_explored_until_ctrl_c(ask):
     pytest.importorskip("networkx")
     said = ask("network {genes}/genes.csv -o genes.gexf --half-samples 2").stdout
     assert "explore genes.gexf --open" in said
-    process = subprocess.Popen(
-        [sys.executable, "-m", "sketchlasso", "explore", "genes.gexf", "--port", "0"],
+    process = Forked(
+        ["-m", "sketchlasso", "explore", "genes.gexf", "--port", "0"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
     )
     try:
         address = re.search(r"http://127\.0\.0\.1:\d+/", process.stdout.readline())[0]

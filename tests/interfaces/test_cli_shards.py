@@ -147,6 +147,7 @@ def test_a_cluster_without_workers_is_waited_for_as_long_as_asked(call, parts, m
     assert "--worker-timeout 3 was given without --scheduler" in said
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_a_vocabulary_on_worker_processes(ask, made):
     pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
     ask("topics all {made}/posts.topics --n-words 5 --scheduler local -o spread.images")
@@ -157,6 +158,7 @@ def test_a_vocabulary_on_worker_processes(ask, made):
     )
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_worker_processes_on_this_machine(call, parts):
     pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
     options = "--alpha 2 --sketch krylov --rank 4 --json"

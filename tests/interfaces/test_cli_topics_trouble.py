@@ -1,7 +1,6 @@
 """Topics from the shell when something is in the way: mistakes, Ctrl-C, taken ports."""
 
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -13,6 +12,7 @@ import pytest
 
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.exits import Interrupted
+from tests.forked import Forked
 from tests.interfaces.parts import wait_for_a_part
 
 COMMAND = [sys.executable, "-m", "sketchlasso"]
@@ -59,11 +59,10 @@ def test_what_was_interrupted_goes_on(ask, made, monkeypatch, tmp_path):
 
 
 def test_ctrl_c_says_how_to_go_on(made, tmp_path):
-    process = subprocess.Popen(
-        [*COMMAND, "topics", "all", made / "many.topics", "-o", "many.images"],
+    process = Forked(
+        ["-m", "sketchlasso", "topics", "all", made / "many.topics", "-o", "many.images"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
         cwd=tmp_path,
     )
     try:
@@ -147,12 +146,10 @@ class TestExplorer:
 
     def test_it_serves_until_ctrl_c(self, made):
         files = (made / "posts.topics", "--images", made / "posts.images")
-        process = subprocess.Popen(
-            [*COMMAND, "topics", "serve", *files, "--port", "0"],
+        process = Forked(
+            ["-m", "sketchlasso", "topics", "serve", *files, "--port", "0"],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
         )
         try:
             line = process.stdout.readline()

@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 from tests.explored import running, small_imager
+from tests.forked import Forked
 from tests.interfaces.web.test_web_load import Blocked
 
 from sketchlasso.interfaces.web import Limits, create_app
@@ -82,11 +83,10 @@ def everything(line):
 def serving(model, folder, *, files=1024, seconds=10.0):
     errors = Path(folder) / "errors.txt"
     with errors.open("wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, str(model), str(files), str(seconds)],
+        process = Forked(
+            ["-c", PROGRAM, model, files, seconds],
             stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
+            stderr=log.fileno(),
         )
         try:
             said = process.stdout.readline()

@@ -1,6 +1,5 @@
 """The server as a process: it says where it is, warns, and ends when it is told to."""
 
-import os
 import re
 import signal
 import subprocess
@@ -8,6 +7,7 @@ import sys
 
 import httpx
 import pytest
+from tests import forked
 from tests.explored import running, small_imager
 from tests.sentences import refusal
 
@@ -43,12 +43,10 @@ def model(tmp_path_factory):
     ("host", "allowed"), [("127.0.0.1", []), ("0.0.0.0", []), ("0.0.0.0", ["topics.example"])]
 )
 def test_serving_until_ctrl_c(model, host, allowed):
-    process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, str(model), host, *allowed],
+    process = forked.Forked(
+        ["-c", PROGRAM, model, host, *allowed],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ,
     )
     try:
         said = process.stdout.readline()
@@ -100,8 +98,6 @@ def test_hosts_are_compared_as_browsers_write_them():
 
 def test_the_command_takes_allowed_hosts(model):
     words = ["topics", "serve", str(model), "--port", "0", "--allowed-host", "a b"]
-    done = subprocess.run(
-        [sys.executable, "-m", "sketchlasso", *words], capture_output=True, text=True, check=False
-    )
+    done = forked.run(["-m", "sketchlasso", *words])
     assert done.returncode
     assert "'a b' was given as an allowed host" in " ".join(done.stderr.split())

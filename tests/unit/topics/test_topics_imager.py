@@ -1,10 +1,7 @@
 """Asking a corpus about words."""
 
-import os
 import pickle
-import signal
 import subprocess
-import sys
 import time
 from dataclasses import replace
 
@@ -13,6 +10,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from tests.forked import Forked, run
 from tests.made_corpus import TOPICS, topical_corpus
 
 import sketchlasso as sl
@@ -321,23 +319,18 @@ imager.image_all(sys.argv[2], 3, progress=slow)
 
 
 def test_killed_and_started_again_it_ends_in_the_same_file(imager, tmp_path):
-    model, script = tmp_path / "model", tmp_path / "run.py"
+    model = tmp_path / "model"
     imager.save(model)
-    script.write_text(KILLED)
-    command = [sys.executable, str(script), str(model)]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    subprocess.run([*command, str(tmp_path / "whole")], check=True, env=env, capture_output=True)
-    with subprocess.Popen(
-        [*command, str(tmp_path / "killed"), "slowly"], stdout=subprocess.PIPE, text=True, env=env
-    ) as process:
-        assert process.stdout is not None
-        for _ in range(3):
-            process.stdout.readline()
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+    command = ["-c", KILLED, model]
+    assert run([*command, tmp_path / "whole"]).returncode == 0
+    process = Forked([*command, tmp_path / "killed", "slowly"], stdout=subprocess.PIPE)
+    for _ in range(3):
+        process.stdout.readline()
+    process.kill()
+    process.communicate()
     assert not (tmp_path / "killed").exists() and (tmp_path / "killed.parts").is_dir()
     time.sleep(0.01)
-    subprocess.run([*command, str(tmp_path / "killed")], check=True, env=env, capture_output=True)
+    assert run([*command, tmp_path / "killed"]).returncode == 0
     assert (tmp_path / "killed").read_bytes() == (tmp_path / "whole").read_bytes()
 
 
