@@ -31,6 +31,23 @@ def pytest_runtest_protocol(item):
         return (yield)
 
 
+# What takes longest, so that no worker begins with it when the others are done.
+LONGEST = (
+    "tests/reproduction/test_report.py",
+    "tests/interfaces/test_fuzz.py",
+    "tests/docs/test_newcomer.py",
+    "tests/cluster/test_out_of_core.py",
+    "tests/unit/estimators/test_estimator_checks.py",
+    "tests/docs/test_snippets.py",
+)
+
+
+def pytest_collection_modifyitems(items):
+    """Move the longest tests to the front; the others keep their order."""
+    place = {name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.nodeid.partition("::")[0], len(place)))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def cache_of_the_tests(tmp_path_factory):
     """Keep what the library caches for as long as the tests run, and out of the user's cache."""
