@@ -15,10 +15,11 @@ unexport PYTHONDONTWRITEBYTECODE
 # Parallel workers of the tests: one more than cores, for some tests wait for other processes. BLAS
 # has one thread in each, or they would wait for each other.
 WORKERS ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))
-PARALLEL = -n $(WORKERS) --dist worksteal --packages $(if $(wildcard $(VENV)/.no-torch),--may-miss torch)
+MAY_MISS = $(if $(wildcard $(VENV)/.no-torch),--may-miss torch)
+PARALLEL = -n $(WORKERS) --dist worksteal --packages $(MAY_MISS)
 PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest $(PARALLEL)
 # Here BLAS keeps its threads: they sum in another order, too.
-KERNELS = $(BIN)/python -m tests.kernels $(PARALLEL)
+KERNELS = $(BIN)/python -m tests.kernels
 
 # Kernels that `make test` repeats the sensitive tests with.
 OLDEST = Prescott+generic
@@ -28,12 +29,11 @@ OLDEST = Prescott+generic
 run: $(DEMO)
 	$(BIN)/sketchlasso demo
 
-# Two jobs at a time: compiling the kernels beside lint, then the documentation and the kernels of
-# another CPU beside the tests.
+# Three jobs at a time, so that no core is idle: lint beside compiling the kernels, then the
+# documentation and the sensitive tests beside all tests.
 test: $(READY) $(VENV)/.docs
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target \
-	  compiled lint compiled-oldest docs suite
-	$(MAKE) --no-print-directory sensitive
+	$(MAKE) --no-print-directory --jobs=3 --output-sync=target \
+	  compiled compiled-oldest lint suite sensitive docs
 
 # The tests show their progress; what lint and docs print comes in one piece at their end.
 suite: compiled
@@ -42,12 +42,13 @@ suite: compiled
 pytest: $(READY)
 	$(PYTEST) --cov --cov-report=term:skip-covered
 
-sensitive: $(READY)
-	$(KERNELS) --kernels $(OLDEST) --sensitive
+# In one process, for all tests run beside it.
+sensitive: compiled-oldest
+	$(KERNELS) -n 0 --packages $(MAY_MISS) --kernels $(OLDEST) --sensitive
 
 # The whole suite with the kernels of every CPU: about half an hour on two cores.
 kernels: compiled
-	$(KERNELS)
+	$(KERNELS) $(PARALLEL)
 
 # The core tests with the lowest releases that pyproject.toml allows, and with the newest.
 oldest newest:
