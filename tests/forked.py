@@ -24,8 +24,6 @@ from multiprocessing.connection import Connection
 LOADED = [
     "distributed.cli.dask_scheduler",
     "distributed.cli.dask_worker",
-    "hypothesis",
-    "pytest",
     "rich.progress",
     "sketchlasso.cluster.dask_engine",
     "sketchlasso.engine",

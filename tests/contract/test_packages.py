@@ -1,10 +1,12 @@
 """No test is skipped unnoticed: packages are there, and other kernels are really used."""
 
 import platform
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from tests import forked, kernels
+from tests import kernels
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = "no_such_library"
@@ -23,8 +25,14 @@ def outcomes(tmp_path, code, *options):
     """Run pytest on a file with the options of this suite; return its last line."""
     (tmp_path / "test_asking.py").write_text(code)
     arguments = ["-c", str(ROOT / "pyproject.toml"), f"--rootdir={ROOT}", "-p", "no:cacheprovider"]
-    words = ["-m", "pytest", *arguments, "-p", "tests.conftest", *options, tmp_path]
-    return forked.run(words, cwd=ROOT).stdout
+    found = subprocess.run(
+        [sys.executable, "-m", "pytest", *arguments, "-p", "tests.conftest", *options, tmp_path],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return found.stdout
 
 
 def test_a_missing_package_fails_where_packages_are_required(tmp_path):
