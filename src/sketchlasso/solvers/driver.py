@@ -64,6 +64,7 @@ def solve(
         Problems over one shared factor P.
     solver : {"newton", "barrier", "first_order", "conic"}
         The algorithm that proposes iterates; the driver computes the certificate in any case.
+        Instances that stall are tried again from another start, then with "barrier".
     settings : Settings, optional
     warm : Iterates, optional
         Starting points for all instances; any point is allowed.
