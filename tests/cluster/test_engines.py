@@ -11,15 +11,12 @@ from tests.sentences import refusal
 
 from sketchlasso.cluster import SequentialEngine, active_engine, cluster, current_engine
 from sketchlasso.cluster.engine import tree_sum
-from sketchlasso.data.opening import Opening, RowBlock
+from sketchlasso.data.opening import ArrayBlock, Part
 from sketchlasso.errors import ClusterLostError, InvalidInputError, MissingExtraError
 
 
 def blocks_of(arrays):
-    return [
-        RowBlock(array, Opening(f"block {i}", array.shape, array.dtype, None, True))
-        for i, array in enumerate(arrays)
-    ]
+    return [Part(ArrayBlock(array), number, check=True) for number, array in enumerate(arrays)]
 
 
 def scaled_sum(entries, factor, extra):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,6 @@ from sketchlasso.data.opening import (
     BlockHandle,
     DaskBlock,
     Part,
-    RowBlock,
     check_alike,
     check_factor,
     dask_blocks,
@@ -325,9 +324,9 @@ class BlockMatrix:
         self._checked = self._checked or len(blocks) == self.n_blocks
         return found
 
-    def _blocks(self, used: Sequence[int] | None = None) -> list[RowBlock]:
+    def _blocks(self, used: Sequence[int] | None = None) -> list[Part]:
         chosen = self._parts if used is None else [self._parts[i] for i in used]
-        return [part.block(not self._checked) for part in chosen]
+        return [replace(part, check=not self._checked) for part in chosen]
 
     @property
     def _engine(self) -> Engine:

@@ -19,7 +19,6 @@ __all__ = [
     "DaskBlock",
     "Opening",
     "Part",
-    "RowBlock",
     "check_alike",
     "check_factor",
     "dask_blocks",
@@ -260,20 +259,24 @@ class Opening:
 
 
 @dataclass(frozen=True, eq=False)
-class RowBlock:
-    """A block for an engine: its source, and how it is opened."""
-
-    source: Any
-    open: Opening
-
-
-@dataclass(frozen=True, eq=False)
 class Part:
-    """The chosen rows of one stored block; None for all of them."""
+    """The chosen rows of one stored block, for an engine.
+
+    Attributes
+    ----------
+    handle : BlockHandle
+    number : int
+        Of the block, for messages.
+    chosen : ndarray of shape (r,) or None
+        Rows of the block; None for all of them.
+    check : bool
+        Whether opening it checks its entries.
+    """
 
     handle: BlockHandle
     number: int
     chosen: IntArray | None = None
+    check: bool = False
 
     @property
     def rows(self) -> int:
@@ -285,18 +288,23 @@ class Part:
         """Whether it belongs to one array in memory."""
         return isinstance(self.handle, ArrayBlock) and self.handle.whole
 
-    def block(self, check: bool) -> RowBlock:
-        """Return the block for an engine, which checks its entries where asked."""
+    @property
+    def source(self) -> Any:
+        """What an engine sends to where the block is opened."""
+        return self.handle.delayed if isinstance(self.handle, DaskBlock) else self.handle
+
+    @property
+    def open(self) -> Opening:
+        """How the block is opened there, without the entries themselves."""
         handle = self.handle
-        opening = Opening(
+        return Opening(
             f"block {self.number}" + (f" ({handle.name})" if handle.name else ""),
             (handle.rows, handle.columns),
             np.dtype(handle.dtype),
             self.chosen,
-            check,
+            self.check,
             self.whole,
         )
-        return RowBlock(handle.delayed if isinstance(handle, DaskBlock) else handle, opening)
 
 
 def is_sparse(entries: Any) -> bool:
