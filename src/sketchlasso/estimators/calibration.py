@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, Self, TypeAlias, get_args
 
@@ -219,7 +218,8 @@ def _one_by_one(
     residuals, groups = np.empty((m, t)), np.empty(m, dtype=np.intp)
     coefs: list[Any] = []
     intercepts: list[FloatArray] = []
-    for number, (train, test) in enumerate(_splits(rows)):
+    for number, row_set in enumerate(rows):
+        train, test = row_set.train(rows.n_samples), row_set.test
         model: Regressor = clone(again).set_params(verbose=False).fit(X[train], y[train])
         predicted = np.asarray(model.predict(X[test])).reshape(len(test), t)
         residuals[test], groups[test] = Y[test] - predicted, number
@@ -236,11 +236,6 @@ def _one_by_one(
         )
         for target in range(t)
     )
-
-
-def _splits(rows: RowSets) -> Iterator[tuple[IntArray, IntArray]]:
-    for row_set in rows:
-        yield row_set.train(rows.n_samples), row_set.test
 
 
 def packed_calibration(found: Calibration) -> dict[str, NDArray[Any]]:

@@ -135,7 +135,7 @@ def _stacked(Q: RowFactor, Y: FloatArray, rows: RowSets) -> tuple[StatisticsStac
 
     Returned with the number of unsafe ones.
     """
-    if _single_deletions(rows):
+    if all(row_set.weights is None and len(row_set.removed) == 1 for row_set in rows):
         gone = np.concatenate([row_set.removed for row_set in rows])
         wanted, place = np.unique(gone, return_inverse=True)
         total, _, q = row_sums(Q, Y, [], wanted)
@@ -157,10 +157,6 @@ def _stacked(Q: RowFactor, Y: FloatArray, rows: RowSets) -> tuple[StatisticsStac
         _, again, _ = row_sums(Q, Y, training_choices(rows, unsafe))
         stack = stack.with_sets(unsafe, StatisticsStack.of(again))
     return stack, len(unsafe)
-
-
-def _single_deletions(rows: RowSets) -> bool:
-    return all(row_set.weights is None and len(row_set.removed) == 1 for row_set in rows)
 
 
 def _leverage(q: RealArray, inverse: FloatArray) -> FloatArray:

@@ -177,7 +177,8 @@ def splitter_rows(cv: Any, X: Any, y: Any = None, groups: Any = None) -> RowSets
     """
     n_samples = X if isinstance(X, int) else X.shape[0]
     dummy = np.zeros((n_samples, 1))
-    splits = check_cv(cv).split(dummy, y, groups) if not _is_iterable(cv) else iter(cv)
+    given = isinstance(cv, Iterable) and not hasattr(cv, "split")
+    splits = iter(cv) if given else check_cv(cv).split(dummy, y, groups)
     try:
         pairs = [(np.asarray(train), np.asarray(test)) for train, test in splits]
     except ValueError as error:
@@ -186,10 +187,6 @@ def splitter_rows(cv: Any, X: Any, y: Any = None, groups: Any = None) -> RowSets
     if not sets:
         raise InvalidInputError("the splitter yields no fold; give one with at least one split")
     return RowSets(n_samples, tuple(sets))
-
-
-def _is_iterable(cv: Any) -> bool:
-    return isinstance(cv, Iterable) and not hasattr(cv, "split")
 
 
 def _row_set(fold: int, train: Any, test: Any, n_samples: int) -> RowSet:

@@ -178,7 +178,9 @@ def _solve_open(run: _Run, solver: Solver, warm: Iterates | None, chain: IntArra
     """Solve the open instances on the CPU."""
     walked = _walk_paths(run, chain, solver)
     for level in _levels(run.batch, chain, np.flatnonzero(run.ledger.open & ~walked)):
-        _solve_level(run, level, warm)
+        start = _starting_points(run.batch, level, warm, run.ledger)
+        # A start between neighbours has the non-zeros of both: let the solver clean it up first.
+        _solve_some(run, level.instances, start, fewest_rounds=0 if level.left is None else 1)
     _try_otherwise(run, walked)
 
 
@@ -233,13 +235,6 @@ def _try_otherwise(run: _Run, walked: BoolArray) -> None:
     _solve_some(run, np.setdiff1d(stuck, paths), None)
     run.algorithm = make_algorithm("barrier")
     _solve_some(run, ledger.reopen_stalled(), None)
-
-
-def _solve_level(run: _Run, level: Level, warm: Iterates | None) -> None:
-    """Solve the instances of a level."""
-    start = _starting_points(run.batch, level, warm, run.ledger)
-    # A start between neighbours has the non-zeros of both: let the solver clean it up first.
-    _solve_some(run, level.instances, start, fewest_rounds=0 if level.left is None else 1)
 
 
 def _solve_some(
