@@ -2,6 +2,8 @@
 
 import ast
 
+import numpy as np
+
 import sketchlasso as sl
 from benchmarks import house
 
@@ -33,6 +35,14 @@ def test_a_walk_names_files_and_records():
     files, records = house.walked(lambda: sl.Settings(tol=1e-3))
     assert {path.rpartition("/")[2] for path in files} == {"settings.py", "device.py", "threads.py"}
     assert records == {"Settings", "Screening"}
+
+
+def test_a_reader_follows_one_fit_through_few_files():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 12))
+    y = X[:, 0] - X[:, 1] + 0.1 * rng.standard_normal(80)
+    files, _ = house.walked(lambda: sl.SqrtLassoCV(cv=3).fit(X, y))
+    assert len(files) <= 45, "merge small helpers into the file that knows the formula"
 
 
 def test_the_reproduction_is_not_packed():
