@@ -14,6 +14,7 @@ from sketchlasso.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import LineCollection
 
 __all__ = [
     "PALETTE",
@@ -22,6 +23,7 @@ __all__ = [
     "check_penalties",
     "count_axis",
     "dash",
+    "faint_lines",
     "font_points",
     "headroom",
     "hue",
@@ -205,6 +207,31 @@ def count_axis(ax: Axes, alphas: FloatArray, counts: ArrayLike) -> Any:
     top.xaxis.label.set_color(ink(ax))
     top.tick_params(colors=ink(ax))
     return top
+
+
+def faint_lines(
+    ax: Axes, alphas: FloatArray, values: FloatArray, shades: FloatArray
+) -> LineCollection | None:
+    """Draw what may be thousands of lines as one collection; None for no line.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    alphas : ndarray of shape (a,)
+    values : ndarray of shape (a, k)
+    shades : ndarray of shape (k,)
+        Opacity of each line.
+    """
+    from matplotlib.collections import LineCollection
+    from matplotlib.colors import to_rgba
+
+    if values.shape[1] == 0:
+        return None
+    segments = [np.column_stack([alphas, line]) for line in values.T]
+    colors = [to_rgba(ink(ax), share) for share in shades]
+    lines = LineCollection(segments, colors=colors, linewidths=0.7, zorder=1.5)
+    ax.add_collection(lines, autolim=False)
+    return lines
 
 
 def settle(ax: Axes) -> None:

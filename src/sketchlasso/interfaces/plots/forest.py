@@ -146,7 +146,7 @@ def plot_forest(
         estimate=estimate,
         interval=one(found.interval(level)),
         p_value=one(found.p_value),
-        names=feature_labels(feature_names, len(estimate)) or list(found.names),
+        names=feature_labels(feature_names, len(estimate), found.names),
         level=level,
         simultaneous=wide,
     )

@@ -96,10 +96,12 @@ def is_fitted_model(thing: Any) -> TypeGuard[Model]:
     return hasattr(thing, "get_params") and hasattr(thing, "coef_")
 
 
-def feature_labels(names: Sequence[str] | None, n: int) -> Sequence[str] | None:
-    """Return the names of n features, or None where there are none."""
+def feature_labels(
+    names: Sequence[str] | None, n: int, default: Sequence[str] | None = None
+) -> Sequence[str]:
+    """Return the names of n features: those given, else the default ones, else x0, x1, ..."""
     if names is None:
-        return None
+        return [f"x{j}" for j in range(n)] if default is None else default
     if isinstance(names, str) or len(names) != n:
         raise InvalidInputError(
             f"feature_names holds {1 if isinstance(names, str) else len(names)} names, but the "

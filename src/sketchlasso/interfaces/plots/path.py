@@ -16,6 +16,7 @@ from sketchlasso.interfaces.plots.canvas import (
     check_penalties,
     count_axis,
     dash,
+    faint_lines,
     hue,
     ink,
     penalty_axis,
@@ -48,8 +49,7 @@ class PathDisplay(Display):
     alphas : ndarray of shape (a,)
         Largest first.
     coef : csr_array of shape (a, n)
-    feature_names : sequence of str of length n, optional
-        By default x0, x1, ... as in scikit-learn.
+    feature_names : sequence of str of length n
     alpha_used : float, optional
         A penalty to mark.
 
@@ -65,7 +65,7 @@ class PathDisplay(Display):
 
     alphas: FloatArray
     coef: Any
-    feature_names: Sequence[str] | None = None
+    feature_names: Sequence[str]
     alpha_used: float | None = None
 
     def plot(self, ax: Axes | None = None, *, top: int = 8, **line_kw: Any) -> PathDisplay:
@@ -99,32 +99,19 @@ class PathDisplay(Display):
             ax,
             float(self.alphas[-1]),
             values[-1, named],
-            [self._name(int(used[column])) for column in named],
+            [str(self.feature_names[used[column]]) for column in named],
             [line.get_color() for line in self.lines_],
             outside=self._own,
         )
         return self
 
     def _draw_others(self, ax: Axes, values: FloatArray) -> None:
-        """One collection for what may be thousands of lines."""
-        from matplotlib.collections import LineCollection
-        from matplotlib.colors import to_rgba
-
         ax.axhline(0.0, color=ink(ax), linewidth=0.6, zorder=1)
-        self.others_: Any = None
-        if values.shape[1]:
-            segments = [np.column_stack([self.alphas, column]) for column in values.T]
-            # A crowd of lines would end in one black blot; small ones step back.
-            faint = max(0.04, 0.35 * min(1.0, (CROWD / values.shape[1]) ** 0.6))
-            peak = np.abs(values).max(axis=0)
-            opacity = faint + (0.4 - faint) * (peak / (peak.max() or 1.0)) ** 2
-            self.others_ = LineCollection(
-                segments,
-                colors=[to_rgba(ink(ax), share) for share in opacity],
-                linewidths=0.7,
-                zorder=1.5,
-            )
-            ax.add_collection(self.others_, autolim=False)
+        # A crowd of lines would end in one black blot; small ones step back.
+        faint = max(0.04, 0.35 * min(1.0, (CROWD / max(values.shape[1], 1)) ** 0.6))
+        peak = np.abs(values).max(axis=0)
+        shades = faint + (0.4 - faint) * (peak / (peak.max(initial=0.0) or 1.0)) ** 2
+        self.others_ = faint_lines(ax, self.alphas, values, shades)
 
     def _sizes(self, values: FloatArray) -> FloatArray:
         """How large a coefficient is: at the penalty used, else where it is largest."""
@@ -132,9 +119,6 @@ class PathDisplay(Display):
             return np.asarray(np.abs(values).max(axis=0, initial=0.0))
         at = np.abs(np.log(self.alphas / self.alpha_used)).argmin()
         return np.asarray(np.abs(values[at]))
-
-    def _name(self, feature: int) -> str:
-        return f"x{feature}" if self.feature_names is None else str(self.feature_names[feature])
 
 
 def _room(values: FloatArray) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.interfaces.plots.canvas import Display, dash, hue, ink, penalty_axis
+from sketchlasso.interfaces.plots.canvas import Display, dash, faint_lines, hue, ink, penalty_axis
 from sketchlasso.interfaces.plots.inputs import check_top, feature_labels
 from sketchlasso.interfaces.plots.labels import label_line_ends
 from sketchlasso.types import FloatArray
@@ -37,8 +37,7 @@ class StabilityDisplay(Display):
         Features that are selected.
     pfer : float
         The bound, for the label.
-    feature_names : sequence of str of length n, optional
-        By default x0, x1, ... as in scikit-learn.
+    feature_names : sequence of str of length n
 
     Attributes
     ----------
@@ -55,7 +54,7 @@ class StabilityDisplay(Display):
     cutoff: float
     selected: NDArray[np.intp]
     pfer: float
-    feature_names: Sequence[str] | None = None
+    feature_names: Sequence[str]
 
     def plot(self, ax: Axes | None = None, *, top: int = 12, **line_kw: Any) -> StabilityDisplay:
         """Draw the paths; parameters are those of :func:`plot_stability`."""
@@ -64,7 +63,9 @@ class StabilityDisplay(Display):
         penalty_axis(ax, self.alphas)
         order = self.selected[np.argsort(-self.shares[-1, self.selected], kind="stable")]
         named = order[:top]
-        self._draw_others(ax, named)
+        others = np.setdiff1d(np.flatnonzero(self.shares[-1]), named)
+        shades = np.full(len(others), 0.25)
+        self.others_ = faint_lines(ax, self.alphas, self.shares[:, others], shades)
         self.lines_: list[Any] = [
             ax.plot(
                 self.alphas,
@@ -86,27 +87,11 @@ class StabilityDisplay(Display):
             ax,
             float(self.alphas[-1]),
             self.shares[-1, named],
-            [self._name(int(feature)) for feature in named],
+            [str(self.feature_names[feature]) for feature in named],
             [line.get_color() for line in self.lines_],
             outside=self._own,
         )
         return self
-
-    def _draw_others(self, ax: Axes, named: NDArray[np.intp]) -> None:
-        """One collection for what may be thousands of lines."""
-        from matplotlib.collections import LineCollection
-        from matplotlib.colors import to_rgba
-
-        ever = np.setdiff1d(np.flatnonzero(self.shares[-1]), named)
-        self.others_: Any = None
-        if len(ever):
-            segments = [np.column_stack([self.alphas, self.shares[:, j]]) for j in ever]
-            color = to_rgba(ink(ax), 0.25)
-            self.others_ = LineCollection(segments, colors=[color], linewidths=0.7, zorder=1.5)
-            ax.add_collection(self.others_, autolim=False)
-
-    def _name(self, feature: int) -> str:
-        return f"x{feature}" if self.feature_names is None else str(self.feature_names[feature])
 
 
 def plot_stability(

@@ -132,7 +132,7 @@ def plot_volcano(
         estimate=estimate,
         p_value=one(found.p_value),
         adjusted=one(found.adjusted(adjustment)),
-        names=feature_labels(feature_names, len(estimate)) or list(found.names),
+        names=feature_labels(feature_names, len(estimate), found.names),
         cutoff=cutoff,
         adjustment=adjustment,
     )
