@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sketchlasso.kernels.compiling import kernel
-from sketchlasso.kernels.dense import back_substitute, copy_to, dot
-from sketchlasso.kernels.homotopy import Segment, smallest_alpha
+from sketchlasso.kernels.dense import back_substitute
+from sketchlasso.kernels.homotopy import smallest_alpha
 
 # A column of which this share or less (of its squared length) lies outside the span of the
 # active columns is not trusted to enter.
@@ -93,51 +93,67 @@ def blank_solutions(count: int, most: int) -> Solutions:
 
 
 @kernel(fast=True, inner=True)
-def forward_substitute(L: Any, count: Any, x: Any) -> None:
-    """Overwrite x by the solution of L x = x, L (count, count) lower triangular."""
+def forward_substitute(L: Any, count: Any, x: Any) -> Any:
+    """Overwrite x by the solution of L x = x, with `count` rows and columns; returns ||x||^2."""
+    square = 0.0
     for i in range(count):
-        x[i] = (x[i] - dot(L[i, :i], x[:i])) / L[i, i]
+        value = x[i]
+        for j in range(i):
+            value -= L[i, j] * x[j]
+        value /= L[i, i]
+        x[i] = value
+        square += value * value
+    return square
 
 
 @kernel(inner=True)
 def append_column(L: Any, count: Any, G: Any, active: Any, j: Any) -> Any:
-    """Extend the Cholesky factor by column j; False (and no change) if it depends on the others."""
-    line = np.empty(count)
+    """Extend the Cholesky factor by column j; False if it depends on the others."""
+    line = L[count]
     for i in range(count):
         line[i] = G[j, active[i]]
-    forward_substitute(L, count, line)
-    left = G[j, j] - dot(line, line)
+    left = G[j, j] - forward_substitute(L, count, line)
     if not left > DEPENDENT * G[j, j]:
         return False
-    copy_to(line, L[count])
-    L[count, count] = np.sqrt(left)
+    line[count] = np.sqrt(left)
     return True
 
 
 @kernel(inner=True)
-def remove_column(L: Any, count: Any, position: Any) -> None:
-    """Take one column out of the Cholesky factor; the last row becomes free."""
+def remove_column(L: Any, count: Any, position: Any, active: Any, slopes: Any) -> None:
+    """Take the active column at a position out of the face; the last row of L becomes free."""
     last = count - 1
     for i in range(position, last):
-        copy_to(L[i + 1, : i + 2], L[i])
+        active[i] = active[i + 1]
+        slopes[i] = slopes[i + 1]
+        for j in range(i + 2):
+            L[i, j] = L[i + 1, j]
     for i in range(position, last):
-        size = np.hypot(L[i, i], L[i, i + 1])
-        cosine, sine = L[i, i] / size, L[i, i + 1] / size
+        cosine = L[i, i]
+        sine = L[i, i + 1]
+        size = np.sqrt(cosine * cosine + sine * sine)
+        cosine /= size
+        sine /= size
         for r in range(i, last):
-            a, b = L[r, i], L[r, i + 1]
-            L[r, i], L[r, i + 1] = cosine * a + sine * b, cosine * b - sine * a
+            a = L[r, i]
+            b = L[r, i + 1]
+            L[r, i] = cosine * a + sine * b
+            L[r, i + 1] = cosine * b - sine * a
 
 
 @kernel(fast=True, inner=True)
 def see_face(
-    G: Any, p: Any, v: Any, active: Any, count: Any, b: Any, z: Any, at_zero: Any, per_lambda: Any
+    G: Any, v: Any, active: Any, count: Any, b: Any, z: Any, at_zero: Any, per_lambda: Any
 ) -> None:
     """Write v - G_A b and G_A z (p,)."""
-    copy_to(v, at_zero)
-    per_lambda[:] = 0.0
+    for j in range(v.shape[0]):
+        at_zero[j] = v[j]
+        per_lambda[j] = 0.0
     for i in range(count):
-        row, fit, move = G[active[i]], b[i], z[i]
-        for j in range(p):
+        row = G[active[i]]
+        fit = b[i]
+        move = z[i]
+        for j in range(v.shape[0]):
             at_zero[j] -= fit * row[j]
             per_lambda[j] += move * row[j]
 
@@ -154,19 +170,24 @@ def entering(
     left_sign: Any,
 ) -> Any:
     """Largest lambda at which an inactive column reaches its threshold; the column, its sign."""
-    best, column, sign = 0.0, -1, 1.0
+    best = 0.0
+    column = -1
+    sign = 1.0
     for j in range(factor.shape[0]):
-        if barred[j]:
+        rest = at_zero[j]
+        slope = per_lambda[j]
+        side = 1.0
+        if rest < 0.0 and not positive:
+            rest = -rest
+            slope = -slope
+            side = -1.0
+        room = factor[j] - slope
+        if rest <= blind[j] or barred[j] or (j == left and side == left_sign):
             continue
-        rest, slope, f = at_zero[j], per_lambda[j], factor[j]
-        if rest > blind[j]:
-            room = f - slope
-            if room > 0.0 and rest > best * room and not (j == left and left_sign > 0.0):
-                best, column, sign = rest / room, j, 1.0
-        elif -rest > blind[j] and not positive:
-            room = f + slope
-            if room > 0.0 and -rest > best * room and not (j == left and left_sign < 0.0):
-                best, column, sign = -rest / room, j, -1.0
+        if room > 0.0 and rest > best * room:
+            best = rest / room
+            column = j
+            sign = side
     return best, column, sign
 
 
@@ -176,27 +197,33 @@ def leaving(b: Any, z: Any, slopes: Any, active: Any, count: Any, now: Any, ente
 
     Returns a position of -2 where the column that has just entered would move to the wrong side.
     """
-    best, position = 0.0, -1
+    best = 0.0
+    position = -1
     for i in range(count):
         outward = z[i] * slopes[i]  # > 0: |w_i| grows as lambda falls
         if active[i] == entered:
             if not outward > 0.0:
                 return now, -2
         elif outward < 0.0:
-            reached = min(max(b[i] / z[i], 0.0), now)
+            reached = b[i] / z[i]
+            if reached > now:
+                reached = now
             if reached > best:
-                best, position = reached, i
+                best = reached
+                position = i
     return best, position
 
 
 @kernel(inner=True)
-def lambda_of(segment: Any, alpha: Any, squared: Any) -> Any:
+def lambda_of(low: Any, high: Any, C: Any, E: Any, alpha: Any, squared: Any) -> Any:
     """The lambda of a penalty whose solution lies on a segment."""
     lam = alpha
     if not squared:
-        bend = 1.0 - alpha * alpha * segment.E
-        lam = alpha * np.sqrt(segment.C / bend) if bend > 0.0 else segment.high
-    return min(max(lam, segment.low), segment.high)
+        bend = 1.0 - alpha * alpha * E
+        lam = alpha * np.sqrt(C / bend) if bend > 0.0 else high
+    if lam < low:
+        lam = low
+    return lam if lam < high else high
 
 
 @kernel(fast=True, inner=True)
@@ -213,74 +240,54 @@ def worst_correlation(at_zero: Any, per_lambda: Any, factor: Any, lam: Any, posi
 
 
 @kernel(inner=True)
-def begin_face(problem: Any, face: Any, support: Any, signs: Any) -> Any:
+def begin_face(
+    G: Any, factor: Any, L: Any, active: Any, slopes: Any, support: Any, signs: Any
+) -> Any:
     """Factor the face of a support with its signs; how many columns, -1 where they depend."""
-    count, G, L = support.shape[0], problem.G, face.L
-    for i in range(count):
-        face.active[i] = support[i]
-        face.slopes[i] = signs[i] * problem.factor[support[i]]
-        if not append_column(L, i, G, face.active, support[i]):
+    for i in range(support.shape[0]):
+        active[i] = support[i]
+        slopes[i] = signs[i] * factor[support[i]]
+        if not append_column(L, i, G, active, support[i]):
             return -1
-    return count
+    return support.shape[0]
 
 
 @kernel(inner=True)
-def bar_columns(problem: Any, face: Any, count: Any) -> None:
+def bar_columns(G: Any, total: Any, active: Any, count: Any, barred: Any, blind: Any) -> None:
     """Bar the active columns and those of length zero from entering."""
-    for j in range(problem.factor.shape[0]):
-        square = problem.G[j, j]
-        face.blind[j] = BLIND * np.sqrt(max(square, 0.0) * problem.total)
-        face.barred[j] = not square > 0.0
+    for j in range(barred.shape[0]):
+        square = G[j, j]
+        barred[j] = not square > 0.0
+        blind[j] = BLIND * np.sqrt(square * total) if square > 0.0 else 0.0
     for i in range(count):
-        face.barred[face.active[i]] = True
-
-
-@kernel(inner=True)
-def solve_face(problem: Any, face: Any, count: Any) -> Any:
-    """Write b, z and the correlations of a face; returns C and E."""
-    L, b, z = face.L, face.b, face.z
-    for i in range(count):
-        b[i], z[i] = problem.v[face.active[i]], face.slopes[i]
-    forward_substitute(L, count, b)
-    forward_substitute(L, count, z)
-    C, E = problem.total - dot(b[:count], b[:count]), dot(z[:count], z[:count])
-    back_substitute(L, count, b)
-    back_substitute(L, count, z)
-    p = problem.factor.shape[0]
-    see_face(problem.G, p, problem.v, face.active, count, b, z, face.at_zero, face.per_lambda)
-    return C, E
+        barred[active[i]] = True
 
 
 @kernel(inner=True)
 def write_solution(
-    problem: Any, face: Any, count: Any, segment: Any, alpha: Any, number: Any, out: Any
-) -> None:
-    """Write the solution of one penalty that lies on a segment."""
-    lam = lambda_of(segment, alpha, problem.squared)
-    inner, l1 = problem.total, 0.0
+    b: Any,
+    z: Any,
+    slopes: Any,
+    active: Any,
+    count: Any,
+    v: Any,
+    lam: Any,
+    indices: Any,
+    values: Any,
+) -> Any:
+    """Write the solution of one lambda; returns sum_j w_j v_j and sum_j f_j |w_j|."""
+    inner = 0.0
+    l1 = 0.0
     for i in range(count):
-        w = face.b[i] - lam * face.z[i]
+        w = b[i] - lam * z[i]
         # Rounding at a knot may leave a coefficient on the wrong side of zero.
-        w = w if w * face.slopes[i] > 0.0 else 0.0
-        out.indices[number, i], out.values[number, i] = face.active[i], w
-        inner -= w * problem.v[face.active[i]]
-        l1 += w * face.slopes[i]
-    out.counts[number] = count
-    facts = out.facts[number]
-    facts[0], facts[1], facts[2] = lam, segment.C + lam * lam * segment.E, inner
-    facts[3] = worst_correlation(
-        face.at_zero, face.per_lambda, problem.factor, lam, problem.positive
-    )
-    facts[4] = l1
-
-
-@kernel(inner=True)
-def drop_column(face: Any, count: Any, position: Any) -> None:
-    """Let the active column at a position leave."""
-    face.barred[face.active[position]] = False
-    remove_column(face.L, count, position)
-    for i in range(position, count - 1):
-        face.active[i], face.slopes[i] = face.active[i + 1], face.slopes[i + 1]
+        if not w * slopes[i] > 0.0:
+            w = 0.0
+        indices[i] = active[i]
+        values[i] = w
+        inner += w * v[active[i]]
+        l1 += w * slopes[i]
+    return inner, l1
 
 
 @kernel()
@@ -293,52 +300,69 @@ def walk_gram(
     where `begun` >= 0 the face already holds its so many columns. `alphas` (a,) decrease. Fewer
     than a solutions are found where the walk has to end.
     """
-    count = begun if begun >= 0 else begin_face(problem, face, support, signs)
-    if count < 0:
-        return 0, 0, -1
-    bar_columns(problem, face, count)
-    factor, positive = problem.factor, problem.positive
+    G, v, total, factor, positive, squared = problem
+    L, active, slopes, b, z, at_zero, per_lambda, barred, blind = face
+    indices, values, counts, facts = out
+    count = begun
+    if begun < 0:
+        count = begin_face(G, factor, L, active, slopes, support, signs)
+    bar_columns(G, total, active, count, barred, blind)
     # As plain constants, these would have every callee compiled for the constants as well.
     done, left, entered = np.int64(0), np.int64(-1), np.int64(-1)
     knots, high, left_sign = 0, level, 0.0
-    while True:
-        C, E = solve_face(problem, face, count)
+    while count >= 0:
+        for i in range(count):
+            b[i] = v[active[i]]
+            z[i] = slopes[i]
+        C = total - forward_substitute(L, count, b)
+        E = forward_substitute(L, count, z)
+        back_substitute(L, count, b)
+        back_substitute(L, count, z)
+        see_face(G, v, active, count, b, z, at_zero, per_lambda)
         if knots == 0 and level < np.inf:
-            worst = worst_correlation(face.at_zero, face.per_lambda, factor, level, positive)
+            worst = worst_correlation(at_zero, per_lambda, factor, level, positive)
             if not worst <= (1.0 + ON_PATH) * level:
-                return 0, 0, -1
-        if not VANISHED * problem.total < C:
-            return done, knots, count
+                count = -1
+                break
+        if not VANISHED * total < C:
+            break
         enter, column, sign = entering(
-            face.at_zero,
-            face.per_lambda,
-            factor,
-            face.barred,
-            face.blind,
-            positive,
-            left,
-            left_sign,
+            at_zero, per_lambda, factor, barred, blind, positive, left, left_sign
         )
-        leave, position = leaving(face.b, face.z, face.slopes, face.active, count, high, entered)
+        leave, position = leaving(b, z, slopes, active, count, high, entered)
         if position == -2:
-            return done, knots, count
-        low = max(min(enter, high), leave)
-        segment = Segment(low, high, C, E)
-        while done < len(alphas) and alphas[done] >= smallest_alpha(segment, problem.squared):
-            write_solution(problem, face, count, segment, alphas[done], done, out)
+            break
+        low = enter if enter < high else high
+        if leave > low:
+            low = leave
+        while done < len(alphas) and alphas[done] >= smallest_alpha(low, C, E, squared):
+            lam = lambda_of(low, high, C, E, alphas[done], squared)
+            inner, l1 = write_solution(
+                b, z, slopes, active, count, v, lam, indices[done], values[done]
+            )
+            counts[done] = count
+            facts[done, 0] = lam
+            facts[done, 1] = C + lam * lam * E
+            facts[done, 2] = total - inner
+            facts[done, 3] = worst_correlation(at_zero, per_lambda, factor, lam, positive)
+            facts[done, 4] = l1
             done += 1
         knots += 1
-        full = enter >= low and count == face.L.shape[0]
+        full = enter >= low and count == L.shape[0]
         if done == len(alphas) or low == 0.0 or full:
-            return done, knots, count
+            break
         high, left, entered = low, np.int64(-1), np.int64(-1)
         if enter >= low:
-            face.barred[column] = True
-            if append_column(face.L, count, problem.G, face.active, column):
-                face.active[count], face.slopes[count] = column, sign * factor[column]
+            barred[column] = True
+            if append_column(L, count, G, active, column):
+                active[count] = column
+                slopes[count] = sign * factor[column]
                 entered = column
                 count += 1
         else:
-            left, left_sign = face.active[position], np.sign(face.slopes[position])
-            drop_column(face, count, position)
+            left = active[position]
+            left_sign = np.sign(slopes[position])
+            barred[left] = False
+            remove_column(L, count, position, active, slopes)
             count -= 1
+    return done, knots, count

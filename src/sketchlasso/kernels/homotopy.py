@@ -249,14 +249,14 @@ class Segment(NamedTuple):
 
 
 @kernel(inner=True)
-def smallest_alpha(segment: Any, squared: Any) -> Any:
+def smallest_alpha(low: Any, C: Any, E: Any, squared: Any) -> Any:
     """The penalty whose solution lies at the lower end of a segment."""
     if squared:
-        return segment.low
-    if segment.low == 0.0:
+        return low
+    if low == 0.0:
         return 0.0
-    rho = np.sqrt(segment.C + segment.low * segment.low * segment.E)
-    return segment.low / rho if rho > 0.0 else np.inf
+    rho = np.sqrt(C + low * low * E)
+    return low / rho if rho > 0.0 else np.inf
 
 
 @kernel(inner=True)
@@ -299,7 +299,9 @@ def write_points(
     duals: Any,
 ) -> Any:
     """Write the solutions on a segment, from penalty number `done` on; returns the next number."""
-    while done < alphas.shape[0] and alphas[done] >= smallest_alpha(segment, squared):
+    while done < alphas.shape[0] and alphas[done] >= smallest_alpha(
+        segment.low, segment.C, segment.E, squared
+    ):
         counts[done] = count
         write_point(
             face, count, segment, alphas[done], squared, indices[done], values[done], duals[done]

@@ -134,7 +134,7 @@ def test_a_gap_from_the_gram_matrix_is_not_trusted_below_its_digits(monkeypatch)
 
 @pytest.mark.parametrize("squared", [False, True])
 def test_a_face_solved_on_its_columns_has_more_digits_than_the_gram_matrix(squared):
-    X, y = make(noise=1e-4)
+    X, y = make(noise=3e-5)
     chain = chain_of(X, y, tol=1e-5)
     target = chain.target
     alpha = 0.3 * chain.largest_lambda() / target.null
