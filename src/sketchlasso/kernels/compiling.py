@@ -1,4 +1,4 @@
-"""How kernels are compiled, and what a user hears of it."""
+"""How kernels are compiled, and what a terminal shows meanwhile."""
 
 from __future__ import annotations
 
@@ -15,10 +15,14 @@ __all__ = ["FAST", "kernel"]
 
 # Reassociation lets the compiler vectorise sums; infinities and NaN keep their meaning.
 FAST = {"reassoc", "contract", "arcp", "nsz"}
-MESSAGE = "Compiling numerical kernels (once)"
+MESSAGE = "Compiling numerical kernels (once per machine)"
+NOT_KEPT = (
+    "Compiling numerical kernels (once per process, as no folder can be written to keep them: "
+    "set NUMBA_CACHE_DIR to one that can)"
+)
 
 
-def kernel(fast: bool = False, inner: bool = False) -> Callable[..., Any]:
+def kernel(fast: bool = False, inner: bool = False, part: bool = False) -> Callable[..., Any]:
     """Return the decorator that compiles a kernel at its first call and keeps it on disk.
 
     Parameters
@@ -28,15 +32,21 @@ def kernel(fast: bool = False, inner: bool = False) -> Callable[..., Any]:
     inner : bool
         Only other kernels call this one, never Python: it needs no entry from Python, which takes
         as long to compile as a short kernel itself.
+    part : bool
+        One other kernel calls this one, in one place: it becomes a part of that kernel before
+        compiling. Otherwise LLVM would optimise the code of all its callees once for this
+        kernel and once more for its caller. The caller's `fast` applies.
     """
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     options |= {"fastmath": FAST if fast else False, "no_cpython_wrapper": inner}
+    options |= {"inline": "always"} if part else {}
 
     def compiled(function: Callable[..., Any]) -> Any:
         try:
             return njit(cache=True, **options)(function)
         except RuntimeError:
             # Neither the installation nor a cache of the user's can be written.
+            _announcement.message = NOT_KEPT
             return njit(**options)(function)
 
     return compiled
@@ -45,6 +55,7 @@ def kernel(fast: bool = False, inner: bool = False) -> Callable[..., Any]:
 class _Announcement(event.Listener):
     """Says on a terminal, once, why the first call takes seconds."""
 
+    message = MESSAGE
     said = False
 
     def on_start(self, event: Any) -> None:
@@ -52,11 +63,12 @@ class _Announcement(event.Listener):
         ours = event.data["dispatcher"].py_func.__module__.startswith("sketchlasso.")
         if ours and not self.said and sys.stderr is not None and sys.stderr.isatty():
             self.said = True
-            print(MESSAGE, file=sys.stderr, flush=True)
+            print(self.message, file=sys.stderr, flush=True)
 
     def on_end(self, event: Any) -> None:
         """It is compiled."""
 
 
+_announcement = _Announcement()
 if not is_command():  # its progress bars say it themselves
-    event.register("numba:compile", _Announcement())  # type: ignore[no-untyped-call]
+    event.register("numba:compile", _announcement)  # type: ignore[no-untyped-call]

@@ -22,6 +22,12 @@ def dot(a: Any, b: Any) -> Any:
 
 
 @kernel(inner=True)
+def transposed_dot(X: Any, Y: Any, out: Any) -> None:
+    """Write X'Y into `out`. Numba compiles np.dot anew for kernels with other options."""
+    np.dot(X.T, Y, out)
+
+
+@kernel(inner=True)
 def copy_to(source: Any, out: Any) -> None:
     """Write a vector into the front of `out`.
 

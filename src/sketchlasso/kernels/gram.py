@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from sketchlasso.kernels.compiling import kernel
-from sketchlasso.kernels.dense import copy_to
+from sketchlasso.kernels.dense import copy_to, transposed_dot
 
 GRAM_UPDATES = 30
 
 
 @kernel(inner=True)
-def gather_rows(A: Any, chosen: Any, rows: Any) -> Any:
-    """Copy the chosen rows of A to the front of `rows`; returns how many."""
+def gather_changed(A: Any, y: Any, member: Any, sign: Any, rows: Any) -> Any:
+    """Copy the rows of A that become members (sign 1) or cease to be (-1) to the front of `rows`.
+
+    Returns how many they are.
+    """
     count = 0
     for j in range(A.shape[0]):
-        if chosen[j]:
+        now = y[j] != 0.0
+        if now != member[j] and now == (sign > 0.0):
             copy_to(A[j], rows[count])
             count += 1
     return count
@@ -34,30 +36,28 @@ def update_gram(
     (k, k) are scratch. Returns the count.
     """
     n = A.shape[0]
-    entered = np.zeros(n, dtype=np.bool_)
-    left = np.zeros(n, dtype=np.bool_)
     changed = 0
     active = 0
     for j in range(n):
         now = y[j] != 0.0
         active += now
-        entered[j] = now and not member[j]
-        left[j] = member[j] and not now
-        changed += entered[j] or left[j]
-        member[j] = now
+        changed += now != member[j]
     if changed == 0 and updates <= GRAM_UPDATES:
         return updates
     if updates >= GRAM_UPDATES or 2 * changed >= active:
-        count = gather_rows(A, member, rows)
-        gram[:] = 0.0
+        updates = -1
+        for j in range(n):
+            member[j] = False
+        for i in range(gram.shape[0]):
+            for j in range(gram.shape[0]):
+                gram[i, j] = 0.0
+    for sign in (1.0, -1.0):
+        count = gather_changed(A, y, member, sign, rows)
         if count > 0:
-            np.dot(rows[:count].T, rows[:count], gram)
-        return 0
-    for sign, chosen in ((1.0, entered), (-1.0, left)):
-        count = gather_rows(A, chosen, rows)
-        if count > 0:
-            np.dot(rows[:count].T, rows[:count], square)
-            for i in range(square.shape[0]):
-                for j in range(square.shape[1]):
+            transposed_dot(rows[:count], rows[:count], square)
+            for i in range(gram.shape[0]):
+                for j in range(gram.shape[0]):
                     gram[i, j] += sign * square[i, j]
+    for j in range(n):
+        member[j] = y[j] != 0.0
     return updates + 1

@@ -96,7 +96,9 @@ def forbidden_part(rows: Any, work: Any, keep: Any) -> Any:
     """
     largest = 0.0
     for j in range(work.y.shape[0]):
-        largest = max(largest, keep * abs(work.y[j]))
+        size = keep * abs(work.y[j])
+        if size > largest:
+            largest = size
     cost = 0.0
     for j in range(work.y.shape[0]):
         if rows.thresholds[j] == 0.0:
@@ -104,7 +106,8 @@ def forbidden_part(rows: Any, work: Any, keep: Any) -> Any:
             if rows.root.shape[0] > 0:
                 np.dot(rows.A[j], rows.root, work.turned)
                 row = work.turned
-            alone = abs(dot(rows.c, row)) / max(dot(row, row), 1e-300)
+            square = dot(row, row)
+            alone = abs(dot(rows.c, row)) / square if square > 0.0 else 0.0
             cost += abs(shrink(work.seen[j], 0.0, rows.positive)) * (largest + alone)
     return cost
 
@@ -118,13 +121,15 @@ def restricted_gap(rows: Any, work: Any, at: Any, u: Any) -> Any:
         l1 += thresholds[j] * abs(work.y[j])
     square = rows.s * rows.s
     for i in range(u.shape[0]):
-        square += (rows.c[i] - at.keep * work.fit[i]) ** 2
+        rest = rows.c[i] - at.keep * work.fit[i]
+        square += rest * rest
     inner = dot(rows.c, u)
     length = np.sqrt(dot(u, u))
     scale, over = 1.0, 0.0
     if rows.squared and radius > 0.0:
         for j in range(work.y.shape[0]):
-            over += shrink(work.seen[j], thresholds[j], rows.positive) ** 2
+            beyond = shrink(work.seen[j], thresholds[j], rows.positive)
+            over += beyond * beyond
         over *= 0.5 / (radius * radius)
     else:
         largest = best_on_ray(inner, length, rows.s, rows.squared)
@@ -138,19 +143,16 @@ def restricted_gap(rows: Any, work: Any, at: Any, u: Any) -> Any:
             radius == 0.0,
             work.buffer,
         )
+    size = radius * at.keep * at.norm
+    length *= scale
     if rows.squared:
-        primal = 0.5 * square + 0.5 * (radius * at.keep * at.norm) ** 2 + at.keep * l1
-        dual = scale * inner - 0.5 * (scale * length) ** 2 + 0.5 * rows.s * rows.s - over
+        primal = 0.5 * (square + size * size) + at.keep * l1
+        dual = scale * inner - 0.5 * length * length + 0.5 * rows.s * rows.s - over
     else:
-        primal = np.sqrt(square) + at.keep * (radius * at.norm + l1)
-        dual = scale * inner + rows.s * np.sqrt(max(0.0, 1.0 - (scale * length) ** 2))
+        primal = np.sqrt(square) + size + at.keep * l1
+        dual = scale * inner
+        if length < 1.0:
+            dual += rows.s * np.sqrt(1.0 - length * length)
     if radius == 0.0:
         dual -= forbidden_part(rows, work, at.keep)
     return primal, primal - dual
-
-
-@kernel(inner=True)
-def null_objective(rows: Any) -> Any:
-    """Objective at w = 0."""
-    square = dot(rows.c, rows.c) + rows.s * rows.s
-    return 0.5 * square if rows.squared else np.sqrt(square)

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from sketchlasso.kernels.compiling import kernel
-from sketchlasso.kernels.dense import cholesky_in_place, cholesky_solve, dot
+from sketchlasso.kernels.dense import cholesky_in_place, cholesky_solve, dot, transposed_dot
 from sketchlasso.kernels.gram import GRAM_UPDATES, update_gram
 from sketchlasso.kernels.instance import (
     NEGLIGIBLE,
@@ -30,7 +30,6 @@ from sketchlasso.kernels.instance import (
     Rows,
     Work,
     combine,
-    null_objective,
     restricted_gap,
     see,
 )
@@ -80,7 +79,7 @@ def scratch_for(rows: Rows, space: Any) -> Work:
     )
 
 
-@kernel(inner=True)
+@kernel(part=True)
 def begin(rows: Any, work: Any, u: Any, w: Any) -> None:
     """Fill in A u and the residual of w. Sets: seen, fit, x0."""
     see(rows, u, work.turned, work.seen)
@@ -109,10 +108,12 @@ def evaluate(rows: Any, work: Any, sigma: Any, tau: Any, u: Any, w0: Any) -> Any
     for i in range(u.shape[0]):
         x[i] = rho / (rho + tau) * work.xhat[i]
         work.grad[i] = rows.c[i] - x[i] - keep * fit[i]
-        moved_x += (x[i] - work.x0[i]) ** 2
+        moved = x[i] - work.x0[i]
+        moved_x += moved * moved
     moved_w = 0.0
     for j in range(y.shape[0]):
-        moved_w += (keep * y[j] - w0[j]) ** 2
+        moved = keep * y[j] - w0[j]
+        moved_w += moved * moved
     return Point(norm, keep, rho, moved_w, moved_x)
 
 
@@ -128,15 +129,15 @@ def newton_direction(rows: Any, work: Any, at: Any, sigma: Any, tau: Any) -> Non
     if not rows.squared:
         if rho > 0.0:
             bend = 1.0 - dot(x, x) * tau / ((rho + tau) * rho * rho)
-            on_x = tau * tau / ((rho + tau) ** 2 * rho * max(bend, 1e-300))
+            bend = bend if bend > 1e-300 else 1e-300
+            on_x = tau * tau / ((rho + tau) * (rho + tau) * rho * bend)
         if at.keep > 0.0 and at.norm > 0.0:
             on_fit = sigma * (1.0 - at.keep) / (at.norm * at.norm)
     on_identity = tau * rho / (rho + tau) + DAMPING * np.sqrt(dot(work.grad, work.grad))
     gram = work.gram
     if rows.root.shape[0] > 0:
-        # Symmetric, so its transpose will do: one kind of product is compiled for all.
-        np.dot(gram.T, rows.root, work.square)
-        np.dot(rows.root.T, work.square, H)
+        transposed_dot(gram, rows.root, work.square)  # gram is symmetric
+        transposed_dot(rows.root, work.square, H)
         gram = H
     trace = 0.0
     for i in range(H.shape[0]):
@@ -173,7 +174,7 @@ def slope_along(rows: Any, work: Any, sigma: Any, tau: Any, t: Any) -> Any:
     return keep * cross / sigma + rho / (rho + tau) * along - dot(rows.c, work.d)
 
 
-@kernel(inner=True)
+@kernel(part=True)
 def line_search(rows: Any, work: Any, sigma: Any, tau: Any) -> Any:
     """Step length that brings the slope of the step function to 0.3 of its start."""
     start = -dot(work.grad, work.d)
@@ -191,23 +192,26 @@ def line_search(rows: Any, work: Any, sigma: Any, tau: Any) -> Any:
             t *= 3.0
         else:
             width = high - low
-            secant = low - at_low * width / max(at_high - at_low, 1e-300)
-            t = min(max(secant, low + 0.1 * width), high - 0.1 * width)
+            t = low + 0.1 * width
+            rise = at_high - at_low
+            if rise > 0.0:
+                secant = low - at_low * width / rise
+                if secant > t:
+                    t = secant if secant < high - 0.1 * width else high - 0.1 * width
     return t
 
 
 @kernel(inner=True)
-def first_step_length(rows: Any, work: Any) -> Any:
+def first_step_length(rows: Any, work: Any, size: Any) -> Any:
     """Sigma of the first outer step: a multiple of the length of an exact gradient step.
 
-    Sets: v, grad, as scratch.
+    `size` is the length of the response, or 1 for the squared loss. Sets: v, grad, as scratch.
     """
     n, k = rows.A.shape
     over, back = work.v, work.grad
     for j in range(n):
         over[j] = shrink(work.seen[j], rows.thresholds[j], rows.positive)
     combine(rows, over, work.turned, back)
-    size = 1.0 if rows.squared else np.sqrt(dot(rows.c, rows.c) + rows.s * rows.s)
     curvature = dot(back, back)
     if curvature > 0.0:
         return FIRST_SIGMA * size * dot(over, over) / curvature
@@ -220,7 +224,7 @@ def first_step_length(rows: Any, work: Any) -> Any:
         for i in range(k):
             square += dot(rows.root[i], rows.root[i])
         total *= square / k
-    return FIRST_SIGMA * size * n / max(total, 1e-300)
+    return FIRST_SIGMA * size * n / (total if total > 1e-300 else 1e-300)
 
 
 @kernel(fast=True, inner=True)
@@ -228,20 +232,21 @@ def step_is_good(at: Any, work: Any, sigma: Any, tau: Any, floor: Any) -> Any:
     """Whether the error of an unfinished step is no larger than the progress it made."""
     miss = dot(work.grad, work.grad)
     error = 2.0 * np.sqrt(miss)
-    if at.rho > 0.0:
-        error = min(error, miss / (2.0 * at.rho))
+    if miss < 2.0 * at.rho * error:
+        error = miss / (2.0 * at.rho)
     error += miss / (2.0 * tau)
     progress = at.moved_x / (2.0 * tau) + at.moved_w / (2.0 * sigma)
     return error <= INEXACTNESS * progress or error <= floor
 
 
-@kernel(inner=True)
+@kernel(part=True)
 def minimise_step(
     rows: Any,
     work: Any,
     sigma: Any,
     tau: Any,
     tol: Any,
+    floor: Any,
     patience: Any,
     u: Any,
     w0: Any,
@@ -250,16 +255,16 @@ def minimise_step(
     """Newton on one proximal step; moves u. Returns the point, gap, steps, end and updates.
 
     The end is 0 when the step is good, 1 when the whole instance is solved, 2 at the step limit.
+    It is solved where the gap is `tol` of its objective, or of `floor` if that is larger.
     """
     for j in range(work.v.shape[0]):
         work.v[j] = w0[j] + sigma * work.seen[j]
         work.scaled[j] = sigma * rows.thresholds[j]
     steps = 0
-    floor = NEGLIGIBLE * null_objective(rows)
     while True:
         at = evaluate(rows, work, sigma, tau, u, w0)
         primal, gap = restricted_gap(rows, work, at, u)
-        target = tol * max(primal, floor)
+        target = tol * (primal if primal > floor else floor)
         if gap <= target or not np.isfinite(gap):
             return at, gap, steps, 1, updates
         if steps > 0 and step_is_good(at, work, sigma, tau, 0.01 * target):
@@ -287,14 +292,17 @@ def solve_instance(rows: Any, work: Any, tol: Any, max_steps: Any, u: Any, w: An
     `work` comes from :func:`scratch_for`. Returns the gap and the steps spent.
     """
     begin(rows, work, u, w)
-    sigma = first_step_length(rows, work)
-    tau = FIRST_TAU * (1.0 if rows.squared else np.sqrt(dot(rows.c, rows.c) + rows.s * rows.s))
+    square = dot(rows.c, rows.c) + rows.s * rows.s
+    size = 1.0 if rows.squared else np.sqrt(square)
+    floor = NEGLIGIBLE * (0.5 * square if rows.squared else size)
+    sigma = first_step_length(rows, work, size)
+    tau = FIRST_TAU * size
     # As plain constants, these would have the whole step compiled a second time for them.
     updates, patience = np.int64(GRAM_UPDATES + 1), np.int64(HARD_STEPS)
     steps, gap_before = 0, np.inf
     while True:
         at, gap, spent, end, updates = minimise_step(
-            rows, work, sigma, tau, tol, patience, u, w, updates
+            rows, work, sigma, tau, tol, floor, patience, u, w, updates
         )
         steps += spent
         done = end == 1 or steps >= max_steps

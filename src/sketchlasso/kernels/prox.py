@@ -17,12 +17,14 @@ def loss_prox_length(size: Any, s: Any, tau: Any, squared: Any) -> Any:
     if squared:
         return 1.0
     if s == 0.0:
-        return max(size - tau, 0.0)
-    rho = max(s, size - tau)
+        return size - tau if size > tau else 0.0
+    rho = size - tau if size - tau > s else s
     for _ in range(60):
-        value = (s / rho) ** 2 + (size / (rho + tau)) ** 2 - 1.0
-        slope = -2.0 * s * s / rho**3 - 2.0 * size * size / (rho + tau) ** 3
-        step = -value / slope
+        from_s = s / rho
+        from_x = size / (rho + tau)
+        value = from_s * from_s + from_x * from_x - 1.0
+        fall = 2.0 * (from_s * from_s / rho + from_x * from_x / (rho + tau))
+        step = value / fall
         rho += step
         if abs(step) <= 1e-15 * rho:
             break
