@@ -31,7 +31,7 @@ LONGEST = 18
 WORK = (
     "cv houses.csv --target price --drop id --impute median -o houses.model",
     "predict houses.model new.csv --id id -o predictions.csv",
-    "predict houses.model new.csv --id id | head -3",
+    "predict houses.model new.csv --id id -q | head -3",
     "fit houses.csv --target price --drop id --impute median --verbose --top 3",
     "sketch rcv1.svm.gz --method response --rank 60 -o rcv1.sketch",
     "cv rcv1.svm.gz --sketch rcv1.sketch --alphas 50 --radius realised,0.3*realised "
