@@ -142,10 +142,26 @@ def remove_column(L: Any, count: Any, position: Any, active: Any, slopes: Any) -
 
 
 @kernel(fast=True, inner=True)
-def see_face(
-    G: Any, v: Any, active: Any, count: Any, b: Any, z: Any, at_zero: Any, per_lambda: Any
-) -> None:
-    """Write v - G_A b and G_A z (p,)."""
+def solve_face(
+    G: Any,
+    v: Any,
+    L: Any,
+    active: Any,
+    slopes: Any,
+    count: Any,
+    b: Any,
+    z: Any,
+    at_zero: Any,
+    per_lambda: Any,
+) -> Any:
+    """Write b, z, v - G_A b and G_A z (p,) of a face; returns v_A'b and E."""
+    for i in range(count):
+        b[i] = v[active[i]]
+        z[i] = slopes[i]
+    explained = forward_substitute(L, count, b)
+    E = forward_substitute(L, count, z)
+    back_substitute(L, count, b)
+    back_substitute(L, count, z)
     for j in range(v.shape[0]):
         at_zero[j] = v[j]
         per_lambda[j] = 0.0
@@ -156,6 +172,7 @@ def see_face(
         for j in range(v.shape[0]):
             at_zero[j] -= fit * row[j]
             per_lambda[j] += move * row[j]
+    return explained, E
 
 
 @kernel(inner=True)
@@ -271,12 +288,14 @@ def write_solution(
     active: Any,
     count: Any,
     v: Any,
+    total: Any,
     lam: Any,
     indices: Any,
     values: Any,
-) -> Any:
-    """Write the solution of one lambda; returns sum_j w_j v_j and sum_j f_j |w_j|."""
-    inner = 0.0
+    facts: Any,
+) -> None:
+    """Write the solution of one lambda, and of its facts lambda, y'r and sum_j f_j |w_j|."""
+    inner = total
     l1 = 0.0
     for i in range(count):
         w = b[i] - lam * z[i]
@@ -285,9 +304,11 @@ def write_solution(
             w = 0.0
         indices[i] = active[i]
         values[i] = w
-        inner += w * v[active[i]]
+        inner -= w * v[active[i]]
         l1 += w * slopes[i]
-    return inner, l1
+    facts[0] = lam
+    facts[2] = inner
+    facts[4] = l1
 
 
 @kernel()
@@ -303,53 +324,38 @@ def walk_gram(
     G, v, total, factor, positive, squared = problem
     L, active, slopes, b, z, at_zero, per_lambda, barred, blind = face
     indices, values, counts, facts = out
-    count = begun
-    if begun < 0:
-        count = begin_face(G, factor, L, active, slopes, support, signs)
+    count = begun if begun >= 0 else begin_face(G, factor, L, active, slopes, support, signs)
     bar_columns(G, total, active, count, barred, blind)
     # As plain constants, these would have every callee compiled for the constants as well.
     done, left, entered = np.int64(0), np.int64(-1), np.int64(-1)
     knots, high, left_sign = 0, level, 0.0
     while count >= 0:
-        for i in range(count):
-            b[i] = v[active[i]]
-            z[i] = slopes[i]
-        C = total - forward_substitute(L, count, b)
-        E = forward_substitute(L, count, z)
-        back_substitute(L, count, b)
-        back_substitute(L, count, z)
-        see_face(G, v, active, count, b, z, at_zero, per_lambda)
+        explained, E = solve_face(G, v, L, active, slopes, count, b, z, at_zero, per_lambda)
+        C = total - explained
         if knots == 0 and level < np.inf:
             worst = worst_correlation(at_zero, per_lambda, factor, level, positive)
             if not worst <= (1.0 + ON_PATH) * level:
                 count = -1
                 break
-        if not VANISHED * total < C:
-            break
         enter, column, sign = entering(
             at_zero, per_lambda, factor, barred, blind, positive, left, left_sign
         )
         leave, position = leaving(b, z, slopes, active, count, high, entered)
-        if position == -2:
+        if position == -2 or not VANISHED * total < C:
             break
         low = enter if enter < high else high
-        if leave > low:
-            low = leave
+        low = leave if leave > low else low
         while done < len(alphas) and alphas[done] >= smallest_alpha(low, C, E, squared):
             lam = lambda_of(low, high, C, E, alphas[done], squared)
-            inner, l1 = write_solution(
-                b, z, slopes, active, count, v, lam, indices[done], values[done]
+            write_solution(
+                b, z, slopes, active, count, v, total, lam, indices[done], values[done], facts[done]
             )
             counts[done] = count
-            facts[done, 0] = lam
             facts[done, 1] = C + lam * lam * E
-            facts[done, 2] = total - inner
             facts[done, 3] = worst_correlation(at_zero, per_lambda, factor, lam, positive)
-            facts[done, 4] = l1
             done += 1
         knots += 1
-        full = enter >= low and count == L.shape[0]
-        if done == len(alphas) or low == 0.0 or full:
+        if done == len(alphas) or low == 0.0 or (enter >= low and count == L.shape[0]):
             break
         high, left, entered = low, np.int64(-1), np.int64(-1)
         if enter >= low:
