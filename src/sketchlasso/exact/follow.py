@@ -14,7 +14,7 @@ Newton steps is undone and a shorter one is tried.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import linalg
@@ -245,7 +245,7 @@ class Follower:
             if settled and slow and self._held > least:
                 self._hold(LESS_HELD * self._held)
                 d, seen = self._along(now, thresholds)
-            before = gap
+            before, last = gap, now.w
             try:
                 now, length = self._march(now, thresholds, d, seen, fall)
             except linalg.LinAlgError:
@@ -256,7 +256,36 @@ class Follower:
                 continue
             level -= length
             now.levels = level * thresholds
+            if slow and length == 0.0:
+                now = self._further(now, now.w - last)
         return now, gap
+
+    def _further(self, now: _State, move: FloatArray) -> _State:
+        """Go on along the last move as far as that lowers the objective and no sign changes.
+
+        Where columns depend on each other the centre moves along a line that the residual does
+        not see, in steps that the hold keeps short.
+        """
+        chosen = np.flatnonzero(now.w)
+        values, w = move[chosen], now.w[chosen]
+        signs = np.sign(w)
+        if np.count_nonzero(move) > np.count_nonzero(values):
+            return now  # a coefficient has just become zero: the line has ended
+        seen = self._seen(chosen, values)
+        gain = float(values @ (now.c[chosen] - now.levels[chosen] * signs))
+        bend = float(values @ seen[chosen])
+        back = np.flatnonzero(values * w < 0)
+        if gain <= 0.0 or len(back) == 0:
+            return now
+        ends = -w[back] / values[back]
+        length = float(ends.min())
+        if bend * length > gain:
+            length, back = gain / bend, back[:0]
+        start = replace(now, support=chosen, signs=signs)
+        end = start.moved(values, seen, length, np.zeros_like(now.levels))
+        if len(back):
+            end.w[chosen[back[ends.argmin()]]] = 0.0
+        return end
 
     def _along(self, now: _State, per_level: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Moves of w on the support (a,) and of -X'r (p,) as the thresholds fall by per_level."""

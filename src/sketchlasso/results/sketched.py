@@ -28,7 +28,8 @@ from sketchlasso.problem.terms import Terms, default_ratio
 from sketchlasso.results.models import LinearModels, linear_models
 from sketchlasso.results.radius_policy import RadiusPolicy
 from sketchlasso.results.realised import RealisedError, settle_radii
-from sketchlasso.sketches import RowsBase, Sketch, extend_rows, rows_base
+from sketchlasso.sketches import Sketch
+from sketchlasso.sketches.response import RowsBase, extend_rows, rows_base
 from sketchlasso.solvers import Settings, Solution, Solver, solve_or_raise
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
