@@ -115,8 +115,8 @@ class Forked:
 def run(arguments, *, timeout=None, **options):
     """Be subprocess.run(..., capture_output=True, text=True, check=False)."""
     process = Forked(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
-    said, told = process.communicate(timeout)
-    return subprocess.CompletedProcess(arguments, process.returncode, said, told)
+    output, errors = process.communicate(timeout)
+    return subprocess.CompletedProcess(arguments, process.returncode, output, errors)
 
 
 def _be_python(arguments, streams, place, variables):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -112,21 +113,18 @@ def choose(
     bases = FoldBases() if progress is not None else None
     parts: list[tuple[list[ResponseFit], list[Chosen]]] = []
 
-    def search(plan: SketchPlan) -> tuple[list[ResponseFit], list[Chosen]]:
+    def search(guide: Guide | None, plan: SketchPlan) -> tuple[list[ResponseFit], list[Chosen]]:
         own = spec if progress is None else replace(spec, report=progress.part())
         return _search(own, data, rows, plan, classes, guide, bases)
 
+    stop = progress.stop if progress is not None else lambda: None
     for some in (plans[:GUIDES], plans[GUIDES:]):
         guide = _guide([chosen for _, choices in parts for chosen in choices])
-        parts += map_items(search, some, threads, stop=progress.stop if progress else _nothing)
+        parts += map_items(partial(search, guide), some, threads, stop)
     if progress is not None:
         progress.end()
     fits = [fit for some, _ in parts for fit in some]
     return fits, [chosen for _, some in parts for chosen in some]
-
-
-def _nothing() -> None:
-    """Stop nothing."""
 
 
 def _guide(earlier: list[Chosen]) -> Guide | None:
