@@ -8,10 +8,12 @@ from scipy import linalg
 from sketchlasso.types import FloatArray, RealArray
 
 __all__ = [
+    "LOST_DIRECTION",
     "column_lengths",
     "multiply_in_place",
     "orthonormal_basis",
     "psd_root",
+    "random_directions",
     "singular_form",
     "singular_rotation",
     "subtract_product",
@@ -24,6 +26,9 @@ RELATIVE_EIGENVALUE_FLOOR = 1e-13
 # Squared smallest singular value of unit columns, in units of eps, below which Householder takes
 # over.
 SMALLEST_SQUARE = 1e5
+# Share of a column's length, in units of eps, below which what other columns leave of it is
+# rounding.
+LOST_DIRECTION = 100.0
 # Rows handled at a time by products in place.
 ROWS = 4096
 
@@ -95,20 +100,45 @@ def subtract_product(C: RealArray, A: RealArray, B: RealArray) -> None:
         C[rows] -= A[rows] @ B
 
 
-def orthonormal_basis(A: RealArray, rounds: int = 2, *, overwrite: bool = False) -> RealArray:
+def orthonormal_basis(
+    A: RealArray,
+    rounds: int = 2,
+    *,
+    overwrite: bool = False,
+    rng: np.random.Generator | None = None,
+) -> RealArray:
     """Return an orthonormal basis (m, k) of the columns of A (m, k), m >= k.
 
     Cholesky in two rounds (the second removes what the first lost), or Householder where A is
     close to singular. One round is enough for columns that are nearly orthonormal already.
-    With `overwrite` the basis may take A's place in memory.
+    With `overwrite` the basis may take A's place in memory. Where columns depend on each other,
+    the basis is completed by random directions from `rng`; without one, rounding decides.
     """
     Q = A if overwrite else A.copy()
     for _ in range(rounds):
         R = triangular_factor(Q)
         if R is None:
-            return linalg.qr(Q, mode="economic", check_finite=False, overwrite_a=True)[0]
+            return _householder_basis(Q, rng)
         multiply_in_place(Q, np.linalg.inv(R))
     return Q
+
+
+def _householder_basis(A: RealArray, rng: np.random.Generator | None) -> RealArray:
+    """Return an orthonormal basis as :func:`orthonormal_basis` does; overwrites A."""
+    floor = LOST_DIRECTION * np.finfo(A.dtype).eps * column_lengths(A)
+    # A' = R Q' takes place in A's memory, since A is stored by rows; A = Q R needs a copy.
+    R, rows = linalg.rq(A.T, mode="economic", overwrite_a=True, check_finite=False)
+    Q = np.asarray(rows.T)
+    lost = np.abs(np.diag(R)) <= floor
+    if rng is None or not lost.any():
+        return Q
+    Q[:, lost] = random_directions(rng, len(Q), int(lost.sum()))
+    return orthonormal_basis(Q, overwrite=True)
+
+
+def random_directions(rng: np.random.Generator, size: int, count: int) -> FloatArray:
+    """Return (size, count) random columns of length about one."""
+    return rng.standard_normal((size, count)) / np.sqrt(size)
 
 
 def singular_form(

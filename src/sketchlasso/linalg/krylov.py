@@ -8,9 +8,11 @@ import numpy as np
 from scipy import linalg
 
 from sketchlasso.linalg.factor import (
+    LOST_DIRECTION,
     column_lengths,
     multiply_in_place,
     orthonormal_basis,
+    random_directions,
     subtract_product,
     triangular_factor,
 )
@@ -18,9 +20,6 @@ from sketchlasso.linalg.operator import LinearMap, outer_product
 from sketchlasso.types import RealArray
 
 __all__ = ["KrylovSpace", "extend_basis", "gaussian", "krylov_space"]
-
-# Share of a block's size below which what is left after projection is rounding noise.
-LOST_DIRECTION = 100.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +164,7 @@ def _new_directions(
     else:
         block, R = linalg.qr(block, mode="economic", check_finite=False)
         lost = np.abs(np.diag(R)) <= floor
-        block[:, lost] = rng.standard_normal((len(block), int(lost.sum()))) / np.sqrt(len(block))
+        block[:, lost] = random_directions(rng, len(block), int(lost.sum()))
     # Columns that all but cancelled in the first round carry its rounding, enlarged; now that
     # all have length one, a second round leaves none.
     subtract_product(block, basis, basis.T @ block)

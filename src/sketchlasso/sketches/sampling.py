@@ -32,8 +32,8 @@ def sampling(A: DataMatrix, rank: int, options: SketchOptions, rng: np.random.Ge
     scores = _scores(A, axis, options.weights or "length", rank, rng)
     chosen = _draw(scores, count, rng)
     if axis == "columns":
-        return factors_from_left(A, _span(A, chosen), rank)
-    return factors_from_right(A, _span(Transposed(A), chosen), rank)
+        return factors_from_left(A, _span(A, chosen, rng), rank)
+    return factors_from_right(A, _span(Transposed(A), chosen, rng), rank)
 
 
 def _scores(
@@ -57,8 +57,8 @@ def _draw(scores: FloatArray, count: int, rng: np.random.Generator) -> IntArray:
     return np.argsort(clocks, kind="stable")[:count]
 
 
-def _span(A: LinearMap, chosen: IntArray) -> RealArray:
-    """Return an orthonormal basis of the chosen columns of A."""
+def _span(A: LinearMap, chosen: IntArray, rng: np.random.Generator) -> RealArray:
+    """Return an orthonormal basis of the chosen columns of A and, where they depend, of others."""
     picks = np.zeros((A.shape[1], len(chosen)), dtype=A.dtype)
     picks[chosen, np.arange(len(chosen))] = 1.0
-    return orthonormal_basis(A.matmat(picks), overwrite=True)
+    return orthonormal_basis(A.matmat(picks), overwrite=True, rng=rng)

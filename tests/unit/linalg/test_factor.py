@@ -25,6 +25,16 @@ def test_singular_columns_still_give_a_basis():
     assert triangular_factor(np.ones((30, 2))) is None
 
 
+def test_random_directions_complete_the_basis_of_dependent_columns():
+    # Rounding would complete it by unit vectors here, and a sketch would see nothing else of X.
+    A = np.zeros((300, 6))
+    A[0] = 10.0 ** np.arange(-3, 3)
+    Q = orthonormal_basis(A, rng=np.random.default_rng(0))
+    assert np.abs(Q.T @ Q - np.eye(6)).max() < 1e-13
+    assert np.abs(A - Q @ (Q.T @ A)).max() < 1e-13
+    assert np.count_nonzero(np.abs(Q[1:]).max(axis=1) > 1e-4) == 299
+
+
 def test_triangular_factor_is_that_of_qr():
     A = np.random.default_rng(0).standard_normal((50, 6)) * 10.0 ** np.arange(6)
     R = triangular_factor(A)
