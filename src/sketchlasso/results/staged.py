@@ -28,8 +28,9 @@ from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.threads import map_rows, single_blas_thread
 from sketchlasso.results.choices import IN_A_ROW, CrossValidation, decided
 from sketchlasso.results.fitting import Task, sketched_path
+from sketchlasso.results.held_out import LazyPredictions
 from sketchlasso.results.radius_policy import RadiusPolicy, radius_policies
-from sketchlasso.results.scores import Metric, OutOfFold, greater_is_better, score
+from sketchlasso.results.scores import Metric, greater_is_better, score
 from sketchlasso.results.sketched import (
     SketchedRows,
     grids_of,
@@ -146,7 +147,7 @@ class _Search:
         self.stages: list[tuple[Points, Stage]] = []
         self.settings = task.settings or Settings()
         self.parts: list[StagePart] = []
-        self.over = False
+        self.over, self.beside = False, 0
 
     def begin(self, sketch: Sketch) -> None:
         """Make the sketches and lay out the problems, row sets side by side."""
@@ -156,6 +157,8 @@ class _Search:
         else:
             groups = [sets]
         aside = self._aside(len(groups))
+        # Parts that are left over when every thread has had the same number use all threads.
+        self.beside = len(groups) - len(groups) % aside if aside > 1 else 0
         bar = SharedProgress(self.settings.callback, int(self.cost[..., : self.count].size))
 
         def made(number: int) -> StagePart:
@@ -168,7 +171,7 @@ class _Search:
             alphas = self.alphas[..., :1]
             laid = lay_out(own, task.X, task.Y, self.policies, task.terms, alphas)
             settings = replace(self.settings, callback=bar.part())
-            if aside > 1:
+            if number < self.beside:
                 settings = replace(settings, n_threads=1)
             part = StagePart(laid, groups[number], task.X, task.solver, settings)
             if task.guide is not None:
@@ -309,11 +312,12 @@ class _Search:
     def _run(self, mask: BoolArray, search: bool) -> None:
         """Solve the marked points for every row set, and score them."""
         points = Points.where(mask)
-        stages = map_rows(
-            lambda number: self.parts[number].solve(points, self.alphas, search),
-            len(self.parts),
-            self._aside(len(self.parts)),
-        )
+
+        def solved(number: int) -> Stage:
+            return self.parts[number].solve(points, self.alphas, search)
+
+        stages = map_rows(solved, self.beside, self._aside(len(self.parts)))
+        stages += [solved(number) for number in range(self.beside, len(self.parts))]
         stage = Stage(
             join_fits([stage.fits for stage in stages]),
             [held_out for stage in stages for held_out in stage.predicted],
@@ -344,20 +348,19 @@ class _Search:
         count = max(self.count, int(used[-1]) + 1)
         shape = (len(self.rows), *self.alphas.shape[:2], count)
         scores = {metric: np.full(shape, np.nan) for metric in self.metrics}
-        out_of_fold = OutOfFold(self.rows)
         for points, stage in self.stages:
             at = (points.response, points.radius, points.alpha)
             for metric in self.metrics:
                 scores[metric][:, *at] = self._scores(points, stage, metric)
-            for test, predicted in stage.predicted:
-                out_of_fold.add(test, at, predicted)
         fits = spread_fits(self.stages, shape)
         warn_of_ending(fits.status, fits.relative_gap)
         if not self.over:
             self.bar.end()
         alphas = self.alphas[..., :count]
         path = sketched_path(fits, alphas, self.policies, self.task, sketch)
-        return CrossValidation(path, scores, out_of_fold.means(shape[1:]), self.rows)
+        # Most points of the grid were left out, so an array would be NaN for the most part.
+        predictions = LazyPredictions(self.rows, shape, fits.models, self.task.X)
+        return CrossValidation(path, scores, predictions, self.rows)
 
 
 def _mean_of(values: FloatArray) -> FloatArray:
