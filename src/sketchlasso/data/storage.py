@@ -357,5 +357,6 @@ def _product(matrix: Any, V: RealArray) -> RealArray:
     def multiply(part: slice) -> None:
         product[:, part] = matrix @ np.ascontiguousarray(V[:, part])
 
-    map_slices(multiply, columns, threads)
+    # Every slice is copied; with two per thread at most half of V and of the product at a time.
+    map_slices(multiply, columns, threads, slices_per_thread=2)
     return product

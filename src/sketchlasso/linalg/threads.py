@@ -177,9 +177,11 @@ def map_rows(work: Callable[[int], Result], count: int, n_threads: int) -> list[
     return [result for block in blocks for result in block]
 
 
-def map_slices(work: Callable[[slice], None], count: int, n_threads: int) -> None:
+def map_slices(
+    work: Callable[[slice], None], count: int, n_threads: int, slices_per_thread: int = 1
+) -> None:
     """Run `work` on slices that cover range(count); it writes its results into arrays."""
-    _map(work, count, n_threads, 1)
+    _map(work, count, n_threads, slices_per_thread)
 
 
 def map_items(

@@ -203,7 +203,10 @@ def test_exact_at_full_rank_has_radius_zero(rng):
 
 @pytest.mark.parametrize("method", ["randomized", "power", "projection", "nystrom", "sampling"])
 @pytest.mark.parametrize("shape", [(4000, 9000), (6500, 6500), (9000, 4000)])
-def test_peak_memory_beyond_the_data(method, shape, rng):
+@pytest.mark.parametrize("threads", [1, 2])
+def test_peak_memory_beyond_the_data(method, shape, threads, rng, monkeypatch):
+    # Products on several threads copy what each of them works on.
+    monkeypatch.setattr("sketchlasso.data.storage.blas_threads", lambda: threads)
     X = sparse_counts(*shape, rng, density=0.002)
     # Unsorted indices would be sorted in a copy.
     X.sort_indices()
