@@ -14,6 +14,10 @@ settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
+# Dask's statistical profiler looks at every thread each 10 ms. Workers that are other processes
+# read the same variable.
+os.environ.setdefault("DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED", "False")
+
 
 def pytest_addoption(parser):
     add_options(parser)

@@ -8,6 +8,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 from tests.sentences import refusal
+from tests.workers import two_workers
 
 from sketchlasso.cluster import SequentialEngine, active_engine, cluster, current_engine
 from sketchlasso.cluster.engine import tree_sum
@@ -50,15 +51,10 @@ def arrays():
 
 @pytest.fixture(scope="module")
 def dask_engine():
-    distributed = pytest.importorskip("distributed")
+    pytest.importorskip("distributed")
     from sketchlasso.cluster.dask_engine import DaskEngine
 
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
-        ) as local,
-        distributed.Client(local, set_as_default=False) as client,
-    ):
+    with two_workers() as client:
         yield DaskEngine(client)
 
 

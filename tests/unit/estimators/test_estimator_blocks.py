@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold
 from tests.sentences import refusal
+from tests.workers import two_workers
 
 from sketchlasso import (
     SketchTransformer,
@@ -168,13 +169,7 @@ def test_scikit_learns_own_sentences(data):
 
 @pytest.fixture(scope="module")
 def client():
-    distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
-        ) as local,
-        distributed.Client(local) as client,
-    ):
+    with two_workers(default=True) as client:
         yield client
 
 

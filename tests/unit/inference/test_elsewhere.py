@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.workers import two_workers
 
 from sketchlasso.cluster import cluster
 from sketchlasso.inference import neighbourhoods, nodewise
@@ -16,15 +17,8 @@ def X():
 
 
 def test_workers_find_the_same(X):
-    distributed = pytest.importorskip("distributed")
     here = neighbourhoods(X, alpha=2.0, n_half_samples=2, random_state=0, tol=1e-9)
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
-        ) as local,
-        distributed.Client(local, set_as_default=False) as client,
-        cluster(client),
-    ):
+    with two_workers() as client, cluster(client):
         there = neighbourhoods(X, alpha=2.0, n_half_samples=2, random_state=0, tol=1e-9)
     np.testing.assert_allclose(there.weights.toarray(), here.weights.toarray(), atol=1e-8)
     np.testing.assert_array_equal(there.stability.toarray(), here.stability.toarray())

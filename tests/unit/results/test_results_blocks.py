@@ -6,6 +6,7 @@ from scipy import sparse
 from tests.cut import CUTS, close, cut, dask_array
 from tests.matrices import sparse_counts
 from tests.sentences import refusal
+from tests.workers import two_workers
 
 import sketchlasso as sl
 from sketchlasso.cluster import cluster
@@ -169,13 +170,7 @@ def test_the_exact_problem_is_refused():
 
 @pytest.fixture(scope="module")
 def client():
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
-        ) as local,
-        distributed.Client(local, set_as_default=False) as connected,
-    ):
+    with two_workers() as connected:
         yield connected
 
 

@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 from tests.cut import CUTS, close, cut, dask_array, product
 from tests.matrices import decaying, sparse_counts, spectral_error, with_singular_values
+from tests.workers import two_workers
 
 import sketchlasso as sl
 from sketchlasso.cluster import cluster
@@ -173,13 +174,7 @@ def test_radius_and_rows_asked_for_later():
 
 @pytest.fixture(scope="module")
 def client():
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
-        ) as local,
-        distributed.Client(local, set_as_default=False) as connected,
-    ):
+    with two_workers() as connected:
         yield connected
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from tests.cut import close
+from tests.workers import two_workers
 
 import sketchlasso as sl
 from sketchlasso.cluster import cluster
@@ -11,17 +12,12 @@ from sketchlasso.engine import Iterates, solve_for_size
 from sketchlasso.solvers.workers import parts_for_workers
 from sketchlasso.topics import TopicImager, corpus_from_matrix
 
-distributed = pytest.importorskip("distributed")
+pytest.importorskip("distributed")
 
 
 @pytest.fixture(scope="module")
 def client():
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
-        ) as local,
-        distributed.Client(local, set_as_default=False) as connected,
-    ):
+    with two_workers() as connected:
         yield connected
 
 
