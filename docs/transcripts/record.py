@@ -92,7 +92,9 @@ def prepare(folder: Path) -> None:
 
 def write_houses(folder: Path) -> None:
     """Write rows of California housing with an id, to train on and new ones."""
-    stored = np.load(Path(os.environ["SKETCHLASSO_DATA"], "regression", "california_housing.npz"))
+    path = Path(os.environ["SKETCHLASSO_DATA"], "regression", "california_housing.npz")
+    with np.load(path) as archive:
+        stored = dict(archive)  # unpacked once, not at every use
     rows = np.random.default_rng(0).permutation(len(stored["y"]))[: HOUSES + 1000]
     names = ["id", *stored["names"], "ocean_proximity", "price"]
     for name, chosen in (("houses", rows[:HOUSES]), ("new", rows[HOUSES:])):
