@@ -1,5 +1,6 @@
 """Hypothesis draws the same examples every time, unless HYPOTHESIS_PROFILE=explore asks for new."""
 
+import gc
 import os
 
 import pytest
@@ -50,6 +51,12 @@ def pytest_collection_modifyitems(items):
     """Move the longest tests to the front; the others keep their order."""
     place = {name: number for number, name in enumerate(LONGEST)}
     items.sort(key=lambda item: place.get(item.nodeid.partition("::")[0], len(place)))
+
+
+def pytest_collection_finish():
+    """Spare the garbage collector what is loaded by now: it would visit all of it each time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
