@@ -24,8 +24,9 @@ def compile_kernels():
     X = rng.normal(size=(40, 12))
     y = X[:, 0] + 0.1 * rng.normal(size=40)
     for data in (X, sparse.csr_array(X)):
-        model = sl.SqrtLassoCV(refine="exact", sketch="randomized", cv=3, random_state=0)
-        model.fit(data, y)
+        for options in ({"refine": "exact", "sketch": "randomized"}, {}, {"alphas": [1.0, 0.5]}):
+            sl.SqrtLassoCV(**options, cv=3, random_state=0).fit(data, y)
+        sl.SqrtLasso(sketch=None).fit(data, y)
 
 
 if __name__ == "__main__":
