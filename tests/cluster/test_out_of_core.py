@@ -11,17 +11,17 @@ out_of_core = pytest.importorskip("benchmarks.out_of_core")
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="the limit and its figures are those of Linux"
 )
-DATA = 1_050_000_000
+DATA, SHARD = 720_000_000, 45_000_000
 # Less than this does not hold the buffers of BLAS and the compiler as well.
-FREE = 256_000_000
+FREE = 176_000_000
 
 
 def test_data_are_sketched_and_cross_validated_in_a_quarter_of_their_size(tmp_path):
     # pytest keeps its own folders for a while; this one is too large for that.
     with TemporaryDirectory(dir=tmp_path) as place:
-        out_of_core.generate(Path(place), DATA)
-        limited = out_of_core.in_process(Path(place), "160MB", extra=FREE)
-        free = out_of_core.in_process(Path(place), "160MB")
+        out_of_core.generate(Path(place), DATA, shard=SHARD)
+        limited = out_of_core.in_process(Path(place), "80MB", extra=FREE)
+        free = out_of_core.in_process(Path(place), "80MB")
     # The limit was never touched, though one copy of the data would have broken it four times.
     assert limited["peak"] <= limited["limit"]
     assert DATA >= 4 * FREE
