@@ -200,9 +200,15 @@ def test_standard_input(files, tmp_path, monkeypatch):
     assert "--target x is not a column of standard input" in wrong.stderr
 
 
-@pytest.mark.parametrize("impute", ["mean", "median"])
-@pytest.mark.parametrize("kind", ["numbers", "classes"])
-def test_gaps_are_filled_by_the_training_rows_of_each_fold(call, tmp_path, impute, kind):
+@pytest.mark.parametrize(
+    ("kind", "impute", "options"),
+    [
+        ("numbers", "mean", {"sketch": None}),
+        ("numbers", "median", {"sketch": "exact", "radius": 0.5}),
+        ("classes", "median", {"sketch": None}),
+    ],
+)
+def test_gaps_are_filled_by_the_training_rows_of_each_fold(call, tmp_path, kind, impute, options):
     rng = np.random.default_rng(3)
     X = np.exp(2 * rng.standard_normal((30, 3)))
     y = X @ [1.0, -1.0, 0.5] + 5 * rng.standard_normal(30)
@@ -213,12 +219,17 @@ def test_gaps_are_filled_by_the_training_rows_of_each_fold(call, tmp_path, imput
     cells = [["" if x != x else repr(x) for x in row] for row in X.tolist()]
     lines = [",".join([*row, c or "", str(v)]) for row, c, v in zip(cells, city, y, strict=True)]
     (tmp_path / "gaps.csv").write_text("\n".join(["a,b,c,city,y", *lines]))
-    line = f"cv gaps.csv --target y --impute {impute} --alphas 0.8, -o gaps.model --json"
-    found = json.loads(call(line).stdout)["held_out"]
+    extra = " ".join(f"--{name} {value or 'none'}" for name, value in options.items())
+    line = f"cv gaps.csv --target y --impute {impute} --alphas 0.8, -o gaps.model --json {extra}"
+    told = json.loads(call(line).stdout)
+    assert told["notes"][-1] == (
+        "gaps were filled from all rows to choose the penalty, and from each fold's training rows "
+        "for the score"
+    )
     model = sl.load_model("gaps.model")
-    split, single = KFold, sl.SqrtLasso(model.alpha_, sketch=None)
+    split, single = KFold, sl.SqrtLasso
     if kind == "classes":
-        split, single = StratifiedKFold, sl.SqrtLassoClassifier(model.alpha_, sketch=None)
+        split, single = StratifiedKFold, sl.SqrtLassoClassifier
     columns = make_column_transformer(
         (SimpleImputer(strategy=impute), [0, 1, 2]),
         (make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder()), [3]),
@@ -226,9 +237,35 @@ def test_gaps_are_filled_by_the_training_rows_of_each_fold(call, tmp_path, imput
     )
     rows = np.column_stack([X.astype(object), np.where(city == None, np.nan, city)])  # noqa: E711
     folds = split(5, shuffle=True, random_state=0)
-    scores = cross_val_score(make_pipeline(columns, single), rows, y, cv=folds)
+    whole = make_pipeline(columns, single(model.alpha_, **options))
+    scores = cross_val_score(whole, rows, y, cv=folds)
     name = "R2" if kind == "numbers" else "accuracy"
-    assert found[name]["mean"] == pytest.approx(np.mean(scores), abs=1e-6)
+    assert told["held_out"][name]["mean"] == pytest.approx(np.mean(scores), abs=1e-6)
+
+
+def test_a_class_may_be_absent_from_the_training_rows(call, houses):
+    rows = (houses / "houses.csv").read_text().replace("Rome", "Lima", 1)
+    (houses / "rare.csv").write_text(rows)
+    said = call("cv rare.csv --target city --drop key --impute mean --alphas 5", 1)
+    assert said.stdout.startswith("accuracy ")
+    assert "warning: class 'Lima' has 1 of the rows, but --folds is 5, so some" in said.stderr
+    assert "populated" not in said.stderr
+
+
+def test_notes_state_which_rows_gaps_are_filled_from(call, houses):
+    table = "houses.csv --target price --drop key --impute mean --drop city --drop garden"
+    fitted = call(f"fit {table} --alpha 5 --calibrate cv+").stderr
+    assert "note: --calibrate left rows out after gaps were filled from all rows" in fitted
+    left_out = call(f"loo {table} --alpha 5 --rows 2").stderr
+    assert "note: gaps were filled from all rows before rows were left out" in left_out
+    halves = call(f"stability {table} --pairs 5 --q 1 --cutoff 0.8").stderr
+    assert "note: gaps were filled from all rows before the rows were split in half" in halves
+    assert "gaps" not in call("loo {data}/houses.csv --target price --rows 2").stderr
+    call("sketch houses.csv --target price --drop key --impute mean -o h.sketch")
+    line = "cv houses.csv --target price --drop key --impute mean --alphas 7, --sketch h.sketch"
+    scored = call(line).stderr
+    assert "note: gaps were filled from all rows, because --sketch was made from them" in scored
+    assert "each fold" not in scored
 
 
 @pytest.mark.parametrize("command", ["fit", "cv"])

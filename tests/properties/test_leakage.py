@@ -1,4 +1,4 @@
-"""No response of a held-out row shapes the model that is judged on it."""
+"""No held-out row shapes the model that is judged on it."""
 
 from dataclasses import replace
 
@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.stats import norm
 from sklearn.model_selection import KFold
 
+import sketchlasso as sl
 from sketchlasso import (
     Settings,
     build_problems,
@@ -20,6 +21,9 @@ from sketchlasso import (
 )
 from sketchlasso.engine import bootstrap_rows
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.interfaces.commands.given import Given
+from sketchlasso.interfaces.commands.held_out import out_of_fold
+from sketchlasso.io import Encoding
 
 POLICIES = ["realised", "0.3*spectral", "0"]
 
@@ -134,3 +138,33 @@ def test_noise_is_not_predicted_better_than_by_chance():
     assert (np.abs(auc.mean(axis=0) - 0.5) < z * auc.std(axis=0, ddof=1)).all()
     # Without a radius nothing hides a leak: it is many times what chance allows.
     assert naive.mean() - 0.5 > 5 * z * auc[:, 1].std(ddof=1)
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    impute=st.sampled_from(["mean", "median"]),
+    options=st.sampled_from([{"sketch": None}, {"sketch": "exact", "radius": 0.1}]),
+)
+def test_gaps_are_filled_without_the_held_out_rows(seed, impute, options):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((24, 3))
+    y = X @ [1.0, -1.0, 0.5] + 0.3 * rng.standard_normal(24)
+    gaps = rng.random(X.shape) < 0.4
+    folds = list(KFold(4, shuffle=True, random_state=seed).split(X))
+    train, test = folds[0]
+    other = X.copy()
+    other[test[1:]] *= 3
+    every = np.arange(24)
+    encoding = Encoding.of_numbers("abc")
+    predicted = []
+    for table in (X, other):
+        filled = encoding.refilled(table, gaps, every, impute)
+        data = Given(filled, y, None, None, "a table", encoding, gaps=gaps, impute=impute)
+        model = sl.SqrtLassoCV(alphas=[0.1], cv=folds, **options).fit(filled, y)
+        refitted = out_of_fold(model, data, folds, y[:, None], model.oof_prediction_)
+        predicted.append((refitted[test[0]], model.oof_prediction_[test[0]]))
+    (alone, shared), (alone_then, shared_then) = predicted
+    assert alone == pytest.approx(alone_then, rel=1e-9)
+    # The search standardises and fills with all rows, so its own predictions do change.
+    assert shared != pytest.approx(shared_then, rel=1e-6)

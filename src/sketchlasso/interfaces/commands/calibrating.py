@@ -8,6 +8,7 @@ import typer
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.models import Model
 
 __all__ = ["Calibrate", "calibrate", "check_calibrate"]
@@ -43,9 +44,10 @@ def check_calibrate(method: str | None, X: Any, classes: bool) -> None:
         )
 
 
-def calibrate(estimator: Model, X: Any, y: Any, method: Any) -> tuple[tuple[str, str], ...]:
+def calibrate(estimator: Model, given: Given, method: Any) -> tuple[tuple[str, str], ...]:
     """Calibrate a fitted model as --calibrate asks, and say so."""
     if method is None:
         return ()
-    estimator.calibrate(X, y, method=method)
-    return (("calibrated", f"by {method} on {X.shape[0]} rows"),)
+    estimator.calibrate(given.X, given.response, method=method)
+    given.note_on_gaps("--calibrate left rows out after gaps were filled from all rows")
+    return (("calibrated", f"by {method} on {given.X.shape[0]} rows"),)

@@ -92,7 +92,7 @@ def fit(
         ).fit(given.X, given.response)
         seconds = perf_counter() - start
         name, value = score_of(estimator, given)
-        notes = calibrate(estimator, given.X, given.response, calibrated)
+        notes = calibrate(estimator, given, calibrated)
         drawn = draw_model(estimator, given, plot)
         written = save(estimator, given, output)
     return Report(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -13,6 +14,7 @@ from scipy import sparse
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.interfaces.commands.screen import Note
 
 __all__ = ["Given"]
 
@@ -175,6 +177,11 @@ class Given:
         if self.gaps is None or self.encoding is None or self.impute is None:
             return self.X
         return self.encoding.refilled(self.X, self.gaps, rows, self.impute)
+
+    def note_on_gaps(self, words: str) -> None:
+        """Report from which rows gaps were filled, where there are any."""
+        if self.gaps is not None:
+            warnings.warn(words, Note, stacklevel=2)
 
     def drop_options(self, features: Sequence[int]) -> str:
         """Return the options that leave out the columns of features; "" where none has a name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Annotated, Any
@@ -62,8 +63,24 @@ class SearchOptions:
         typer.Option(help="mse, mae or r2; for classes accuracy, f1, auc or mse."),
     ] = None
 
-    def splitter(self, y: Any, classes: bool, seed: int) -> Any:
-        """Return the splitter of rows with responses y (m,) that --folds and --split ask for."""
+    def split_rows(self, y: Any, classes: bool, seed: int) -> list[tuple[Any, Any]]:
+        """Return the training and test rows of each fold, for responses y (m,)."""
+        splitter = self._splitter(y, classes, seed)
+        if classes and self.split != "time":
+            labels, counts = np.unique(y, return_counts=True)
+            if counts.min() < self.folds:
+                warnings.warn(
+                    f"class {labels[[counts.argmin()]].tolist()[0]!r} has {counts.min()} of the "
+                    f"rows, but --folds is {self.folds}, so some folds hold out none of its rows; "
+                    "give fewer folds, or more rows of this class.",
+                    stacklevel=2,
+                )
+        with warnings.catch_warnings():
+            # Reported above, in the words of the shell.
+            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+            return list(splitter.split(np.zeros((len(y), 1)), y))
+
+    def _splitter(self, y: Any, classes: bool, seed: int) -> Any:
         from sklearn.model_selection import KFold, StratifiedKFold, TimeSeriesSplit
 
         if self.split not in SPLITS:
@@ -115,25 +132,23 @@ def cv(
     check_calibrate(calibrated, given.X, classes)
     kind: Any = sl.SqrtLassoClassifierCV if classes else sl.SqrtLassoCV
     metric = search.scoring or ("accuracy" if classes else "mse")
-    splitter = search.splitter(given.response, classes, model.seed)
+    folds = search.split_rows(given.response, classes, model.seed)
     start = perf_counter()
     words = f"{search.folds}-fold cross-validation"
     with screen.watching(words) as watch, at_work(given, blocks, watch):
         estimator = kind(
             alphas=alphas_of(search.alphas),
             alpha_min_ratio=search.alpha_min_ratio,
-            cv=splitter,
+            cv=folds,
             scoring=metric,
             selection=search.selection,
             **model.estimator_parameters(given.X, watch),
         ).fit(given.X, given.response)
         seconds = perf_counter() - start
         estimator.set_params(cv=search.folds)
-        notes = calibrate(estimator, given.X, given.response, calibrated)
+        notes = calibrate(estimator, given, calibrated)
         drawn = draw_model(estimator, given, plot)
         written = save(estimator, given, output)
-    y = given.response
-    folds = list(splitter.split(np.zeros((len(y), 1)), y))  # the same again
     scores = held_out_scores(estimator, given, folds)
     found = _Search(estimator, given, scores, _curves(estimator), search.split, seconds)
     return Report(

@@ -69,6 +69,7 @@ def loo(
         level, radius = _penalty(alpha, stored, model, X)
         sketch, found = _leave_out(model, X, y, chosen, watch, alpha=level, radius=radius)
     seconds = perf_counter() - start
+    given.note_on_gaps("gaps were filled from all rows before rows were left out")
     scores = _scores(found, y, classes)
     table = _loo_table(found)
     if output is not None:

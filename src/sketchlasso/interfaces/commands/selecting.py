@@ -112,6 +112,7 @@ def stability(
     with screen.watching("half-samples") as watch:
         selector = rule.selector(watch).fit(given.X, y)
     seconds = perf_counter() - start
+    given.note_on_gaps("gaps were filled from all rows before the rows were split in half")
     written = _write(selector, given, output, plot)
     selected = f"{len(selector.get_support(indices=True))} of {given.X.shape[1]} features"
     bound = f"{selector.pfer_:.3g} false selections expected at most ({rule.assumption})"
