@@ -152,7 +152,7 @@ def test_gaps_are_filled_without_the_held_out_rows(seed, impute, options):
     y = X @ [1.0, -1.0, 0.5] + 0.3 * rng.standard_normal(24)
     gaps = rng.random(X.shape) < 0.4
     folds = list(KFold(4, shuffle=True, random_state=seed).split(X))
-    train, test = folds[0]
+    test = folds[0][1]
     other = X.copy()
     other[test[1:]] *= 3
     every = np.arange(24)
