@@ -1,6 +1,9 @@
 """Coverage is measured with the tests that it is meant to be measured with."""
 
+import gc
+import os
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 from tests.tracing import UNTRACED, is_traced, not_traced
@@ -33,19 +36,34 @@ def untraced():
     return "untraced"
 
 
-def test_tracing_stops_for_a_while():
+def in_a_thread():
+    return "untraced, too"
+
+
+def test_tracing_stops_for_a_while_and_for_threads_that_start_meanwhile():
     coverage = pytest.importorskip("coverage")
     before = coverage.Coverage.current()
     own = coverage.Coverage(data_file=None, config_file=False, include=[__file__])
+    resumed = Event()
+    thread = Thread(target=lambda: resumed.wait() and in_a_thread())
     own.start()
     try:
         with not_traced():
             assert coverage.Coverage.current() is before
             untraced()
+            thread.start()
         assert coverage.Coverage.current() is own
         traced()
+        resumed.set()
+        thread.join()
     finally:
         own.stop()
     lines = set(own.get_data().lines(__file__))
     assert traced.__code__.co_firstlineno + 1 in lines
     assert untraced.__code__.co_firstlineno + 1 not in lines
+    assert in_a_thread.__code__.co_firstlineno + 1 not in lines
+
+
+def test_nothing_looks_at_the_tests_meanwhile():
+    assert gc.get_freeze_count() > 0
+    assert os.environ["DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED"] == "False"
