@@ -19,6 +19,17 @@ def decaying(m, n, rate, rng):
     return with_singular_values(m, n, np.exp(-rate * np.arange(min(m, n))), rng)
 
 
+def scattered(m, n, density, rng):
+    """A sparse (m, n) matrix with uniform entries at random places.
+
+    SciPy's own changed the name of its argument for the source of randomness.
+    """
+    count = round(density * m * n)
+    places = np.unique(rng.integers(m * n, size=count))
+    values = rng.random(len(places))
+    return sparse.csr_array((values, np.divmod(places, n)), shape=(m, n))
+
+
 def sparse_counts(m, n, rng, density=0.1, kind="csr"):
     """A sparse (m, n) matrix of positive entries with columns of very different sizes."""
     X = sparse.random_array((m, n), density=density, format="csr", rng=rng)

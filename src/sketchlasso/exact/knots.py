@@ -17,7 +17,7 @@ from sketchlasso.exact.columns import Columns, TrainingRows
 from sketchlasso.exact.point import Target
 from sketchlasso.kernels.gram_path import GramFace, GramProblem, blank_solutions, walk_gram
 from sketchlasso.problem.terms import spread_factors
-from sketchlasso.types import FloatArray, IntArray
+from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["MOST_ACTIVE", "KeptFace", "KnotWalk", "Stretch", "TotalGram", "TrainingGram"]
 
@@ -30,7 +30,7 @@ SAFE_SHARE = 1e-4
 CONSTANT = 1e-12
 # Columns that a Gram matrix has space for at first.
 FIRST_ROOM = 256
-# The Gram matrix of this many columns takes 2 GiB; no more columns enter.
+# The Gram matrix of this many columns takes 2 GiB; more enter only in place of others.
 MOST_COLUMNS = 16_000
 
 
@@ -64,6 +64,16 @@ class _Growing:
         self.buffer[:before, before:after] = lines[:, :before].T
         self.place[new] = np.arange(before, after)
         self.columns = np.concatenate([self.columns, new])
+
+    def keep(self, kept: BoolArray) -> None:
+        """Forget the columns that are not marked (count,)."""
+        places = np.flatnonzero(kept)
+        # In place: a row moves up to one that has moved already, or stays.
+        for row, place in enumerate(places):
+            self.buffer[row, : len(places)] = self.buffer[place, places]
+        self.columns = self.columns[places]
+        self.place[:] = -1
+        self.place[self.columns] = np.arange(len(places))
 
 
 class TotalGram:
@@ -143,6 +153,10 @@ class TrainingGram:
             lines[:, inside][:, constant] = 0.0
             self._held.append(new, lines)
         return len(new)
+
+    def keep(self, kept: BoolArray) -> None:
+        """Forget the columns that are not marked (p,); the others change their places."""
+        self._held.keep(kept)
 
     def _sums(self, new: IntArray, chosen: IntArray) -> FloatArray:
         """Gram lines before centring (new, chosen)."""

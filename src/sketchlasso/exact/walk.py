@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from sketchlasso.problem.full_problem import SMALL_RESIDUAL, FullValues
 from sketchlasso.problem.reduction import unreachable_part
 from sketchlasso.solvers import Settings, solve_or_raise
 from sketchlasso.solvers.solution import Status
-from sketchlasso.types import FloatArray, IntArray
+from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["Answer", "Found", "Walk", "solve_on_columns", "within_reach"]
 
@@ -26,6 +25,8 @@ __all__ = ["Answer", "Found", "Walk", "solve_on_columns", "within_reach"]
 FEWEST_ENTERING = 64
 # Columns this near to entering (share of the threshold) enter with those that do.
 NEAR = 0.9
+# Columns are forgotten to make room for others where at most this share of them is needed.
+MOST_KEPT = 0.9
 # Gap of the restricted problem, relative to the tolerance and to the full gap.
 INNER_SHARE = 0.3
 INNER_OF_GAP = 0.1
@@ -79,13 +80,9 @@ class Walk:
         self.point = target.point(none, np.empty(0))
         # Penalty at which the present point is about optimal.
         self.alpha = target.alpha_max()
+        self._follower = Follower()
         # Dual direction of the last interpolating problem: it serves its smaller penalties too.
         self._direction: FloatArray | None = None
-
-    @cached_property
-    def _follower(self) -> Follower:
-        """Many walks end at their start and need none."""
-        return Follower()
 
     def offer(self, support: IntArray, values: FloatArray, alpha: float) -> None:
         """Start from other coefficients, less those far from the support, if that pays.
@@ -193,9 +190,13 @@ class Walk:
     def _entering(self, point: Point, alpha: float) -> IntArray:
         """Columns to work with: the support, and the worst of those outside."""
         score = self._scores(point)
-        score[self.gram.columns] = -np.inf
-        score[point.support] = -np.inf
-        near = np.flatnonzero(score > NEAR * alpha * point.length)
+        close = score > NEAR * alpha * point.length
+        used = self.target.factor == 0
+        used[point.support] = True
+        if np.count_nonzero((close | used) & (self.gram.place < 0)) > self.gram.room:
+            self._make_room(close | used, used)
+        close[self.gram.columns] = False
+        near = np.flatnonzero(close & ~used)
         limit = max(FEWEST_ENTERING, len(point.support))
         limit = min(limit, self.gram.room)
         if limit == 0:
@@ -203,6 +204,16 @@ class Walk:
         elif len(near) > limit:
             near = near[np.argpartition(score[near], -limit)[-limit:]]
         return np.concatenate([point.support, near])
+
+    def _make_room(self, *needed: BoolArray) -> None:
+        """Forget working columns: keep the first of the sets (n,) that leaves room for others."""
+        for columns in needed:
+            kept = columns[self.gram.columns]
+            if np.count_nonzero(kept) <= MOST_KEPT * len(kept):
+                self.gram.keep(kept)
+                # Its factor knows columns by their places, which change.
+                self._follower = Follower()
+                return
 
     def _last_resort(self, found: Found, alpha: float) -> Found:
         """Pass the columns to the sketch's Newton solver, which handles a residual of zero."""

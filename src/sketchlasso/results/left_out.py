@@ -240,10 +240,10 @@ class _Face:
 
     @classmethod
     def of(cls, problems: LeftOut, y: FloatArray, coef: FloatArray) -> _Face | None:
-        """The face; None where its columns depend on each other, or outnumber the rows."""
+        """The face; None where it has no columns, dependent ones, or more than there are rows."""
         m, n = problems.X.shape
         support = np.flatnonzero(coef)
-        if len(support) >= m - 1:
+        if not 0 < len(support) < m - 1:
             return None
         columns = problems.X[:, support]
         Z = _dense(columns)

@@ -4,7 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from scipy import sparse
+from tests.matrices import scattered
 
 from sketchlasso import SqrtLasso, SqrtLassoCV
 
@@ -15,7 +15,7 @@ M, N, DENSITY = 4000, 12_000, 2e-2
 @pytest.fixture(scope="module")
 def data():
     rng = np.random.default_rng(0)
-    X = sparse.random_array((M, N), density=DENSITY, format="csr", rng=rng)
+    X = scattered(M, N, DENSITY, rng)
     return X, X[:, [0]].toarray()[:, 0] + 0.1 * rng.standard_normal(M)
 
 

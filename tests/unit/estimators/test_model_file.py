@@ -5,8 +5,8 @@ import struct
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.model_selection import KFold
+from tests.matrices import scattered
 from tests.sentences import refusal
 
 import sketchlasso as sl
@@ -130,7 +130,7 @@ def test_names_that_the_fit_has_seen(path):
 
 
 def test_only_coefficients_that_are_not_zero_take_room(path):
-    wide = sparse.csr_array(sparse.random(80, 20_000, density=0.01, rng=0))
+    wide = scattered(80, 20_000, 0.01, np.random.default_rng(0))
     target = np.asarray(wide[:, [3]].toarray()).ravel() + 0.01 * RNG.standard_normal(80)
     sl.save_model(path, sl.SqrtLasso(alpha=0.5).fit(wide, target))
     assert path.stat().st_size < 8_000

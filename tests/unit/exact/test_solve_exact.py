@@ -249,3 +249,16 @@ def test_a_penalty_hundreds_of_digits_below_the_largest_is_approached_in_few_str
     X = rng.normal(size=(12, 3)) * [1.0, 1e-50, 1e-145]
     solve_exact(X, rng.normal(size=12), np.array([1e-205]))
     assert 1 < len(rounds) < 100
+
+
+def test_columns_without_a_part_make_room_for_others(monkeypatch):
+    # The path meets more columns than the Gram matrix may hold, but never at the same time.
+    monkeypatch.setattr("sketchlasso.exact.knots.MOST_COLUMNS", 170)
+    monkeypatch.setattr("sketchlasso.exact.walk.LARGEST_SIDE", 50)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 2000))
+    y = X[:, :40].sum(axis=1) + 3.0 * rng.standard_normal(300)
+    alphas = exact_alpha_max(X, y)[0] * np.geomspace(1.0, 0.5, 30)
+    found = solve_exact(X, y, alphas, tol=1e-6)
+    assert 130 < found.n_nonzero[-1] < 170
+    assert certify(X, y, found.coef, alphas).relative_gap.max() <= 1e-6
