@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from benchmarks.defaults.contenders import ONE_PROBLEM, Result, has_glmnet, ours, peer
+from benchmarks.defaults.contenders import ONE_PROBLEM, PEERS, Result, has_glmnet, ours, peer
 from benchmarks.defaults.shapes import SHAPES, TEXT
 from benchmarks.harness import timed
 from benchmarks.report import Report
@@ -31,7 +31,7 @@ QUICK = ("450 x 449, noise 0.1", "digits")
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--shapes", nargs="+", default=list(SHAPES), choices=list(SHAPES))
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--alone", action="store_true", help="our estimators only")
+    parser.add_argument("--peers", nargs="*", default=PEERS, choices=PEERS, help="all of them")
 
 
 def run(options: argparse.Namespace) -> Report:
@@ -63,9 +63,7 @@ def _row(name: str, seeds: int, options: argparse.Namespace) -> dict[str, Any]:
     found: dict[str, list[Any]] = {}
     for seed in range(seeds):
         fit = ours(name, seed)
-        outcomes = {"ours": timed(fit)}
-        if not options.alone:
-            outcomes |= peer(name, seed, options.peer_limit)
+        outcomes = {"ours": timed(fit)} | peer(name, seed, options.peer_limit, options.peers)
         for who, outcome in outcomes.items():
             found.setdefault(who, []).append(outcome)
     row: dict[str, Any] = {"data": name}

@@ -27,6 +27,7 @@ from benchmarks.harness import Outcome, run_limited
 from sketchlasso import SqrtLassoClassifierCV, SqrtLassoCV
 
 GLMNET = Path(__file__).with_name("cv_glmnet.R")
+PEERS = ["LassoCV", "cv.glmnet", "celer", "Clarabel"]
 ONE_PROBLEM = "Clarabel, one problem"
 
 
@@ -196,12 +197,15 @@ def _write(folder: Path, name: str, X: Any) -> None:
     columns.data.astype("<f8").tofile(folder / f"{name}.x")
 
 
-def peer(name: str, seed: int, limit: float) -> dict[str, Outcome]:
-    """The peers that are there, each under a time limit."""
-    found = {"LassoCV": run_limited(lasso_cv, (name, seed), limit)}
-    if has_glmnet():
+def peer(name: str, seed: int, limit: float, wanted: list[str]) -> dict[str, Outcome]:
+    """The wanted peers that are there, each under a time limit."""
+    found = {}
+    if "LassoCV" in wanted:
+        found["LassoCV"] = run_limited(lasso_cv, (name, seed), limit)
+    if "cv.glmnet" in wanted and has_glmnet():
         found["cv.glmnet"] = glmnet(name, seed, limit)
-    if find_spec("celer"):
+    if "celer" in wanted and find_spec("celer"):
         found["celer"] = run_limited(celer_cv, (name, seed), limit)
-    found[ONE_PROBLEM] = run_limited(one_conic_problem, (name, seed), limit)
+    if "Clarabel" in wanted:
+        found[ONE_PROBLEM] = run_limited(one_conic_problem, (name, seed), limit)
     return found

@@ -32,7 +32,7 @@ class ExactSolution(Certified):
     coef : csr_array of shape (B, n)
         On the scale of X.
     intercept : ndarray of shape (B,)
-        Zero without fit_intercept.
+        Zero without fit_intercept, NaN for problems that were left out.
     primal, dual : ndarray of shape (B,)
         Objective at the coefficients, and a proven lower bound on it, both on the full data.
     null : ndarray of shape (B,)
@@ -191,6 +191,7 @@ class ExactLedger(Ledger):
         if count is not None:
             numbers = numbers[numbers % self._shape[2] < count]
         coef, intercept = self._models(numbers)
+        intercept[self.status[numbers] == Status.LEFT_OUT] = np.nan
         return ExactSolution(
             coef=coef,
             intercept=intercept,

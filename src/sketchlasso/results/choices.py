@@ -11,8 +11,7 @@ from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.instances import RowSets
 from sketchlasso.results.fitting import Path
 from sketchlasso.results.guide import Guide
-from sketchlasso.results.held_out import LazyPredictions
-from sketchlasso.results.models import LinearModels
+from sketchlasso.results.models import LazyPredictions, LinearModels
 from sketchlasso.results.radius_policy import RadiusPolicy
 from sketchlasso.results.scores import Metric, greater_is_better
 from sketchlasso.types import FloatArray, IntArray

@@ -15,7 +15,8 @@ from sketchlasso.problem.terms import Terms
 from sketchlasso.results.choices import CrossValidation
 from sketchlasso.results.exact_search import search_exact
 from sketchlasso.results.fitting import Path, Task, fit_all
-from sketchlasso.results.held_out import LazyPredictions, judge
+from sketchlasso.results.held_out import judge
+from sketchlasso.results.models import LazyPredictions
 from sketchlasso.results.radius_policy import RadiusLike
 from sketchlasso.results.scores import Metric, check_metric
 from sketchlasso.results.staged import can_stage, search

@@ -24,8 +24,8 @@ from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.problem.terms import alpha_grid, default_ratio
 from sketchlasso.results.choices import CrossValidation, decided
 from sketchlasso.results.fitting import FULL_TOL, Task, exact_path
-from sketchlasso.results.models import LinearModels, fitted_values
-from sketchlasso.results.scores import Metric, OutOfFold, greater_is_better, score
+from sketchlasso.results.models import LazyPredictions, LinearModels, fitted_values
+from sketchlasso.results.scores import Metric, greater_is_better, score
 from sketchlasso.solvers import Settings
 from sketchlasso.solvers.settings import StopSolve
 from sketchlasso.solvers.solution import Stopwatch
@@ -90,7 +90,6 @@ class _Search:
         self._alphas: list[FloatArray] = [np.empty(0)] * t
         self._scores = {metric: np.full(shape, np.nan) for metric in metrics}
         self._errors = np.full(shape, np.nan)
-        self._out_of_fold = OutOfFold(rows)
         self._held_out = [task.X[row_set.test] for row_set in rows]
         self._number, self._stopped = 0, False
         self._largest = np.zeros(t)
@@ -207,7 +206,6 @@ class _Search:
             own = predicted[:, first : first + count]
             first += count
             here = slice(self._number, self._number + count)
-            self._out_of_fold.add(test, (response, here), own)
             y = self._task.Y[test, response]
             for metric in self._metrics:
                 self._scores[metric][fold, response, here] = score(metric, y, own, weights)
@@ -244,10 +242,11 @@ class _Search:
         longest = max(self._count, *(len(part) for part in self._alphas))
         alphas = np.array([_extended(part, longest, self._spacing) for part in self._alphas])
         solution = self._ledger.solution(watch, longest)
+        path = exact_path(solution, alphas, self._task, self._task.terms)
         return CrossValidation(
-            exact_path(solution, alphas, self._task, self._task.terms),
+            path,
             {name: values[:, :, None, :longest] for name, values in self._scores.items()},
-            self._out_of_fold.means((len(self._alphas), longest))[:, :, None],
+            LazyPredictions(self._rows, path.shape, path.models, self._task.X),
             self._rows,
             self._models(longest),
         )

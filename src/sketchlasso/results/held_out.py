@@ -2,95 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from sketchlasso.data import BlockMatrix, spread
+from sketchlasso.data import BlockMatrix
 from sketchlasso.data.block_work import Stacked, dense_product, fastest_form
 from sketchlasso.data.storage import CHUNK
-from sketchlasso.instances import RowSets
-from sketchlasso.results.models import LinearModels, held_out_predictions
+from sketchlasso.results.models import LazyPredictions
 from sketchlasso.results.scores import Metric, OutOfFold, is_sum, score, score_of_sums, score_sums
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["LazyPredictions", "judge"]
-
-
-@dataclass(frozen=True, eq=False)
-class LazyPredictions:
-    """Out-of-fold predictions that are computed on access.
-
-    ``predictions[:, response, radius, alpha]`` costs one pass over the data; any other index
-    computes all of them, as ``numpy.asarray`` does.
-
-    Attributes
-    ----------
-    rows : RowSets
-    grid : tuple of int
-        (folds, responses, radii, alphas).
-    models : LinearModels
-    X : array, sparse matrix or BlockMatrix of shape (m, n)
-    """
-
-    rows: RowSets
-    grid: tuple[int, int, int, int]
-    models: LinearModels
-    X: Any
-
-    ndim = 4
-
-    @property
-    def shape(self) -> tuple[int, int, int, int]:
-        """Samples, responses, radii and alphas."""
-        return (self.X.shape[0], *self.grid[1:])
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Doubles."""
-        return np.dtype(np.float64)
-
-    def __repr__(self) -> str:
-        return f"LazyPredictions({' x '.join(map(str, self.shape))})"
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        found = self._of(np.arange(int(np.prod(self.grid[1:])))).reshape(self.shape)
-        return found if dtype is None else found.astype(dtype, copy=False)
-
-    def __getitem__(self, key: Any) -> Any:
-        """Return predictions (m,) of one point of the grid, or index all of them."""
-        if (
-            isinstance(key, tuple)
-            and len(key) == 4
-            and isinstance(key[0], slice)
-            and key[0] == slice(None)
-            and all(isinstance(k, int | np.integer) for k in key[1:])
-        ):
-            point = np.ravel_multi_index(
-                tuple(int(k) % size for k, size in zip(key[1:], self.grid[1:], strict=True)),
-                self.grid[1:],
-            )
-            return self._of(np.array([point]))[:, 0]
-        return np.asarray(self)[key]
-
-    def _of(self, points: IntArray) -> FloatArray:
-        """Predictions (m, points), averaged over the folds that held a row out."""
-        size = int(np.prod(self.grid[1:]))
-        chosen = np.concatenate([fold * size + points for fold in range(self.grid[0])])
-        models = LinearModels(self.models.coef[chosen], self.models.intercept[chosen])
-        return _averaged(self.X, self.rows, models, len(points))
-
-
-@spread
-def _averaged(X: Any, rows: RowSets, models: LinearModels, count: int) -> FloatArray:
-    """Held-out predictions (m, count) of `count` models per fold; NaN for rows never held out."""
-    found = OutOfFold(rows)
-    shape = (len(rows), 1, 1, count)
-    for test, predicted in held_out_predictions(rows, shape, models, X):
-        found.add(test, np.arange(count), predicted[:, 0, 0])
-    return found.means((count,))
+__all__ = ["judge"]
 
 
 def judge(

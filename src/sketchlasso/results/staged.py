@@ -28,7 +28,7 @@ from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.threads import map_rows, single_blas_thread
 from sketchlasso.results.choices import IN_A_ROW, CrossValidation, decided
 from sketchlasso.results.fitting import Task, sketched_path
-from sketchlasso.results.held_out import LazyPredictions
+from sketchlasso.results.models import LazyPredictions
 from sketchlasso.results.radius_policy import RadiusPolicy, radius_policies
 from sketchlasso.results.scores import Metric, greater_is_better, score
 from sketchlasso.results.sketched import (

@@ -7,7 +7,7 @@ from sklearn.model_selection import KFold, RepeatedKFold
 
 from sketchlasso import cross_validate, sketch
 from sketchlasso.io import BlockMatrix
-from sketchlasso.results.held_out import LazyPredictions
+from sketchlasso.results.models import LazyPredictions
 from sketchlasso.results.scores import is_sum
 
 M, N = 80, 15
