@@ -31,7 +31,9 @@ QUICK = ("450 x 449, noise 0.1", "digits")
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--shapes", nargs="+", default=list(SHAPES), choices=list(SHAPES))
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--peers", nargs="*", default=PEERS, choices=PEERS, help="all of them")
+    parser.add_argument(
+        "--peers", nargs="*", default=PEERS, choices=PEERS, help="all; none: our estimators only"
+    )
 
 
 def run(options: argparse.Namespace) -> Report:

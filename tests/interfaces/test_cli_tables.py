@@ -44,8 +44,8 @@ def houses(tmp_path):
 
 
 def test_the_first_message_names_all_bad_columns(call, houses):
-    told = call("cv houses.csv --target price", 2).stderr
-    assert told == (
+    printed = call("cv houses.csv --target price", 2).stderr
+    assert printed == (
         "sketchlasso: houses.csv has 2 columns that cannot be used as they are: 'key' (80 "
         "different texts in 80 rows); 'rooms' (2 missing values, the first in line 5); fill "
         "missing values with --impute mean or --impute median, or leave their rows out with "
@@ -65,15 +65,15 @@ def test_effects_of_columns_whose_squares_overflow(call, tmp_path, monkeypatch):
     ]
     usual, huge = ({one["feature"]: one["effect"] for one in many} for many in listed)
     assert huge == pytest.approx({name: 1e240 * effect for name, effect in usual.items()})
-    shown, told = (
+    shown, printed = (
         call(f"fit {name} --target 0 --alpha 0.3").stdout for name in ("a.npy", "huge.npy")
     )
-    assert "####" in told and told.splitlines()[0] == shown.splitlines()[0]
+    assert "####" in printed and printed.splitlines()[0] == shown.splitlines()[0]
 
 
 def test_a_table_without_a_target_is_asked_for_one(call, houses):
-    told = call("cv houses.csv", 2).stderr
-    assert told == (
+    printed = call("cv houses.csv", 2).stderr
+    assert printed == (
         "sketchlasso: houses.csv is a table, and the command has to know its target; name the "
         "column with --target.\n"
     )
@@ -87,8 +87,8 @@ def test_scores_come_first_and_effects_in_both_units(call, houses):
     assert any(line.startswith("feature") and "per std. dev." in line for line in rest)
     assert "sketchlasso: note: filled 2 missing values of 'rooms' with" in result.stderr
     assert "gap" not in result.stdout
-    told = call(f"{line} --verbose").stdout
-    assert "full gap" in told and "seconds" in told and "chosen" in told
+    printed = call(f"{line} --verbose").stdout
+    assert "full gap" in printed and "seconds" in printed and "chosen" in printed
     data = json.loads(call(f"{line} --json").stdout)
     assert data["held_out"]["R2"]["mean"] > 0.95
     assert data["notes"]
@@ -165,8 +165,8 @@ def test_dropped_rows_keep_their_numbers(call, houses):
     call("fit houses.csv --target price --drop key --impute mean -o h.model")
     write_houses(houses / "later.csv", seed=1)
     call("fit later.csv --target price --drop key --impute drop -o d.model")
-    told = call("predict d.model later.csv", 2).stderr
-    assert "'rooms' (2 missing values" in told and "--impute drop" in told
+    printed = call("predict d.model later.csv", 2).stderr
+    assert "'rooms' (2 missing values" in printed and "--impute drop" in printed
     result = call("predict d.model later.csv --impute drop -o p.csv")
     assert "left out 2 rows with missing values" in result.stderr
     rows = read_table("p.csv").X[:, 0]
@@ -221,8 +221,8 @@ def test_gaps_are_filled_by_the_training_rows_of_each_fold(call, tmp_path, kind,
     (tmp_path / "gaps.csv").write_text("\n".join(["a,b,c,city,y", *lines]))
     extra = " ".join(f"--{name} {value or 'none'}" for name, value in options.items())
     line = f"cv gaps.csv --target y --impute {impute} --alphas 0.8, -o gaps.model --json {extra}"
-    told = json.loads(call(line).stdout)
-    assert told["notes"][-1] == (
+    printed = json.loads(call(line).stdout)
+    assert printed["notes"][-1] == (
         "gaps were filled from all rows to choose the penalty, and from each fold's training rows "
         "for the score"
     )
@@ -240,7 +240,7 @@ def test_gaps_are_filled_by_the_training_rows_of_each_fold(call, tmp_path, kind,
     whole = make_pipeline(columns, single(model.alpha_, **options))
     scores = cross_val_score(whole, rows, y, cv=folds)
     name = "R2" if kind == "numbers" else "accuracy"
-    assert told["held_out"][name]["mean"] == pytest.approx(np.mean(scores), abs=1e-6)
+    assert printed["held_out"][name]["mean"] == pytest.approx(np.mean(scores), abs=1e-6)
 
 
 def test_a_class_may_be_absent_from_the_training_rows(call, houses):
@@ -300,9 +300,9 @@ def test_splits(call, houses):
 
 
 def test_raw_columns_warn(call, houses):
-    told = call("fit houses.csv -t price --drop key --impute mean --no-standardize").stderr
-    assert "sketchlasso: warning: the columns have standard deviations from" in told
-    assert "use --standardize" in told
+    printed = call("fit houses.csv -t price --drop key --impute mean --no-standardize").stderr
+    assert "sketchlasso: warning: the columns have standard deviations from" in printed
+    assert "use --standardize" in printed
 
 
 def test_leaving_out_divides_columns_as_the_model_did(call, files):
@@ -310,7 +310,7 @@ def test_leaving_out_divides_columns_as_the_model_did(call, files):
     units = 10.0 ** np.arange(6)
     write_table("units.csv", Table(table.X * units, table.y, table.feature_names, "price"))
     call("fit units.csv --target price --alpha 2 -o h.model")
-    told = json.loads(call("loo units.csv --target price --model h.model --json").stdout)
+    printed = json.loads(call("loo units.csv --target price --model h.model --json").stdout)
     X = table.X * units / sl.load_model("h.model").scale_
     alone = sl.SqrtLasso(2.0, standardize=False, sketch=None).fit(X[1:], table.y[1:])
-    assert told["prediction"][0] == pytest.approx(alone.predict(X[:1])[0], rel=1e-4)
+    assert printed["prediction"][0] == pytest.approx(alone.predict(X[:1])[0], rel=1e-4)
