@@ -46,9 +46,10 @@ __all__ = [
 PRODUCT_COLUMNS = 48
 FEW_ENTRIES = 4 * CHUNK
 # A sparse factor is used as it is where fewer than one entry in `SPARSE` is not zero. With a dense
-# block, which SciPy copies first, it also needs many columns; with a sparse one it stays sparse
-# where a dense copy would be large.
-SPARSE, MANY_COLUMNS, MOST_ENTRIES = 32, 16, 1 << 24
+# block, which SciPy copies first, it also needs many columns, and with a sparse block a few: two
+# products with vectors are faster than one with a sparse matrix. A factor of which a dense copy
+# would be large stays sparse.
+SPARSE, MANY_COLUMNS, SOME_COLUMNS, MOST_ENTRIES = 32, 16, 3, 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,5 +292,6 @@ def fastest_form(X: Any, V: Any) -> Any:
     """Return a factor V (n, t) dense or sparse, as it multiplies X fastest; dense ones as given."""
     if not is_sparse(V) or (is_sparse(X) and np.prod(V.shape) > MOST_ENTRIES):
         return V
-    thin = SPARSE * V.nnz < np.prod(V.shape) and (is_sparse(X) or V.shape[1] >= MANY_COLUMNS)
+    fewest = SOME_COLUMNS if is_sparse(X) else MANY_COLUMNS
+    thin = SPARSE * V.nnz < np.prod(V.shape) and V.shape[1] >= fewest
     return V if thin else V.toarray()

@@ -182,7 +182,7 @@ def line_search(rows: Any, work: Any, sigma: Any, tau: Any) -> Any:
     at_low, at_high = start, 0.0
     for _ in range(50):
         slope = slope_along(rows, work, sigma, tau, t)
-        if abs(slope) <= 0.3 * abs(start) or high - low <= 1e-12 * high:
+        if abs(slope) <= 0.3 * abs(start) or (high < np.inf and high - low <= 1e-12 * high):
             break
         if slope < 0.0:
             low, at_low = t, slope

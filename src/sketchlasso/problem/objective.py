@@ -11,7 +11,14 @@ from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.formulas import objective, response_length
 from sketchlasso.types import Coefficients, FloatArray, IntArray, SparseRows
 
-__all__ = ["loss_value", "null_value", "primal_value", "residual", "worst_case_perturbation"]
+__all__ = [
+    "loss_value",
+    "null_value",
+    "penalties",
+    "primal_value",
+    "residual",
+    "worst_case_perturbation",
+]
 
 
 def residual(batch: Batch, coef: Coefficients, n_threads: int = 1) -> FloatArray:
@@ -78,8 +85,17 @@ def primal_value(batch: Batch, coef: Coefficients, n_threads: int = 1) -> FloatA
     ndarray of shape (B,)
     """
     rows = sparse.csr_array(coef)
+    return _objective(batch, rows, loss_value(batch, residual(batch, rows, n_threads)))
+
+
+def penalties(batch: Batch, coef: Coefficients) -> FloatArray:
+    """What the objective (B,) adds to the loss: its robust term and its penalty."""
+    return _objective(batch, sparse.csr_array(coef), np.zeros(batch.n_instances))
+
+
+def _objective(batch: Batch, rows: SparseRows, loss: FloatArray) -> FloatArray:
     value: FloatArray = objective(
-        loss_value(batch, residual(batch, rows, n_threads)),
+        loss,
         np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel()),
         _penalty_value(batch, rows),
         batch.radius,

@@ -14,15 +14,18 @@ from sketchlasso.results.guide import Guide
 from sketchlasso.results.models import LazyPredictions, LinearModels
 from sketchlasso.results.radius_policy import RadiusPolicy
 from sketchlasso.results.scores import Metric, greater_is_better
-from sketchlasso.types import FloatArray, IntArray
+from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["Choice", "CrossValidation", "decided"]
+__all__ = ["Choice", "CrossValidation", "closer_looks", "decided", "mean_of", "worthwhile"]
 
 TIE = 1e-10
 # A penalty is out when its cost exceeds the best by so many standard errors of the difference.
 STANDARD_ERRORS = 1.0
 # The search ends when so many penalties in a row are out.
 IN_A_ROW = 6
+# A closer look must promise to lower a mean cost by this share of its standard error. Shares of
+# right labels, of which a single row decides, would lead a search on for no better model.
+WORTHWHILE = 0.1
 # Differences below this share of the spread of the costs are ties, not losses.
 SMALLEST_RISE = 1e-3
 
@@ -109,11 +112,11 @@ class CrossValidation:
 
     def mean(self, metric: Metric | None = None) -> FloatArray:
         """Mean score (responses, radii, alphas) over the folds; NaN for points left out."""
-        return _mean(self._of(metric))
+        return mean_of(self._of(metric))
 
     def standard_error(self, metric: Metric | None = None) -> FloatArray:
         """Standard error (responses, radii, alphas) of the mean over the folds."""
-        return _standard_error(self._of(metric))
+        return standard_error_of(self._of(metric))
 
     def best(
         self,
@@ -141,7 +144,7 @@ class CrossValidation:
         name = metric or self.first_metric
         sign = -1.0 if greater_is_better(name) else 1.0
         values = self._of(name)[:, response]
-        cost = sign * _mean(values)
+        cost = sign * mean_of(values)
         if max_nonzero is not None:
             small = self.n_nonzero[:, response].mean(axis=0) <= max_nonzero
             small &= np.isfinite(cost)
@@ -156,7 +159,7 @@ class CrossValidation:
         tied = cost <= lowest + TIE * _size(name, cost, lowest)
         radius_index, alpha_index = np.unravel_index(np.argmax(tied), cost.shape)
         if rule == "1se":
-            error = _standard_error(values)[radius_index, alpha_index]
+            error = standard_error_of(values)[radius_index, alpha_index]
             line = cost[radius_index]
             alpha_index = np.flatnonzero(line <= line[alpha_index] + error)[0]
         return Choice(
@@ -168,7 +171,7 @@ class CrossValidation:
 
     def guide(self, response: int) -> Guide:
         """Where another response's search may begin; the scores have to include "mse"."""
-        return Guide.of(self.mean("mse")[response], _mean(self.radius[:, response]))
+        return Guide.of(self.mean("mse")[response], mean_of(self.radius[:, response]))
 
     def start_of(self, response: int, choice: Choice) -> Any:
         """Coefficients (1, n) on all rows at a grid point; None where they were not solved."""
@@ -190,7 +193,7 @@ class CrossValidation:
         return self.scores[metric or self.first_metric]
 
 
-def _mean(values: FloatArray) -> FloatArray:
+def mean_of(values: FloatArray) -> FloatArray:
     """Mean over the first axis of the values that are known; NaN where none is."""
     known = np.isfinite(values)
     count = known.sum(axis=0)
@@ -198,11 +201,11 @@ def _mean(values: FloatArray) -> FloatArray:
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
-def _standard_error(values: FloatArray) -> FloatArray:
+def standard_error_of(values: FloatArray) -> FloatArray:
     """Standard error of the mean over the first axis."""
     known = np.isfinite(values)
     count = known.sum(axis=0)
-    squares = np.where(known, (values - _mean(values)) ** 2, 0.0).sum(axis=0)
+    squares = np.where(known, (values - mean_of(values)) ** 2, 0.0).sum(axis=0)
     return np.asarray(np.sqrt(squares / np.maximum(count - 1, 1) / np.maximum(count, 1)))
 
 
@@ -216,6 +219,40 @@ def _size(metric: Metric, cost: FloatArray, lowest: float) -> float:
         return max(1.0, abs(lowest))
     finite = cost[np.isfinite(cost)]
     return max(abs(lowest), float(finite.max(initial=0.0)))
+
+
+def worthwhile(cost: FloatArray) -> float:
+    """The smallest change of the mean of costs (folds,) that matters to a search."""
+    return WORTHWHILE * float(standard_error_of(cost))
+
+
+def closer_looks(cost: FloatArray) -> tuple[BoolArray, int]:
+    """Behind which of the penalties tried, in decreasing order, a closer look is worthwhile.
+
+    That is beside the best, and before the first within one standard error of it. A parabola
+    through three evenly spaced points, the lowest in the middle, falls below it by at most an
+    eighth of the sum of their rises.
+
+    Parameters
+    ----------
+    cost : ndarray of shape (folds, a)
+
+    Returns
+    -------
+    wanted : ndarray of shape (a,)
+    first : int
+        The first penalty within one standard error of the best.
+    """
+    mean = np.nan_to_num(mean_of(cost), nan=np.inf)
+    best = int(np.argmin(mean))
+    enough = worthwhile(cost[:, best])
+    first = int(np.argmax(mean <= mean[best] + standard_error_of(cost[:, best])))
+    # With an unknown penalty at either end.
+    rises = np.concatenate([[np.inf], mean - mean[best], [np.inf]])
+    wanted = np.zeros(len(mean), dtype=bool)
+    wanted[max(best - 1, 0) : best + 1] = rises[best] + rises[best + 2] > 8 * enough
+    wanted[max(first - 1, 0)] |= rises[first] - rises[first + 1] > enough
+    return wanted, first
 
 
 def decided(cost: FloatArray, in_a_row: int = IN_A_ROW) -> bool:

@@ -36,6 +36,7 @@ from sketchlasso.solvers import (
     Status,
     solve_or_raise,
 )
+from sketchlasso.solvers.driver import between
 from sketchlasso.solvers.workers import join_solutions
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
@@ -45,7 +46,7 @@ __all__ = ["Points", "Stage", "StagePart", "spread_fits"]
 # factors of three, and the fit that follows the search settles its radius anew.
 SETTLED = 0.1
 # Lines through two dual points go on for at most the distance between the two.
-FARTHEST = 2.0
+FARTHEST = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,15 +175,23 @@ class StagePart:
     def _suggested(self, path: int, level: float) -> float | None:
         """log(radius) at log(alpha) as the radii found suggest; None where none was found.
 
-        Those on the path itself, or those of the next policy of the same row set and response.
+        The lines through several radii of the path itself, or of the next policy of the same row
+        set and response, moved to the one radius that is known on the path, if any.
         """
-        nearest = self._nearest(path, self._radii)
+        several = {number: found for number, found in self._radii.items() if len(found) > 1}
+        nearest = self._nearest(path, several)
+        if nearest is None:
+            nearest = self._nearest(path, self._radii)
         if nearest is None:
             return None
+        lines, own = self._radii[nearest], self._radii.get(path)
+        if own and nearest != path:
+            (known,) = own
+            return _on_lines(lines, level) + own[known] - _on_lines(lines, known)
         log_factor = np.log(self.laid.factor)
         # log(radius) - log(error) is the logarithm of the factor, at a slope of -FIRST_SLOPE.
         apart = (log_factor[nearest] - log_factor[path]) / FIRST_SLOPE
-        return _on_lines(self._radii[nearest], level) + float(apart)
+        return _on_lines(lines, level) + float(apart)
 
     def _nearest(self, path: int, known: Mapping[int, Any]) -> int | None:
         """The path itself, or that of the next policy of the same row set and response.
@@ -275,9 +284,11 @@ class StagePart:
             ends.append(((number, left), (number, right)))
         share = np.array(shares)
         left_ends, right_ends = (self._iterates([pair[side] for pair in ends]) for side in (0, 1))
+        start = between(left_ends, right_ends, np.clip(share, 0.0, 1.0))
         dual = left_ends.dual + share[:, None] * (right_ends.dual - left_ends.dual)
-        nearest = [pair[int(part > 0.5)] for pair, part in zip(ends, shares, strict=True)]
-        return replace(self._iterates(nearest), dual=dual)
+        # A line may leave the unit ball, where no dual point is; Newton is slow to come back.
+        dual /= np.maximum(np.linalg.norm(dual, axis=1, keepdims=True), 1.0)
+        return replace(start, dual=dual)
 
     def _iterates(self, keys: list[tuple[int, int]]) -> Iterates:
         rows = [self._found[key] for key in keys]

@@ -26,7 +26,14 @@ from sketchlasso.data import BlockMatrix
 from sketchlasso.instances import RowSets
 from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.threads import map_rows, single_blas_thread
-from sketchlasso.results.choices import IN_A_ROW, CrossValidation, decided
+from sketchlasso.results.choices import (
+    IN_A_ROW,
+    CrossValidation,
+    closer_looks,
+    decided,
+    mean_of,
+    worthwhile,
+)
 from sketchlasso.results.fitting import Task, sketched_path
 from sketchlasso.results.models import LazyPredictions
 from sketchlasso.results.radius_policy import RadiusPolicy, radius_policies
@@ -248,7 +255,10 @@ class _Search:
         start, guide = self._lowest(response, known), self.task.guide
         if guide is not None and guide.penalty[radius] >= 0:
             start = int(guide.penalty[radius])
-        wanted = {start - self.stride, start, start + self.stride}
+        wanted = {start}
+        # The first point of a policy starts from another policy's, and its neighbours from it.
+        if self.tried[response, radius].any():
+            wanted |= {start - self.stride, start + self.stride}
         while True:
             wanted = {place for place in wanted if 0 <= place < self.alphas.shape[2]}
             wanted -= set(np.flatnonzero(self.tried[response, radius]).tolist())
@@ -257,15 +267,26 @@ class _Search:
             yield radius, sorted(wanted)
             start = self._lowest(response, radius)
             best = int(np.argmin(_mean_of(self.cost[:, response, radius])))
-            wanted = {start - self.stride, start + self.stride}
+            wanted = self._beside(self.errors[:, response, radius], start)
             if abs(best - start) < NEAR_STRIDES * self.stride:
-                wanted |= {best - self.stride, best + self.stride}
+                wanted |= self._beside(self.cost[:, response, radius], best)
+
+    def _beside(self, values: FloatArray, best: int) -> set[int]:
+        """Penalties beside the best by values (folds, a), not beyond an end where they are flat."""
+        mean, wanted = _mean_of(values), set()
+        for step in (-self.stride, self.stride):
+            behind = best - step
+            known = 0 <= behind < len(mean) and np.isfinite(mean[behind])
+            if not known or mean[behind] - mean[best] > worthwhile(values[:, best]):
+                wanted.add(best + step)
+        return wanted
 
     def _improves(self, response: int, known: int, radius: int) -> bool:
-        """Whether a policy has a lower cost or squared error than another."""
-        for values in (self.cost, self.errors):
-            lowest = _mean_of(values[:, response]).min(axis=1)
-            if lowest[radius] < lowest[known]:
+        """Whether a policy has a lower cost or squared error than another, by enough to matter."""
+        for values in (self.cost[:, response], self.errors[:, response]):
+            means = _mean_of(values)
+            best = int(np.argmin(means[radius]))
+            if means[radius, best] < means[known].min() - worthwhile(values[:, radius, best]):
                 return True
         return False
 
@@ -284,21 +305,14 @@ class _Search:
             self._run(mask, search=False)
 
     def _gaps(self, response: int, radius: int) -> IntArray:
-        """Middles of the gaps beside the best, and of the one before one standard error."""
-        mean = _mean_of(self.cost[:, response, radius])
+        """Middles of the gaps between the penalties tried in which a closer look is worthwhile."""
         solved = np.flatnonzero(self.tried[response, radius])
         # A grid that may go on has been walked past its best; another is looked at to its end.
         goes_on = self.alphas.shape[2] > self.count
         end = int(solved[-1]) + 1 if goes_on else self.count
         edges = np.append(solved, end)
-        best = int(np.searchsorted(solved, np.argmin(mean)))
+        wanted, first = closer_looks(self.cost[:, response, radius, solved])
         wide = np.diff(edges) > 1
-        wanted = np.zeros(len(wide), dtype=bool)
-        wanted[max(best - 1, 0) : best + 1] = True
-        costs = self.cost[:, response, radius, solved]
-        spread = costs[:, best].std(ddof=1) / np.sqrt(len(costs)) if len(costs) > 1 else 0.0
-        first = int(np.argmax(mean[solved] <= mean[solved[best]] + spread))
-        wanted[max(first - 1, 0)] = True
         between = np.asarray((edges[:-1] + edges[1:]) // 2)[wanted & wide]
         if first > 0 or solved[0] == 0:
             return between
@@ -365,9 +379,7 @@ class _Search:
 
 def _mean_of(values: FloatArray) -> FloatArray:
     """Means over the folds (first axis); infinite where no fold is known."""
-    known = np.isfinite(values)
-    total = np.where(known, values, 0.0).sum(axis=0)
-    return np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), np.inf)
+    return np.nan_to_num(mean_of(values), nan=np.inf)
 
 
 def _continued(grids: FloatArray) -> FloatArray:

@@ -16,7 +16,7 @@ from scipy import linalg
 from scipy.linalg import lapack
 
 from sketchlasso.problem.batch import Batch
-from sketchlasso.problem.objective import loss_value, primal_value, residual
+from sketchlasso.problem.objective import loss_value, penalties, primal_value, residual
 from sketchlasso.solvers.solution import Solution, Status, status_of
 from sketchlasso.types import FloatArray, IntArray
 
@@ -57,6 +57,8 @@ def polished(batch: Batch, solution: Solution, tol: float) -> Solution:
         return solution
     limit = min(REACH * tol, NEARLY_EXACT) * solution.null
     candidates = (batch.s <= limit) & (solution.relative_gap > SETTLED)
+    # The loss, but for rounding, without a product with the rows of P.
+    candidates &= solution.primal - penalties(batch, solution.coef) <= 2.0 * limit
     numbers = np.flatnonzero(candidates & (np.diff(solution.coef.indptr) > 0))
     if numbers.size == 0:
         return solution

@@ -106,10 +106,22 @@ def test_points_left_out_have_no_numbers():
     assert (found.n_nonzero[out] == 0).all()
     assert (found.status[~out] == Status.SOLVED).all()
     assert (found.relative_gap[~out] <= LOOSE.tol).all()
-    # The neighbours of the best are there.
+
+
+@pytest.mark.parametrize("make", [factors, words])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_best_has_neighbours_or_a_closer_look_would_win_little(make, seed):
+    found = searched(*make(seed))
     best = found.best()
-    near = found.mean()[0, best.radius_index, best.alpha_index - 1 : best.alpha_index + 2]
-    assert np.isfinite(near).all()
+    costs = found.scores["mse"][:, 0, best.radius_index]
+    mean, spread = costs.mean(axis=0), costs[:, best.alpha_index].std(ddof=1) / 2
+    tried = np.flatnonzero(np.isfinite(mean))
+    place = int(np.searchsorted(tried, best.alpha_index))
+    assert 0 < place < len(tried) - 1
+    left, middle, right = tried[place - 1 : place + 2]
+    # What a parabola through the three could fall below the best.
+    further = (mean[left] + mean[right] - 2 * mean[middle]) / 8
+    assert right - left == 2 or further <= 0.1 * spread
 
 
 def test_held_out_predictions_are_those_of_the_models():
@@ -149,7 +161,8 @@ def test_penalties_that_are_given_are_all_solved():
 def test_smaller_penalties_are_left_out_once_the_search_is_decided():
     X, y = noise(5)
     found = searched(X, y)
-    last = [np.flatnonzero(np.isfinite(line))[-1] for line in found.mean()[0]]
+    tried = np.isfinite(found.mean()[0])
+    last = [np.flatnonzero(line)[-1] for line in tried if line.any()]
     assert found.alphas.shape[2] == COUNT
     assert min(last) < COUNT - 8
 

@@ -276,7 +276,8 @@ def _line_search(rows: Rows, state: _State, at: _Point, d: Tensor, along: Tensor
     scaled, fixed = sigma * rows.thresholds, (rows.c * d).sum(1)
     for _ in range(LINE_SEARCH_STEPS):
         slope = _slope_along(rows, state, at, d, v, step, scaled, t) - fixed
-        open_ = (slope.abs() > 0.3 * start.abs()) & ~(high - low <= 4 * eps(t) * high)
+        narrow = high.isfinite() & (high - low <= 4 * eps(t) * high)
+        open_ = (slope.abs() > 0.3 * start.abs()) & ~narrow
         if not bool(open_.any()):
             break
         falls = slope < 0
