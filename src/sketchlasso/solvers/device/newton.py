@@ -8,7 +8,6 @@ factorisation. Instances that are finished leave, and the tensors are packed whe
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
 
 from sketchlasso.kernels.instance import NEGLIGIBLE
 from sketchlasso.kernels.newton import (
@@ -20,6 +19,7 @@ from sketchlasso.kernels.newton import (
     HARD_STEPS,
     INEXACTNESS,
     SETBACK,
+    TOO_STEEP,
 )
 from sketchlasso.problem.formulas import soft_threshold
 from sketchlasso.solvers.device.tensors import Rows, Tensor, certificate, eps
@@ -28,7 +28,8 @@ __all__ = ["Solved", "solve_rows"]
 
 # Tensors are packed when this share of their instances has finished.
 PACKED_AT = 0.3
-LINE_SEARCH_STEPS = 30
+# A step that is too long is not shortened further than this.
+SHORTEST = 0.1
 # Newton steps for the prox of the loss; they converge quadratically.
 PROX_STEPS = 8
 
@@ -267,41 +268,20 @@ def _solve(H: Tensor, grad: Tensor) -> Tensor:
 
 
 def _line_search(rows: Rows, state: _State, at: _Point, d: Tensor, along: Tensor) -> Tensor:
-    """Step lengths (b,) that bring the slope of the step function to 0.3 of its start."""
-    start = -(at.grad * d).sum(1)
-    t, low, high = start * 0 + 1.0, start * 0, start * 0 + float("inf")
-    at_low, at_high = start.clone(), start * 0
-    sigma = state.sigma.unsqueeze(1)
-    v, step = state.w0 + sigma * state.seen, sigma * along
-    scaled, fixed = sigma * rows.thresholds, (rows.c * d).sum(1)
-    for _ in range(LINE_SEARCH_STEPS):
-        slope = _slope_along(rows, state, at, d, v, step, scaled, t) - fixed
-        narrow = high.isfinite() & (high - low <= 4 * eps(t) * high)
-        open_ = (slope.abs() > 0.3 * start.abs()) & ~narrow
-        if not bool(open_.any()):
-            break
-        falls = slope < 0
-        low, at_low = t.where(open_ & falls, low), slope.where(open_ & falls, at_low)
-        high, at_high = t.where(open_ & ~falls, high), slope.where(open_ & ~falls, at_high)
-        bounded = high.isfinite()
-        width = (high - low).where(bounded, t)
-        secant = low - at_low * width / (at_high - at_low).clamp(min=1e-30)
-        inside = secant.maximum(low + 0.1 * width).minimum(high - 0.1 * width)
-        t = inside.where(bounded, 3.0 * t).where(open_, t)
-    return t
+    """Step lengths (b,): one, or where that is far too long what a line through the slopes says.
 
-
-def _slope_along(
-    rows: Rows, state: _State, at: _Point, d: Tensor, v: Any, step: Any, scaled: Any, t: Tensor
-) -> Tensor:
-    """Slope (b,) in t of the convex step function at u + t d, less c'd."""
-    y = soft_threshold(v + t.unsqueeze(1) * step, scaled, rows.positive)
-    norm = y.norm(dim=1)
-    keep = (1.0 - state.sigma * rows.radius / norm.clamp(min=1e-30)).clamp_(min=0.0)
-    x = at.xhat + (t * state.tau).unsqueeze(1) * d
+    The kernel tries several lengths. Here a few instances would hold up all others.
+    """
+    start, sigma = (at.grad * d).sum(1), state.sigma.unsqueeze(1)
+    v, step = state.w0 + sigma * (state.seen + along), sigma * along
+    y = soft_threshold(v, sigma * rows.thresholds, rows.positive)
+    keep = (1.0 - state.sigma * rows.radius / y.norm(dim=1).clamp(min=1e-30)).clamp_(min=0.0)
+    x = at.xhat + state.tau.unsqueeze(1) * d
     rho = _loss_prox_length(x.norm(dim=1), rows.s, state.tau)
-    on_w = keep * (y * step).sum(1) / state.sigma
-    return on_w + rho / (rho + state.tau) * (x * d).sum(1)
+    slope = keep * (y * step).sum(1) / state.sigma - (rows.c * d).sum(1)
+    slope += rho / (rho + state.tau) * (x * d).sum(1)
+    shorter = (start / (start + slope)).clamp(min=SHORTEST)
+    return shorter.where(slope > TOO_STEEP * start, start * 0 + 1.0)
 
 
 def _write(found: Solved, state: _State, out: Tensor) -> None:
