@@ -110,6 +110,8 @@ class StagePart:
         self._solved: dict[int, list[int]] = defaultdict(list)
         self._found: dict[tuple[int, int], tuple[IntArray, FloatArray, FloatArray]] = {}
         self._radii: dict[int, dict[float, float]] = defaultdict(dict)
+        # The same as another response has it.
+        self._expected: dict[int, dict[float, float]] = {}
 
     def expect(self, radius: FloatArray, alphas: FloatArray) -> None:
         """Begin the search for radii near those that another response has led to.
@@ -124,7 +126,7 @@ class StagePart:
             places = places[places < alphas.shape[2]]
             own = np.maximum(alphas[problems.response[path], policy, places], 1e-300)
             found = zip(np.log(own), np.log(radius[policy, places]), strict=True)
-            self._radii[path] = {float(level): float(x) for level, x in found}
+            self._expected[path] = {float(level): float(x) for level, x in found}
 
     def solve(self, points: Points, alphas: FloatArray, search: bool) -> Stage:
         """Solve the points for every row set.
@@ -175,23 +177,26 @@ class StagePart:
     def _suggested(self, path: int, level: float) -> float | None:
         """log(radius) at log(alpha) as the radii found suggest; None where none was found.
 
-        The lines through several radii of the path itself, or of the next policy of the same row
-        set and response, moved to the one radius that is known on the path, if any.
+        They are on the path itself, or on that of the next policy of the same row set and response.
+        Their lines, or those of another response, give the slope where one radius alone is known.
         """
-        several = {number: found for number, found in self._radii.items() if len(found) > 1}
-        nearest = self._nearest(path, several)
-        if nearest is None:
-            nearest = self._nearest(path, self._radii)
+        nearest, expected = self._nearest(path, self._radii), self._expected.get(path)
+        if expected:
+            apart = 0.0
+            if nearest is not None and self._expected.get(nearest):
+                apart = _nearest_miss(self._radii[nearest], self._expected[nearest], level)
+            return _on_lines(expected, level) + apart
         if nearest is None:
             return None
-        lines, own = self._radii[nearest], self._radii.get(path)
-        if own and nearest != path:
-            (known,) = own
-            return _on_lines(lines, level) + own[known] - _on_lines(lines, known)
+        several = {number: found for number, found in self._radii.items() if len(found) > 1}
+        other = self._nearest(path, several)
+        if nearest == path and other is not None and other != path:
+            lines = self._radii[other]
+            return _on_lines(lines, level) + _nearest_miss(self._radii[path], lines, level)
         log_factor = np.log(self.laid.factor)
         # log(radius) - log(error) is the logarithm of the factor, at a slope of -FIRST_SLOPE.
-        apart = (log_factor[nearest] - log_factor[path]) / FIRST_SLOPE
-        return _on_lines(lines, level) + float(apart)
+        apart = float((log_factor[nearest] - log_factor[path]) / FIRST_SLOPE)
+        return _on_lines(self._radii[nearest], level) + apart
 
     def _nearest(self, path: int, known: Mapping[int, Any]) -> int | None:
         """The path itself, or that of the next policy of the same row set and response.
@@ -316,6 +321,12 @@ def _on_lines(known: dict[float, float], level: float) -> float:
         slope = (known[levels[1]] - known[levels[0]]) / (levels[1] - levels[0])
         return known[levels[0]] + slope * (level - levels[0])
     return float(np.interp(level, levels, [known[at] for at in levels]))
+
+
+def _nearest_miss(known: dict[float, float], lines: dict[float, float], level: float) -> float:
+    """How far the known value nearest to a level is from lines."""
+    at = min(known, key=lambda other: abs(other - level))
+    return known[at] - _on_lines(lines, at)
 
 
 def _rows_of(solution: Solution, rows: IntArray) -> Solution:

@@ -9,13 +9,14 @@ from sklearn.model_selection import KFold
 
 from sketchlasso import Progress, Settings, SqrtLassoCV, Status, cross_validate, sketch
 from sketchlasso.errors import GridEdgeWarning
+from sketchlasso.results import stage_parts
 from sketchlasso.results.choices import decided
 from sketchlasso.results.fitting import Task
 from sketchlasso.results.guide import Guide
 from sketchlasso.results.radius_policy import RadiusPolicy
 from sketchlasso.results.sketched import FoldBases, sketch_training_rows
 from sketchlasso.results.staged import search
-from sketchlasso.solvers import StopSolve
+from sketchlasso.solvers import StopSolve, solve_or_raise
 
 COUNT = 48
 LOOSE = Settings(tol=1e-5, n_threads=2)
@@ -295,6 +296,24 @@ def test_a_guided_search_ends_where_an_unguided_one_does(seed, share):
     best, error = alone.best(), alone.standard_error()[0]
     lowest = alone.mean()[0, best.radius_index, best.alpha_index]
     assert np.nanmin(guided.mean()) <= lowest + error[best.radius_index, best.alpha_index]
+
+
+def test_radii_that_are_off_by_a_factor_are_off_once(monkeypatch):
+    """The first point shows by how much; the others begin with that in mind."""
+    X, y = words(0)
+    alone = searched(X, y)
+    guide = replace(alone.guide(0), radius=2.0 * alone.guide(0).radius)
+    task = Task(X, y[:, None], weights=None, alphas=COUNT, settings=LOOSE, guide=guide)
+    solved = []
+
+    def counted(batch, *arguments):
+        solved.append(batch.n_instances)
+        return solve_or_raise(batch, *arguments)
+
+    monkeypatch.setattr(stage_parts, "solve_or_raise", counted)
+    guided = search(task, sketched(X, y), alone.rows, ("mse",))
+    points = (guided.status != Status.LEFT_OUT).sum()
+    assert sum(solved) <= 1.25 * points
 
 
 def test_a_guide_is_blind_to_what_was_not_tried():
