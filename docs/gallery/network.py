@@ -52,9 +52,10 @@ for name, weight in graph.neighbours("worst concave points")[:5]:
 # %%
 # ## The picture
 # Columns that measure the same thing (radius, perimeter and area) form one corner; texture,
-# smoothness and symmetry have corners of their own. `graph.to_graphml("cells.graphml")` hands the
-# graph to Gephi or Cytoscape; `sketchlasso network cells.csv -o cells.graphml` does it in the shell,
-# and `sketchlasso explore cells.graphml --open` shows it in the browser.
+# smoothness and symmetry have corners of their own.
+# `sl.graphs.write_graph("cells.graphml", graph)` writes the graph for Gephi or Cytoscape;
+# `sketchlasso network cells.csv -o cells.graphml` does it in the shell, and
+# `sketchlasso explore cells.graphml --open` shows it in the browser.
 
 figure, axis = plt.subplots(figsize=(8.4, 6.2), layout="constrained")
 sl.plots.plot_network(graph, top=12, ax=axis)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.graphs import write_graph
 from sketchlasso.topics import Corpus, word_graph
 from sketchlasso.topics.packing import pack_strings, unpack_strings
 
@@ -84,17 +85,19 @@ def test_files_come_back_through_networkx(given_images):
     graph = word_graph(*given_images)
     whole = graph.to_networkx()
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "graph"
-        graph.to_json(path)
+        path = Path(folder) / "graph.json"
+        write_graph(path, graph)
         stored = json.loads(path.read_text(encoding="utf-8"))
         assert networkx.utils.graphs_equal(networkx.node_link_graph(stored, edges="links"), whole)
-        graph.to_graphml(path)
+        path = Path(folder) / "graph.graphml"
+        write_graph(path, graph)
         read = networkx.read_graphml(path)
         assert set(read.nodes) == set(whole.nodes)
         assert {frozenset(e): read.edges[e] for e in read.edges} == {
             frozenset(e): whole.edges[e] for e in whole.edges
         }
-        graph.to_csv(path)
+        path = Path(folder) / "graph.csv"
+        write_graph(path, graph)
         with open(path, encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(io.StringIO(file.read(), newline="")))
         assert {

@@ -1,6 +1,6 @@
 """Graphs of named nodes: how two directions become one link, groups, maps and files."""
 
+from sketchlasso.graphs.files import graph_ending, read_graph, write_graph
 from sketchlasso.graphs.graph import Graph, Rule, join_directions
-from sketchlasso.graphs.reading import read_graph
 
-__all__ = ["Graph", "Rule", "join_directions", "read_graph"]
+__all__ = ["Graph", "Rule", "graph_ending", "join_directions", "read_graph", "write_graph"]

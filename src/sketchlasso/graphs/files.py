@@ -1,198 +1,149 @@
-"""Files of a graph: JSON, GraphML, GEXF and a list of edges, each whole or not there."""
+"""Files of a graph: GraphML, GEXF, JSON and lists of links, written and read."""
 
 from __future__ import annotations
 
 import csv
-import importlib
 import io
 import json
+import math
+import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, BinaryIO, TypeAlias
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import InvalidInputError, StoredFileError
+from sketchlasso.files.source import COMPRESSIONS, Source
+from sketchlasso.graphs.graph import Attributes, Graph, Rule, import_networkx, records
 from sketchlasso.storage import replacing
 
-if TYPE_CHECKING:
-    from sketchlasso.graphs.graph import Graph
+__all__ = ["graph_ending", "read_graph", "write_graph"]
 
-__all__ = ["links", "nodes", "write_csv", "write_gexf", "write_graphml", "write_json"]
+# Names of nodes, links with their attributes, and attributes of the graph.
+Parts: TypeAlias = tuple[Iterable[Any], Iterable[tuple[Any, Any, Mapping[str, Any]]], Any]
 
-Attributes = Mapping[str, Sequence[Any]]
+ENDINGS = (".graphml", ".gexf", ".json", ".csv")
 NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
-# What no XML document may hold, not even escaped.
+# Characters that no XML document may hold, not even escaped.
 UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-EDGE_COLUMNS = ("source", "target", "weight", "sign")
-TYPES = {"b": "boolean", "i": "long", "u": "long", "f": "double", "U": "string"}
+XML_TYPES = {"b": "boolean", "i": "long", "u": "long", "f": "double", "U": "string"}
 
 
-def nodes(
-    names: Sequence[str], attributes: Attributes | None, node_word: str = "node"
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield every node with its attributes, as plain Python values."""
-    checked = _columns(len(names), attributes, node_word, ("id", "label"))
-    columns = {name: values.tolist() for name, values in checked.items()}
-    for place, node in enumerate(names):
-        yield node, {name: values[place] for name, values in columns.items()}
-
-
-def links(graph: Graph) -> Iterator[dict[str, Any]]:
-    """Yield source, target, absolute weight, sign and attributes of every edge."""
-    columns = {name: values.tolist() for name, values in _edge_columns(graph).items()}
-    pairs = zip(graph.edges.tolist(), graph.weights.tolist(), strict=True)
-    for place, ((source, target), weight) in enumerate(pairs):
-        yield {
-            "source": graph.names[source],
-            "target": graph.names[target],
-            "weight": abs(weight),
-            "sign": 1 if weight > 0 else -1,
-            **{name: values[place] for name, values in columns.items()},
-        }
-
-
-def write_json(path: Path, graph: Graph, attributes: Attributes | None = None) -> None:
-    """Write nodes and links, the form that d3 and networkx read.
+def write_graph(
+    path: str | os.PathLike[str], graph: Graph, attributes: Attributes | None = None
+) -> None:
+    """Write a graph to a file, completely or not at all.
 
     Parameters
     ----------
-    path : Path
+    path : path-like
+        The ending names the format, also before .gz, .bz2 or .xz: .graphml (Gephi, yEd, igraph,
+        Cytoscape), .gexf (Gephi; needs networkx, extra `graph`), .json (nodes and links, as d3
+        and ``networkx.node_link_graph(edges="links")`` read them) or .csv (a list of links).
     graph : Graph
-    attributes : mapping of str to sequence, or None
-        One value per node.
+    attributes : mapping of str to sequence, optional
+        As for :meth:`Graph.to_networkx`; not for .csv.
+
+    Raises
+    ------
+    InvalidInputError
+        The ending names no format, or the format cannot hold the attributes or a name.
+    StoredFileError
+        The file cannot be written.
     """
+    place = Path(path)
+    ending = graph_ending(place)
+    if attributes and ending == ".csv":
+        raise InvalidInputError(
+            f"attributes of the {graph.node_word}s were given, but {place} is a list of links "
+            "without a place for them; write .graphml, .gexf or .json."
+        )
+    with replacing(place, compress=True) as file:
+        WRITERS[ending](file, graph, attributes)
+
+
+def graph_ending(path: Path) -> str:
+    """Return the ending of a file to write, one of ENDINGS; refuse a path without one."""
+    ending, _ = _ending(path)
+    if ending not in ENDINGS:
+        raise InvalidInputError(
+            f"{path} was given for a graph, but its ending says what to write; end it in "
+            f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}."
+        )
+    return ending
+
+
+def _ending(path: Path) -> tuple[str, str | None]:
+    """The ending that names the format, and the compression that the last ending names."""
+    endings = [ending.lower() for ending in path.suffixes]
+    compression = COMPRESSIONS.get(endings[-1]) if endings else None
+    return next(iter(endings[-2:-1] if compression else endings[-1:]), ""), compression
+
+
+def _write_json(file: BinaryIO, graph: Graph, attributes: Attributes | None) -> None:
     content = {
         "directed": False,
         "multigraph": False,
         "graph": {"rule": graph.rule},
-        "nodes": [{**more, "id": name} for name, more in _nodes_of(graph, attributes)],
-        "links": list(links(graph)),
+        "nodes": records(graph.node_table(attributes)),
+        "links": records(graph.link_table()),
     }
-    with replacing(path) as file:
-        file.write(json.dumps(content, allow_nan=False).encode())
+    file.write(json.dumps(content, allow_nan=False).encode())
 
 
-def write_csv(path: Path, graph: Graph) -> None:
-    """Write one edge per line, below the names of the columns."""
-    with replacing(path, compress=True) as file:
-        text = io.TextIOWrapper(file, encoding="utf-8", newline="", errors="replace")
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow([*EDGE_COLUMNS, *graph.edge_attributes])
-        writer.writerows(link.values() for link in links(graph))
-        text.flush()
-        text.detach()
+def _write_csv(file: BinaryIO, graph: Graph, attributes: Attributes | None) -> None:
+    links = graph.link_table()
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="", errors="replace")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(links)
+    writer.writerows(zip(*links.values(), strict=True))
+    text.flush()
+    text.detach()
 
 
-def write_graphml(path: Path, graph: Graph, attributes: Attributes | None = None) -> None:
-    """Write GraphML with the names as identifiers and, once more, as labels.
-
-    Parameters
-    ----------
-    path : Path
-    graph : Graph
-    attributes : mapping of str to sequence, or None
-        One value per node: numbers or text.
-    """
-    with replacing(path) as file:
-        for line in _graphml(graph, attributes):
-            file.write(f"{line}\n".encode())
-
-
-def write_gexf(path: Path, graph: Graph, attributes: Attributes | None = None) -> None:
-    """Write GEXF with the names as identifiers and as labels; needs networkx.
-
-    Parameters
-    ----------
-    path : Path
-    graph : Graph
-    attributes : mapping of str to sequence, or None
-        One value per node: numbers or text.
-    """
+def _write_gexf(file: BinaryIO, graph: Graph, attributes: Attributes | None) -> None:
     made = graph.to_networkx(attributes)
     for name, more in made.nodes(data=True):
         for text in (name, *more, *more.values()):
             _writable(str(text))
-    with replacing(path) as file:
-        importlib.import_module("networkx").write_gexf(made, file)
+    import_networkx("writing GEXF").write_gexf(made, file)
+
+
+def _write_graphml(file: BinaryIO, graph: Graph, attributes: Attributes | None) -> None:
+    for line in _graphml(graph, attributes):
+        file.write(f"{line}\n".encode())
 
 
 def _graphml(graph: Graph, attributes: Attributes | None) -> Iterator[str]:
+    """Yield the lines of a document; names of nodes are their identifiers and labels."""
+    nodes, links = graph.node_table(attributes), graph.link_table()
+    names, sources, targets = nodes.pop("id"), links.pop("source"), links.pop("target")
+    nodes = {"label": names, **nodes}
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield f'<graphml xmlns="{NAMESPACE}">'
     yield '<key id="rule" for="graph" attr.name="rule" attr.type="string"/>'
-    yield '<key id="label" for="node" attr.name="label" attr.type="string"/>'
-    own = _columns(len(graph.names), attributes, graph.node_word, ("id", "label"))
-    yield from _keys("node", "a", own)
-    yield '<key id="weight" for="edge" attr.name="weight" attr.type="double"/>'
-    yield '<key id="sign" for="edge" attr.name="sign" attr.type="long"/>'
-    yield from _keys("edge", "e", _edge_columns(graph))
+    for kind, table in (("node", nodes), ("edge", links)):
+        for number, (name, column) in enumerate(table.items()):
+            what = f'attr.name={_quoted(name)} attr.type="{XML_TYPES[np.array(column).dtype.kind]}"'
+            yield f'<key id="{kind}{number}" for="{kind}" {what}/>'
     yield f'<graph edgedefault="undirected"><data key="rule">{graph.rule}</data>'
-    for name, more in _nodes_of(graph, attributes):
-        label = f'<data key="label">{_escaped(name)}</data>'
-        yield f"<node id={_quoted(name)}>{label}{_data('a', more.values())}</node>"
-    for link in links(graph):
-        source, target, weight, sign, *facts = link.values()
-        values = f'<data key="weight">{weight!r}</data><data key="sign">{sign}</data>'
-        ends = f"source={_quoted(source)} target={_quoted(target)}"
-        yield f"<edge {ends}>{values}{_data('e', facts)}</edge>"
+    for name, *row in zip(names, *nodes.values(), strict=True):
+        yield f"<node id={_quoted(name)}>{_data('node', row)}</node>"
+    for source, target, *row in zip(sources, targets, *links.values(), strict=True):
+        yield f"<edge source={_quoted(source)} target={_quoted(target)}>{_data('edge', row)}</edge>"
     yield "</graph>"
     yield "</graphml>"
 
 
-def _keys(kind: str, letter: str, columns: Mapping[str, np.ndarray[Any, Any]]) -> Iterator[str]:
-    """Declarations of the attributes of nodes or edges."""
-    for number, (name, values) in enumerate(columns.items()):
-        what = f'attr.name={_quoted(name)} attr.type="{TYPES[values.dtype.kind]}"'
-        yield f'<key id="{letter}{number}" for="{kind}" {what}/>'
-
-
-def _data(letter: str, values: Iterable[Any]) -> str:
+def _data(kind: str, row: Iterable[Any]) -> str:
+    texts = (str(value).lower() if isinstance(value, bool) else str(value) for value in row)
     return "".join(
-        f'<data key="{letter}{number}">{_escaped(_plain(value))}</data>'
-        for number, value in enumerate(values)
+        f'<data key="{kind}{number}">{escape(_writable(text))}</data>'
+        for number, text in enumerate(texts)
     )
-
-
-def _nodes_of(graph: Graph, attributes: Attributes | None) -> Iterator[tuple[str, dict[str, Any]]]:
-    return nodes(graph.names, attributes, graph.node_word)
-
-
-def _edge_columns(graph: Graph) -> dict[str, np.ndarray[Any, Any]]:
-    return _columns(len(graph.edges), graph.edge_attributes, "edge", EDGE_COLUMNS)
-
-
-def _columns(
-    count: int, attributes: Mapping[str, Any] | None, what: str, taken: Sequence[str]
-) -> dict[str, np.ndarray[Any, Any]]:
-    """Attributes of `count` nodes or edges as arrays, checked."""
-    columns = {name: np.asarray(values) for name, values in (attributes or {}).items()}
-    for name, values in columns.items():
-        if values.shape != (count,) or values.dtype.kind not in TYPES or name in taken:
-            reserved = (
-                " and ".join(map(repr, taken)) if len(taken) == 2 else ", ".join(map(repr, taken))
-            )
-            raise InvalidInputError(
-                f"the attribute {name!r} has shape {values.shape} and type {values.dtype}, but "
-                f"one number or text for each of the {count} {what}s, under another name than "
-                f"{reserved}, is needed; convert or rename it."
-            )
-        if values.dtype.kind == "f" and not np.isfinite(values).all():
-            raise InvalidInputError(
-                f"the attribute {name!r} holds numbers that are not finite, which files of graphs "
-                "cannot; fill them in or leave it out."
-            )
-    return columns
-
-
-def _plain(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _escaped(text: str) -> str:
-    return escape(_writable(text))
 
 
 def _quoted(text: str) -> str:
@@ -202,6 +153,147 @@ def _quoted(text: str) -> str:
 def _writable(text: str) -> str:
     if UNWRITABLE.search(text):
         raise InvalidInputError(
-            f"the name {text!r} holds a character that XML cannot; rename it, or write JSON or CSV."
+            f"the name {text!r} holds a character that XML cannot hold; rename it, or write JSON "
+            "or CSV."
         )
     return text
+
+
+def read_graph(path: str | os.PathLike[str]) -> Graph:
+    """Read a graph from GraphML, GEXF, JSON (nodes and links) or a CSV list of links.
+
+    Links that point both ways become one, the stronger; links of a node with itself and links of
+    weight zero are left out. A link without a weight has weight 1.
+
+    Parameters
+    ----------
+    path : path-like
+        The ending names the format: .graphml, .gexf, .json or .csv, each also compressed (.gz,
+        .bz2, .xz). GraphML and GEXF need networkx (extra `graph`).
+
+    Returns
+    -------
+    Graph
+        With the numbers that all links have as `edge_attributes`. A list of links knows no nodes
+        without links. Where the file does not name the rule, it is "or".
+
+    Raises
+    ------
+    StoredFileError
+        The file is not there, or holds no graph.
+    """
+    place = Path(path)
+    ending, compression = _ending(place)
+    if ending not in ENDINGS:
+        raise StoredFileError(
+            f"{place} does not say what it holds, but a graph in a file that ends in "
+            f"{', '.join(ENDINGS)} is read; rename it by what it holds."
+        )
+    try:
+        return _graph(*READERS[ending](Source(place, "graph", compression)))
+    except (ValueError, KeyError, TypeError, AttributeError, SyntaxError) as problem:
+        if isinstance(problem, StoredFileError):
+            raise
+        reason = " ".join(str(problem).split()).rstrip(".") or type(problem).__name__
+        raise StoredFileError(
+            f"{place} holds no graph ({reason}); give a file that the command network or "
+            "write_graph has written."
+        ) from problem
+
+
+def _read_json(source: Source) -> Parts:
+    with source.open_text() as file:
+        content = json.load(file)
+    links = content["links"] if "links" in content else content["edges"]
+    return (
+        [node["id"] for node in content["nodes"]],
+        [(link["source"], link["target"], link) for link in links],
+        content.get("graph", {}),
+    )
+
+
+def _read_csv(source: Source) -> Parts:
+    with source.open_text() as file:
+        links = [(row["source"], row["target"], row) for row in csv.DictReader(file)]
+    return dict.fromkeys(end for *ends, _ in links for end in ends), links, {}
+
+
+def _read_xml(reader: str) -> Callable[[Source], Parts]:
+    def read(source: Source) -> Parts:
+        networkx = import_networkx("reading GraphML and GEXF")
+        try:
+            with source.open() as file:
+                found = getattr(networkx, reader)(file)
+        except networkx.NetworkXException as problem:
+            raise ValueError(str(problem)) from problem
+        return found.nodes, found.edges(data=True), found.graph
+
+    return read
+
+
+def _graph(nodes: Iterable[Any], links: Iterable[tuple[Any, Any, Any]], about: Any) -> Graph:
+    """Make a graph of parts that have not been checked."""
+    place = {str(name): number for number, name in enumerate(nodes)}
+    found: dict[tuple[int, int], tuple[float, Mapping[str, Any]]] = {}
+    for source, target, facts in links:
+        for end in (str(source), str(target)):
+            if end not in place:
+                raise ValueError(f"a link ends at {end!r}, which is no node")
+        first, second = sorted((place[str(source)], place[str(target)]))
+        weight = _weight(facts)
+        if first != second and abs(weight) > abs(found.get((first, second), (0.0,))[0]):
+            found[first, second] = (weight, facts)
+    if not place:
+        raise ValueError("it has no nodes")
+    pairs = sorted(found)
+    rule: Rule = "and" if about.get("rule") == "and" else "or"
+    return Graph(
+        tuple(place),
+        np.array(pairs, dtype=np.intp).reshape(-1, 2),
+        np.array([found[pair][0] for pair in pairs], dtype=np.float64),
+        rule,
+        _attributes([found[pair][1] for pair in pairs]),
+    )
+
+
+def _weight(facts: Mapping[str, Any]) -> float:
+    """The signed weight of a link."""
+    weight = _number(facts.get("weight", 1.0))
+    if weight is None:
+        raise ValueError(f"a link has the weight {facts['weight']!r}")
+    sign = _number(facts.get("sign"))
+    return weight if sign is None else math.copysign(weight, sign)
+
+
+def _attributes(facts: list[Mapping[str, Any]]) -> dict[str, Any]:
+    """The attributes that all links have as numbers."""
+    taken = {"source", "target", "weight", "sign", "id", "key"}
+    found = {}
+    for name in facts[0] if facts else ():
+        values = [_number(one.get(name)) for one in facts]
+        if name not in taken and None not in values:
+            found[str(name)] = np.array(values, dtype=np.float64)
+    return found
+
+
+def _number(value: Any) -> float | None:
+    """A finite number, or None."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) and not isinstance(value, bool) else None
+
+
+WRITERS: dict[str, Callable[[BinaryIO, Graph, Attributes | None], None]] = {
+    ".graphml": _write_graphml,
+    ".gexf": _write_gexf,
+    ".json": _write_json,
+    ".csv": _write_csv,
+}
+READERS: dict[str, Callable[[Source], Parts]] = {
+    ".graphml": _read_xml("read_graphml"),
+    ".gexf": _read_xml("read_gexf"),
+    ".json": _read_json,
+    ".csv": _read_csv,
+}

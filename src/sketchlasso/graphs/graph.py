@@ -1,12 +1,10 @@
-"""A graph of named nodes with signed weights: its groups, its map and its files."""
+"""A graph of named nodes with signed weights: its groups, its map and its tables."""
 
 from __future__ import annotations
 
 import importlib
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
@@ -14,15 +12,15 @@ from numpy.typing import NDArray
 
 from sketchlasso.errors import Argument, InvalidInputError, MissingExtraError
 from sketchlasso.files.columns import nearest
-from sketchlasso.graphs import files
 from sketchlasso.graphs.layout import force_layout, ring
 from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["Graph", "Rule", "import_networkx", "join_directions"]
+__all__ = ["Attributes", "Graph", "Rule", "import_networkx", "join_directions", "records"]
 
 Rule: TypeAlias = Literal["or", "and"]
 Attributes: TypeAlias = Mapping[str, Sequence[Any]]
+LINK_COLUMNS = ("source", "target", "weight", "sign")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -194,60 +192,69 @@ class Graph:
         Returns
         -------
         networkx.Graph
-            Edges have a `weight`, the absolute one, as networkx's functions need
-            it, a `sign`, 1 or -1, and what else is known of them.
+            Edges have a `weight`, which is absolute, as the functions of networkx need it, a
+            `sign`, 1 or -1, and the edge attributes.
         """
         graph = import_networkx("making a networkx graph").Graph(rule=self.rule)
-        graph.add_nodes_from(files.nodes(self.names, attributes, self.node_word))
+        graph.add_nodes_from((row.pop("id"), row) for row in records(self.node_table(attributes)))
         graph.add_edges_from(
-            (link.pop("source"), link.pop("target"), link) for link in files.links(self)
+            (row.pop("source"), row.pop("target"), row) for row in records(self.link_table())
         )
         return graph
 
-    def to_json(self, path: str | os.PathLike[str], attributes: Attributes | None = None) -> None:
-        """Write nodes and links as JSON, for d3 and ``networkx.node_link_graph(edges="links")``.
+    def node_table(self, attributes: Attributes | None = None) -> dict[str, list[Any]]:
+        """Return the columns of a table of the nodes: `id`, their names, and the attributes.
 
         Parameters
         ----------
-        path : path-like
         attributes : mapping of str to sequence, optional
             As for :meth:`to_networkx`.
+
+        Returns
+        -------
+        dict of str to list of length n_nodes
         """
-        files.write_json(Path(path), self, attributes)
+        own = _columns(len(self.names), attributes, self.node_word, ("id", "label"))
+        return {"id": list(self.names), **own}
 
-    def to_graphml(
-        self, path: str | os.PathLike[str], attributes: Attributes | None = None
-    ) -> None:
-        """Write GraphML, for Gephi, yEd, igraph, Cytoscape and ``networkx.read_graphml``.
+    def link_table(self) -> dict[str, list[Any]]:
+        """Return the columns of a table of the links.
 
-        Parameters
-        ----------
-        path : path-like
-        attributes : mapping of str to sequence, optional
-            As for :meth:`to_networkx`: whole numbers, real numbers or text.
+        Returns
+        -------
+        dict of str to list of length n_edges
+            The names `source` and `target`, the absolute `weight`, the `sign`, and every edge
+            attribute.
         """
-        files.write_graphml(Path(path), self, attributes)
+        ends = ([self.names[place] for place in places] for places in self.edges.T.tolist())
+        columns = (*ends, np.abs(self.weights).tolist(), self.signs.tolist())
+        own = _columns(len(self.edges), self.edge_attributes, "edge", LINK_COLUMNS)
+        return {**dict(zip(LINK_COLUMNS, columns, strict=True)), **own}
 
-    def to_gexf(self, path: str | os.PathLike[str], attributes: Attributes | None = None) -> None:
-        """Write GEXF, for Gephi; needs networkx (extra `graph`).
 
-        Parameters
-        ----------
-        path : path-like
-        attributes : mapping of str to sequence, optional
-            As for :meth:`to_networkx`: whole numbers, real numbers or text.
-        """
-        files.write_gexf(Path(path), self, attributes)
+def records(table: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
+    """Return the rows of a table of columns, as dictionaries."""
+    return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
 
-    def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write a list of edges: source, target, weight, sign and what else is known of them.
 
-        Parameters
-        ----------
-        path : path-like
-            Compressed if it ends in .gz, .bz2 or .xz.
-        """
-        files.write_csv(Path(path), self)
+def _columns(
+    count: int, attributes: Mapping[str, Any] | None, what: str, taken: Sequence[str]
+) -> dict[str, list[Any]]:
+    """Check attributes of `count` nodes or edges, and return them as plain Python values."""
+    columns = {name: np.asarray(values) for name, values in (attributes or {}).items()}
+    for name, values in columns.items():
+        if values.shape != (count,) or values.dtype.kind not in "biufU" or name in taken:
+            raise InvalidInputError(
+                f"the attribute {name!r} has shape {values.shape} and type {values.dtype}, but "
+                f"one number or text for each of the {count} {what}s, under another name than "
+                f"{', '.join(map(repr, taken))}, is needed; convert or rename it."
+            )
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            raise InvalidInputError(
+                f"the attribute {name!r} holds numbers that are not finite, which files of graphs "
+                "cannot hold; fill them in or leave it out."
+            )
+    return {name: values.tolist() for name, values in columns.items()}
 
 
 def join_directions(

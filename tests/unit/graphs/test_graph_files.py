@@ -7,7 +7,7 @@ import pytest
 from tests.sentences import refusal
 
 from sketchlasso.errors import InvalidInputError, StoredFileError
-from sketchlasso.graphs import Graph, read_graph
+from sketchlasso.graphs import Graph, read_graph, write_graph
 
 GRAPH = Graph(
     ("a <b>", "b&c", "é", "alone"),
@@ -20,15 +20,14 @@ GRAPH = Graph(
 
 def written(path):
     """Write GRAPH in the format of an ending, with an attribute of the nodes where it has room."""
-    kind = path.name.split(".")[1]
-    more = () if kind == "csv" else ({"community": [0, 0, 1, -1]},)
-    getattr(GRAPH, f"to_{kind}")(path, *more)
+    more = None if ".csv" in path.name else {"community": [0, 0, 1, -1]}
+    write_graph(path, GRAPH, more)
     return path
 
 
-@pytest.mark.parametrize("name", ["g.graphml", "g.gexf", "g.json", "g.csv", "g.csv.gz"])
+@pytest.mark.parametrize("name", ["g.graphml", "g.gexf.xz", "g.json", "g.csv", "g.csv.gz"])
 def test_what_is_written_is_read(tmp_path, name):
-    if name.endswith(("ml", "gexf")):
+    if name.startswith(("g.graphml", "g.gexf")):
         pytest.importorskip("networkx")
     read = read_graph(written(tmp_path / name))
     whole = not name.startswith("g.csv")
@@ -55,7 +54,17 @@ def test_gexf_is_what_networkx_has(tmp_path):
 def test_gexf_refuses_what_xml_cannot_hold(tmp_path):
     pytest.importorskip("networkx")
     graph = Graph(("bell\x07", "b"), np.array([[0, 1]]), np.array([1.0]), "or")
-    assert "rename it" in refusal(InvalidInputError, graph.to_gexf, tmp_path / "g.gexf")
+    assert "rename it" in refusal(InvalidInputError, write_graph, tmp_path / "g.gexf", graph)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_an_ending_cannot_hold_is_refused(tmp_path):
+    more = {"community": [0, 0, 1, -1]}
+    text = refusal(InvalidInputError, write_graph, tmp_path / "g.csv", GRAPH, more)
+    assert "attributes of the nodes were given" in text
+    for name in ("g", "g.png", "g.gz"):
+        text = refusal(InvalidInputError, write_graph, tmp_path / name, GRAPH)
+        assert "end it in .graphml, .gexf, .json or .csv" in text
     assert list(tmp_path.iterdir()) == []
 
 

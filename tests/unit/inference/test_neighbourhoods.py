@@ -9,6 +9,7 @@ from scipy import sparse, stats
 from tests.sentences import refusal
 
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.graphs import write_graph
 from sketchlasso.inference import neighbourhoods, nodewise
 from sketchlasso.io import BlockMatrix
 
@@ -140,14 +141,14 @@ def test_edge_attributes_reach_every_file(tmp_path):
     found = neighbourhoods(chained(), n_half_samples=4, p_values=True, random_state=0)
     graph = found.graph()
     shares = graph.edge_attributes["stability"].tolist()
-    graph.to_json(tmp_path / "g.json")
+    write_graph(tmp_path / "g.json", graph)
     links = json.loads((tmp_path / "g.json").read_text())["links"]
     assert [link["stability"] for link in links] == shares
-    graph.to_csv(tmp_path / "g.csv")
+    write_graph(tmp_path / "g.csv", graph)
     with open(tmp_path / "g.csv", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [float(row["p_value"]) for row in rows] == graph.edge_attributes["p_value"].tolist()
-    graph.to_graphml(tmp_path / "g.graphml")
+    write_graph(tmp_path / "g.graphml", graph)
     read = networkx.read_graphml(tmp_path / "g.graphml")
     names = graph.names
     for (a, b), share in zip(graph.edges, shares, strict=True):

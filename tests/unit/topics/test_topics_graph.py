@@ -11,6 +11,7 @@ from scipy import sparse
 from tests.sentences import refusal
 
 from sketchlasso.errors import InvalidInputError, MissingExtraError, StoredFileError
+from sketchlasso.graphs import write_graph
 from sketchlasso.topics import word_graph
 
 WORDS = ["sea", "wave", "desert", "owl"]
@@ -144,12 +145,12 @@ def test_files_hold_what_the_graph_holds(tmp_path):
     whole = graph.to_networkx(more)
     assert whole.nodes["sea"] == {"community": 0, "x": 0.5, "note": "a<b", "known": True}
     assert whole.edges["wave", "desert"] == {"weight": 0.6, "sign": -1}
-    graph.to_json(tmp_path / "g.json", more)
+    write_graph(tmp_path / "g.json", graph, more)
     stored = json.loads((tmp_path / "g.json").read_text())
     assert stored["links"][0] == {"source": "sea", "target": "wave", "weight": 0.5, "sign": 1}
     again = networkx.node_link_graph(stored, edges="links")
     assert networkx.utils.graphs_equal(again, whole)
-    graph.to_graphml(tmp_path / "g.graphml", more)
+    write_graph(tmp_path / "g.graphml", graph, more)
     read = networkx.read_graphml(tmp_path / "g.graphml")
     for word, values in read.nodes.items():
         assert values.pop("label") == word
@@ -158,7 +159,7 @@ def test_files_hold_what_the_graph_holds(tmp_path):
     assert {frozenset(e): read.edges[e] for e in read.edges} == {
         frozenset(e): whole.edges[e] for e in whole.edges
     }
-    graph.to_csv(tmp_path / "g.csv.gz")
+    write_graph(tmp_path / "g.csv.gz", graph)
     lines = gzip.decompress((tmp_path / "g.csv.gz").read_bytes()).decode().splitlines()
     rows = list(csv.DictReader(lines))
     assert rows[2] == {"source": "wave", "target": "desert", "weight": "0.6", "sign": "-1"}
@@ -167,10 +168,10 @@ def test_files_hold_what_the_graph_holds(tmp_path):
 
 def test_characters_that_xml_cannot_hold_are_refused_and_nothing_is_left(tmp_path):
     graph = word_graph([[0, 1], [0, 0]], ["bell\x07", "sea"])
-    refusal(InvalidInputError, graph.to_graphml, tmp_path / "g.graphml")
+    refusal(InvalidInputError, write_graph, tmp_path / "g.graphml", graph)
     assert list(tmp_path.iterdir()) == []
-    graph.to_json(tmp_path / "g.json")
-    graph.to_csv(tmp_path / "g.csv")
+    write_graph(tmp_path / "g.json", graph)
+    write_graph(tmp_path / "g.csv", graph)
 
 
 @pytest.mark.parametrize(
@@ -184,14 +185,15 @@ def test_characters_that_xml_cannot_hold_are_refused_and_nothing_is_left(tmp_pat
 )
 def test_attributes_that_do_not_fit(tmp_path, more, says):
     graph = word_graph([[0, 1], [0, 0]], ["a", "b"])
-    for write in (graph.to_json, graph.to_graphml):
-        assert says in refusal(InvalidInputError, write, tmp_path / "g", more)
+    for name in ("g.json", "g.graphml"):
+        assert says in refusal(InvalidInputError, write_graph, tmp_path / name, graph, more)
 
 
 def test_a_folder_that_is_not_there(tmp_path):
     graph = word_graph([[0, 1], [0, 0]], ["a", "b"])
-    for write in (graph.to_json, graph.to_graphml, graph.to_csv):
-        assert "choose a path" in refusal(StoredFileError, write, tmp_path / "no" / "g")
+    for name in ("g.json", "g.graphml", "g.csv"):
+        path = tmp_path / "no" / name
+        assert "choose a path" in refusal(StoredFileError, write_graph, path, graph)
 
 
 def test_without_networkx_the_sentence_says_what_to_install(monkeypatch):

@@ -12,9 +12,8 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.commands.outputs import output_option
 from sketchlasso.interfaces.commands.report import Sheet
 
-__all__ = ["GraphFile", "communities_sheet", "graph_ending", "members_of", "write_graph"]
+__all__ = ["GraphFile", "check_graph_file", "communities_sheet", "members_of", "write_graph"]
 
-ENDINGS = (".graphml", ".gexf", ".json", ".csv", ".csv.gz")
 COMMUNITIES_SHOWN, MEMBERS_SHOWN = 12, 8
 
 GraphFile = Annotated[
@@ -25,33 +24,18 @@ GraphFile = Annotated[
 ]
 
 
-def graph_ending(output: Path, communities: bool) -> str:
-    """Return how the file's name ends, which says what to write."""
-    ending = next((one for one in ENDINGS if output.name.lower().endswith(one)), None)
-    if ending is None:
-        raise InvalidInputError(
-            f"--output {output} was given, but the ending says what to write; end it in .graphml, "
-            ".gexf, .json or .csv."
-        )
-    if communities and ending.startswith(".csv"):
+def check_graph_file(output: Path, communities: bool) -> None:
+    """Refuse before the work a file that cannot hold its result."""
+    if sl.graphs.graph_ending(output) == ".csv" and communities:
         raise InvalidInputError(
             f"--communities was given, but {output} is a list of links without a place for them; "
             "write .graphml, .gexf or .json."
         )
-    return ending
 
 
-def write_graph(graph: sl.graphs.Graph, groups: Any, output: Path, ending: str) -> None:
-    """Write a graph in the format of an ending, with the groups (n_nodes,) or None."""
-    attributes = None if groups is None else {"community": groups}
-    if ending == ".graphml":
-        graph.to_graphml(output, attributes)
-    elif ending == ".gexf":
-        graph.to_gexf(output, attributes)
-    elif ending == ".json":
-        graph.to_json(output, attributes)
-    else:
-        graph.to_csv(output)
+def write_graph(graph: sl.graphs.Graph, groups: Any, output: Path) -> None:
+    """Write a graph with the groups (n_nodes,) of its nodes, or None."""
+    sl.graphs.write_graph(output, graph, None if groups is None else {"community": groups})
 
 
 def members_of(graph: sl.graphs.Graph, groups: Any) -> list[dict[str, Any]]:

@@ -17,8 +17,8 @@ from sketchlasso.interfaces.commands.data import at_work, read_given
 from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.commands.graph_files import (
     GraphFile,
+    check_graph_file,
     communities_sheet,
-    graph_ending,
     members_of,
     write_graph,
 )
@@ -127,7 +127,7 @@ def network(
     One regression per column, on the full data. What was stopped, by Ctrl-C or by an accident,
     goes on with the same command.
     """
-    ending = graph_ending(output, communities)
+    check_graph_file(output, communities)
     asked.check()
     given = read_given(file, data, blocks)
     start = perf_counter()
@@ -152,7 +152,7 @@ def network(
     graph = found.graph(rule, min_stability=asked.min_stability)
     graph = graph.without_isolated() if drop_isolated else graph
     groups = graph.communities(random_state=seed) if communities else None
-    write_graph(graph, groups, output, ending)
+    write_graph(graph, groups, output)
     return _report(given, found, graph, groups, output, seconds, top)
 
 

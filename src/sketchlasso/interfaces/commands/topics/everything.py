@@ -12,8 +12,8 @@ import typer
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.graph_files import (
     GraphFile,
+    check_graph_file,
     communities_sheet,
-    graph_ending,
     members_of,
     write_graph,
 )
@@ -89,7 +89,7 @@ def graph(
     seed: Seed = 0,
 ) -> Report:
     """Join the images of all words into one graph."""
-    ending = graph_ending(output, communities)
+    check_graph_file(output, communities)
     stored = sl.topics.load_images(images)
     joined = sl.topics.word_graph(
         stored.weights,
@@ -98,7 +98,7 @@ def graph(
         drop_isolated=drop_isolated,
     )
     groups = joined.communities(random_state=seed) if communities else None
-    write_graph(joined, groups, output, ending)
+    write_graph(joined, groups, output)
     members = None if groups is None else members_of(joined, groups)
     alone = int(np.count_nonzero(joined.degrees == 0))
     either = "either" if rule == "or" else "each"
