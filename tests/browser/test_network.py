@@ -21,9 +21,9 @@ GRAPH = Graph(
 @pytest.fixture(scope="module")
 def network(browser):
     pytest.importorskip("fastapi", reason="needs the extra web")
-    from sketchlasso.interfaces.web import create_network_app
+    from sketchlasso.interfaces.web import create_app
 
-    with running(create_network_app(GRAPH, "genes.graphml")) as address:
+    with running(create_app(GRAPH, source="genes.graphml")) as address:
         yield address
 
 

@@ -10,8 +10,7 @@ from tests.explored import PATIENCE
 
 import sketchlasso as sl
 from sketchlasso.interfaces.web import Limits, create_app
-from sketchlasso.interfaces.web.answers import Answers
-from sketchlasso.interfaces.web.excerpts import excerpt
+from sketchlasso.interfaces.web.answers import Answers, excerpt
 from sketchlasso.topics import Corpus, find_topics, load_topics, word_graph
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sketchlasso.graphs import Graph
-from sketchlasso.interfaces.web import create_network_app
+from sketchlasso.interfaces.web import create_app
 from sketchlasso.interfaces.web.pages import read_pages
 
 GRAPH = Graph(
@@ -19,7 +19,7 @@ GRAPH = Graph(
 @pytest.fixture(scope="module")
 def get(asking):
     pytest.importorskip("networkx")
-    with asking(create_network_app(GRAPH, "genes.graphml")) as client:
+    with asking(create_app(GRAPH, source="genes.graphml")) as client:
 
         def answer(path, status=200, **parameters):
             response = client.get(path, params=parameters)
@@ -79,7 +79,7 @@ def test_refusals_are_one_sentence(get, path, parameters, says):
 def test_a_network_without_links_has_an_empty_map(asking):
     pytest.importorskip("networkx")
     lonely = Graph(("a", "b"), np.zeros((0, 2), dtype=np.intp), np.zeros(0), "or")
-    with asking(create_network_app(lonely)) as client:
+    with asking(create_app(lonely)) as client:
         told = client.get("/api/map").json()
     assert (told["nodes"], told["edges"], told["n_words"]) == ([], [], 2)
 

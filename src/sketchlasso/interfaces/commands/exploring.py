@@ -11,7 +11,6 @@ import sketchlasso as sl
 from sketchlasso.interfaces.commands.report import Report
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.topics.options import ViewOptions
-from sketchlasso.interfaces.web import serve_network
 
 __all__ = ["explore"]
 
@@ -33,7 +32,7 @@ def explore(
     Serves a page and a JSON API, by default to this machine only, until Ctrl-C.
     """
     graph = sl.graphs.read_graph(file)
-    view.serve(serve_network, graph, file.name, json=screen.json)
+    view.serve(graph, source=file.name, json=screen.json)
     return Report(
         {"command": "explore", "n_nodes": len(graph.names), "n_links": len(graph.edges)},
         text="the explorer ended",

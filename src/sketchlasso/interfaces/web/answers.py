@@ -1,8 +1,9 @@
-"""From queries to payloads: the only file that speaks to the imager; needs the extra `web`."""
+"""From queries about topics to payloads; importing this needs the extra `web`."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -10,11 +11,16 @@ from typing import Any
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.web import payloads
-from sketchlasso.interfaces.web.excerpts import excerpt
 from sketchlasso.interfaces.web.limits import Limits
 from sketchlasso.interfaces.web.queries import Amount, ImageQuery, read_word
 
-__all__ = ["Answers"]
+__all__ = ["Answers", "excerpt"]
+
+# Documents may be books; an excerpt comes from their beginning.
+SEARCHED = 50_000
+# Lines drawn with characters, as below headings of plain text.
+RULE = re.compile(r"(?<!\S)([-=~^_*#.])\1{2,}(?!\S)")
+ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 
 
 class Answers:
@@ -43,7 +49,7 @@ class Answers:
             images.check_words(imager.words_)
 
     def warm(self) -> None:
-        """Answer once for nobody, so that compiled code is there when the first visitor asks."""
+        """Warm up compiled code, so that the first visitor does not wait for it."""
         word = max(self.frequency, key=self.frequency.__getitem__)
         self.documents(ImageQuery((word,), alpha=Amount(0.9, "auto")), 1)
 
@@ -98,14 +104,12 @@ class Answers:
 
     def compare(self, first: ImageQuery, second: ImageQuery) -> payloads.ComparedImages:
         """Compute two images and what they share."""
-        one, other = self._solve(first), self._solve(second)
-        shared = [word for word in one.words if word in set(other.words)]
-        union = {*one.words, *other.words}
+        compared = sl.topics.ComparedImages.of(self._solve(first), self._solve(second))
         return payloads.ComparedImages(
-            first=self._shown(one),
-            second=self._shown(other),
-            shared=shared,
-            overlap=len(shared) / max(1, len(union)),
+            first=self._shown(compared.first),
+            second=self._shown(compared.second),
+            shared=list(compared.shared),
+            overlap=compared.overlap,
         )
 
     def _solve(self, query: ImageQuery) -> sl.topics.TopicImage:
@@ -166,12 +170,54 @@ def _absolute(amount: Amount, automatic: Callable[[], float]) -> float | None:
 
 
 def _finite(value: float) -> float | None:
-    """JSON knows no NaN."""
+    """Return a number as JSON can hold it: None where it is not finite."""
     return float(value) if math.isfinite(value) else None
 
 
 def _plain(value: Any) -> str | int | float | bool | None:
-    """Return a parameter as JSON has it; what is long or an object is only named."""
+    """Return a parameter as JSON can hold it; of an object only the type."""
     if value is None or isinstance(value, str | int | float | bool):
         return value
     return type(value).__name__
+
+
+def excerpt(text: str | None, words: Sequence[str], length: int) -> str | None:
+    """Return at most `length` characters of a text: those with most of the words (lower case).
+
+    A word may go on (a plural) and still counts. White space is made plain, rules are taken out,
+    and cuts fall between words.
+    """
+    if text is None:
+        return None
+    plain = " ".join(RULE.sub(" ", text[:SEARCHED]).split())
+    if len(plain) <= length:
+        return plain
+    start = _best_start(plain, words, length)
+    # Two of the characters are for the ellipses.
+    end = min(len(plain), start + length - 2)
+    piece = plain[start:end]
+    if start:
+        piece = piece.partition(" ")[2] or piece
+    if end < len(plain):
+        piece = piece.rpartition(" ")[0] or piece
+    return f"{ELLIPSIS if start else ''}{piece}{ELLIPSIS if end < len(plain) else ''}"
+
+
+def _best_start(plain: str, words: Sequence[str], length: int) -> int:
+    """Return where the window with most different words begins, the first of equals."""
+    pattern = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+    if not pattern:
+        return 0
+    found = [
+        (match.start(), match[0].casefold())
+        for match in re.finditer(rf"(?<!\w)(?:{pattern})", plain, re.IGNORECASE)
+    ]
+    reach = int(0.8 * length)
+    best, start = 0, 0
+    for number, (place, _) in enumerate(found):
+        inside = {word for at, word in found[number : number + 200] if at < place + reach}
+        if len(inside) > best:
+            best, start = len(inside), place
+    # Some words before the first match; the beginning of the text where it is near.
+    start = max(0, start - length // 8)
+    return 0 if start < length // 4 else min(start, len(plain) - length)

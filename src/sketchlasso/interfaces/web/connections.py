@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from sketchlasso.interfaces.web.door import refuse
+from sketchlasso.interfaces.web.gate import AGAIN
 from sketchlasso.interfaces.web.limits import Limits
-from sketchlasso.interfaces.web.protection import Message, Receive, Send
+from sketchlasso.interfaces.web.protection import Message, Receive, Send, answer
 
 __all__ = ["ACCEPTED_AT_ONCE", "Connection", "connection_class", "report_exhaustion_once"]
 
@@ -103,7 +103,7 @@ class Connection(H11Protocol):
     async def _admit(self, scope: Message, receive: Receive, send: Send) -> None:
         late = self.loop.time() - self._arrived > self.limits.late_seconds
         if late and len(self.working) >= FEW:
-            await refuse(send, LATE)
+            await answer(send, 503, LATE, AGAIN)
             return
         self.working.add(self)
         try:
@@ -180,4 +180,4 @@ def _most_connections(limits: Limits) -> int:
 
 async def _full(scope: Message, receive: Receive, send: Send) -> None:
     """Answer every request with 503."""
-    await refuse(send, FULL, ("connection", "close"))
+    await answer(send, 503, FULL, AGAIN, ("connection", "close"))

@@ -1,16 +1,21 @@
-"""Threads for the work of requests: so many at a time, so many waiting, so long each."""
+"""Threads for the work of requests: how many run, how many wait, and how long each may take."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 from typing import TypeVar
 
 from sketchlasso.interfaces.web.limits import Limits
+from sketchlasso.interfaces.web.protection import Application, Message, Receive, Send, answer
 
-__all__ = ["BusyError", "Gate", "SlowError"]
+__all__ = ["AGAIN", "BUSY", "BusyError", "Door", "Gate", "SlowError"]
+
+BUSY = "the server is busy with other queries; ask again in a moment."
+# The header that asks a client to try again after a second.
+AGAIN = ("retry-after", "1")
 
 Result = TypeVar("Result")
 
@@ -66,7 +71,7 @@ class Gate:
                 raise BusyError
             done, _ = await asyncio.wait({answer}, timeout=limits.seconds - patience)
         if not done:
-            # The work goes on; only nobody listens any more.
+            # The work goes on, but its result is dropped.
             answer.cancel()
             raise SlowError
         return answer.result()
@@ -87,3 +92,23 @@ class Gate:
     def _leave(self, future: Future[Result]) -> None:
         with self._lock:
             self._inside -= 1
+
+
+class Door:
+    """ASGI middleware: while the gate is full, refuse requests that would have to go through it.
+
+    The gate refuses them as well, but only after FastAPI has read the request, which takes longer
+    than the rest of a refusal. `paths` are the addresses whose answers need the gate.
+    """
+
+    def __init__(self, application: Application, gate: Gate, paths: Collection[str]) -> None:
+        self._application = application
+        self._gate = gate
+        self._paths = frozenset(paths)
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Refuse a request, or pass it on."""
+        if self._gate.is_full and scope.get("path") in self._paths:
+            await answer(send, 503, BUSY, AGAIN)
+        else:
+            await self._application(scope, receive, send)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import math
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
-from hashlib import sha256
 from threading import Lock
 from typing import TypeVar
 
@@ -17,17 +14,10 @@ import numpy as np
 import sketchlasso as sl
 from sketchlasso.interfaces.web import payloads
 from sketchlasso.interfaces.web.limits import Limits
+from sketchlasso.interfaces.web.pages import Page
 from sketchlasso.types import IntArray
 
-__all__ = [
-    "EncodedMap",
-    "MapDesk",
-    "NoMapError",
-    "NotYetError",
-    "graph_map",
-    "topic_list",
-    "whole_map",
-]
+__all__ = ["MapDesk", "NoMapError", "NotYetError", "encoded", "graph_map", "whole_map"]
 
 # Seconds that a request waits for the map before it is asked to come again.
 PATIENCE = 2.0
@@ -47,24 +37,8 @@ class NotYetError(Exception):
     """The map is being laid out."""
 
 
-@dataclass(frozen=True)
-class EncodedMap:
-    """A map as it goes out, encoded once for all who ask."""
-
-    plain: bytes
-    zipped: bytes
-    tag: str
-
-    @classmethod
-    def of(cls, found: payloads.Map) -> EncodedMap:
-        """Encode a map."""
-        plain = found.model_dump_json().encode()
-        tag = sha256(plain).hexdigest()[:16]
-        return cls(plain, gzip.compress(plain, 6, mtime=0), f'"{tag}"')
-
-
 class MapDesk:
-    """Works in a thread of its own, once: finds topics, lays out the map, sees what is stable."""
+    """Finds topics, lays out the map and measures stability, once, in a thread of its own."""
 
     def __init__(
         self,
@@ -81,18 +55,18 @@ class MapDesk:
         self._lock = Lock()
         self._topics: Future[sl.topics.Topics] | None = None
         self._stable: Future[sl.topics.Topics] | None = None
-        self._map: Future[EncodedMap] | None = None
+        self._map: Future[Page] | None = None
 
     def start(self) -> None:
         """Begin, if there is something to do and nobody has."""
         with self._lock:
             if self._images is not None and self._topics is None:
                 self._topics = self._pool.submit(self._found, self._images, False)
-                self._map = self._pool.submit(self._encoded, self._images, self._topics)
+                self._map = self._pool.submit(self._drawn, self._images, self._topics)
                 if len(self._images.words) <= STABILITY_WORDS:
                     self._stable = self._pool.submit(self._found, self._images, True)
 
-    async def map(self) -> EncodedMap:
+    async def map(self) -> Page:
         """Return the map, or raise NoMapError or NotYetError."""
         self.start()
         return await _finished(self._map)
@@ -102,7 +76,7 @@ class MapDesk:
         self.start()
         stable = self._stable is not None and self._stable.done()
         found = await _finished(self._stable if stable else self._topics)
-        return topic_list(found, self._frequency)
+        return _topic_list(found, self._frequency)
 
     def close(self) -> None:
         """Let nothing more begin."""
@@ -111,10 +85,8 @@ class MapDesk:
     def _found(self, images: sl.topics.WordImages, stability: bool) -> sl.topics.Topics:
         return sl.topics.find_topics(self._imager, images, stability=stability)
 
-    def _encoded(
-        self, images: sl.topics.WordImages, topics: Future[sl.topics.Topics]
-    ) -> EncodedMap:
-        return EncodedMap.of(whole_map(images, topics.result(), self._frequency, self._limits))
+    def _drawn(self, images: sl.topics.WordImages, topics: Future[sl.topics.Topics]) -> Page:
+        return encoded(whole_map(images, topics.result(), self._frequency, self._limits))
 
 
 async def _finished(future: Future[Made] | None) -> Made:
@@ -129,8 +101,7 @@ async def _finished(future: Future[Made] | None) -> Made:
     return answer.result()
 
 
-def topic_list(found: sl.topics.Topics, frequency: Mapping[str, int]) -> payloads.Topics:
-    """Return topics as the API shows them."""
+def _topic_list(found: sl.topics.Topics, frequency: Mapping[str, int]) -> payloads.Topics:
     return payloads.Topics(
         topics=[
             payloads.Topic(
@@ -155,21 +126,9 @@ def whole_map(
     frequency: Mapping[str, int],
     limits: Limits,
 ) -> payloads.Map:
-    """Return the graph of the images with places and communities, within the limits.
+    """Return the map of the linked words, within the limits; topics are the communities.
 
-    Parameters
-    ----------
-    images : WordImages
-    topics : Topics
-        Found in them: the communities.
-    frequency : mapping of str to int
-        In how many documents the words stand.
-    limits : Limits
-
-    Returns
-    -------
-    Map
-        Words without links are left out: there is nowhere to put them.
+    `frequency` counts the documents of each word.
     """
     graph = sl.topics.word_graph(images.weights, images.words)
     found = graph_map(graph, topics.of_word(graph.words), frequency, limits)
@@ -180,20 +139,10 @@ def whole_map(
 def graph_map(
     graph: sl.graphs.Graph, communities: IntArray, sizes: Mapping[str, int], limits: Limits
 ) -> payloads.Map:
-    """Return a graph with places and communities, within the limits.
+    """Return a graph with places and communities (n_nodes,), within the limits.
 
-    Parameters
-    ----------
-    graph : Graph
-    communities : ndarray of shape (n_nodes,)
-    sizes : mapping of str to int
-        How large the dots of the nodes are, at least one.
-    limits : Limits
-
-    Returns
-    -------
-    Map
-        Nodes without links are left out: there is nowhere to put them.
+    Nodes without links are left out, because they have no place. The dots of the nodes have
+    `sizes` of at least one.
     """
     places = graph.layout()
     degrees = graph.degrees
@@ -224,3 +173,8 @@ def graph_map(
         n_words=len(graph.names),
         n_edges=len(graph.edges),
     )
+
+
+def encoded(found: payloads.Map) -> Page:
+    """Return a map as it goes out."""
+    return Page.of(found.model_dump_json(), "application/json", zipped=True)

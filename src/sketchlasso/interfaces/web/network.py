@@ -1,102 +1,175 @@
-"""The explorer of a network: a page and a JSON API over a graph."""
+"""The explorer of a network: what is asked about nodes and links; needs the extra `web`."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from functools import partial
-from typing import TYPE_CHECKING
+import numpy as np
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import BaseModel, Field
 
 import sketchlasso as sl
+from sketchlasso.interfaces.web import payloads
+from sketchlasso.interfaces.web.application import Explorer
+from sketchlasso.interfaces.web.gate import Gate
 from sketchlasso.interfaces.web.limits import Limits
-from sketchlasso.interfaces.web.protection import LOOPBACK
-from sketchlasso.interfaces.web.server import assembled, missing_web, run_server
+from sketchlasso.interfaces.web.mapping import encoded, graph_map
+from sketchlasso.interfaces.web.pages import Page
+from sketchlasso.interfaces.web.routes import REFUSED
 
-if TYPE_CHECKING:
-    from fastapi import FastAPI
+__all__ = ["network_explorer"]
 
-__all__ = ["create_network_app", "serve_network"]
-
-TITLE = "sketchlasso network explorer"
-SUMMARY = (
-    "Ask a network about a node: what it is linked to, how strongly and how surely. Everything is "
-    "read with GET; every refusal is a status and one sentence."
-)
-READABLE = "see the network"
+# Addresses whose answers need a worker.
+ASKED = ("/api/nodes", "/api/neighbours")
+MOST_NEIGHBOURS = 500
 
 
-def create_network_app(
-    graph: sl.graphs.Graph,
-    source: str = "a network",
-    *,
-    limits: Limits | None = None,
-    hosts: Sequence[str] = LOOPBACK,
-) -> FastAPI:
-    """Make the application that serves a network and its API.
+class NetworkAbout(BaseModel):
+    """The network behind this server."""
 
-    Parameters
-    ----------
-    graph : Graph
-        From :func:`neighbourhoods`, :class:`SparsePrecision` or :func:`read_graph`, say.
-    source : str
-        What the page says it shows, such as the name of a file.
-    limits : Limits, optional
-    hosts : sequence of str
-        Names by which the server may be called, beside the address that a connection came to;
-        ``["*"]`` for any.
+    version: str
+    source: str
+    n_nodes: int
+    n_links: int
+    attributes: list[str] = Field(description="What is known of every link beside its weight.")
 
-    Returns
-    -------
-    FastAPI
 
-    Raises
-    ------
-    MissingExtraError
-        The extra `web` is not installed.
-    """
-    try:
-        from sketchlasso.interfaces.web.gate import Gate
-        from sketchlasso.interfaces.web.network_answers import (
-            ASKED,
-            NetworkAnswers,
-            network_routes,
+class Node(BaseModel):
+    """A node and how many links it has."""
+
+    name: str
+    links: int
+
+
+class Nodes(BaseModel):
+    """Nodes whose names begin with a text or hold it, those with most links first."""
+
+    prefix: str
+    nodes: list[Node]
+
+
+class Neighbour(BaseModel):
+    """A linked node."""
+
+    name: str
+    weight: float = Field(description="Negative where one speaks against the other.")
+    attributes: dict[str, float] = Field(description="Such as stability and p_value.")
+
+
+class Neighbours(BaseModel):
+    """The nodes linked to one, the strongest first."""
+
+    name: str
+    n_links: int = Field(description="All links of the node, listed or not.")
+    neighbours: list[Neighbour]
+
+
+class NetworkAnswers:
+    """Answers about one graph; safe to ask from several threads."""
+
+    def __init__(self, graph: sl.graphs.Graph, source: str, limits: Limits) -> None:
+        self._graph = graph
+        self._source = source
+        self._limits = limits
+        self._map: Page | None = None
+        degrees = graph.degrees
+        self.links = dict(zip(graph.names, degrees.tolist(), strict=True))
+        order = np.argsort(-degrees, kind="stable")
+        # Both as written and as compared, the most linked first.
+        self._searched = [(graph.names[i], graph.names[i].casefold()) for i in order]
+
+    def draw(self) -> Page:
+        """Return the map; the first call lays it out, which takes some seconds for 10,000 nodes."""
+        if self._map is None:
+            groups = self._graph.communities()
+            self._map = encoded(graph_map(self._graph, groups, self.links, self._limits))
+        return self._map
+
+    def about(self) -> NetworkAbout:
+        """Describe the network."""
+        return NetworkAbout(
+            version=sl.__version__,
+            source=self._source,
+            n_nodes=len(self._graph.names),
+            n_links=len(self._graph.edges),
+            attributes=list(self._graph.edge_attributes),
         )
-        from sketchlasso.interfaces.web.routes import page_routes
-    except ModuleNotFoundError as missing:
-        raise missing_web(missing) from missing
-    limits = Limits() if limits is None else limits
+
+    def nodes(self, text: str, count: int) -> Nodes:
+        """Find nodes by name: those that begin with the text before those that hold it."""
+        wanted = text.strip().casefold()
+        first = [name for name, folded in self._searched if folded.startswith(wanted)][:count]
+        if len(first) < count:
+            inside = (
+                name
+                for name, folded in self._searched
+                if wanted in folded and not folded.startswith(wanted)
+            )
+            first += [name for _, name in zip(range(count - len(first)), inside, strict=False)]
+        nodes = [Node(name=name, links=self.links[name]) for name in first]
+        return Nodes(prefix=text, nodes=nodes)
+
+    def neighbours(self, name: str, count: int) -> Neighbours:
+        """List the strongest links of a node."""
+        graph = self._graph
+        places = graph.links_of(name)
+        found = zip(graph.neighbours(name), places, strict=True)
+        return Neighbours(
+            name=name,
+            n_links=len(places),
+            neighbours=[
+                Neighbour(
+                    name=other,
+                    weight=weight,
+                    attributes={
+                        key: float(values[place]) for key, values in graph.edge_attributes.items()
+                    },
+                )
+                for (other, weight), place in list(found)[:count]
+            ],
+        )
+
+
+def network_explorer(graph: sl.graphs.Graph, source: str, limits: Limits) -> Explorer:
+    """Return the explorer of a graph; `source` is the name that the page shows."""
     answers, gate = NetworkAnswers(graph, source, limits), Gate(limits)
+    router = APIRouter(prefix="/api")
+    about_network = answers.about()
 
-    @asynccontextmanager
-    async def lifespan(application: FastAPI) -> AsyncIterator[None]:
-        await asyncio.to_thread(answers.draw)
-        yield
-        gate.close()
+    @router.get("/about", summary="The network")
+    async def about() -> NetworkAbout:
+        return about_network
 
-    routers = (network_routes(answers, gate, limits), page_routes("network.html"))
-    return assembled(TITLE, SUMMARY, routers, lifespan, (gate, ASKED), hosts)
+    @router.get("/health", summary="Whether the server answers")
+    async def health() -> payloads.Health:
+        return payloads.Health(status="ok", inside=gate.inside)
 
+    @router.get(
+        "/map",
+        summary="The whole network, with places and communities",
+        response_model=payloads.Map,
+    )
+    async def whole_map(request: Request) -> Response:
+        return answers.draw().response(request)
 
-def serve_network(
-    graph: sl.graphs.Graph,
-    source: str = "a network",
-    host: str = "127.0.0.1",
-    port: int = 8000,
-    open_browser: bool = False,
-    *,
-    allowed_hosts: Sequence[str] = (),
-    limits: Limits | None = None,
-) -> None:
-    """Serve a network until Ctrl-C.
+    @router.get("/nodes", summary="Nodes by name", responses=REFUSED)
+    async def nodes(
+        prefix: str = Query("", description="Empty for the nodes with most links."),
+        count: int = Query(10, ge=1, le=limits.completions),
+    ) -> Nodes:
+        return await gate.run(lambda: answers.nodes(prefix, count))
 
-    Parameters
-    ----------
-    graph : Graph
-    source : str
-        What the page says it shows, such as the name of a file.
-    host, port, open_browser, allowed_hosts, limits
-        See :func:`serve`, which also says what is raised.
-    """
-    make = partial(create_network_app, graph, source)
-    run_server(make, host, port, open_browser, allowed_hosts, limits, READABLE)
+    @router.get("/neighbours", summary="The links of a node", responses=REFUSED)
+    async def neighbours(
+        name: str = Query(description="As the network writes it."),
+        count: int = Query(50, ge=1, le=MOST_NEIGHBOURS),
+    ) -> Neighbours:
+        return await gate.run(lambda: answers.neighbours(name, count))
+
+    return Explorer(
+        title="sketchlasso network explorer",
+        summary="Ask a network about a node: its links, how strong and how certain they are.",
+        home="network.html",
+        router=router,
+        start=answers.draw,
+        gate=gate,
+        gated=ASKED,
+    )

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from sketchlasso.errors import InvalidInputError
 
-__all__ = ["LOOPBACK", "Protection", "read_host"]
+__all__ = ["HEADERS", "LOOPBACK", "Protection", "answer", "read_host"]
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -67,14 +67,17 @@ class Protection:
             return
         method = scope["method"]
         refused = self._refused(scope)
+        send = _protected(send, method)
         if refused is not None:
-            await _answer(_protected(send, method), *refused)
+            status, message = refused
+            # After status 400 it is uncertain where the body ends and the next request begins.
+            closing = (("connection", "close"),) if status == 400 else ()
+            await answer(send, status, message, ("allow", METHODS), *closing)
         elif method == "OPTIONS":
-            await _answer(_protected(send, method), 204, None)
+            await answer(send, 204, None, ("allow", METHODS))
         else:
-            # Whatever answers GET answers HEAD; the body is left out on the way back.
-            inner = {**scope, "method": "GET"}
-            await self._application(inner, receive, _protected(send, method))
+            # HEAD is answered like GET; the body is left out on the way back.
+            await self._application({**scope, "method": "GET"}, receive, send)
 
     def _refused(self, scope: Message) -> tuple[int, str] | None:
         """Return the status and sentence of what goes no further."""
@@ -155,13 +158,11 @@ def _protected(send: Send, method: str) -> Send:
     return forward
 
 
-async def _answer(send: Send, status: int, text: str | None) -> None:
-    body = b"" if text is None else json.dumps({"message": text}).encode()
-    headers = [(b"allow", METHODS.encode()), (b"content-length", str(len(body)).encode())]
-    if body:
-        headers.append((b"content-type", b"application/json"))
-    if status == 400:
-        # Where its body ends is not certain, so that the next request is not either.
-        headers.append((b"connection", b"close"))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
+async def answer(send: Send, status: int, message: str | None, *headers: tuple[str, str]) -> None:
+    """Send a whole response: a JSON body with a message, or none."""
+    body = b"" if message is None else json.dumps({"message": message}).encode()
+    kind = (("content-type", "application/json"),) if body else ()
+    every = (*HEADERS.items(), ("content-length", str(len(body))), *kind, *headers)
+    pairs = [(name.encode(), value.encode()) for name, value in every]
+    await send({"type": "http.response.start", "status": status, "headers": pairs})
     await send({"type": "http.response.body", "body": body})

@@ -1,4 +1,4 @@
-"""Addresses of the API and of the page; importing this needs the extra `web`."""
+"""The explorer of topics and the addresses of its API; importing this needs the extra `web`."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
+import sketchlasso as sl
 from sketchlasso.interfaces.web import payloads
 from sketchlasso.interfaces.web.answers import Answers
+from sketchlasso.interfaces.web.application import Explorer
 from sketchlasso.interfaces.web.gate import Gate
 from sketchlasso.interfaces.web.limits import Limits
-from sketchlasso.interfaces.web.mapping import EncodedMap, MapDesk
-from sketchlasso.interfaces.web.pages import Page, read_pages
+from sketchlasso.interfaces.web.mapping import MapDesk
 from sketchlasso.interfaces.web.queries import ImageQuery, read_amount, read_word, read_words
 
-__all__ = ["REFUSED", "SOLVED", "api_routes", "map_response", "page_routes"]
+__all__ = ["REFUSED", "SOLVED", "topic_explorer"]
 
 # Addresses whose answers are solved for, and so need a worker.
 SOLVED = ("/api/image", "/api/images", "/api/documents", "/api/compare")
@@ -35,15 +36,40 @@ ASKED: dict[int | str, dict[str, Any]] = {
 }
 
 
-def api_routes(
-    answers: Answers, desk: MapDesk, gate: Gate, quick: Gate, limits: Limits
-) -> APIRouter:
-    """Return everything under /api; what is typed goes through a gate of its own, `quick`."""
+NO_IMAGES: dict[int | str, dict[str, Any]] = {
+    404: {"model": payloads.Problem, "description": "image_all was not run."},
+    **BUSY,
+}
+
+
+def topic_explorer(
+    imager: sl.topics.TopicImager, images: sl.topics.WordImages | None, limits: Limits
+) -> Explorer:
+    """Return the explorer of a fitted imager; without images it has no map."""
+    answers = Answers(imager, images, limits)
+    # Completions are quick, and must not wait for solves: they have a worker of their own.
+    gate, quick = Gate(limits), Gate(replace(limits, workers=1))
+    desk = MapDesk(imager, images, answers.frequency, limits)
     router = APIRouter(prefix="/api")
     _add_facts(router, answers, desk, gate)
     _add_words(router, answers, quick, limits)
     _add_images(router, answers, gate, limits)
-    return router
+
+    def start() -> None:
+        answers.warm()
+        desk.start()
+
+    return Explorer(
+        title="sketchlasso topic explorer",
+        summary="Ask a corpus about a word: the word is regressed on all the others, and the "
+        "sparse answer is its image.",
+        home="index.html",
+        router=router,
+        start=start,
+        gate=gate,
+        gated=SOLVED,
+        others=(quick, desk),
+    )
 
 
 def _add_facts(router: APIRouter, answers: Answers, desk: MapDesk, gate: Gate) -> None:
@@ -57,14 +83,7 @@ def _add_facts(router: APIRouter, answers: Answers, desk: MapDesk, gate: Gate) -
     async def health() -> payloads.Health:
         return payloads.Health(status="ok", inside=gate.inside)
 
-    @router.get(
-        "/topics",
-        summary="Topics to begin with",
-        responses={
-            404: {"model": payloads.Problem, "description": "image_all was not run."},
-            **BUSY,
-        },
-    )
+    @router.get("/topics", summary="Topics to begin with", responses=NO_IMAGES)
     async def topics() -> payloads.Topics:
         return await desk.topics()
 
@@ -72,25 +91,10 @@ def _add_facts(router: APIRouter, answers: Answers, desk: MapDesk, gate: Gate) -
         "/map",
         summary="The graph of the whole vocabulary, with places and communities",
         response_model=payloads.Map,
-        responses={
-            404: {"model": payloads.Problem, "description": "image_all was not run."},
-            **BUSY,
-        },
+        responses=NO_IMAGES,
     )
     async def whole_map(request: Request) -> Response:
-        return map_response(await desk.map(), request)
-
-
-def map_response(found: EncodedMap, request: Request) -> Response:
-    """Return a map as the request takes it, or nothing where it has it already."""
-    zipped = "gzip" in request.headers.get("accept-encoding", "")
-    headers = {"etag": found.tag, "cache-control": "no-cache", "vary": "accept-encoding"}
-    if found.tag in request.headers.get("if-none-match", ""):
-        return Response(status_code=304, headers=headers)
-    if zipped:
-        headers["content-encoding"] = "gzip"
-    content = found.zipped if zipped else found.plain
-    return Response(content, media_type="application/json", headers=headers)
+        return (await desk.map()).response(request)
 
 
 def _add_words(router: APIRouter, answers: Answers, gate: Gate, limits: Limits) -> None:
@@ -172,22 +176,3 @@ def _image_options(limits: Limits) -> Callable[..., Awaitable[ImageQuery]]:
         )
 
     return options
-
-
-def page_routes(home: str = "index.html") -> APIRouter:
-    """Return the page and its files; `home` is the file of the first page."""
-    router = APIRouter(include_in_schema=False)
-    for address, page in read_pages(home).items():
-        router.add_api_route(address, _sender(page), methods=["GET"])
-    return router
-
-
-def _sender(page: Page) -> Callable[[Request], Awaitable[Response]]:
-    async def send(request: Request) -> Response:
-        # Kept, but asked about each time: a new version of the page shows at once.
-        headers = {"etag": page.tag, "cache-control": "no-cache"}
-        if page.tag in request.headers.get("if-none-match", ""):
-            return Response(status_code=304, headers=headers)
-        return Response(page.content, media_type=page.kind, headers=headers)
-
-    return send

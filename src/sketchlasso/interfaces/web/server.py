@@ -1,4 +1,4 @@
-"""The explorer as an application, and as a server on this machine."""
+"""Explorers of topics and networks, as applications and as servers on this machine."""
 
 from __future__ import annotations
 
@@ -8,31 +8,21 @@ import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from threadpoolctl import threadpool_limits
 
 import sketchlasso as sl
 from sketchlasso.interfaces.web.limits import Limits
-from sketchlasso.interfaces.web.protection import LOOPBACK, Protection, read_host
+from sketchlasso.interfaces.web.protection import LOOPBACK, read_host
 
 if TYPE_CHECKING:
-    from fastapi import APIRouter, FastAPI
+    from fastapi import FastAPI
 
-    from sketchlasso.interfaces.web.gate import Gate
+__all__ = ["create_app", "serve"]
 
-__all__ = ["assembled", "create_app", "missing_web", "run_server", "serve"]
-
-TITLE = "sketchlasso topic explorer"
-SUMMARY = (
-    "Ask a corpus about a word: the word is regressed on all the others, and the sparse answer is "
-    "its image. Everything is read with GET; every refusal is a status and one sentence."
-)
-READABLE = "query the model and read its documents"
 # Connections that wait in the system's queue to be accepted.
 QUEUE = 2048
 # Seconds that a connection stays open after an answer.
@@ -40,20 +30,23 @@ IDLE_SECONDS = 5
 
 
 def create_app(
-    imager: sl.topics.TopicImager,
+    shown: sl.topics.TopicImager | sl.graphs.Graph,
     images: sl.topics.WordImages | None = None,
     *,
+    source: str = "a network",
     limits: Limits | None = None,
     hosts: Sequence[str] = LOOPBACK,
 ) -> FastAPI:
-    """Make the application that serves the explorer and its API.
+    """Make the application that serves an explorer and its API.
 
     Parameters
     ----------
-    imager : TopicImager
-        Fitted.
+    shown : TopicImager or Graph
+        A fitted imager, to explore its topics, or a network.
     images : WordImages, optional
-        What its `image_all` gave, for the map.
+        What the imager's `image_all` gave, for the map; not for a network.
+    source : str
+        What the page of a network says it shows, such as the name of a file.
     limits : Limits, optional
     hosts : sequence of str
         Names by which the server may be called, beside the address that a connection came to;
@@ -70,101 +63,35 @@ def create_app(
     InvalidInputError
         The images are of another vocabulary.
     """
-    try:
-        import fastapi  # noqa: F401 - its absence has a sentence of its own
+    with _needing_web():
+        import fastapi  # noqa: F401 - modules below may be loaded although it is missing
 
-        from sketchlasso.interfaces.web.answers import Answers
-        from sketchlasso.interfaces.web.gate import Gate
-        from sketchlasso.interfaces.web.mapping import MapDesk
-        from sketchlasso.interfaces.web.routes import SOLVED, api_routes, page_routes
-    except ModuleNotFoundError as missing:
-        raise missing_web(missing) from missing
+        from sketchlasso.interfaces.web.application import application_of
+        from sketchlasso.interfaces.web.network import network_explorer
+        from sketchlasso.interfaces.web.routes import topic_explorer
     limits = Limits() if limits is None else limits
-    answers = Answers(imager, images, limits)
-    # Completions are quick, and must not wait for solves: they have a worker of their own.
-    gate, quick = Gate(limits), Gate(replace(limits, workers=1))
-    desk = MapDesk(imager, images, answers.frequency, limits)
-
-    @asynccontextmanager
-    async def lifespan(application: FastAPI) -> AsyncIterator[None]:
-        # Not through the gate: compiling may take longer than any query is allowed to.
-        await asyncio.to_thread(answers.warm)
-        desk.start()
-        yield
-        for part in (gate, quick, desk):
-            part.close()
-
-    routers = (api_routes(answers, desk, gate, quick, limits), page_routes())
-    return assembled(TITLE, SUMMARY, routers, lifespan, (gate, SOLVED), hosts)
-
-
-def assembled(
-    title: str,
-    summary: str,
-    routers: Sequence[APIRouter],
-    lifespan: Any,
-    door: tuple[Gate, Sequence[str]],
-    hosts: Sequence[str],
-) -> FastAPI:
-    """Make an application of its routes, with refusals and protection around them.
-
-    Parameters
-    ----------
-    title, summary : str
-        For /docs.
-    routers : sequence of APIRouter
-    lifespan : callable
-        What to do before the first request and after the last.
-    door : Gate and sequence of str
-        The addresses that are refused while the gate is full.
-    hosts : sequence of str
-        See :func:`create_app`.
-
-    Returns
-    -------
-    FastAPI
-    """
-    from fastapi import FastAPI
-
-    from sketchlasso.interfaces.web.door import Door
-    from sketchlasso.interfaces.web.problems import add_problems
-
-    application = FastAPI(
-        title=title,
-        description=summary,
-        version=sl.__version__,
-        # Their pages come from a CDN; ours is at /docs.
-        docs_url=None,
-        redoc_url=None,
-        lifespan=lifespan,
-    )
-    for router in routers:
-        application.include_router(router)
-    add_problems(application)
-    gate, paths = door
-    application.add_middleware(Door, gate=gate, paths=paths)
-    application.add_middleware(Protection, hosts=hosts)
-    return application
+    if isinstance(shown, sl.graphs.Graph):
+        return application_of(network_explorer(shown, source, limits), hosts)
+    return application_of(topic_explorer(shown, images, limits), hosts)
 
 
 def serve(
-    imager: sl.topics.TopicImager,
+    shown: sl.topics.TopicImager | sl.graphs.Graph,
     images: sl.topics.WordImages | None = None,
     host: str = "127.0.0.1",
     port: int = 8000,
     open_browser: bool = False,
     *,
+    source: str = "a network",
     allowed_hosts: Sequence[str] = (),
     limits: Limits | None = None,
 ) -> None:
-    """Serve the explorer until Ctrl-C.
+    """Serve an explorer until Ctrl-C.
 
     Parameters
     ----------
-    imager : TopicImager
-        Fitted.
-    images : WordImages, optional
-        What its `image_all` gave, for the map.
+    shown, images, source, limits
+        See :func:`create_app`.
     host : str
         Address to listen on. Any but this machine's own draws a warning.
     port : int
@@ -174,7 +101,6 @@ def serve(
     allowed_hosts : sequence of str
         Names by which the server may be called in the Host header, beside `host`, localhost and
         the address that a connection came to; ``["*"]`` for any.
-    limits : Limits, optional
 
     Raises
     ------
@@ -183,41 +109,18 @@ def serve(
     InvalidInputError
         The port is taken, the address is not one of this machine, or an allowed host is no name.
     """
-    make = partial(create_app, imager, images)
-    run_server(make, host, port, open_browser, allowed_hosts, limits, READABLE)
-
-
-def run_server(
-    make: Callable[..., FastAPI],
-    host: str,
-    port: int,
-    open_browser: bool,
-    allowed_hosts: Sequence[str],
-    limits: Limits | None,
-    readable: str,
-) -> None:
-    """Serve an application until Ctrl-C.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the application from `limits` and `hosts`.
-    host, port, open_browser, allowed_hosts, limits
-        See :func:`serve`.
-    readable : str
-        What everyone can do who reaches the server, for the warning.
-    """
     limits = Limits() if limits is None else limits
-    application = make(limits=limits, hosts=(*LOOPBACK, host, *map(read_host, allowed_hosts)))
-    try:
+    hosts = (*LOOPBACK, host, *map(read_host, allowed_hosts))
+    application = create_app(shown, images, source=source, limits=limits, hosts=hosts)
+    with _needing_web():
         import uvicorn
 
         from sketchlasso.interfaces.web.connections import ACCEPTED_AT_ONCE, connection_class
-    except ModuleNotFoundError as missing:
-        raise missing_web(missing) from missing
     with _listening(host, port) as listener, _ending_quietly(), threadpool_limits(1):
         address = _address(host, listener.getsockname()[1])
         if host not in LOOPBACK:
+            network = isinstance(shown, sl.graphs.Graph)
+            readable = "see the network" if network else "query the model and read its documents"
             print(
                 f"warning: the explorer listens on {host}, so everyone who can reach this machine "
                 f"can {readable}; leave the host out to keep it here.",
@@ -239,6 +142,15 @@ def run_server(
         server = uvicorn.Server(config)
         _announce_when_started(server, listener, address, open_browser)
         server.run(sockets=[listener])
+
+
+@contextmanager
+def _needing_web() -> Iterator[None]:
+    """Say which extra is missing where an import inside fails."""
+    try:
+        yield
+    except ModuleNotFoundError as missing:
+        raise sl.errors.MissingExtraError("the explorer", str(missing.name), "web") from missing
 
 
 @contextmanager
@@ -272,7 +184,7 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
 
 @contextmanager
 def _ending_quietly() -> Iterator[None]:
-    """Let Ctrl-C end the server and nothing else, whatever it means to the caller."""
+    """Let Ctrl-C end the server and nothing else, regardless of the caller's handler."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -308,8 +220,3 @@ def _announce_when_started(
 def _address(host: str, port: int) -> str:
     named = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://{f'[{named}]' if ':' in named else named}:{port}/"
-
-
-def missing_web(error: ModuleNotFoundError) -> sl.errors.MissingExtraError:
-    """Return the error for a package of the extra `web` that is not installed."""
-    return sl.errors.MissingExtraError("the explorer", str(error.name), "web")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ import typer
 import sketchlasso as sl
 from sketchlasso.errors import StoredFileError
 from sketchlasso.interfaces.commands.data import by_name_or_position
+from sketchlasso.interfaces.web import serve
 
 __all__ = [
     "CorpusOptions",
@@ -179,13 +179,23 @@ class ViewOptions:
         ),
     ] = None
 
-    def serve(self, server: Callable[..., None], *shown: Any, json: bool) -> None:
-        """Run a server of :mod:`sketchlasso.interfaces.web` until Ctrl-C.
+    def serve(
+        self, shown: Any, images: Any = None, *, source: str = "a network", json: bool
+    ) -> None:
+        """Serve an imager or a graph until Ctrl-C.
 
-        It prints its address to stdout, or to stderr where stdout is to hold one document alone.
+        The server prints its address to stdout, or to stderr where stdout is for one document.
         """
         with redirect_stdout(sys.stderr) if json else nullcontext():
-            server(*shown, self.host, self.port, self.open, allowed_hosts=self.allowed_host or ())
+            serve(
+                shown,
+                images,
+                self.host,
+                self.port,
+                self.open,
+                source=source,
+                allowed_hosts=self.allowed_host or (),
+            )
 
 
 def read_source(source: Path, options: CorpusOptions) -> sl.topics.Corpus:

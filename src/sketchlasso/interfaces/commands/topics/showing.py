@@ -18,7 +18,6 @@ from sketchlasso.interfaces.commands.topics.asking import COMPILING, ask
 from sketchlasso.interfaces.commands.topics.options import ImageOptions, TopicModel, ViewOptions
 from sketchlasso.interfaces.commands.topics.sheets import corpus_facts, image_data, image_sheet
 from sketchlasso.interfaces.commands.wording import program
-from sketchlasso.interfaces.web import serve as serve_explorer
 
 __all__ = ["DEMO_RANK", "demo", "fit_docstrings", "serve"]
 
@@ -109,5 +108,5 @@ def _serve(
     screen: Screen,
     command: str,
 ) -> Report:
-    view.serve(serve_explorer, imager, images, json=screen.json)
+    view.serve(imager, images, json=screen.json)
     return Report({"command": command, "n_words": len(imager.words_)}, text="the explorer ended")

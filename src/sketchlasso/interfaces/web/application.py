@@ -1,22 +1,31 @@
-"""Every way not to answer: a status and one sentence; importing this needs the extra `web`."""
+"""An explorer as an application: its routes, with refusals and protection around them.
+
+Importing this needs the extra `web`.
+"""
 
 from __future__ import annotations
 
-from fastapi import FastAPI, Request
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
+import sketchlasso as sl
 from sketchlasso.errors import SketchlassoError, UnknownWordError
-from sketchlasso.interfaces.web.door import BUSY
-from sketchlasso.interfaces.web.gate import BusyError, SlowError
-from sketchlasso.interfaces.web.mapping import NoMapError, NotYetError
-from sketchlasso.interfaces.web.protection import HEADERS
+from sketchlasso.interfaces.web.gate import BUSY, BusyError, Door, Gate, SlowError
+from sketchlasso.interfaces.web.mapping import MapDesk, NoMapError, NotYetError
+from sketchlasso.interfaces.web.pages import page_routes
+from sketchlasso.interfaces.web.protection import HEADERS, Protection
 from sketchlasso.interfaces.web.queries import shown
 
-__all__ = ["add_problems"]
+__all__ = ["Explorer", "application_of"]
 
-# Status and sentence of what needs no more explanation, and after how many seconds to come again.
+# Status, sentence and, where the client should try again, after how many seconds.
 PLAIN: dict[type[Exception], tuple[int, str, int | None]] = {
     BusyError: (503, BUSY, 1),
     SlowError: (504, "the query took too long; ask for fewer words or a larger penalty.", None),
@@ -31,8 +40,60 @@ PLAIN: dict[type[Exception], tuple[int, str, int | None]] = {
 NOWHERE = "there is nothing at this address; see /docs for those that exist."
 
 
-def add_problems(application: FastAPI) -> None:
-    """Answer every error with its status and a sentence."""
+@dataclass(frozen=True)
+class Explorer:
+    """What an application shows.
+
+    Attributes
+    ----------
+    title, summary : str
+        For /docs.
+    home : str
+        The file of the first page.
+    router : APIRouter
+        Everything under /api.
+    start : callable
+        What to do before the first request.
+    gate : Gate
+    gated : sequence of str
+        The addresses that are refused while the gate is full.
+    others : sequence of Gate or MapDesk
+        What else to close after the last request.
+    """
+
+    title: str
+    summary: str
+    home: str
+    router: APIRouter
+    start: Callable[[], object]
+    gate: Gate
+    gated: Sequence[str]
+    others: Sequence[Gate | MapDesk] = ()
+
+
+def application_of(explorer: Explorer, hosts: Sequence[str]) -> FastAPI:
+    """Return the application that serves an explorer under the names `hosts`."""
+
+    @asynccontextmanager
+    async def lifespan(application: FastAPI) -> AsyncIterator[None]:
+        # Not through the gate: compiling may take longer than any query is allowed to.
+        await asyncio.to_thread(explorer.start)
+        yield
+        for part in (explorer.gate, *explorer.others):
+            part.close()
+
+    application = FastAPI(
+        title=explorer.title,
+        description=f"{explorer.summary} Everything is read with GET; every refusal is a status "
+        "and one sentence.",
+        version=sl.__version__,
+        # Their pages come from a CDN; ours is at /docs.
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    application.include_router(explorer.router)
+    application.include_router(page_routes(explorer.home))
     for kind in PLAIN:
         application.add_exception_handler(kind, _plain)
     application.add_exception_handler(UnknownWordError, _unknown)
@@ -40,6 +101,9 @@ def add_problems(application: FastAPI) -> None:
     application.add_exception_handler(RequestValidationError, _malformed)
     application.add_exception_handler(HTTPException, _http)
     application.add_exception_handler(Exception, _broken)
+    application.add_middleware(Door, gate=explorer.gate, paths=explorer.gated)
+    application.add_middleware(Protection, hosts=hosts)
+    return application
 
 
 async def _plain(request: Request, error: Exception) -> JSONResponse:
@@ -82,6 +146,6 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
 
 
 async def _broken(request: Request, error: Exception) -> JSONResponse:
-    # Sent from outside of the protection, which therefore cannot add its headers.
+    # Sent from outside the protection, which therefore cannot add its headers.
     message = "the server failed at this query; its log says more."
     return JSONResponse({"message": message}, 500, HEADERS)
