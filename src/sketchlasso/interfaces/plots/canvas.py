@@ -1,24 +1,25 @@
-"""What all plots share: axes, colours, logarithmic penalties, counts on top, legends."""
+"""Parts of all plots: axes, colours, logarithmic penalties, counts on top, points, legends."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from sketchlasso.errors import InvalidInputError, MissingExtraError
 from sketchlasso.types import FloatArray
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.collections import LineCollection
+    import matplotlib.axes
+    import matplotlib.collections
 
 __all__ = [
     "PALETTE",
     "WIDE",
+    "Axes",
     "Display",
     "check_penalties",
     "count_axis",
@@ -31,9 +32,12 @@ __all__ = [
     "log_ticks",
     "opacity",
     "penalty_axis",
+    "ranked_lines",
+    "scatter_groups",
     "settle",
 ]
 
+Axes: TypeAlias = "matplotlib.axes.Axes"
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart, less the black and the yellow
 # that one of a dark and a light background would swallow.
@@ -64,14 +68,17 @@ class Display:
 
     def _start(self, ax: Axes | None, size: tuple[float, float] = SIZE) -> Axes:
         """The axes to draw on: those given, else new ones on a figure of their own."""
-        axes_type = _axes_type()
+        try:
+            from matplotlib.axes import Axes as AxesType
+        except ModuleNotFoundError:
+            raise MissingExtraError("Plotting", "matplotlib", "plot") from None
         self._own = ax is None
         if ax is None:
             import matplotlib.pyplot as plt
 
             _, ax = plt.subplots(figsize=size, layout="constrained")
             ax.spines[["top", "right"]].set_visible(False)
-        elif not isinstance(ax, axes_type):
+        elif not isinstance(ax, AxesType):
             raise InvalidInputError(
                 f"ax is a {type(ax).__name__}, but Matplotlib axes or None is accepted; pass what "
                 "plt.subplots() returns second."
@@ -103,14 +110,6 @@ class Display:
         )
         legend.get_title().set_color(ink(ax))
         return legend
-
-
-def _axes_type() -> type[Any]:
-    try:
-        from matplotlib.axes import Axes
-    except ModuleNotFoundError:
-        raise MissingExtraError("Plotting", "matplotlib", "plot") from None
-    return Axes
 
 
 def hue(number: int) -> str:
@@ -149,14 +148,7 @@ def check_penalties(alphas: ArrayLike) -> FloatArray:
 
 
 def penalty_axis(ax: Axes, alphas: ArrayLike) -> None:
-    """Make x the penalty on a log scale, the largest at the left.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-    alphas : array-like
-        All penalties that must be seen.
-    """
+    """Make x the penalty on a log scale, the largest of `alphas` at the left."""
     values = check_penalties(alphas)
     low, high = float(values.min()), float(values.max())
     edge = (high / low) ** 0.02 if high > low else 1.5
@@ -178,19 +170,7 @@ def log_ticks(axis: Any, low: float, high: float) -> None:
 
 
 def count_axis(ax: Axes, alphas: FloatArray, counts: ArrayLike) -> Any:
-    """Numbers of non-zero coefficients along the top, at penalties of the grid.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        With a logarithmic penalty axis.
-    alphas : ndarray of shape (a,)
-    counts : array-like of shape (a,)
-
-    Returns
-    -------
-    matplotlib SecondaryAxis
-    """
+    """Write counts (a,) of non-zero coefficients along the top, at some of the alphas (a,)."""
     from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
     wide = ax.get_window_extent().width * 72.0 / ax.figure.dpi
@@ -209,19 +189,21 @@ def count_axis(ax: Axes, alphas: FloatArray, counts: ArrayLike) -> Any:
     return top
 
 
+def ranked_lines(ax: Axes, alphas: FloatArray, values: FloatArray, **line_kw: Any) -> list[Any]:
+    """Draw the columns of values (a, l) against alphas (a,), each in a style of its own."""
+    single = {"marker": "o"} if len(alphas) == 1 else {}
+    return [
+        ax.plot(alphas, line, **{"color": hue(rank), "linestyle": dash(rank), **single, **line_kw})[
+            0
+        ]
+        for rank, line in enumerate(values.T)
+    ]
+
+
 def faint_lines(
     ax: Axes, alphas: FloatArray, values: FloatArray, shades: FloatArray
-) -> LineCollection | None:
-    """Draw what may be thousands of lines as one collection; None for no line.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-    alphas : ndarray of shape (a,)
-    values : ndarray of shape (a, k)
-    shades : ndarray of shape (k,)
-        Opacity of each line.
-    """
+) -> matplotlib.collections.LineCollection | None:
+    """Draw thousands of lines (a, k) as one collection, with opacities (k,); None for no line."""
     from matplotlib.collections import LineCollection
     from matplotlib.colors import to_rgba
 
@@ -234,8 +216,27 @@ def faint_lines(
     return lines
 
 
+def scatter_groups(
+    ax: Axes,
+    points: FloatArray,
+    groups: Sequence[tuple[NDArray[np.bool_], str | None, str]],
+    **scatter_kw: Any,
+) -> list[Any]:
+    """Draw points (p, 2) in groups, each a mask (p,), a label and a marker, in its own colour."""
+    return [
+        ax.scatter(
+            *points[chosen].T,
+            marker=marker,
+            label=label,
+            **{"s": 18, "alpha": opacity(ax, 0.7), "linewidths": 0, "color": hue(number)}
+            | scatter_kw,
+        )
+        for number, (chosen, label, marker) in enumerate(groups)
+    ]
+
+
 def settle(ax: Axes) -> None:
-    """Let the figure's layout, if it has one, give the axes the size they will be drawn with."""
+    """Let the figure's layout, if it has one, give the axes their final size."""
     engine = ax.figure.get_layout_engine()
     if engine is not None:
         root: Any = ax.figure.figure

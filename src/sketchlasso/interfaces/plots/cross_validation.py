@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 import sketchlasso as sl
 from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.interfaces.models import Search
+from sketchlasso.interfaces import Search
 from sketchlasso.interfaces.plots.canvas import (
     WIDE,
+    Axes,
     Display,
     check_penalties,
     count_axis,
@@ -20,13 +21,10 @@ from sketchlasso.interfaces.plots.canvas import (
     opacity,
     penalty_axis,
 )
-from sketchlasso.interfaces.plots.inputs import check_index
+from sketchlasso.interfaces.plots.inputs import check_index, not_accepted
 from sketchlasso.types import FloatArray
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = ["CrossValidationDisplay", "plot_cv"]
+__all__ = ["CrossValidationDisplay", "over_folds", "plot_cv"]
 
 
 # Radii at which no penalty leaves a feature have grids of numbers far below this.
@@ -155,19 +153,17 @@ def _product(radius: str) -> str:
     return radius.replace("*", " \N{MULTIPLICATION SIGN} ")
 
 
-def _mean(scores: FloatArray) -> FloatArray:
-    """Means (a,) over the folds, as CrossValidation has them."""
-    known = np.isfinite(scores)
-    total, folds = np.where(known, scores, 0.0).sum(axis=1), known.sum(axis=1)
-    return np.where(folds > 0, total / np.maximum(folds, 1), np.nan)
+def over_folds(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return means (a,) over the folds of scores (a, f), and their standard errors (a,).
 
-
-def _standard_error(scores: FloatArray) -> FloatArray:
-    """Standard errors (a,) of means over the folds, as CrossValidation has them."""
+    Scores that are not finite are left out, as CrossValidation does.
+    """
     known = np.isfinite(scores)
     folds = known.sum(axis=1)
-    squares = np.where(known, (scores - _mean(scores)[:, None]) ** 2, 0.0).sum(axis=1)
-    return np.asarray(np.sqrt(squares / np.maximum(folds - 1, 1) / np.maximum(folds, 1)))
+    total = np.where(known, scores, 0.0).sum(axis=1)
+    mean = np.where(folds > 0, total / np.maximum(folds, 1), np.nan)
+    squares = np.where(known, (scores - mean[:, None]) ** 2, 0.0).sum(axis=1)
+    return mean, np.sqrt(squares / np.maximum(folds - 1, 1) / np.maximum(folds, 1))
 
 
 def plot_cv(
@@ -207,10 +203,8 @@ def plot_cv(
             )
         display = _of_estimator(source, response)
     else:
-        raise InvalidInputError(
-            f"a {type(source).__name__} was given, but a CrossValidation or a fitted SqrtLassoCV "
-            "or SqrtLassoClassifierCV is accepted; pass what cross_validate or fit returns."
-        )
+        accepted = "a CrossValidation or a fitted SqrtLassoCV or SqrtLassoClassifierCV"
+        raise not_accepted(source, accepted, "what cross_validate or fit returns")
     return display.plot(ax, **line_kw)
 
 
@@ -247,12 +241,13 @@ def _of_estimator(estimator: Search, response: int) -> CrossValidationDisplay:
     response = check_index("response", response, len(best))
     folds = np.asarray(estimator.score_path_)
     scores = folds if folds.ndim == 2 else folds[response]
+    mean, error = over_folds(scores)
     counts = np.asarray(estimator.n_nonzero_path_)
     counts = counts if counts.ndim == 2 else counts[response]
     return CrossValidationDisplay(
         alphas=np.atleast_2d(estimator.alphas_)[[response]],
-        mean=_mean(scores)[None],
-        standard_error=_standard_error(scores)[None],
+        mean=mean[None],
+        standard_error=error[None],
         n_nonzero=counts.mean(axis=1)[None],
         radii=(f"{float(np.atleast_1d(estimator.radius_)[response]):.3g}",),
         chosen=0,

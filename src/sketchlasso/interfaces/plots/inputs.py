@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 import sketchlasso as sl
 from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.interfaces.models import Model
+from sketchlasso.interfaces import Model
 from sketchlasso.types import FloatArray
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "is_fitted_model",
     "line_of",
     "line_of_estimator",
+    "not_accepted",
 ]
 
 ALPHAS = 100
@@ -30,15 +31,9 @@ ALPHAS = 100
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """The models of one response and one radius, along the penalties.
+    """The models of one response and one radius along penalties (a,): coef (a, n), intercept (a,).
 
-    Attributes
-    ----------
-    alphas : ndarray of shape (a,)
-    coef : csr_array of shape (a, n)
-    intercept : ndarray of shape (a,)
-    instances : ndarray of shape (a,)
-        Their numbers in the path.
+    `instances` (a,) are their numbers in the path.
     """
 
     alphas: FloatArray
@@ -71,13 +66,17 @@ def check_top(top: int) -> int:
     return int(top)
 
 
+def not_accepted(thing: Any, accepted: str, remedy: str) -> InvalidInputError:
+    """Return the error for a thing that cannot be drawn."""
+    return InvalidInputError(
+        f"a {type(thing).__name__} was given, but {accepted} is accepted; pass {remedy}."
+    )
+
+
 def line_of(path: Any, response: int = 0, radius: int = 0) -> Line:
     """Take the models of one response and radius from a path."""
     if not isinstance(path, sl.Path):
-        raise InvalidInputError(
-            f"a {type(path).__name__} was given, but a Path is accepted; pass what "
-            "sqrt_lasso_path returns."
-        )
+        raise not_accepted(path, "a Path", "what sqrt_lasso_path returns")
     responses, radii, count = path.alphas.shape
     response = check_index("response", response, responses)
     radius = check_index("radius", radius, radii)
@@ -111,19 +110,10 @@ def feature_labels(
 
 
 def line_of_estimator(estimator: Model, X: Any, y: Any, response: int) -> tuple[Line, float]:
-    """Solve for all penalties as an estimator would, on its sketch, at the radius it used.
+    """Solve for all penalties as a fitted estimator would, on its sketch, at the radius it used.
 
-    Returns the models, and the penalty that the estimator used.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted without sample weights.
-    X : array or sparse matrix of shape (m, n)
-        What it was fitted on.
-    y : array-like of shape (m,) or (m, t)
-    response : int
-        Which target, or class, is meant.
+    X (m, n) and y (m,) or (m, t) are those of the fit, which had no sample weights; `response` is
+    a target or class. Returns the models, and the penalty that the estimator used.
     """
     used = np.atleast_1d(estimator.alpha_)
     response = check_index("response", response, len(used))

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
-from sketchlasso.interfaces.plots.canvas import font_points, ink, settle
+from sketchlasso.interfaces.plots.canvas import Axes, font_points, ink, settle
 from sketchlasso.types import FloatArray
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["label_line_ends", "label_points", "spread"]
 
@@ -48,44 +45,25 @@ def spread(wanted: FloatArray, distance: float) -> FloatArray:
 
 
 def label_line_ends(
-    ax: Axes,
-    x: float,
-    heights: FloatArray,
-    texts: Sequence[str],
-    colors: Sequence[str],
-    outside: bool,
+    ax: Axes, lines: Sequence[Any], texts: Sequence[str], outside: bool
 ) -> list[Any]:
-    """Name lines at their right ends.
+    """Name lines at their right ends, on axes with their final limits; return the annotations.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        With its final limits.
-    x : float
-        Where the lines end.
-    heights : ndarray of shape (l,)
-        Their last values.
-    texts, colors : sequence of str of length l
-    outside : bool
-        Whether labels may stand right of the axes; else x is stretched to have them inside.
-
-    Returns
-    -------
-    list of matplotlib Annotation
+    Labels stand right of the axes, or within them, if not `outside`, where x is stretched.
     """
-    if not len(heights):
+    if not lines:
         return []
     settle(ax)
     size = font_points()
     left = 1.03 if outside else _stretch(ax, max(len(text) for text in texts) * size)
-    ends = ax.transData.transform(np.column_stack([np.full(len(heights), x), heights]))
-    wanted = ax.transAxes.inverted().transform(ends)[:, 1]
+    ends = [(float(line.get_xdata()[-1]), float(line.get_ydata()[-1])) for line in lines]
+    wanted = ax.transAxes.inverted().transform(ax.transData.transform(ends))[:, 1]
     tall = ax.get_window_extent().height * 72.0 / ax.figure.dpi
     places = spread(wanted, LINE_HEIGHT * size / tall)
     return [
         ax.annotate(
             text,
-            xy=(x, height),
+            xy=end,
             xytext=(left, place),
             textcoords="axes fraction",
             va="center",
@@ -94,14 +72,14 @@ def label_line_ends(
             annotation_clip=False,
             arrowprops={
                 "arrowstyle": "-",
-                "color": color,
+                "color": line.get_color(),
                 "linewidth": 0.9,
                 "shrinkA": 1.0,
                 "shrinkB": 0.0,
                 "relpos": (0.0, 0.5),
             },
         )
-        for text, height, place, color in zip(texts, heights, places, colors, strict=True)
+        for line, text, end, place in zip(lines, texts, ends, places, strict=True)
     ]
 
 
@@ -117,23 +95,10 @@ def _stretch(ax: Axes, letters: float) -> float:
 def label_points(
     ax: Axes, points: FloatArray, texts: Sequence[str], others: FloatArray
 ) -> list[Any]:
-    """Name points, each label on the side where it covers least.
+    """Name points (l, 2), the most important first, on axes with their final limits.
 
-    A label that finds no place beside those before it is left out.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        With its final limits.
-    points : ndarray of shape (l, 2)
-        In data coordinates, the most important first.
-    texts : sequence of str of length l
-    others : ndarray of shape (p, 2)
-        All points that are drawn.
-
-    Returns
-    -------
-    list of matplotlib Annotation
+    Each label stands where it covers least of all points drawn, `others` (p, 2). A label that
+    finds no place beside those before it is left out. Returns the annotations.
     """
     if not len(points):
         return []

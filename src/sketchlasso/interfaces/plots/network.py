@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import sketchlasso as sl
 from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.interfaces.plots.canvas import Display, hue, ink, opacity
-from sketchlasso.interfaces.plots.inputs import check_top
+from sketchlasso.interfaces.plots.canvas import Axes, Display, hue, ink, opacity
+from sketchlasso.interfaces.plots.inputs import check_top, not_accepted
 from sketchlasso.interfaces.plots.labels import label_points
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["NetworkDisplay", "plot_network"]
 
@@ -120,10 +117,8 @@ def plot_network(
         Drawn on its `ax_`.
     """
     if not isinstance(graph, sl.graphs.Graph):
-        raise InvalidInputError(
-            f"a {type(graph).__name__} was given, but a Graph is accepted; pass what "
-            "SparsePrecision.graph, Neighbourhoods.graph or word_graph returns."
-        )
+        makers = "SparsePrecision.graph, Neighbourhoods.graph or word_graph"
+        raise not_accepted(graph, "a Graph", f"what {makers} returns")
     shown = graph if isolated else graph.without_isolated()
     if len(shown.names) == 0:
         raise InvalidInputError(

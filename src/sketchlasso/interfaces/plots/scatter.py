@@ -1,26 +1,39 @@
-"""A sketched model against the full one, coefficient by coefficient or row by row."""
+"""Points: a sketched model against the full one, and rows by what changes without them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.interfaces.models import Model
-from sketchlasso.interfaces.plots.canvas import Display, hue, ink, opacity
-from sketchlasso.interfaces.plots.inputs import check_index, is_fitted_model, line_of
+from sketchlasso.interfaces import Model
+from sketchlasso.interfaces.plots.canvas import (
+    WIDE,
+    Axes,
+    Display,
+    headroom,
+    ink,
+    opacity,
+    scatter_groups,
+)
+from sketchlasso.interfaces.plots.inputs import (
+    check_index,
+    check_top,
+    is_fitted_model,
+    line_of,
+    not_accepted,
+)
+from sketchlasso.interfaces.plots.labels import label_points
 from sketchlasso.types import FloatArray
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+__all__ = ["InfluenceDisplay", "ScatterDisplay", "plot_leave_one_out", "plot_sketched_against_full"]
 
-__all__ = ["ScatterDisplay", "plot_sketched_against_full"]
-
-SIZE = (7.0, 4.6)
+SQUARE = (7.0, 4.6)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -73,21 +86,9 @@ class ScatterDisplay(Display):
 
     def plot(self, ax: Axes | None = None, **scatter_kw: Any) -> ScatterDisplay:
         """Draw the points; parameters are those of :func:`plot_sketched_against_full`."""
-        ax = self._start(ax, SIZE)
-        self.points_: list[Any] = []
-        shade = opacity(ax, 0.7)
-        for chosen, words, marker, color in self._groups():
-            options = {"s": 18, "alpha": shade, "linewidths": 0, "color": color, **scatter_kw}
-            self.points_.append(
-                ax.scatter(
-                    self.full[chosen],
-                    self.sketched[chosen],
-                    marker=marker,
-                    label=f"{words} ({np.count_nonzero(chosen)})" if words else None,
-                    zorder=2.5,
-                    **options,
-                )
-            )
+        ax = self._start(ax, SQUARE)
+        points = np.column_stack([self.full, self.sketched])
+        self.points_ = scatter_groups(ax, points, self._groups(), **{"zorder": 2.5, **scatter_kw})
         shown = self._shown
         self._square(ax, np.concatenate([self.full[shown], self.sketched[shown]]))
         self.identity_ = ax.axline(
@@ -102,16 +103,17 @@ class ScatterDisplay(Display):
         )
         return self
 
-    def _groups(self) -> list[tuple[NDArray[np.bool_], str, str, str]]:
-        """Which points, in words, with which marker and colour."""
+    def _groups(self) -> list[tuple[NDArray[np.bool_], str | None, str]]:
+        """Which points, in words, with which marker."""
         if self.kind == "predictions":
-            return [(self._shown, "", "o", hue(0))]
+            return [(self._shown, None, "o")]
         first, second = self.sketched != 0, self.full != 0
-        return [
-            (first & second, "both", "o", hue(0)),
-            (first & ~second, "sketched only", "^", hue(1)),
-            (~first & second, "full only", "s", hue(2)),
+        groups = [
+            (first & second, "both", "o"),
+            (first & ~second, "sketched only", "^"),
+            (~first & second, "full only", "s"),
         ]
+        return [(at, f"{words} ({np.count_nonzero(at)})", marker) for at, words, marker in groups]
 
     def _square(self, ax: Axes, values: FloatArray) -> None:
         """The same scale and limits both ways, so that equality is the diagonal."""
@@ -234,3 +236,114 @@ def _compared(
         kind="predictions",
         alpha=alpha,
     )
+
+
+@dataclass(eq=False, kw_only=True)
+class InfluenceDisplay(Display):
+    """Shift of the coefficients without a row against that row's residual, one point per row.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (r,)
+        Numbers of the rows.
+    residuals : ndarray of shape (r,)
+        y less the prediction by the model without the row.
+    coefficient_shift : ndarray of shape (r,)
+        ||w without the row - w|| / ||w||.
+    support_changed : ndarray of shape (r,), bool
+        Whether features enter or leave without the row.
+
+    Attributes
+    ----------
+    points_ : list of matplotlib PathCollection
+        Rows that leave the support as it is, and rows that change it.
+    labels_ : list of matplotlib Annotation
+    legend_ : matplotlib Legend
+    """
+
+    rows: NDArray[np.intp]
+    residuals: FloatArray
+    coefficient_shift: FloatArray
+    support_changed: NDArray[np.bool_]
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        top: int = 6,
+        row_names: Sequence[str] | None = None,
+        **scatter_kw: Any,
+    ) -> InfluenceDisplay:
+        """Draw the rows; parameters are those of :func:`plot_leave_one_out`."""
+        check_top(top)
+        self._check_names(row_names)
+        ax = self._start(ax, WIDE)
+        ax.axvline(0.0, color=ink(ax), linewidth=0.6, alpha=0.5, zorder=1)
+        groups = [
+            (chosen, f"{words} without it ({np.count_nonzero(chosen)} rows)", marker)
+            for chosen, words, marker in (
+                (~self.support_changed, "same features", "o"),
+                (self.support_changed, "features change", "^"),
+            )
+        ]
+        everyone = np.column_stack([self.residuals, self.coefficient_shift])
+        options = {"s": 22, "alpha": opacity(ax, 0.75), **scatter_kw}
+        self.points_ = scatter_groups(ax, everyone, groups, **options)
+        ax.set_xlabel(r"residual of the row left out, $y_i - \hat{y}_{-i}$")
+        ax.set_ylabel(r"shift of coefficients, $\|w_{-i} - w\| \,/\, \|w\|$")
+        ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:g}%")
+        ax.margins(0.06)
+        ax.autoscale_view()
+        if not self._own:
+            headroom(ax, len(self.points_))
+        self.legend_ = self._legend(ax, self.points_, inside="upper center")
+        shift = np.nan_to_num(self.coefficient_shift, nan=-1.0)
+        largest = np.argsort(-shift, kind="stable")[: min(top, np.count_nonzero(shift > 0))]
+        rows = self.rows[largest]
+        names = [f"row {row}" if row_names is None else str(row_names[row]) for row in rows]
+        self.labels_ = label_points(ax, everyone[largest], names, everyone)
+        return self
+
+    def _check_names(self, names: Sequence[str] | None) -> None:
+        if names is not None and (isinstance(names, str) or len(names) <= self.rows.max()):
+            raise InvalidInputError(
+                f"row_names holds {1 if isinstance(names, str) else len(names)} names, but row "
+                f"{self.rows.max()} was left out; pass one name per row of X."
+            )
+
+
+def plot_leave_one_out(
+    found: sl.LeaveOneOut,
+    *,
+    top: int = 6,
+    row_names: Sequence[str] | None = None,
+    ax: Axes | None = None,
+    **scatter_kw: Any,
+) -> InfluenceDisplay:
+    """Draw how far the model moves without each row, against how badly it predicts that row.
+
+    Parameters
+    ----------
+    found : LeaveOneOut
+    top : int
+        How many rows to name: those of the largest shifts.
+    row_names : sequence of str of length m, optional
+        One a row of X; by default rows are named by their numbers, counted from 0.
+    ax : matplotlib Axes, optional
+    **scatter_kw
+        For the points.
+
+    Returns
+    -------
+    InfluenceDisplay
+        Drawn on its `ax_`.
+    """
+    if not isinstance(found, sl.LeaveOneOut):
+        raise not_accepted(found, "a LeaveOneOut", "what leave_one_out returns")
+    display = InfluenceDisplay(
+        rows=found.rows,
+        residuals=found.residuals,
+        coefficient_shift=found.coefficient_shift,
+        support_changed=(found.features_gained + found.features_lost) > 0,
+    )
+    return display.plot(ax, top=top, row_names=row_names, **scatter_kw)

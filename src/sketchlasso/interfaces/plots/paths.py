@@ -1,25 +1,25 @@
-"""Coefficients against the penalty."""
+"""Coefficients, and shares of half-samples, against the penalty."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.plots.canvas import (
+    Axes,
     Display,
     check_penalties,
     count_axis,
-    dash,
     faint_lines,
-    hue,
     ink,
     penalty_axis,
+    ranked_lines,
 )
 from sketchlasso.interfaces.plots.inputs import (
     check_top,
@@ -27,16 +27,14 @@ from sketchlasso.interfaces.plots.inputs import (
     is_fitted_model,
     line_of,
     line_of_estimator,
+    not_accepted,
 )
 from sketchlasso.interfaces.plots.labels import label_line_ends
 from sketchlasso.types import FloatArray
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+__all__ = ["PathDisplay", "StabilityDisplay", "plot_path", "plot_stability"]
 
-__all__ = ["PathDisplay", "plot_path"]
-
-
+# Lines from which on unnamed ones grow fainter.
 CROWD = 40
 
 
@@ -80,34 +78,22 @@ class PathDisplay(Display):
         size = self._sizes(values)
         named = np.argsort(-size, kind="stable")[: min(top, np.count_nonzero(size))]
         self._draw_others(ax, np.delete(values, named, axis=1))
-        single = {"marker": "o"} if len(self.alphas) == 1 else {}
-        self.lines_: list[Any] = [
-            ax.plot(
-                self.alphas,
-                values[:, column],
-                **{"color": hue(rank), "linestyle": dash(rank), **single, **line_kw},
-            )[0]
-            for rank, column in enumerate(named)
-        ]
+        self.lines_ = ranked_lines(ax, self.alphas, values[:, named], **line_kw)
         if self.alpha_used is not None:
             ax.axvline(self.alpha_used, color=ink(ax), linewidth=1.1, linestyle=":")
             ax.set_xlabel(f"{ax.get_xlabel()} (dotted: {self.alpha_used:.3g}, used by the model)")
         ax.set_ylabel("coefficient")
-        ax.set_ylim(*_room(values))
+        low, high = min(0.0, values.min(initial=0.0)), max(0.0, values.max(initial=0.0))
+        air = 0.04 * (high - low) or 1.0
+        ax.set_ylim(float(low - air), float(high + air))
         self.count_axis_ = count_axis(ax, self.alphas, np.diff(self.coef.indptr))
-        self.labels_ = label_line_ends(
-            ax,
-            float(self.alphas[-1]),
-            values[-1, named],
-            [str(self.feature_names[used[column]]) for column in named],
-            [line.get_color() for line in self.lines_],
-            outside=self._own,
-        )
+        names = [str(self.feature_names[used[column]]) for column in named]
+        self.labels_ = label_line_ends(ax, self.lines_, names, outside=self._own)
         return self
 
     def _draw_others(self, ax: Axes, values: FloatArray) -> None:
         ax.axhline(0.0, color=ink(ax), linewidth=0.6, zorder=1)
-        # A crowd of lines would end in one black blot; small ones step back.
+        # Many lines together would look black; small ones are fainter.
         faint = max(0.04, 0.35 * min(1.0, (CROWD / max(values.shape[1], 1)) ** 0.6))
         peak = np.abs(values).max(axis=0)
         shades = faint + (0.4 - faint) * (peak / (peak.max(initial=0.0) or 1.0)) ** 2
@@ -119,13 +105,6 @@ class PathDisplay(Display):
             return np.asarray(np.abs(values).max(axis=0, initial=0.0))
         at = np.abs(np.log(self.alphas / self.alpha_used)).argmin()
         return np.asarray(np.abs(values[at]))
-
-
-def _room(values: FloatArray) -> tuple[float, float]:
-    """Limits with some air around what is drawn, zero included."""
-    low, high = min(0.0, values.min(initial=0.0)), max(0.0, values.max(initial=0.0))
-    air = 0.04 * (high - low) or 1.0
-    return float(low - air), float(high + air)
 
 
 def plot_path(
@@ -172,10 +151,8 @@ def plot_path(
     if isinstance(source, sl.Path):
         line = line_of(source, response, radius)
     elif not is_fitted_model(source):
-        raise InvalidInputError(
-            f"a {type(source).__name__} was given, but a Path or a fitted estimator is accepted; "
-            "pass what sqrt_lasso_path or fit returns."
-        )
+        remedy = "what sqrt_lasso_path or fit returns"
+        raise not_accepted(source, "a Path or a fitted estimator", remedy)
     elif X is None or y is None:
         raise InvalidInputError(
             f"a {type(source).__name__} was given without data, but it keeps one model only; "
@@ -190,5 +167,109 @@ def plot_path(
         coef=line.coef,
         feature_names=feature_labels(feature_names, line.coef.shape[1]),
         alpha_used=used,
+    )
+    return display.plot(ax, top=top, **line_kw)
+
+
+@dataclass(eq=False, kw_only=True)
+class StabilityDisplay(Display):
+    """Shares of half-samples on which features have been chosen, against the penalty.
+
+    Parameters
+    ----------
+    alphas : ndarray of shape (a,)
+        Largest first.
+    shares : ndarray of shape (a, n)
+    cutoff : float
+        Share that a selected feature needs at the last penalty.
+    selected : ndarray of shape (s,)
+        Features that are selected.
+    pfer : float
+        The bound, for the label.
+    feature_names : sequence of str of length n
+
+    Attributes
+    ----------
+    lines_ : list of matplotlib Line2D
+        Of the features that are named, those chosen most often first.
+    others_ : matplotlib LineCollection or None
+        All other features that are ever chosen.
+    labels_ : list of matplotlib Annotation
+    cutoff_line_ : matplotlib Line2D
+    """
+
+    alphas: FloatArray
+    shares: FloatArray
+    cutoff: float
+    selected: NDArray[np.intp]
+    pfer: float
+    feature_names: Sequence[str]
+
+    def plot(self, ax: Axes | None = None, *, top: int = 12, **line_kw: Any) -> StabilityDisplay:
+        """Draw the paths; parameters are those of :func:`plot_stability`."""
+        check_top(top)
+        ax = self._start(ax)
+        penalty_axis(ax, self.alphas)
+        order = self.selected[np.argsort(-self.shares[-1, self.selected], kind="stable")]
+        named = order[:top]
+        others = np.setdiff1d(np.flatnonzero(self.shares[-1]), named)
+        shades = np.full(len(others), 0.25)
+        self.others_ = faint_lines(ax, self.alphas, self.shares[:, others], shades)
+        self.lines_ = ranked_lines(ax, self.alphas, self.shares[:, named], **line_kw)
+        self.cutoff_line_ = ax.axhline(self.cutoff, color=ink(ax), linewidth=1.1, linestyle=":")
+        ax.set_ylim(-0.02, 1.04)
+        ax.set_ylabel("share of half-samples")
+        ax.set_title(
+            f"{len(self.selected)} selected at {self.cutoff:g} (dotted); "
+            f"at most {self.pfer:.3g} expected to be noise",
+            fontsize="medium",
+            color=ink(ax),
+        )
+        names = [str(self.feature_names[feature]) for feature in named]
+        self.labels_ = label_line_ends(ax, self.lines_, names, outside=self._own)
+        return self
+
+
+def plot_stability(
+    selector: sl.inference.StabilitySelection,
+    *,
+    feature_names: Sequence[str] | None = None,
+    top: int = 12,
+    ax: Axes | None = None,
+    **line_kw: Any,
+) -> StabilityDisplay:
+    """Draw how often each feature has been chosen on half-samples, as the penalty falls.
+
+    Parameters
+    ----------
+    selector : StabilitySelection
+        Fitted.
+    feature_names : sequence of str, optional
+        By default those the selector was fitted with.
+    top : int
+        How many of the selected features to name at most, those chosen most often first.
+    ax : matplotlib Axes, optional
+    **line_kw
+        For the lines of the features that are named.
+
+    Returns
+    -------
+    StabilityDisplay
+        Drawn on its `ax_`.
+    """
+    if not hasattr(selector, "stability_path_"):
+        raise InvalidInputError(
+            f"a {type(selector).__name__} without paths was given, but a fitted "
+            "StabilitySelection is accepted; pass what its fit returns."
+        )
+    if feature_names is None:
+        feature_names = getattr(selector, "feature_names_in_", None)
+    display = StabilityDisplay(
+        alphas=selector.alphas_,
+        shares=selector.stability_path_,
+        cutoff=selector.cutoff_,
+        selected=selector.get_support(indices=True),
+        pfer=selector.pfer_,
+        feature_names=feature_labels(feature_names, selector.n_features_in_),
     )
     return display.plot(ax, top=top, **line_kw)
