@@ -105,8 +105,7 @@ def test_a_part_is_spelled_by_each_interface(part, python, shell):
 
 
 def test_the_command_that_runs_is_asked_first(option_names):
-    from sketchlasso.interfaces.app import COMMANDS
-    from sketchlasso.interfaces.commands.registry import loaded
+    from sketchlasso.interfaces.app import COMMANDS, loaded
 
     message = GridEdgeWarning("choose another ", Argument("method", "exact"))
     for command, option in (("fit", "--sketch"), ("sketch", "--method")):

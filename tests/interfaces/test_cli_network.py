@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from sketchlasso.inference import SparsePrecision, neighbourhoods
-from sketchlasso.interfaces.exits import Exit
+from sketchlasso.interfaces.cli import Exit
 from sketchlasso.io import Table, read_table, write_table
 from tests.forked import Forked
 

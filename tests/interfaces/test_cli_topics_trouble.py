@@ -10,8 +10,8 @@ from contextlib import contextmanager
 
 import pytest
 
+from sketchlasso.interfaces.cli import Interrupted
 from sketchlasso.interfaces.commands.screen import Screen
-from sketchlasso.interfaces.exits import Interrupted
 from tests.forked import Forked
 from tests.interfaces.parts import wait_for_a_part
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from sketchlasso.errors import Argument, InvalidInputError, MissingExtraError
 from sketchlasso.files.columns import nearest
@@ -19,7 +19,7 @@ from sketchlasso.types import FloatArray, IntArray
 __all__ = ["Attributes", "Graph", "Rule", "import_networkx", "join_directions", "records"]
 
 Rule: TypeAlias = Literal["or", "and"]
-Attributes: TypeAlias = Mapping[str, Sequence[Any]]
+Attributes: TypeAlias = Mapping[str, ArrayLike]
 LINK_COLUMNS = ("source", "target", "weight", "sign")
 
 
@@ -238,7 +238,7 @@ def records(table: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
 
 
 def _columns(
-    count: int, attributes: Mapping[str, Any] | None, what: str, taken: Sequence[str]
+    count: int, attributes: Attributes | None, what: str, taken: Sequence[str]
 ) -> dict[str, list[Any]]:
     """Check attributes of `count` nodes or edges, and return them as plain Python values."""
     columns = {name: np.asarray(values) for name, values in (attributes or {}).items()}

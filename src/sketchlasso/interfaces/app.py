@@ -1,15 +1,41 @@
-"""The commands of `sketchlasso`; importing this needs the extra `cli`."""
+"""The commands of `sketchlasso`; importing this needs the extra `cli`.
+
+Modules of commands are imported when a command runs, so that help comes at once.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Annotated, Any, NamedTuple
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 import sketchlasso as sl
-from sketchlasso.interfaces.commands.registry import Entry, group
+from sketchlasso.interfaces.cli import Exit
 
-__all__ = ["app"]
+__all__ = ["COMMANDS", "TOPICS", "app", "loaded"]
+
+
+class Entry(NamedTuple):
+    """A command that is not loaded yet.
+
+    Attributes
+    ----------
+    work : str
+        ``"module:function"`` below :mod:`sketchlasso.interfaces`; the function returns a report.
+    summary : str
+        First sentence of the function's documentation, for the list of commands.
+    examples : tuple of str
+        Lines to copy, without the name of the program.
+    """
+
+    work: str
+    summary: str
+    examples: tuple[str, ...]
+
 
 COMMANDS = {
     "sketch": Entry(
@@ -33,7 +59,7 @@ COMMANDS = {
         ),
     ),
     "path": Entry(
-        "commands.fitting:path",
+        "commands.solving:path",
         "Solve for many penalties at once, each with its duality gap.",
         (
             "path houses.csv --target price --alphas 50 -o path.csv",
@@ -41,7 +67,7 @@ COMMANDS = {
         ),
     ),
     "cv": Entry(
-        "commands.judging:cv",
+        "commands.fitting:cv",
         "Choose penalty and radius by cross-validation.",
         (
             "cv houses.csv --target price --folds 10 --selection 1se -o houses.model",
@@ -51,7 +77,7 @@ COMMANDS = {
         ),
     ),
     "loo": Entry(
-        "commands.leaving_out:loo",
+        "commands.solving:loo",
         "Leave every row out once, and report which rows matter.",
         (
             "loo houses.csv --target price --alpha 3 -o left-out.csv",
@@ -85,7 +111,7 @@ COMMANDS = {
         ),
     ),
     "explore": Entry(
-        "commands.exploring:explore",
+        "commands.topics.showing:explore",
         "Explore a network in the browser.",
         (
             "explore genes.graphml --open",
@@ -147,7 +173,7 @@ TOPICS = {
         ),
     ),
     "image": Entry(
-        "commands.topics.asking:image",
+        "commands.topics.imaging:image",
         "Show the few words that explain a word.",
         (
             "topics image nips.topics learning vision",
@@ -157,12 +183,12 @@ TOPICS = {
         ),
     ),
     "all": Entry(
-        "commands.topics.everything:image_all",
+        "commands.topics.imaging:image_all",
         "Image every word of the vocabulary.",
         ("topics all nips.topics -o nips.images",),
     ),
     "graph": Entry(
-        "commands.topics.everything:graph",
+        "commands.topics.imaging:graph",
         "Join the images of all words into one graph.",
         (
             "topics graph nips.images -o nips.graphml --communities",
@@ -170,7 +196,7 @@ TOPICS = {
         ),
     ),
     "list": Entry(
-        "commands.topics.listing:list_topics",
+        "commands.topics.fitting:list_topics",
         "List the topics of a corpus.",
         (
             "topics list nips.topics",
@@ -178,7 +204,7 @@ TOPICS = {
         ),
     ),
     "export": Entry(
-        "commands.topics.listing:export",
+        "commands.topics.fitting:export",
         "Write topics, words and documents to a folder.",
         ("topics export nips.topics --images nips.images -o nips-topics",),
     ),
@@ -200,6 +226,62 @@ TOPICS = {
         ),
     ),
 }
+
+
+def group(help: str, entries: Mapping[str, Entry]) -> typer.Typer:
+    """Make an application or a group of commands."""
+    # Rich, on a terminal, joins lines and keeps paragraphs; the plain formatter keeps lines.
+    line_break = "\n\n" if sys.stdout.isatty() else "\n"
+    codes = line_break.join(
+        ["Exit codes:", *(f"  {code.value:<4} {code.meaning}" for code in Exit)]
+    )
+    return _plain(
+        help=help,
+        epilog=codes if sys.stdout.isatty() else f"\b\n{codes}",
+        cls=type("Group", (_Group,), {"entries": entries}),
+        no_args_is_help=True,
+    )
+
+
+def _plain(**options: Any) -> typer.Typer:
+    return typer.Typer(
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        # Panels on a terminal, plain lines in a pipe.
+        rich_markup_mode="rich" if sys.stdout.isatty() else None,
+        **options,
+    )
+
+
+class _Group(TyperGroup):
+    """Lists its commands by their summaries, and loads the one that is called."""
+
+    entries: Mapping[str, Entry] = {}
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        named = {
+            name: TyperCommand(name, help=entry.summary) for name, entry in self.entries.items()
+        }
+        self.commands = {**named, **self.commands}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, command, rest = super().resolve_command(ctx, args)
+        if name is not None and name in self.entries:
+            command = loaded(name, self.entries[name])
+        return name, command, rest
+
+
+def loaded(name: str, entry: Entry) -> Any:
+    """Import a command, with its options."""
+    from sketchlasso.interfaces.commands.command import as_command, examples
+
+    module, _, function = entry.work.partition(":")
+    work = getattr(import_module(f"sketchlasso.interfaces.{module}"), function)
+    alone = _plain()
+    alone.command(name, epilog=examples(*entry.examples))(as_command(work))
+    return typer.main.get_command(alone)
+
 
 app = group("Many sparse regressions on one data set.", COMMANDS)
 app.add_typer(group("Ask a corpus about its words.", TOPICS), name="topics")

@@ -1,26 +1,93 @@
-"""Entry point of the command `sketchlasso`."""
+"""Entry point of the command `sketchlasso`, its exit codes and the errors they stand for."""
 
 from __future__ import annotations
 
 import signal
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from sketchlasso.errors import MissingExtraError
-from sketchlasso.interfaces.exits import Exit, Interrupted
+from sketchlasso.errors import (
+    ClusterLostError,
+    MissingExtraError,
+    SketchlassoError,
+    StoredFileError,
+)
 from sketchlasso.interfaces.visible import visible
-from sketchlasso.startup import end_at_once
+from sketchlasso.startup import INTERRUPTED, end_at_once
 
-__all__ = ["main"]
+__all__ = ["Exit", "Interrupted", "exit_of", "main", "resumable"]
 
-# Seconds after which an interrupt is repeated that came where nothing can be raised.
+# Seconds until an interrupt that Python has dropped is sent again.
 AGAIN = 0.05
 
 
+class Exit(IntEnum):
+    """How a command ended; `meaning` says it in a few words."""
+
+    meaning: str
+
+    def __new__(cls, code: int, meaning: str) -> Exit:
+        """Keep the meaning beside the code."""
+        member = int.__new__(cls, code)
+        member._value_ = code
+        member.meaning = meaning
+        return member
+
+    FINE = 0, "fine"
+    INACCURATE = (
+        1,
+        "solved with warnings: some instance missed the tolerance, a search ended at the edge of "
+        "its grid, or a check failed",
+    )
+    BAD_INPUT = 2, "usage, or input that cannot be used"
+    BAD_FILE = 3, "a file is missing, damaged, foreign or cannot be written"
+    MISSING_EXTRA = 4, "an optional package is not installed"
+    CLUSTER_LOST = 5, "a cluster could not be reached, or was lost"
+    INTERRUPTED = INTERRUPTED, "interrupted"
+
+
+class Interrupted(BaseException):
+    """Ctrl-C at the command line.
+
+    Solvers return what they have on KeyboardInterrupt; a command has to end instead. A message
+    replaces the usual one.
+    """
+
+
+@contextmanager
+def resumable(output: Path) -> Iterator[None]:
+    """Say on Ctrl-C that the parts beside `output` are kept."""
+    try:
+        yield
+    except Interrupted:
+        raise Interrupted(
+            f"interrupted; what is finished lies beside {output}, and the same command goes on "
+            "from there."
+        ) from None
+
+
+def exit_of(error: Exception) -> Exit | None:
+    """Return the exit code of an error that ends in one line; None for one that is a bug."""
+    if isinstance(error, MissingExtraError):
+        return Exit.MISSING_EXTRA
+    if isinstance(error, StoredFileError):
+        return Exit.BAD_FILE
+    if isinstance(error, ClusterLostError):
+        return Exit.CLUSTER_LOST
+    # scikit-learn refuses folds, labels and shapes with a plain ValueError.
+    if isinstance(error, SketchlassoError | ValueError):
+        return Exit.BAD_INPUT
+    return None
+
+
 def main() -> None:
-    """Run the command line; errors end in one line on stderr and a telling exit code."""
+    """Run the command line; errors end in one line on stderr and an exit code."""
     try:
         from sketchlasso.interfaces.app import app
     except ImportError as error:
@@ -36,24 +103,24 @@ def main() -> None:
     except Exception:
         if not interrupts.seen:
             raise
-        # Some library has turned the interrupt into an error of its own.
+        # A library has turned the interrupt into an error of its own.
         _end("interrupted before the end.", Exit.INTERRUPTED)
     finally:
         signal.signal(signal.SIGINT, end_at_once)
 
 
 class _Interrupts:
-    """What Ctrl-C does while a command runs."""
+    """Handles Ctrl-C while a command runs."""
 
     seen = False
 
     def handle(self, number: int, frame: FrameType | None) -> None:
-        """Raise what ends the command."""
+        """End the command."""
         self.seen = True
         raise Interrupted
 
     def repeat(self, failure: Any) -> None:
-        """Repeat an interrupt that came in a finaliser or callback, where Python drops it."""
+        """Repeat an interrupt that Python dropped because it came in a finaliser or callback."""
         if not issubclass(failure.exc_type, Interrupted):
             sys.__unraisablehook__(failure)
             return

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
@@ -18,10 +17,10 @@ from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 import sketchlasso as sl
-from sketchlasso.errors import StoredFileError
+from sketchlasso.interfaces.commands.outputs import save_picture
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
-from sketchlasso.interfaces.commands.topics.asking import ask
+from sketchlasso.interfaces.commands.topics.imaging import ask
 from sketchlasso.interfaces.commands.topics.options import ImageOptions
 from sketchlasso.interfaces.commands.topics.sheets import image_data, image_words
 from sketchlasso.interfaces.commands.topics.showing import DEMO_RANK, fit_docstrings
@@ -74,12 +73,14 @@ def demo(
     found = sl.sketch(digits.X, rank=rank, center=True, random_state=0)
     screen.say("compiling the kernels, the first time only (about twenty seconds)")
     compiling = _warm_up(found, digits, tol)
-    judged, ours = _exact_cv(diabetes, alphas, tol)
+    exact = sl.SqrtLassoCV(sketch=None, alphas=alphas, cv=diabetes.folds, tol=tol)
+    judged, ours = _fitted("sketchlasso SqrtLassoCV", exact, diabetes)
     theirs, unfinished = _lasso_cv(diabetes, alphas)
-    model, sketched = _sketched(found, digits, alphas, tol)
+    classifier = _classifier(found, digits, alphas, tol)
+    model, sketched = _fitted("SqrtLassoClassifierCV", classifier, digits)
+    sketched = replace(sketched, seconds=sketched.seconds + found.cost.seconds)
     left_out = _leave_one_out(found, digits, model)
-    drawn = _draw(judged, picture)
-    words, images = _three_words(screen)
+    drawn, (words, images) = _draw(judged, picture), _three_words(screen)
     heads = ("method", "test R2", "non-zeros", "seconds")
     rows = tuple((one.name, one.score, one.n_nonzero, one.seconds) for one in (ours, theirs))
     return Report(
@@ -184,17 +185,12 @@ def _classifier(found: sl.Sketch, digits: _Task, alphas: Any, tol: float) -> Any
     )
 
 
-def _sketched(found: sl.Sketch, digits: _Task, alphas: int, tol: float) -> tuple[Any, _Outcome]:
+def _fitted(name: str, model: Any, task: _Task) -> tuple[Any, _Outcome]:
     start = perf_counter()
-    model = _classifier(found, digits, alphas, tol).fit(digits.X, digits.y)
-    seconds = found.cost.seconds + perf_counter() - start
-    return model, _outcome("SqrtLassoClassifierCV", model, digits, seconds)
-
-
-def _exact_cv(task: _Task, alphas: int, tol: float) -> tuple[Any, _Outcome]:
-    start = perf_counter()
-    model = sl.SqrtLassoCV(sketch=None, alphas=alphas, cv=task.folds, tol=tol).fit(task.X, task.y)
-    return model, _outcome("sketchlasso SqrtLassoCV", model, task, perf_counter() - start)
+    model.fit(task.X, task.y)
+    seconds = perf_counter() - start
+    score = float(model.score(task.X_test, task.y_test))
+    return model, _Outcome(name, score, int(np.count_nonzero(model.coef_)), seconds)
 
 
 def _lasso_cv(task: _Task, alphas: int) -> tuple[_Outcome, int]:
@@ -202,40 +198,20 @@ def _lasso_cv(task: _Task, alphas: int) -> tuple[_Outcome, int]:
     # The default penalties of LassoCV, spelled out: releases differ in how their number is given.
     largest = np.abs(task.X.T @ (task.y - task.y.mean())).max() / len(task.y)
     penalties = np.geomspace(largest, 1e-3 * largest, alphas)
-    start = perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = LassoCV(alphas=penalties, cv=task.folds).fit(task.X, task.y)
-    seconds = perf_counter() - start
-    unfinished = sum(issubclass(one.category, ConvergenceWarning) for one in caught)
-    return _outcome("scikit-learn LassoCV", model, task, seconds), unfinished
-
-
-def _outcome(name: str, model: Any, task: _Task, seconds: float) -> _Outcome:
-    score = float(model.score(task.X_test, task.y_test))
-    return _Outcome(name, score, int(np.count_nonzero(model.coef_)), seconds)
+        _, outcome = _fitted("scikit-learn LassoCV", LassoCV(alphas=penalties, cv=task.folds), task)
+    return outcome, sum(issubclass(one.category, ConvergenceWarning) for one in caught)
 
 
 def _draw(model: Any, picture: Path) -> bool:
-    """Draw the cross-validation, where Matplotlib is installed; whole or not at all."""
+    """Draw the cross-validation, where Matplotlib is installed."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         return False
-    # A figure of no window, whatever windows Matplotlib is set to open.
+    # A figure without a window, regardless of Matplotlib's settings.
     figure = Figure(figsize=(7.5, 4.5), layout="constrained")
     sl.plots.plot_cv(model, ax=figure.add_subplot())
-    # A link to a file stays, and the file is replaced.
-    target = Path(os.path.realpath(picture))
-    partial = target.with_name(f".{target.name}.partial")
-    try:
-        figure.savefig(partial, format="png", dpi=110)
-        partial.replace(target)
-    except OSError as problem:
-        raise StoredFileError(
-            f"{picture} could not be written ({problem.strerror}); choose a path in a folder that "
-            "exists and can be written to."
-        ) from problem
-    finally:
-        partial.unlink(missing_ok=True)
+    save_picture(figure.axes[0], picture)
     return True

@@ -14,10 +14,10 @@ from typing import Annotated, Any, get_args, get_type_hints
 import typer
 
 from sketchlasso.errors import GridEdgeWarning, InaccurateWarning
+from sketchlasso.interfaces.cli import Exit, exit_of
 from sketchlasso.interfaces.commands.report import Report
 from sketchlasso.interfaces.commands.screen import Note, Screen, remarks_kept
 from sketchlasso.interfaces.commands.wording import spoken
-from sketchlasso.interfaces.exits import Exit, exit_of
 from sketchlasso.interfaces.visible import visible
 
 __all__ = ["as_command", "examples"]

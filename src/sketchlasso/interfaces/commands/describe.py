@@ -1,4 +1,4 @@
-"""Models in words: what fit, cv and info say of one."""
+"""Models in words and tables: what fit, cv and info report of one."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 import sketchlasso as sl
+from sketchlasso.interfaces import Model
 from sketchlasso.interfaces.commands.given import Given
-from sketchlasso.interfaces.commands.report import Sheet, short
-from sketchlasso.interfaces.models import Model
+from sketchlasso.interfaces.commands.report import Bar, Sheet, short
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = [
-    "class_words",
     "coefficient_sheet",
+    "effect_data",
+    "effect_sheet",
+    "effects_of",
     "feature_name",
     "label",
-    "largest",
     "listed_coefficients",
     "model_data",
     "model_facts",
@@ -26,6 +29,7 @@ __all__ = [
     "response_names",
     "score_of",
     "solver_facts",
+    "target_words",
 ]
 
 # Features listed in the JSON document.
@@ -55,15 +59,10 @@ def listed_coefficients(
 ) -> list[dict[str, Any]]:
     """List coefficients that are not zero for machines, the largest effects first.
 
-    Parameters
-    ----------
-    model : estimator
-    names : sequence of str, or None
-    **others : ndarray of shape (t, n)
-        What else to list of every feature; `effect`, if it is there, decides the order.
+    The `others` (t, n) are listed too; `effect`, if it is among them, decides the order.
     """
     columns = {"value": np.atleast_2d(model.coef_), **others}
-    order = largest(columns["value"], columns.get("effect"))
+    order = _largest(columns["value"], columns.get("effect"))
     return [
         {
             "feature": feature_name(names, int(j)),
@@ -78,7 +77,7 @@ def model_facts(model: Model) -> tuple[tuple[str, str], ...]:
     used = np.count_nonzero(np.atleast_2d(model.coef_).any(axis=0))
     facts = [("model", type(model).__name__)]
     if hasattr(model, "classes_"):
-        facts.append(("classes", class_words(model.classes_)))
+        facts.append(("classes", _class_words(model.classes_)))
     facts += [
         ("alpha", _each(model.alpha_)),
         ("features", f"{used} of {model.n_features_in_} used"),
@@ -90,8 +89,8 @@ def solver_facts(model: Model) -> tuple[tuple[str, str], ...]:
     """Report how a fitted estimator was solved, and how exactly."""
     return (
         ("radius", _each(model.radius_)),
-        ("gap", f"{_worst(model.dual_gap_)} in the problem that was solved"),
-        ("full gap", f"at most {_worst(model.full_gap_)} relative, in the full problem"),
+        ("gap", f"{np.max(model.dual_gap_):.1e} in the problem that was solved"),
+        ("full gap", f"at most {np.max(model.full_gap_):.1e} relative, in the full problem"),
     )
 
 
@@ -109,7 +108,7 @@ def model_words(model: Model) -> str:
 def coefficient_sheet(model: Model, names: Sequence[str] | None, top: int) -> tuple[Sheet, ...]:
     """List the largest coefficients."""
     rows = np.atleast_2d(model.coef_)
-    order = largest(rows)
+    order = _largest(rows)
     if top == 0 or len(order) == 0:
         return ()
     heads = response_names(model, "coefficient")
@@ -129,8 +128,13 @@ def score_of(model: Model, given: Given) -> tuple[str, float]:
     )
 
 
-def class_words(classes: Any) -> str:
-    """Name classes, the first few of many."""
+def target_words(given: Given, classes: Any = None) -> str:
+    """Name the target, and its classes."""
+    name = given.target_name or "(unnamed)"
+    return name if classes is None else f"{name}: classes {_class_words(classes)}"
+
+
+def _class_words(classes: Any) -> str:
     shown = ", ".join(label(value) for value in classes[:8])
     return shown if len(classes) <= 8 else f"{shown}, ... ({len(classes)} in all)"
 
@@ -146,11 +150,7 @@ def _each(values: Any) -> str:
     return shown if len(some) <= 6 else f"{shown}, ..."
 
 
-def _worst(values: Any) -> str:
-    return f"{float(np.max(values)):.1e}"
-
-
-def largest(rows: FloatArray, effects: FloatArray | None = None) -> IntArray:
+def _largest(rows: FloatArray, effects: FloatArray | None = None) -> IntArray:
     """Features with coefficients (t, n) that are not zero, those with the largest effects first."""
     used = np.flatnonzero(rows.any(axis=0))
     size = np.abs(rows if effects is None else effects)[:, used].max(axis=0)
@@ -167,3 +167,76 @@ def response_names(model: Model, single: str) -> tuple[str, ...]:
 def feature_name(names: Sequence[str] | None, j: int) -> str:
     """Name a feature; by its position from 0 where it has no name."""
     return f"feature {j}" if names is None else names[j]
+
+
+def effects_of(model: Model, X: Any) -> Any:
+    """Return effects (t, n): coefficients times the standard deviations of the columns.
+
+    Those of data in blocks, whose columns are not at hand, are the coefficients themselves.
+    """
+    rows = np.atleast_2d(model.coef_)
+    if not (isinstance(X, np.ndarray) or sparse.issparse(X)):
+        return rows
+    return rows * _deviations(X)
+
+
+def _deviations(X: Any) -> Any:
+    """Standard deviations (n,) of the columns of X (m, n)."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        variances = StandardScaler(with_mean=False).fit(X).var_
+    if np.isfinite(variances).all():
+        return np.sqrt(variances)
+    units = MaxAbsScaler().fit(X)  # the squares of these columns overflow
+    return units.scale_ * np.sqrt(StandardScaler(with_mean=False).fit(units.transform(X)).var_)
+
+
+def effect_data(model: Model, given: Given) -> list[dict[str, Any]]:
+    """List coefficients that are not zero for machines, with their effects."""
+    shares = _shares(model)
+    others = {"effect": effects_of(model, given.X)}
+    if shares is not None:
+        others["fold_share"] = shares
+    return listed_coefficients(model, given.names, **others)
+
+
+def effect_sheet(model: Model, given: Given, top: int) -> tuple[Sheet, ...]:
+    """List the largest effects for people."""
+    rows, effects = np.atleast_2d(model.coef_), effects_of(model, given.X)
+    order, shares = _largest(rows, effects), _shares(model)
+    if top == 0 or len(order) == 0:
+        return ()
+    shown = order[:top]
+    names = [feature_name(given.names, int(j)) for j in shown]
+    title = f"effects on {_response(model, given)}, {len(shown)} of {len(order)}"
+    if len(rows) > 1:
+        heads = response_names(model, "effect")
+        table = [(name, *map(float, effects[:, j])) for name, j in zip(names, shown, strict=True)]
+        return (Sheet(f"{title}, per standard deviation", ("feature", *heads), tuple(table)),)
+    reach = float(np.abs(effects[0, shown]).max()) or 1.0
+    heads = ("feature", "per std. dev.", "per unit", *(() if shares is None else ("in folds",)), "")
+    table = [
+        (
+            name,
+            float(effects[0, j]),
+            float(rows[0, j]),
+            *(() if shares is None else (f"{shares[0, j]:.0%}",)),
+            Bar(float(effects[0, j]) / reach),
+        )
+        for name, j in zip(names, shown, strict=True)
+    ]
+    return (Sheet(title, heads, tuple(table)),)
+
+
+def _response(model: Model, given: Given) -> str:
+    """Name what the effects are on."""
+    if hasattr(model, "classes_") and len(model.classes_) == 2:
+        return f"the score for {label(model.classes_[1])}"
+    if hasattr(model, "classes_"):
+        return "the scores of the classes"
+    return given.target_name or "the target"
+
+
+def _shares(model: Model) -> Any:
+    """Shares of the folds (t, n), where a search has them."""
+    found = getattr(model, "fold_share_", None)
+    return None if found is None else np.atleast_2d(found)

@@ -1,4 +1,4 @@
-"""`sketchlasso fit` and `sketchlasso path`: one penalty, or a whole path of them."""
+"""`sketchlasso fit` and `sketchlasso cv`: a model of one penalty, given or chosen."""
 
 from __future__ import annotations
 
@@ -11,21 +11,27 @@ import typer
 from scipy import sparse
 
 import sketchlasso as sl
-from sketchlasso.interfaces.commands.calibrating import Calibrate, calibrate, check_calibrate
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.interfaces import Model
 from sketchlasso.interfaces.commands.data import at_work, read_given
 from sketchlasso.interfaces.commands.describe import (
-    class_words,
+    effect_data,
+    effect_sheet,
     model_data,
     model_words,
     score_of,
     solver_facts,
+    target_words,
 )
-from sketchlasso.interfaces.commands.drawing import Picture, draw_model
-from sketchlasso.interfaces.commands.effects import effect_data, effect_sheet
+from sketchlasso.interfaces.commands.folds import (
+    SearchOptions,
+    chosen_words,
+    curve_sheet,
+    held_out_scores,
+    score_curves,
+)
 from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.commands.options import (
-    AlphaMinRatio,
-    Alphas,
     BlockOptions,
     DataOptions,
     Files,
@@ -34,26 +40,31 @@ from sketchlasso.interfaces.commands.options import (
     Verbose,
     alphas_of,
     penalty_of,
-    radii_of,
 )
-from sketchlasso.interfaces.commands.outputs import check_outputs, output_option
-from sketchlasso.interfaces.commands.report import Report, Sheet, wrote
+from sketchlasso.interfaces.commands.outputs import (
+    check_outputs,
+    draw_model,
+    output_option,
+    plot_option,
+)
+from sketchlasso.interfaces.commands.report import Facts, Report, wrote
 from sketchlasso.interfaces.commands.screen import Screen
-from sketchlasso.interfaces.models import Model
 
-__all__ = ["fit", "path", "target_words"]
+__all__ = ["cv", "fit"]
 
-Output = Annotated[
-    Path | None,
-    output_option("The model file to write."),
+Output = Annotated[Path | None, output_option("The model file to write.")]
+Picture = Annotated[
+    Path | None, plot_option("Picture of the path and the effects, in cv of the scores too")
 ]
-PathTable = Annotated[
-    Path | None,
-    output_option(
-        "Table to write (.csv, .tsv, .parquet, .npz): alpha, intercept, features ever used."
+Calibrate = Annotated[
+    str | None,
+    typer.Option(
+        "--calibrate",
+        show_default=False,
+        help="Keep what predict --interval needs: jackknife+ (each row left out) or cv+ (ten "
+        "folds). The fit is repeated without these rows.",
     ),
 ]
-SHOWN = 20
 
 
 def fit(
@@ -82,7 +93,7 @@ def fit(
     check_outputs(None, plot)
     given = read_given(file, data, blocks, needs_target=True)
     classes = given.is_classification(model.classify)
-    check_calibrate(calibrated, given.X, classes)
+    _check_calibrate(calibrated, given.X, classes)
     kind = sl.SqrtLassoClassifier if classes else sl.SqrtLasso
     start = perf_counter()
     with screen.watching("fitting") as watch, at_work(given, blocks, watch):
@@ -92,151 +103,147 @@ def fit(
         ).fit(given.X, given.response)
         seconds = perf_counter() - start
         name, value = score_of(estimator, given)
-        notes = calibrate(estimator, given, calibrated)
-        drawn = draw_model(estimator, given, plot)
-        written = save(estimator, given, output)
+        finished = _finish(estimator, given, calibrated, output, plot)
     return Report(
         data={
             "command": "fit",
             "output": output,
-            "n_samples": given.X.shape[0],
-            "target": given.target_name,
-            **model_data(estimator),
-            "coefficients": effect_data(estimator, given),
+            **_data(estimator, given),
             "training_score": {"name": name, "value": value},
             "seconds": seconds,
         },
         facts=(
             (name, f"{value:.4f} on the rows of the fit (cv judges by other rows)"),
-            ("data", given.words()),
-            ("target", target_words(given, getattr(estimator, "classes_", None))),
-            ("model", model_words(estimator)),
+            *_facts(estimator, given),
             *((*solver_facts(estimator), ("seconds", f"{seconds:.2f}")) if verbose else ()),
-            *notes,
-            *written,
-            *drawn,
+            *finished,
         ),
         sheets=effect_sheet(estimator, given, top),
     )
 
 
-def path(
+def cv(
     file: Files,
     data: DataOptions,
     blocks: BlockOptions,
     model: ModelOptions,
+    search: SearchOptions,
     screen: Screen,
-    alphas: Alphas = "100",
-    alpha_min_ratio: AlphaMinRatio = None,
-    output: PathTable = None,
+    calibrated: Calibrate = None,
+    output: Output = None,
+    plot: Picture = None,
+    top: Top = 10,
+    verbose: Verbose = False,
 ) -> Report:
-    """Solve for many penalties at once, each with its duality gap."""
-    model.refuse("path", "relaxed")
+    """Choose penalty and radius by cross-validation.
+
+    Then fit on all rows and write a model file.
+    """
+    check_outputs(None, plot)
     given = read_given(file, data, blocks, needs_target=True)
-    y, classes = given.signs(model.classify)
-    X, scales = model.scaled(given.X)
+    classes = given.is_classification(model.classify)
+    _check_calibrate(calibrated, given.X, classes)
+    kind: Any = sl.SqrtLassoClassifierCV if classes else sl.SqrtLassoCV
+    metric = search.scoring or ("accuracy" if classes else "mse")
+    rows = search.split_rows(given.response, classes, model.seed)
     start = perf_counter()
-    with screen.watching("solving the path") as watch, at_work(given, blocks, watch):
-        sketch = model.make_sketch(X, y, needed=False)
-        found = sl.sqrt_lasso_path(
-            X,
-            y,
-            sketch,
-            alphas=alphas_of(alphas),
-            alpha_min_ratio=alpha_min_ratio,
-            radius=radii_of(model.radius),
-            refine="exact" if model.refine and sketch is not None else None,
-            fit_intercept=model.intercept,
-            positive=model.positive,
-            solver=model.solver,  # type: ignore[arg-type]
-            settings=model.settings(watch),
-        )
-        columns = _columns(found)
-    seconds = perf_counter() - start
-    if output is not None:
-        sl.io.write_table(output, _coefficient_table(found, scales, given))
+    words = f"{search.folds}-fold cross-validation"
+    with screen.watching(words) as watch, at_work(given, blocks, watch):
+        estimator = kind(
+            alphas=alphas_of(search.alphas),
+            alpha_min_ratio=search.alpha_min_ratio,
+            cv=rows,
+            scoring=metric,
+            selection=search.selection,
+            **model.estimator_parameters(given.X, watch),
+        ).fit(given.X, given.response)
+        seconds = perf_counter() - start
+        estimator.set_params(cv=search.folds)
+        finished = _finish(estimator, given, calibrated, output, plot)
+    scores, curves = held_out_scores(estimator, given, rows), score_curves(estimator)
+    folds = f"{search.folds} folds, {search.split}"
+    scored = verbose or search.scoring is not None
     return Report(
         data={
-            "command": "path",
+            "command": "cv",
             "output": output,
-            "n_samples": given.X.shape[0],
-            "n_features": given.X.shape[1],
-            "target": given.target_name,
-            **columns,
+            **_data(estimator, given),
+            **search.data(estimator, scores),
+            "curves": curves,
             "seconds": seconds,
         },
         facts=(
-            ("data", given.words()),
-            ("target", target_words(given, classes)),
-            ("sketch", "none, the full problem" if sketch is None else repr(sketch)),
-            ("seconds", f"{seconds:.2f}"),
-            *wrote(output),
+            *((score.name, f"{score} on held-out rows ({folds})") for score in scores),
+            *_facts(estimator, given),
+            *(((metric, chosen_words(curves)),) if scored else ()),
+            *((*solver_facts(estimator), ("seconds", f"{seconds:.2f}")) if verbose else ()),
+            *finished,
         ),
-        sheets=(_thinned(columns),),
+        sheets=(
+            *effect_sheet(estimator, given, top),
+            *((curve_sheet(curves[0], metric),) if verbose else ()),
+        ),
     )
 
 
-def save(estimator: Model, given: Given, output: Path | None) -> tuple[tuple[str, str], ...]:
-    """Write the model file, and say so."""
-    if output is None:
-        return ()
-    estimator.set_params(verbose=False)
-    if given.names is not None and not sparse.issparse(given.X):
-        # In Python the model then asks for a table with these columns, in this order.
-        estimator.feature_names_in_ = np.array(given.names, dtype=object)
-    sl.save_model(
-        output,
-        estimator,
-        X=given.X,
-        feature_names=given.names,
-        target_name=given.target_name,
-        encoding=given.encoding,
-    )
-    return wrote(output)
-
-
-def target_words(given: Given, classes: Any = None) -> str:
-    """Name the target, and what it means."""
-    name = given.target_name or "(unnamed)"
-    return name if classes is None else f"{name}: classes {class_words(classes)}"
-
-
-def _columns(found: sl.Path) -> dict[str, Any]:
-    """One entry an instance: responses are single, radii slowest."""
+def _data(estimator: Model, given: Given) -> dict[str, Any]:
     return {
-        "alpha": found.alphas.ravel(),
-        "radius": found.radius,
-        "nonzero": found.models.n_nonzero,
-        "objective": found.primal,
-        "gap": found.relative_gap,
-        "full_gap": found.full_gap,
+        "n_samples": given.X.shape[0],
+        "target": given.target_name,
+        **model_data(estimator),
+        "coefficients": effect_data(estimator, given),
     }
 
 
-def _thinned(columns: dict[str, Any]) -> Sheet:
-    """Some of the instances, evenly spaced, the first and last among them."""
-    rows = tuple(zip(*columns.values(), strict=True))
-    if len(rows) <= SHOWN:
-        return Sheet(f"{len(rows)} penalties", tuple(columns), rows)
-    places = np.unique(np.linspace(0, len(rows) - 1, SHOWN).round().astype(int))
-    title = f"{len(places)} of {len(rows)} penalties"
-    return Sheet(title, tuple(columns), tuple(rows[k] for k in places))
-
-
-def _coefficient_table(found: sl.Path, scales: Any, given: Given) -> sl.io.Table:
-    coef = found.models.coef
-    used = np.unique(coef.indices[coef.data != 0])
-    values = coef[:, used].toarray()
-    if scales is not None:
-        values = values / scales[used]
-    names = [f"feature {j}" if given.names is None else given.names[j] for j in used]
-    return sl.io.Table(
-        np.column_stack([found.alphas.ravel(), found.models.intercept, values]),
-        None,
-        ("alpha", "intercept", *(_distinct(name) for name in names)),
+def _facts(estimator: Model, given: Given) -> Facts:
+    return (
+        ("data", given.words()),
+        ("target", target_words(given, getattr(estimator, "classes_", None))),
+        ("model", model_words(estimator)),
     )
 
 
-def _distinct(name: str) -> str:
-    """A feature's name that is neither of the two in front."""
-    return f"{name} (feature)" if name in ("alpha", "intercept") else name
+def _finish(
+    estimator: Model, given: Given, method: Any, output: Path | None, plot: Path | None
+) -> Facts:
+    """Calibrate, draw and save a fitted model as asked; facts that say so."""
+    calibrated: Facts = ()
+    if method is not None:
+        estimator.calibrate(given.X, given.response, method=method)
+        given.note_on_gaps("--calibrate left rows out after gaps were filled from all rows")
+        calibrated = (("calibrated", f"by {method} on {given.X.shape[0]} rows"),)
+    draw_model(estimator, given, plot)
+    if output is not None:
+        estimator.set_params(verbose=False)
+        if given.names is not None and not sparse.issparse(given.X):
+            # In Python the model then asks for a table with these columns, in this order.
+            estimator.feature_names_in_ = np.array(given.names, dtype=object)
+        sl.save_model(
+            output,
+            estimator,
+            X=given.X,
+            feature_names=given.names,
+            target_name=given.target_name,
+            encoding=given.encoding,
+        )
+    return (*calibrated, *wrote(output, plot))
+
+
+def _check_calibrate(method: str | None, X: Any, classes: bool) -> None:
+    """Refuse --calibrate where it cannot be, before anything is fitted."""
+    if method is None:
+        return
+    if method not in ("jackknife+", "cv+"):
+        raise InvalidInputError(
+            f"--calibrate {method} was given, but jackknife+ or cv+ is accepted; give one of them."
+        )
+    if classes:
+        raise InvalidInputError(
+            "--calibrate was given for classes, but intervals are of numbers; leave it out, or "
+            "give --regress."
+        )
+    if isinstance(X, sl.io.BlockMatrix):
+        raise InvalidInputError(
+            f"--calibrate {method} was given for data in blocks, but rows are left out of data in "
+            "memory; leave it out, or read one file without --memory."
+        )

@@ -13,7 +13,7 @@ import typer
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, UnusableColumnsError
 from sketchlasso.interfaces.commands.data import read_given
-from sketchlasso.interfaces.commands.fitting import target_words
+from sketchlasso.interfaces.commands.describe import target_words
 from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.commands.options import DataOptions, File, penalty_of
 from sketchlasso.interfaces.commands.outputs import (

@@ -25,8 +25,8 @@ from sketchlasso.interfaces.commands.options import Top
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.sketching import sketch_data
-from sketchlasso.interfaces.commands.topics.everything import images_data, images_facts
 from sketchlasso.interfaces.commands.topics.fitting import model_data as topics_data
+from sketchlasso.interfaces.commands.topics.imaging import images_data, images_facts
 from sketchlasso.interfaces.commands.topics.sheets import corpus_facts
 
 __all__ = ["doctor", "info"]

@@ -11,10 +11,10 @@ import numpy as np
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.interfaces import Model
 from sketchlasso.interfaces.commands.data import is_table, read_given
 from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.commands.options import BlockOptions, DataOptions
-from sketchlasso.interfaces.models import Model
 
 __all__ = ["meet"]
 

@@ -13,20 +13,19 @@ import typer
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, StoredFileError
+from sketchlasso.interfaces.cli import resumable
 from sketchlasso.interfaces.commands.data import at_work, read_given
 from sketchlasso.interfaces.commands.given import Given
-from sketchlasso.interfaces.commands.graph_files import (
+from sketchlasso.interfaces.commands.options import BlockOptions, DataOptions, Device, Files, Seed
+from sketchlasso.interfaces.commands.outputs import (
     GraphFile,
     check_graph_file,
     communities_sheet,
-    members_of,
     write_graph,
 )
-from sketchlasso.interfaces.commands.options import BlockOptions, DataOptions, Files, Seed
 from sketchlasso.interfaces.commands.report import Report, Sheet, wrote
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.wording import program
-from sketchlasso.interfaces.exits import resumable
 
 __all__ = ["network"]
 
@@ -69,7 +68,7 @@ class NetworkOptions:
         bool, typer.Option("--p-values", help="Test links whose two columns were both explained.")
     ] = False
     tol: Annotated[float, typer.Option(help="Relative duality gap, on the full data.")] = 1e-6
-    device: Annotated[str, typer.Option(help="cpu, cuda, or auto: a GPU if there is one.")] = "cpu"
+    device: Device = "cpu"
 
     def check(self) -> None:
         """Refuse before the work what would only be seen after it."""
@@ -151,9 +150,8 @@ def network(
     rule: Any = asked.rule
     graph = found.graph(rule, min_stability=asked.min_stability)
     graph = graph.without_isolated() if drop_isolated else graph
-    groups = graph.communities(random_state=seed) if communities else None
-    write_graph(graph, groups, output)
-    return _report(given, found, graph, groups, output, seconds, top)
+    members = write_graph(graph, output, communities, seed)
+    return _report(given, found, graph, members, output, seconds, top)
 
 
 def _listed(option: str, text: str | None, columns: Sequence[str] | None) -> list[str] | None:
@@ -176,12 +174,11 @@ def _report(
     given: Given,
     found: sl.inference.Neighbourhoods,
     graph: sl.graphs.Graph,
-    groups: Any,
+    members: list[dict[str, Any]] | None,
     output: Path,
     seconds: float,
     top: int,
 ) -> Report:
-    members = None if groups is None else members_of(graph, groups)
     alone = int(np.count_nonzero(graph.degrees == 0))
     gap = found.regressions.worst_gap
     count = len(found.targets) * (1 + found.n_half_samples)

@@ -20,6 +20,7 @@ __all__ = [
     "Alphas",
     "BlockOptions",
     "DataOptions",
+    "Device",
     "File",
     "Files",
     "ModelFile",
@@ -31,6 +32,7 @@ __all__ = [
     "Verbose",
     "WorkerTimeout",
     "alphas_of",
+    "number_or_name",
     "on_scheduler",
     "penalty_of",
     "radii_of",
@@ -78,6 +80,7 @@ AlphaMinRatio = Annotated[
     float | None, typer.Option(help="Smallest over largest automatic penalty.")
 ]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+Device = Annotated[str, typer.Option(help="cpu, cuda, or auto: a GPU if there is one.")]
 Threads = Annotated[int, typer.Option(help="Threads; -1 for all cores.")]
 Top = Annotated[
     int, typer.Option(help="How many coefficients (or words) to show, largest first.", min=0)
@@ -201,7 +204,7 @@ class ModelOptions:
     tol: Annotated[float, typer.Option(help="Relative duality gap to reach.")] = 1e-8
     threads: Threads = -1
     seed: Seed = 0
-    device: Annotated[str, typer.Option(help="cpu, cuda, or auto: a GPU if there is one.")] = "cpu"
+    device: Device = "cpu"
 
     def estimator_parameters(self, X: Any, watch: Watcher | None) -> dict[str, Any]:
         """Return keyword arguments of the estimators, the penalties left out."""
@@ -350,6 +353,14 @@ def penalty_of(text: str, *others: str) -> float | str:
             f"--alpha {text} was given, but {', '.join(names)} or a number > 0 (or 0, on a sketch) "
             "is accepted; give one of them."
         ) from None
+
+
+def number_or_name(text: str | None) -> Any:
+    """Read a number where it is one; the library checks names."""
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text
 
 
 def radii_of(text: str | None) -> list[sl.engine.RadiusPolicy] | None:

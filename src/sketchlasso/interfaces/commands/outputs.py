@@ -1,16 +1,35 @@
-"""Files that a command is to write, checked before the work that they would hold."""
+"""Files that commands write: checks before the work, pictures of models, graphs."""
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import numpy as np
 import typer
 
+import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, MissingExtraError, StoredFileError
+from sketchlasso.interfaces import Model
+from sketchlasso.interfaces.commands.describe import effects_of, feature_name
+from sketchlasso.interfaces.commands.given import Given
+from sketchlasso.interfaces.commands.report import Sheet
+from sketchlasso.interfaces.plots.canvas import hue
 
-__all__ = ["check_outputs", "output_option", "panels", "plot_option", "save_picture"]
+__all__ = [
+    "GraphFile",
+    "check_graph_file",
+    "check_outputs",
+    "communities_sheet",
+    "draw_model",
+    "output_option",
+    "panels",
+    "plot_option",
+    "save_picture",
+    "write_graph",
+]
 
 # Tables with names in a column, and pictures.
 TABLES = (".csv", ".tsv", ".tab", ".parquet", ".pq", ".feather", ".arrow", ".ipc")
@@ -18,6 +37,8 @@ COMPRESSED = (".gz", ".bz2", ".xz")
 PICTURES = (".png", ".svg", ".pdf")
 # Inches of one panel.
 PANEL = (5.2, 4.0)
+MOST_BARS = 15
+COMMUNITIES_SHOWN, MEMBERS_SHOWN = 12, 8
 
 
 def output_option(help: str) -> Any:
@@ -30,15 +51,16 @@ def plot_option(what: str) -> Any:
     return typer.Option("--plot", show_default=False, help=f"{what} (.png, .svg, .pdf).")
 
 
-def check_outputs(table: Path | None, *pictures: Path | None) -> None:
-    """Refuse folders that do not exist and endings that name no format.
+GraphFile = Annotated[
+    Path,
+    output_option(
+        "The graph to write: .graphml, .gexf, .json (nodes and links) or .csv (links only)."
+    ),
+]
 
-    Parameters
-    ----------
-    table : Path or None
-        To be written with a column of text.
-    *pictures : Path or None
-    """
+
+def check_outputs(table: Path | None, *pictures: Path | None) -> None:
+    """Refuse folders that do not exist and endings that name no format."""
     for path in (table, *pictures):
         if path is not None and not path.absolute().parent.is_dir():
             raise StoredFileError(
@@ -55,12 +77,7 @@ def check_outputs(table: Path | None, *pictures: Path | None) -> None:
 def panels(names: list[Any], height: float | None = None) -> dict[str, Any]:
     """Return the axes of a figure, by name; a name in several places is one panel.
 
-    Parameters
-    ----------
-    names : list of list of str
-        What stands in each row of the figure, from left to right.
-    height : float, optional
-        Inches; by default for as many rows.
+    `names` lists the panels of each row, from left to right; `height` is in inches.
     """
     try:
         from matplotlib.figure import Figure
@@ -73,25 +90,108 @@ def panels(names: list[Any], height: float | None = None) -> dict[str, Any]:
 
 
 def save_picture(axes: Any, path: Path) -> None:
-    """Write the figure of axes to a file whose ending has passed :func:`check_outputs`.
-
-    The figure is closed: pyplot would keep it until the process ends.
-    """
+    """Write the figure of axes to a file, completely or not at all, and close it."""
+    ending = path.suffix[1:].lower() if path.suffix.lower() in PICTURES else "png"
+    # A link stays, and the file behind it is replaced.
+    target = Path(os.path.realpath(path))
+    partial = target.with_name(f".{target.name}.partial")
     try:
-        axes.figure.savefig(path, dpi=150)
+        axes.figure.savefig(partial, format=ending, dpi=150)
+        partial.replace(target)
     except OSError as problem:
         raise StoredFileError(
             f"{path} could not be written ({problem.strerror or problem}); choose a path in a "
             "folder that can be written to."
         ) from problem
     finally:
+        partial.unlink(missing_ok=True)
+        # pyplot would keep the figure until the process ends.
         pyplot = sys.modules.get("matplotlib.pyplot")
         if pyplot is not None:
             pyplot.close(axes.figure)
 
 
+def draw_model(estimator: Model, given: Given, path: Path | None) -> None:
+    """Draw the scores of a search, the path and the effects; of several classes the first."""
+    if path is None:
+        return
+    by_penalty = []
+    if hasattr(estimator, "score_path_"):
+        by_penalty.append("scores")
+    if not isinstance(given.X, sl.io.BlockMatrix):
+        by_penalty.append("path")
+    axes = panels([[name, "effects"] for name in by_penalty] or [["effects"]])
+    if "scores" in axes:
+        sl.plots.plot_cv(estimator, ax=axes["scores"])
+    if "path" in axes:
+        names, y = given.names, given.response
+        drawn = sl.plots.plot_path(estimator, given.X, y, feature_names=names, ax=axes["path"])
+        if "scores" in axes:
+            _share_penalties(axes["scores"], drawn)
+    _draw_effects(estimator, given, axes["effects"])
+    save_picture(axes["effects"], path)
+
+
+def _share_penalties(scores: Any, drawn: sl.plots.PathDisplay) -> None:
+    """Give the path the penalties of the scores above it, so that both are labelled once."""
+    (left, right), (first, last) = scores.get_xlim(), drawn.ax_.get_xlim()
+    for ax in (scores, drawn.ax_):
+        ax.set_xlim(max(left, first), min(right, last))
+    scores.set_xlabel("")
+    scores.tick_params(axis="x", which="both", labelbottom=False)
+    drawn.count_axis_.set_visible(False)
+
+
+def _draw_effects(estimator: Model, given: Given, ax: Any) -> None:
+    """Draw the largest effects as bars, the largest on top."""
+    effects = effects_of(estimator, given.X)[0]
+    used = np.flatnonzero(effects)
+    order = used[np.argsort(-np.abs(effects[used]), kind="stable")][:MOST_BARS][::-1]
+    names = [feature_name(given.names, int(j)) for j in order]
+    ax.barh(names, effects[order], color=[hue(int(effects[j] < 0)) for j in order])
+    ax.locator_params(axis="x", nbins=5)
+    ax.axvline(0.0, color="0.5", linewidth=0.8)
+    ax.set_xlabel("effect of one standard deviation")
+    ax.set_title(f"{len(order)} largest of {len(used)} effects", fontsize="medium")
+
+
+def check_graph_file(output: Path, communities: bool) -> None:
+    """Refuse before the work a file that cannot hold its result."""
+    if sl.graphs.graph_ending(output) == ".csv" and communities:
+        raise InvalidInputError(
+            f"--communities was given, but {output} is a list of links without a place for them; "
+            "write .graphml, .gexf or .json."
+        )
+
+
+def write_graph(
+    graph: sl.graphs.Graph, output: Path, communities: bool, seed: int
+) -> list[dict[str, Any]] | None:
+    """Write a graph; with its communities, of which size and most linked nodes are returned."""
+    if not communities:
+        sl.graphs.write_graph(output, graph)
+        return None
+    groups = graph.communities(random_state=seed)
+    sl.graphs.write_graph(output, graph, {"community": groups})
+    degrees, names = graph.degrees, np.array(graph.names)
+    found = []
+    for label in range(int(groups.max(initial=-1)) + 1):
+        inside = np.flatnonzero(groups == label)
+        best = inside[np.argsort(-degrees[inside], kind="stable")[:MEMBERS_SHOWN]]
+        found.append({"size": len(inside), f"{graph.node_word}s": names[best].tolist()})
+    return found
+
+
+def communities_sheet(communities: list[dict[str, Any]], nodes: str) -> Sheet:
+    """The largest communities, one row each."""
+    shown = communities[:COMMUNITIES_SHOWN]
+    title = f"{len(shown)} of {len(communities)} communities, the most linked {nodes} of each"
+    rows = tuple((one["size"], ", ".join(one[nodes])) for one in shown)
+    return Sheet(title, (nodes, "such as"), rows)
+
+
 def _plain(path: Path) -> str:
-    """The name without what says that text is compressed."""
+    """The name of a file in lower case, without the ending of compressed text."""
     name = path.name.lower()
     inner = name.removesuffix(path.suffix) if path.suffix.lower() in COMPRESSED else name
     return inner if inner.endswith((".csv", ".tsv", ".tab")) else name

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from sketchlasso.interfaces.visible import visible, visible_in_json
 
-__all__ = ["Bar", "Report", "Sheet", "as_json", "short", "wrote"]
+__all__ = ["Bar", "Facts", "Report", "Sheet", "as_json", "evenly", "short", "wrote"]
 
+# Labels and values.
+Facts: TypeAlias = tuple[tuple[str, str], ...]
 BAR_WIDTH = 24
 # What may stand in texts of several lines.
 LINES = "\n\t"
@@ -99,7 +101,7 @@ class Report:
     """
 
     data: dict[str, Any]
-    facts: tuple[tuple[str, str], ...] = ()
+    facts: Facts = ()
     sheets: tuple[Sheet, ...] = ()
     text: str = ""
     outcome: str = ""
@@ -118,7 +120,7 @@ class Report:
         )
 
 
-def wrote(*paths: Path | None) -> tuple[tuple[str, str], ...]:
+def wrote(*paths: Path | None) -> Facts:
     """Return the facts that say which files were written."""
     return tuple(("wrote", str(path)) for path in paths if path is not None)
 
@@ -135,6 +137,11 @@ def short(value: Any) -> str:
         # People read 77190 more easily than 7.719e+04.
         return f"{number:.0f}" if "e+0" in written and abs(number) < LARGE else written
     return str(value)
+
+
+def evenly(count: int, most: int) -> Any:
+    """Return at most `most` of the positions below `count`, evenly spaced with both ends."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
 
 
 def as_json(data: Any) -> str:

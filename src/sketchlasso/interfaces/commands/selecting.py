@@ -12,8 +12,7 @@ import typer
 
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.data import read_given
-from sketchlasso.interfaces.commands.describe import feature_name
-from sketchlasso.interfaces.commands.fitting import target_words
+from sketchlasso.interfaces.commands.describe import feature_name, target_words
 from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.commands.options import DataOptions, File, Seed, Threads
 from sketchlasso.interfaces.commands.outputs import (

@@ -9,7 +9,14 @@ import typer
 
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.data import at_work, read_given
-from sketchlasso.interfaces.commands.options import BlockOptions, DataOptions, Files, Seed
+from sketchlasso.interfaces.commands.options import (
+    BlockOptions,
+    DataOptions,
+    Device,
+    Files,
+    Seed,
+    number_or_name,
+)
 from sketchlasso.interfaces.commands.outputs import output_option
 from sketchlasso.interfaces.commands.report import Report, wrote
 from sketchlasso.interfaces.commands.screen import Screen
@@ -44,7 +51,7 @@ def make_sketch(
         str | None, typer.Option(help="spectral, frobenius, realised, or a number.")
     ] = None,
     seed: Seed = 0,
-    device: Annotated[str, typer.Option(help="cpu, cuda, or auto: a GPU if there is one.")] = "cpu",
+    device: Device = "cpu",
 ) -> Report:
     """Compress data into a sketch file.
 
@@ -61,7 +68,7 @@ def make_sketch(
             tol=tol,
             center=center,
             scale=scale,
-            radius=_radius(radius),
+            radius=number_or_name(radius),
             random_state=seed,
             device=device,
             **size,
@@ -95,11 +102,3 @@ def sketch_data(found: sl.Sketch) -> dict[str, Any]:
         "products": found.cost.products,
         "seconds": found.cost.seconds,
     }
-
-
-def _radius(text: str | None) -> Any:
-    """A number where it is one; the library knows the names."""
-    try:
-        return None if text is None else float(text)
-    except ValueError:
-        return text

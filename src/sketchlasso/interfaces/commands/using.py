@@ -12,6 +12,7 @@ import typer
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.interfaces import Model
 from sketchlasso.interfaces.commands.data import at_work
 from sketchlasso.interfaces.commands.describe import label, response_names, score_of
 from sketchlasso.interfaces.commands.given import Given
@@ -26,7 +27,6 @@ from sketchlasso.interfaces.commands.options import (
 from sketchlasso.interfaces.commands.outputs import output_option
 from sketchlasso.interfaces.commands.report import Report, Sheet, short, wrote
 from sketchlasso.interfaces.commands.screen import Screen
-from sketchlasso.interfaces.models import Model
 
 __all__ = ["certify", "predict"]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sketchlasso.errors import Argument, Name, Part, SketchlassoError, SketchlassoWarning
-from sketchlasso.interfaces.commands.registry import loaded
+from sketchlasso.interfaces.app import loaded
 
 __all__ = ["program", "spoken"]
 

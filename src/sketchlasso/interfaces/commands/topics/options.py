@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -13,7 +11,6 @@ import typer
 import sketchlasso as sl
 from sketchlasso.errors import StoredFileError
 from sketchlasso.interfaces.commands.data import by_name_or_position
-from sketchlasso.interfaces.web import serve
 
 __all__ = [
     "CorpusOptions",
@@ -22,7 +19,6 @@ __all__ = [
     "Positive",
     "Radius",
     "TopicModel",
-    "ViewOptions",
     "read_source",
 ]
 
@@ -127,23 +123,15 @@ class ImageOptions:
     """What an image may be made of."""
 
     panel: ClassVar[str] = "Image"
-    n_words: Annotated[int, typer.Option(help="How many words an image has.")] = 10
+    n_words: NWords = 10
     alpha: Annotated[
         float | None,
         typer.Option(
             help="A penalty of your own; by default the one that leaves as many words as asked."
         ),
     ] = None
-    radius: Annotated[
-        str | None,
-        typer.Option(
-            help="auto, realised, spectral, a multiple such as 0.03*spectral, or a number; that "
-            "of the fit by default."
-        ),
-    ] = None
-    positive: Annotated[
-        bool, typer.Option("--positive", help="Only words that come along, none that keep away.")
-    ] = False
+    radius: Radius = None
+    positive: Positive = False
     exclude: Annotated[
         list[str] | None, typer.Option(help="A word that may not be used; may be repeated.")
     ] = None
@@ -157,45 +145,6 @@ class ImageOptions:
             "positive": True if self.positive else None,
             "exclude": tuple(self.exclude or ()),
         }
-
-
-@dataclass(frozen=True)
-class ViewOptions:
-    """Where the explorer is served."""
-
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; by default this machine only.")
-    ] = "127.0.0.1"
-    port: Annotated[
-        int, typer.Option(help="Port to listen on; 0 for one that is free.", min=0, max=65535)
-    ] = 8000
-    open: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False
-    allowed_host: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="A name by which the server may be called, beside localhost and the address it "
-            "listens on; * for any; may be repeated.",
-        ),
-    ] = None
-
-    def serve(
-        self, shown: Any, images: Any = None, *, source: str = "a network", json: bool
-    ) -> None:
-        """Serve an imager or a graph until Ctrl-C.
-
-        The server prints its address to stdout, or to stderr where stdout is for one document.
-        """
-        with redirect_stdout(sys.stderr) if json else nullcontext():
-            serve(
-                shown,
-                images,
-                self.host,
-                self.port,
-                self.open,
-                source=source,
-                allowed_hosts=self.allowed_host or (),
-            )
 
 
 def read_source(source: Path, options: CorpusOptions) -> sl.topics.Corpus:

@@ -1,11 +1,14 @@
-"""`sketchlasso topics serve` and `demo`: the explorer, and a corpus that every machine has."""
+"""Explorers (`sketchlasso explore`, `topics serve`), and `topics demo` on a corpus at hand."""
 
 from __future__ import annotations
 
+import sys
 import warnings
+from contextlib import nullcontext, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,16 +17,80 @@ from sketchlasso.interfaces.commands.options import Seed
 from sketchlasso.interfaces.commands.outputs import output_option
 from sketchlasso.interfaces.commands.report import Report, wrote
 from sketchlasso.interfaces.commands.screen import Screen
-from sketchlasso.interfaces.commands.topics.asking import COMPILING, ask
-from sketchlasso.interfaces.commands.topics.options import ImageOptions, TopicModel, ViewOptions
+from sketchlasso.interfaces.commands.topics.imaging import COMPILING, ask
+from sketchlasso.interfaces.commands.topics.options import ImageOptions, TopicModel
 from sketchlasso.interfaces.commands.topics.sheets import corpus_facts, image_data, image_sheet
 from sketchlasso.interfaces.commands.wording import program
+from sketchlasso.interfaces.web import serve as serve_explorer
 
-__all__ = ["DEMO_RANK", "demo", "fit_docstrings", "serve"]
+__all__ = ["DEMO_RANK", "demo", "explore", "fit_docstrings", "serve"]
 
 # Of the docstrings; finer than the default, as they are about many things.
 DEMO_RANK = 200
 DEMO_WORDS = ("fourier", "matrix", "random", "cluster", "file")
+
+
+@dataclass(frozen=True)
+class ViewOptions:
+    """Where the explorer is served."""
+
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; by default this machine only.")
+    ] = "127.0.0.1"
+    port: Annotated[
+        int, typer.Option(help="Port to listen on; 0 for one that is free.", min=0, max=65535)
+    ] = 8000
+    open: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A name by which the server may be called, beside localhost and the address it "
+            "listens on; * for any; may be repeated.",
+        ),
+    ] = None
+
+    def serve(
+        self, shown: Any, images: Any = None, *, source: str = "a network", json: bool
+    ) -> None:
+        """Serve an imager or a graph until Ctrl-C.
+
+        The server prints its address to stdout, or to stderr where stdout is for one document.
+        """
+        with redirect_stdout(sys.stderr) if json else nullcontext():
+            serve_explorer(
+                shown,
+                images,
+                self.host,
+                self.port,
+                self.open,
+                source=source,
+                allowed_hosts=self.allowed_host or (),
+            )
+
+
+def explore(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="GRAPH",
+            show_default=False,
+            help="A file written by network or topics graph: .graphml, .gexf, .json or .csv.",
+        ),
+    ],
+    view: ViewOptions,
+    screen: Screen,
+) -> Report:
+    """Explore a network in the browser.
+
+    Serves a page and a JSON API, by default to this machine only, until Ctrl-C.
+    """
+    graph = sl.graphs.read_graph(file)
+    view.serve(graph, source=file.name, json=screen.json)
+    return Report(
+        {"command": "explore", "n_nodes": len(graph.names), "n_links": len(graph.edges)},
+        text="the explorer ended",
+    )
 
 
 def serve(

@@ -1,4 +1,4 @@
-"""`sketchlasso loo`: every row predicted by a model that has not seen it."""
+"""`sketchlasso path` and `sketchlasso loo`: many penalties, or many sets of rows, at once."""
 
 from __future__ import annotations
 
@@ -12,27 +12,125 @@ import typer
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.commands.data import at_work, read_given
-from sketchlasso.interfaces.commands.fitting import target_words
+from sketchlasso.interfaces.commands.describe import feature_name, target_words
+from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.commands.options import (
+    AlphaMinRatio,
+    Alphas,
     BlockOptions,
     DataOptions,
     Files,
     ModelOptions,
+    alphas_of,
     penalty_of,
+    radii_of,
 )
 from sketchlasso.interfaces.commands.outputs import output_option
-from sketchlasso.interfaces.commands.report import Report, Sheet, wrote
+from sketchlasso.interfaces.commands.report import Report, Sheet, evenly, wrote
 from sketchlasso.interfaces.commands.screen import Screen, Watcher
 
-__all__ = ["loo"]
+__all__ = ["loo", "path"]
 
-# Left-out rows move the solution little: a coarse gap would not see it.
+# Penalties of a path that are listed.
+SHOWN = 20
+# Leaving a row out moves the solution little, which a coarse gap would not show.
 FINE = 1e-9
 
-LeftOutTable = Annotated[
-    Path | None,
-    output_option("Table to write, one row per left-out row."),
-]
+
+def path(
+    file: Files,
+    data: DataOptions,
+    blocks: BlockOptions,
+    model: ModelOptions,
+    screen: Screen,
+    alphas: Alphas = "100",
+    alpha_min_ratio: AlphaMinRatio = None,
+    output: Annotated[
+        Path | None,
+        output_option(
+            "Table to write (.csv, .tsv, .parquet, .npz): alpha, intercept, features ever used."
+        ),
+    ] = None,
+) -> Report:
+    """Solve for many penalties at once, each with its duality gap."""
+    model.refuse("path", "relaxed")
+    given = read_given(file, data, blocks, needs_target=True)
+    y, classes = given.signs(model.classify)
+    X, scales = model.scaled(given.X)
+    start = perf_counter()
+    with screen.watching("solving the path") as watch, at_work(given, blocks, watch):
+        sketch = model.make_sketch(X, y, needed=False)
+        found = sl.sqrt_lasso_path(
+            X,
+            y,
+            sketch,
+            alphas=alphas_of(alphas),
+            alpha_min_ratio=alpha_min_ratio,
+            radius=radii_of(model.radius),
+            refine="exact" if model.refine and sketch is not None else None,
+            fit_intercept=model.intercept,
+            positive=model.positive,
+            solver=model.solver,  # type: ignore[arg-type]
+            settings=model.settings(watch),
+        )
+        columns = _columns(found)
+    seconds = perf_counter() - start
+    if output is not None:
+        sl.io.write_table(output, _coefficient_table(found, scales, given))
+    return Report(
+        data={
+            "command": "path",
+            "output": output,
+            "n_samples": given.X.shape[0],
+            "n_features": given.X.shape[1],
+            "target": given.target_name,
+            **columns,
+            "seconds": seconds,
+        },
+        facts=(
+            ("data", given.words()),
+            ("target", target_words(given, classes)),
+            ("sketch", "none, the full problem" if sketch is None else repr(sketch)),
+            ("seconds", f"{seconds:.2f}"),
+            *wrote(output),
+        ),
+        sheets=(_thinned(columns),),
+    )
+
+
+def _columns(found: sl.Path) -> dict[str, Any]:
+    """One entry per instance: one response, radii slowest."""
+    return {
+        "alpha": found.alphas.ravel(),
+        "radius": found.radius,
+        "nonzero": found.models.n_nonzero,
+        "objective": found.primal,
+        "gap": found.relative_gap,
+        "full_gap": found.full_gap,
+    }
+
+
+def _thinned(columns: dict[str, Any]) -> Sheet:
+    """Some of the instances, evenly spaced, the first and last among them."""
+    rows = tuple(zip(*columns.values(), strict=True))
+    places = evenly(len(rows), SHOWN)
+    shown = f"{len(places)} of {len(rows)}" if len(places) < len(rows) else str(len(rows))
+    return Sheet(f"{shown} penalties", tuple(columns), tuple(rows[k] for k in places))
+
+
+def _coefficient_table(found: sl.Path, scales: Any, given: Given) -> sl.io.Table:
+    coef = found.models.coef
+    used = np.unique(coef.indices[coef.data != 0])
+    values = coef[:, used].toarray()
+    if scales is not None:
+        values = values / scales[used]
+    names = (feature_name(given.names, int(j)) for j in used)
+    first = ("alpha", "intercept")
+    return sl.io.Table(
+        np.column_stack([found.alphas.ravel(), found.models.intercept, values]),
+        None,
+        (*first, *(f"{name} (feature)" if name in first else name for name in names)),
+    )
 
 
 def loo(
@@ -51,7 +149,9 @@ def loo(
     rows: Annotated[
         int | None, typer.Option(help="Leave out so many rows, drawn at random; all by default.")
     ] = None,
-    output: LeftOutTable = None,
+    output: Annotated[
+        Path | None, output_option("Table to write, one row per left-out row.")
+    ] = None,
     top: Annotated[int, typer.Option(help="How many influential rows to show.", min=0)] = 5,
 ) -> Report:
     """Leave every row out once, and report which rows matter.

@@ -1,0 +1,283 @@
+"""`sketchlasso topics image`, `all` and `graph`: images of words, and the graph they form."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError, MissingExtraError
+from sketchlasso.interfaces.cli import resumable
+from sketchlasso.interfaces.commands.options import Scheduler, Seed, WorkerTimeout, on_scheduler
+from sketchlasso.interfaces.commands.outputs import (
+    GraphFile,
+    check_graph_file,
+    check_outputs,
+    communities_sheet,
+    output_option,
+    plot_option,
+    save_picture,
+    write_graph,
+)
+from sketchlasso.interfaces.commands.report import Facts, Report, wrote
+from sketchlasso.interfaces.commands.screen import Screen
+from sketchlasso.interfaces.commands.topics.options import (
+    ImageOptions,
+    NWords,
+    Positive,
+    Radius,
+    TopicModel,
+)
+from sketchlasso.interfaces.commands.topics.sheets import (
+    advice_lines,
+    compared_data,
+    compared_sheet,
+    document_sheet,
+    image_data,
+    image_sheet,
+    name_of,
+)
+from sketchlasso.interfaces.exports.pictures import image_figure
+
+__all__ = ["ask", "graph", "image", "image_all", "images_data", "images_facts"]
+
+COMPILING = "asking (a first run compiles for up to twenty seconds)"
+
+
+def image(
+    model: TopicModel,
+    words: Annotated[
+        list[str], typer.Argument(metavar="WORD", show_default=False, help="Words to ask for.")
+    ],
+    asked: ImageOptions,
+    screen: Screen,
+    together: Annotated[
+        bool, typer.Option("--together", help="One image of all words instead of one each.")
+    ] = False,
+    documents: Annotated[
+        int, typer.Option(help="How many documents behind each image to list.", min=0)
+    ] = 0,
+    compare: Annotated[
+        Path | None,
+        typer.Option(metavar="MODEL2", help="Another model: the same words in both corpora."),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        plot_option("Picture of the images"),
+    ] = None,
+) -> Report:
+    """Show the few words that explain a word.
+
+    A plus comes along with the word, a minus keeps away from it. Words that the model does not
+    have are named, and the others are answered.
+    """
+    if compare is not None and documents:
+        raise InvalidInputError(
+            "--documents was given with --compare, which shows words only; leave one of them out."
+        )
+    check_outputs(None, plot)
+    imager = sl.topics.load_topics(model)
+    queries: list[str | list[str]] = [words] if together else list(words)
+    with screen.waiting(COMPILING):
+        images, unknown = ask(imager, queries, asked)
+        pairs, lacking = ([], []) if compare is None else _pairs(compare, images, asked)
+    for missing in (*unknown, *lacking):
+        warnings.warn(str(missing), stacklevel=1)
+    absent = [missing.word for missing in unknown]
+    found: dict[str, Any] = {"command": "topics image", "model": str(model), "unknown": absent}
+    if compare is not None:
+        named = [
+            [
+                (f"{name_of(pair.first)} in {model.name}", pair.first),
+                (f"{name_of(pair.first)} in {compare.name}", pair.second),
+            ]
+            for pair in pairs
+        ]
+        drawn = _draw(named, plot)
+        found |= {"compared_with": str(compare), "compared": list(map(compared_data, pairs))}
+        return Report(
+            found,
+            facts=drawn,
+            sheets=tuple(compared_sheet(pair, model, compare) for pair in pairs),
+        )
+    behind = [imager.documents(one, documents) if documents else [] for one in images]
+    found["images"] = [image_data(*pair) for pair in zip(images, behind, strict=True)]
+    drawn = _draw([[(name_of(one), one)] for one in images], plot)
+    sheets = []
+    for one, matches in zip(images, behind, strict=True):
+        sheets += [image_sheet(one), *([document_sheet(one, matches)] if matches else [])]
+    return Report(found, facts=drawn, sheets=tuple(sheets), closing=advice_lines(images))
+
+
+def _draw(rows: list[list[tuple[str, sl.topics.TopicImage]]], path: Path | None) -> Facts:
+    """Draw images to a file, where one was asked for."""
+    if path is None:
+        return ()
+    try:
+        figure = image_figure(rows)
+    except ModuleNotFoundError as missing:
+        raise MissingExtraError("--plot", str(missing.name), "plot") from missing
+    save_picture(figure.axes[0], path)
+    return wrote(path)
+
+
+def ask(
+    imager: sl.topics.TopicImager, queries: Sequence[str | list[str]], asked: ImageOptions
+) -> tuple[list[sl.topics.TopicImage], list[sl.errors.UnknownWordError]]:
+    """Return one image per query with known words, and what is wrong with the others.
+
+    Raises
+    ------
+    UnknownWordError
+        No query has known words.
+    """
+    arguments = asked.arguments()
+    images: list[sl.topics.TopicImage] = []
+    unknown: list[sl.errors.UnknownWordError] = []
+    for query in queries:
+        try:
+            if not images:
+                # The first answer of a process waits for compiled code, which is not its own time.
+                imager.image(query, **arguments)
+            images.append(imager.image(query, **arguments))
+        except sl.errors.UnknownWordError as missing:
+            unknown.append(missing)
+    if not images:
+        raise unknown[0]
+    return images, unknown
+
+
+def _pairs(
+    path: Path, images: Sequence[sl.topics.TopicImage], asked: ImageOptions
+) -> tuple[list[sl.topics.ComparedImages], list[InvalidInputError]]:
+    """Compare images with those of another model; words it lacks are named with the model."""
+    other = sl.topics.load_topics(path)
+    pairs, lacking = [], []
+    for image in images:
+        try:
+            again = other.image(list(image.query), **asked.arguments())
+            pairs.append(sl.topics.ComparedImages.of(image, again))
+        except sl.errors.UnknownWordError as missing:
+            lacking.append(InvalidInputError(f"in {path} {missing}"))
+    if not pairs:
+        raise lacking[0]
+    return pairs, lacking
+
+
+def image_all(
+    model: TopicModel,
+    screen: Screen,
+    output: Annotated[Path, output_option("The images file to write.")],
+    n_words: NWords = 10,
+    radius: Radius = None,
+    positive: Positive = False,
+    scheduler: Scheduler = None,
+    worker_timeout: WorkerTimeout = None,
+    device: Annotated[
+        str | None, typer.Option(help="cpu, cuda or auto; as the model was made by default.")
+    ] = None,
+) -> Report:
+    """Image every word of the vocabulary.
+
+    What was stopped, by Ctrl-C or by an accident, goes on with the same command.
+    """
+    imager = sl.topics.load_topics(model)
+    if device is not None:
+        imager.set_params(device=device)
+    start = perf_counter()
+    counting = screen.counting("imaging every word", "words")
+    with resumable(output), on_scheduler(scheduler, worker_timeout), counting as count:
+        images = imager.image_all(
+            output,
+            n_words,
+            radius=radius,
+            positive=True if positive else None,
+            progress=count,
+        )
+    seconds = perf_counter() - start
+    return Report(
+        {
+            "command": "topics all",
+            "output": output,
+            "seconds": seconds,
+            **images_data(images),
+        },
+        facts=(*images_facts(images), ("seconds", f"{seconds:.2f}"), *wrote(output)),
+    )
+
+
+def graph(
+    images: Annotated[
+        Path,
+        typer.Argument(metavar="IMAGES", show_default=False, help="A file written by topics all."),
+    ],
+    screen: Screen,
+    output: GraphFile,
+    rule: Annotated[
+        str,
+        typer.Option(help="Link words if either (or) or each (and) is in the other's image."),
+    ] = "or",
+    communities: Annotated[
+        bool, typer.Option("--communities", help="Find groups of words, and write them too.")
+    ] = False,
+    drop_isolated: Annotated[
+        bool, typer.Option("--drop-isolated", help="Leave out words without links.")
+    ] = False,
+    seed: Seed = 0,
+) -> Report:
+    """Join the images of all words into one graph."""
+    check_graph_file(output, communities)
+    stored = sl.topics.load_images(images)
+    joined = sl.topics.word_graph(
+        stored.weights,
+        stored.words,
+        rule,  # type: ignore[arg-type]
+        drop_isolated=drop_isolated,
+    )
+    members = write_graph(joined, output, communities, seed)
+    alone = int(np.count_nonzero(joined.degrees == 0))
+    either = "either" if rule == "or" else "each"
+    return Report(
+        {
+            "command": "topics graph",
+            "output": output,
+            "rule": rule,
+            "n_words": len(joined.words),
+            "n_links": len(joined.edges),
+            "n_isolated": alone,
+            "communities": members,
+        },
+        facts=(
+            ("words", f"{len(joined.words)}, {alone} of them without links"),
+            ("links", f"{len(joined.edges)}, if {either} word names the other"),
+            *(() if members is None else (("communities", str(len(members))),)),
+            *wrote(output),
+        ),
+        sheets=() if members is None else (communities_sheet(members, "words"),),
+    )
+
+
+def images_data(images: sl.topics.WordImages) -> dict[str, Any]:
+    """Describe images for machines."""
+    return {
+        "n_vocabulary": len(images.words),
+        "n_weights": int(images.weights.nnz),
+        "n_words": images.n_words,
+        "worst_gap": float(images.gap.max()),
+        "settings": images.settings,
+    }
+
+
+def images_facts(images: sl.topics.WordImages) -> Facts:
+    """Show what a file of images holds."""
+    return (
+        ("words", f"{len(images.words)}, each explained by at most {images.n_words} others"),
+        ("weights", f"{images.weights.nnz}"),
+        ("gap", f"{float(images.gap.max()):.1e} at worst"),
+    )
