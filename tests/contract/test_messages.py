@@ -21,7 +21,7 @@ from sketchlasso.errors import (
     UnusableColumnsError,
 )
 
-wording = pytest.importorskip("sketchlasso.interfaces.commands.wording")
+wording = pytest.importorskip("sketchlasso.interfaces.commands.command")
 
 PACKAGE = Path(sketchlasso.__file__).parent
 # Text of XML and HTML, and calls that a message proposes to who works in Python.

@@ -6,9 +6,9 @@ import numpy as np
 
 import sketchlasso as sl
 from sketchlasso.interfaces.commands import screen
+from sketchlasso.interfaces.commands.command import program
 from sketchlasso.interfaces.commands.report import Bar, Report, Sheet, as_json, short
 from sketchlasso.interfaces.commands.screen import Screen
-from sketchlasso.interfaces.commands.wording import program
 
 REPORT = Report(
     {"value": 1.0},

@@ -39,7 +39,7 @@ class Entry(NamedTuple):
 
 COMMANDS = {
     "sketch": Entry(
-        "commands.sketching:make_sketch",
+        "commands.solving:make_sketch",
         "Compress data into a sketch file.",
         (
             "sketch docword.nips.txt.gz -o nips.sketch --rank 50",
@@ -127,7 +127,7 @@ COMMANDS = {
         ),
     ),
     "stability": Entry(
-        "commands.selecting:stability",
+        "commands.inferring:stability",
         "Select features with a bound on the number of false ones.",
         (
             "stability genes.csv --target yield",

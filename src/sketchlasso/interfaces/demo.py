@@ -17,6 +17,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 import sketchlasso as sl
+from sketchlasso.interfaces.commands.command import program
 from sketchlasso.interfaces.commands.outputs import save_picture
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
@@ -24,7 +25,6 @@ from sketchlasso.interfaces.commands.topics.imaging import ask
 from sketchlasso.interfaces.commands.topics.options import ImageOptions
 from sketchlasso.interfaces.commands.topics.sheets import image_data, image_words
 from sketchlasso.interfaces.commands.topics.showing import DEMO_RANK, fit_docstrings
-from sketchlasso.interfaces.commands.wording import program
 
 __all__ = ["demo"]
 
@@ -85,7 +85,6 @@ def demo(
     rows = tuple((one.name, one.score, one.n_nonzero, one.seconds) for one in (ours, theirs))
     return Report(
         data={
-            "command": "demo",
             "methods": [dict(zip(heads, row, strict=True)) for row in rows],
             "lasso_cv_convergence_warnings": unfinished,
             "sketched": asdict(sketched),

@@ -1,29 +1,68 @@
-"""From a function that returns a report to a command that Typer knows."""
+"""From a function that returns a report to a command of Typer, with messages in its words."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 import os
+import shlex
+import shutil
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
-from sketchlasso.errors import GridEdgeWarning, InaccurateWarning
+from sketchlasso.errors import (
+    Argument,
+    GridEdgeWarning,
+    InaccurateWarning,
+    Name,
+    Part,
+    SketchlassoError,
+    SketchlassoWarning,
+)
+from sketchlasso.interfaces.app import loaded
 from sketchlasso.interfaces.cli import Exit, exit_of
 from sketchlasso.interfaces.commands.report import Report
-from sketchlasso.interfaces.commands.screen import Note, Screen, remarks_kept
-from sketchlasso.interfaces.commands.wording import spoken
+from sketchlasso.interfaces.commands.screen import Note, Screen
 from sketchlasso.interfaces.visible import visible
 
-__all__ = ["as_command", "examples"]
+__all__ = ["as_command", "examples", "program", "spoken"]
 
 # Warnings after which a command ends with Exit.INACCURATE.
 SHORTFALLS = (InaccurateWarning, GridEdgeWarning)
+# Parameters whose option has another name; the command may still have an option of their own.
+OTHER_NAMES = {
+    "cv": "folds",
+    "fit_intercept": "intercept",
+    "level": "interval",
+    "method": "sketch",
+    "metric": "scoring",
+    "n_half_samples": "half_samples",
+    "n_jobs": "threads",
+    "n_pairs": "pairs",
+    "n_threads": "threads",
+    "radii": "radius",
+    "random_state": "seed",
+}
+# Functions that write and read files, and the commands that do so.
+COMMANDS = {
+    "TopicImager.save": "topics fit",
+    "TopicImager.image_all": "topics all",
+    "image_all": "topics all",
+    "Sketch.save": "sketch",
+    "save_model": "fit or cv",
+    "load_sketch": "fit --sketch",
+    "load_model": "predict",
+    "load_topics": "topics image",
+    "load_images": "topics graph",
+    "corpus_from_matrix(read_table(path))": "topics fit with an npz or bag-of-words file",
+}
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")]
@@ -57,7 +96,7 @@ def as_command(work: Callable[..., Report]) -> Callable[..., None]:
                 own = {field.name: values.pop(field.name) for field in fields(group)}
                 values[name] = group(**own)
         values["screen"] = screen
-        code = _run(work, values, screen, context.command.params)
+        code = _run(work, values, context)
         if code:
             raise typer.Exit(int(code))
 
@@ -66,11 +105,11 @@ def as_command(work: Callable[..., Report]) -> Callable[..., None]:
     return command
 
 
-def _run(
-    work: Callable[..., Report], values: dict[str, Any], screen: Screen, options: list[Any]
-) -> Exit:
+def _run(work: Callable[..., Report], values: dict[str, Any], context: typer.Context) -> Exit:
+    options = context.command.params
     try:
-        with remarks_kept() as caught:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
             report = work(**values)
     except Exception as error:
         code = exit_of(error)
@@ -78,21 +117,31 @@ def _run(
             raise
         print(f"sketchlasso: {visible(spoken(error, options).rstrip('.'))}.", file=sys.stderr)
         return code
-    # Deprecations of other libraries are not the user's business.
+    # Deprecations of other libraries do not concern the user.
     shown = [note for note in caught if issubclass(note.category, UserWarning)]
     kinds = {spoken(note.message, options): issubclass(note.category, Note) for note in shown}
     try:
-        screen.show(
-            report,
+        values["screen"].show(
+            replace(report, data={**_origin(values, context), **report.data}),
             [remark for remark, is_note in kinds.items() if not is_note],
             [remark for remark, is_note in kinds.items() if is_note],
         )
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader has seen enough; nothing may be written at the end of the process either.
+        # The reader has left; nothing may be written at the end of the process either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     fell_short = any(issubclass(note.category, SHORTFALLS) for note in shown)
     return Exit.INACCURATE if fell_short or report.fell_short else Exit.FINE
+
+
+def _origin(values: dict[str, Any], context: Any) -> dict[str, Any]:
+    """What every document begins with: the command and the file it wrote, where it has one."""
+    names = []
+    while context.parent is not None:
+        names.append(context.info_name)
+        context = context.parent
+    output = {"output": values["output"]} if "output" in values else {}
+    return {"command": " ".join(reversed(names)), **output}
 
 
 def _parameters(
@@ -125,3 +174,64 @@ def _in_panel(hint: Any, panel: str | None) -> Any:
 
 def _parameter(name: str, hint: Any, default: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+
+
+def spoken(message: BaseException | str, options: Sequence[Any] = ()) -> str:
+    """Return a message on one line, in the words of the command line: rank=0 is --rank 0 here.
+
+    The `options` are those of the command that runs; of other commands where it has none.
+    """
+    if not isinstance(message, SketchlassoError | SketchlassoWarning):
+        return " ".join(str(message).split())
+    return " ".join("".join(_spelled(part, options) for part in message.args).split())
+
+
+def _spelled(part: Part, options: Sequence[Any]) -> str:
+    if isinstance(part, Argument):
+        return _option(part, options)
+    if isinstance(part, Name):
+        command = COMMANDS.get(part.name)
+        return command or _option(Argument(part.name), options).rstrip("=")
+    return part
+
+
+def _option(argument: Argument, options: Sequence[Any]) -> str:
+    """The option of an argument; the argument itself where the command line has none."""
+    found = _found(argument.name, options) or _found(argument.name, _all_options())
+    if found is None:
+        return str(argument)
+    typed, value = found.opts[0], argument.plain
+    if value is ... or value is True:
+        return str(typed)
+    if value is None:
+        return f"{typed} none" if found.name == "sketch" else f"no {typed}"
+    if value is False:
+        return str(next(iter(found.secondary_opts), f"no {typed}"))
+    if isinstance(value, list | tuple):
+        value = ",".join(map(str, value))
+    return f"{typed} {shlex.quote(format(value, argument.spec))}"
+
+
+def _found(name: str, options: Sequence[Any]) -> Any:
+    by_name = {one.name: one for one in options if one.param_type_name == "option"}
+    return by_name.get(name) or by_name.get(OTHER_NAMES.get(name, name))
+
+
+def _all_options() -> list[Any]:
+    """The options of all commands; loading them takes a third of a second."""
+    from sketchlasso.interfaces.app import COMMANDS, TOPICS
+
+    entries = (*COMMANDS.items(), *TOPICS.items())
+    return [option for name, entry in entries for option in loaded(name, entry).params]
+
+
+def program() -> str:
+    """Return how this program was called, so that a line to copy works here."""
+    called = Path(sys.argv[0])
+    if called.parts[-2:] == ("sketchlasso", "__main__.py"):
+        return "python -m sketchlasso"
+    found = shutil.which("sketchlasso")
+    if called.name != "sketchlasso" or (found and Path(found).resolve() == called.resolve()):
+        return "sketchlasso"
+    here = Path.cwd()
+    return str(called.relative_to(here) if called.is_relative_to(here) else called)

@@ -106,8 +106,6 @@ def fit(
         finished = _finish(estimator, given, calibrated, output, plot)
     return Report(
         data={
-            "command": "fit",
-            "output": output,
             **_data(estimator, given),
             "training_score": {"name": name, "value": value},
             "seconds": seconds,
@@ -165,8 +163,6 @@ def cv(
     scored = verbose or search.scoring is not None
     return Report(
         data={
-            "command": "cv",
-            "output": output,
             **_data(estimator, given),
             **search.data(estimator, scores),
             "curves": curves,

@@ -1,11 +1,12 @@
-"""`sketchlasso infer`: an interval and a p-value for every coefficient."""
+"""`sketchlasso infer` and `stability`: p-values, and features chosen on most half-samples."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import typer
@@ -13,9 +14,15 @@ import typer
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, UnusableColumnsError
 from sketchlasso.interfaces.commands.data import read_given
-from sketchlasso.interfaces.commands.describe import target_words
+from sketchlasso.interfaces.commands.describe import feature_name, target_words
 from sketchlasso.interfaces.commands.given import Given
-from sketchlasso.interfaces.commands.options import DataOptions, File, penalty_of
+from sketchlasso.interfaces.commands.options import (
+    DataOptions,
+    File,
+    Seed,
+    Threads,
+    penalty_of,
+)
 from sketchlasso.interfaces.commands.outputs import (
     check_outputs,
     output_option,
@@ -23,32 +30,11 @@ from sketchlasso.interfaces.commands.outputs import (
     plot_option,
     save_picture,
 )
-from sketchlasso.interfaces.commands.report import Report, Sheet, wrote
-from sketchlasso.interfaces.commands.screen import Screen, Watch
+from sketchlasso.interfaces.commands.report import Bar, Facts, Report, Sheet, wrote
+from sketchlasso.interfaces.commands.screen import Screen, Watch, Watcher
 
-__all__ = ["infer"]
+__all__ = ["infer", "stability"]
 
-InferredTable = Annotated[
-    Path | None,
-    output_option("Table to write, one row per feature."),
-]
-Adjust = Annotated[
-    str,
-    typer.Option(help="p-values for many tests: holm, bh or by (false discovery rates)."),
-]
-InitialPenalty = Annotated[
-    str,
-    typer.Option(
-        help="Penalty of the initial estimate: a number, or pivotal, rigorous or rigorous-robust."
-    ),
-]
-Picture = Annotated[
-    Path | None,
-    plot_option("Picture of the intervals, and of p-values against estimates"),
-]
-Shown = Annotated[
-    int, typer.Option(help="How many features to show, smallest p-values first.", min=0)
-]
 # Features whose intervals are drawn at most, those of the smallest p-values.
 MOST_DRAWN = 20
 ADJUSTMENTS = {
@@ -63,14 +49,26 @@ def infer(
     data: DataOptions,
     screen: Screen,
     level: Annotated[float, typer.Option(help="Of the confidence intervals.")] = 0.95,
-    adjust: Adjust = "holm",
+    adjust: Annotated[
+        str, typer.Option(help="p-values for many tests: holm, bh or by (false discovery rates).")
+    ] = "holm",
     robust: Annotated[
         bool, typer.Option("--robust", help="Errors for noise whose variance may differ.")
     ] = False,
-    alpha: InitialPenalty = "pivotal",
-    output: InferredTable = None,
-    plot: Picture = None,
-    top: Shown = 10,
+    alpha: Annotated[
+        str,
+        typer.Option(
+            help="Penalty of the initial estimate: a number, or pivotal, rigorous or "
+            "rigorous-robust."
+        ),
+    ] = "pivotal",
+    output: Annotated[Path | None, output_option("Table to write, one row per feature.")] = None,
+    plot: Annotated[
+        Path | None, plot_option("Picture of the intervals, and of p-values against estimates")
+    ] = None,
+    top: Annotated[
+        int, typer.Option(help="How many features to show, smallest p-values first.", min=0)
+    ] = 10,
 ) -> Report:
     """Estimate every coefficient, with its error and p-value.
 
@@ -79,18 +77,21 @@ def infer(
     _check(level, adjust)
     check_outputs(output, plot)
     given = read_given(file, data, needs_target=True)
-    y = _numbers(given)
+    penalty = penalty_of(alpha, "rigorous", "rigorous-robust")
     start = perf_counter()
     with screen.watching("regressing every feature on the others") as watch:
-        found = _inferred(given, y, penalty_of(alpha, "rigorous", "rigorous-robust"), robust, watch)
+        found = _inferred(given, penalty, robust, watch)
     seconds = perf_counter() - start
     adjustment = ADJUSTMENTS[adjust]
     columns = _columns(found, level, adjustment)
-    written = _write(found, columns, output, level, adjustment, plot)
+    if output is not None:
+        values, names = np.column_stack(list(columns.values())), np.array(found.names)
+        sl.io.write_table(output, sl.io.Table(values, names, tuple(columns), target_name="feature"))
+    if plot is not None:
+        _draw(found, level, adjustment, plot)
+    facts = _facts(found, given, columns, level, adjustment)
     return Report(
         data={
-            "command": "infer",
-            "output": output,
             "plot": plot,
             "n_samples": given.X.shape[0],
             "target": given.target_name,
@@ -102,15 +103,21 @@ def infer(
             **columns,
             "seconds": seconds,
         },
-        facts=(*_facts(found, given, columns, level, adjustment, seconds), *written),
+        facts=(*facts, ("seconds", f"{seconds:.2f}"), *wrote(output, plot)),
         sheets=_sheet(found, columns, level, top),
     )
 
 
 def _inferred(
-    given: Given, y: Any, alpha: Any, robust: bool, watch: Watch | None
+    given: Given, alpha: Any, robust: bool, watch: Watch | None
 ) -> sl.inference.Desparsified:
     """Estimate the coefficients; name the options that leave out columns without an effect."""
+    y = given.response
+    if y.dtype.kind not in "biuf" or y.ndim != 1:
+        raise InvalidInputError(
+            f"the target of {given.source} is not one column of numbers, but intervals are for "
+            "regressions; give a target of numbers."
+        )
     try:
         return sl.inference.desparsified(
             given.X,
@@ -133,8 +140,7 @@ def _facts(
     columns: dict[str, Any],
     level: float,
     adjustment: str,
-    seconds: float,
-) -> tuple[tuple[str, str], ...]:
+) -> Facts:
     cutoff = 1 - level
     significant = int(np.sum(columns["adjusted"] <= cutoff))
     noise = "any noise" if found.errors == "robust" else "noise of equal variance"
@@ -149,7 +155,6 @@ def _facts(
             f"up to {cutoff:.2g}",
         ),
         ("bias bound", f"{found.bias_bound.max():.2f} at most"),
-        ("seconds", f"{seconds:.2f}"),
     )
 
 
@@ -166,16 +171,6 @@ def _check(level: float, adjust: str) -> None:
         )
 
 
-def _numbers(given: Given) -> Any:
-    y = given.response
-    if y.dtype.kind not in "biuf" or y.ndim != 1:
-        raise InvalidInputError(
-            f"the target of {given.source} is not one column of numbers, but intervals are for "
-            "regressions; give a target of numbers."
-        )
-    return y
-
-
 def _columns(found: sl.inference.Desparsified, level: float, adjustment: Any) -> dict[str, Any]:
     lower, upper = found.interval(level)
     return {
@@ -190,26 +185,12 @@ def _columns(found: sl.inference.Desparsified, level: float, adjustment: Any) ->
     }
 
 
-def _write(
-    found: sl.inference.Desparsified,
-    columns: dict[str, Any],
-    output: Path | None,
-    level: float,
-    adjustment: Any,
-    plot: Path | None,
-) -> tuple[tuple[str, str], ...]:
-    """Write what was asked for; facts that say so."""
-    if output is not None:
-        values = np.column_stack(list(columns.values()))
-        names = np.array(found.names)
-        sl.io.write_table(output, sl.io.Table(values, names, tuple(columns), target_name="feature"))
-    if plot is not None:
-        shown = min(len(found.names), MOST_DRAWN)
-        axes = panels([["intervals", "p-values"]], height=max(4.0, 1.2 + 0.28 * shown))
-        sl.plots.plot_forest(found, level=level, top=shown, ax=axes["intervals"])
-        sl.plots.plot_volcano(found, cutoff=1 - level, adjustment=adjustment, ax=axes["p-values"])
-        save_picture(axes["intervals"], plot)
-    return wrote(output, plot)
+def _draw(found: sl.inference.Desparsified, level: float, adjustment: Any, plot: Path) -> None:
+    shown = min(len(found.names), MOST_DRAWN)
+    axes = panels([["intervals", "p-values"]], height=max(4.0, 1.2 + 0.28 * shown))
+    sl.plots.plot_forest(found, level=level, top=shown, ax=axes["intervals"])
+    sl.plots.plot_volcano(found, cutoff=1 - level, adjustment=adjustment, ax=axes["p-values"])
+    save_picture(axes["intervals"], plot)
 
 
 def _sheet(
@@ -227,3 +208,150 @@ def _sheet(
             rows,
         ),
     )
+
+
+@dataclass(frozen=True)
+class SelectionOptions:
+    """How often a feature has to be chosen, of how many, and what is bounded."""
+
+    panel: ClassVar[str] = "Selection"
+    pfer: Annotated[
+        float | None,
+        typer.Option(help="Expected number of false selections to accept at most; 1 by default."),
+    ] = None
+    cutoff: Annotated[
+        float | None,
+        typer.Option(help="Share of half-samples that a feature needs; 0.75 by default."),
+    ] = None
+    q: Annotated[
+        int | None,
+        typer.Option(
+            "--q",
+            help="Features chosen on each half-sample. Two of --pfer, --cutoff and --q decide the "
+            "third.",
+        ),
+    ] = None
+    assumption: Annotated[
+        str,
+        typer.Option(
+            help="Of the bound: unimodal, r-concave, or none (Meinshausen and Buehlmann)."
+        ),
+    ] = "unimodal"
+    pairs: Annotated[int, typer.Option(help="Pairs of half-samples.")] = 50
+    intercept: Annotated[bool, typer.Option(help="Whether models have an intercept.")] = True
+    standardize: Annotated[
+        bool, typer.Option(help="Divide columns by their standard deviations.")
+    ] = True
+    positive: Annotated[bool, typer.Option("--positive", help="Choose positive effects only.")] = (
+        False
+    )
+    threads: Threads = -1
+    seed: Seed = 0
+
+    def selector(self, watch: Watcher | None) -> sl.inference.StabilitySelection:
+        """Return the selector that the options ask for."""
+        return sl.inference.StabilitySelection(
+            pfer=self.pfer,
+            cutoff=self.cutoff,
+            q=self.q,
+            assumption=self.assumption,  # type: ignore[arg-type]
+            n_pairs=self.pairs,
+            fit_intercept=self.intercept,
+            standardize=self.standardize,
+            positive=self.positive,
+            n_jobs=self.threads,
+            random_state=self.seed,
+            verbose=watch or False,
+        )
+
+
+def stability(
+    file: File,
+    data: DataOptions,
+    rule: SelectionOptions,
+    screen: Screen,
+    output: Annotated[
+        Path | None,
+        output_option(
+            "Table to write: every feature, how often it was chosen, whether it is selected."
+        ),
+    ] = None,
+    plot: Annotated[Path | None, plot_option("Picture of the stability paths")] = None,
+    top: Annotated[int, typer.Option(help="How many features to show at most.", min=0)] = 20,
+) -> Report:
+    """Select features with a bound on the number of false ones.
+
+    The rows are split in half again and again; features that are chosen on most halves are
+    selected.
+    """
+    check_outputs(output, plot)
+    given = read_given([file], data, needs_target=True)
+    y, classes = given.signs(None)
+    start = perf_counter()
+    with screen.watching("half-samples") as watch:
+        selector = rule.selector(watch).fit(given.X, y)
+    seconds = perf_counter() - start
+    given.note_on_gaps("gaps were filled from all rows before the rows were split in half")
+    if output is not None:
+        columns = np.column_stack([selector.frequencies_, selector.get_support()])
+        names = np.array([feature_name(given.names, j) for j in range(given.X.shape[1])])
+        table = sl.io.Table(columns, names, ("frequency", "selected"), "feature")
+        sl.io.write_table(output, table)
+    if plot is not None:
+        save_picture(sl.plots.plot_stability(selector, feature_names=given.names).ax_, plot)
+    selected = f"{len(selector.get_support(indices=True))} of {given.X.shape[1]} features"
+    bound = f"{selector.pfer_:.3g} false selections expected at most ({rule.assumption})"
+    return Report(
+        data={"plot": plot, **_selected(selector, given), "seconds": seconds},
+        facts=(
+            ("data", given.words()),
+            ("target", target_words(given, classes)),
+            ("halves", f"{2 * rule.pairs}, {selector.q_} features chosen on each"),
+            ("cutoff", f"{selector.cutoff_:g} of the halves"),
+            ("bound", bound),
+            ("selected", selected),
+            ("seconds", f"{seconds:.2f}"),
+            *wrote(output, plot),
+        ),
+        sheets=_shares_sheet(selector, given, top),
+    )
+
+
+def _selected(selector: sl.inference.StabilitySelection, given: Given) -> dict[str, Any]:
+    """What was selected, for machines."""
+    return {
+        "n_samples": given.X.shape[0],
+        "n_features": given.X.shape[1],
+        "target": given.target_name,
+        "cutoff": selector.cutoff_,
+        "q": selector.q_,
+        "pfer": selector.pfer_,
+        "assumption": selector.assumption,
+        "selected": [
+            {"feature": feature_name(given.names, int(j)), "frequency": selector.frequencies_[j]}
+            for j in selector.get_support(indices=True)
+        ],
+        "frequencies": selector.frequencies_,
+    }
+
+
+def _shares_sheet(
+    selector: sl.inference.StabilitySelection, given: Given, top: int
+) -> tuple[Sheet, ...]:
+    """The features chosen most often, down to half of the cutoff."""
+    often = selector.frequencies_
+    order = np.argsort(-often, kind="stable")[:top]
+    order = order[often[order] >= 0.5 * selector.cutoff_]
+    if len(order) == 0:
+        return ()
+    support = selector.get_support()
+    rows = tuple(
+        (
+            feature_name(given.names, int(j)),
+            float(often[j]),
+            "selected" if support[j] else "",
+            Bar(float(often[j])),
+        )
+        for j in order
+    )
+    return (Sheet("share of half-samples", ("feature", "share", "", ""), rows),)

@@ -6,7 +6,7 @@ import os
 import platform
 import shutil
 import subprocess
-from importlib.metadata import PackageNotFoundError, version
+from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,7 +24,7 @@ from sketchlasso.interfaces.commands.describe import (
 from sketchlasso.interfaces.commands.options import Top
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
-from sketchlasso.interfaces.commands.sketching import sketch_data
+from sketchlasso.interfaces.commands.solving import sketch_data
 from sketchlasso.interfaces.commands.topics.fitting import model_data as topics_data
 from sketchlasso.interfaces.commands.topics.imaging import images_data, images_facts
 from sketchlasso.interfaces.commands.topics.sheets import corpus_facts
@@ -72,7 +72,6 @@ def info(
         count, width = model.coef.shape
         return Report(
             {
-                "command": "info",
                 "content": "model",
                 "estimator": "LinearModels",
                 "n_models": count,
@@ -88,7 +87,6 @@ def info(
     }
     return Report(
         {
-            "command": "info",
             "content": "model",
             "target": stored.facts["target_name"],
             **model_data(model),
@@ -116,7 +114,7 @@ def _topics_info(file: Path, top: int) -> Report:
     rows = tuple((str(imager.words_[j]), int(frequency[j])) for j in order)
     sheet = Sheet(f"most frequent {len(rows)} words", ("word", "documents"), rows)
     return Report(
-        {"command": "info", "content": "topics", **topics_data(imager), "frequent": dict(rows)},
+        {"content": "topics", **topics_data(imager), "frequent": dict(rows)},
         facts=corpus_facts(imager),
         sheets=(sheet,) if rows else (),
     )
@@ -131,7 +129,7 @@ def _images_info(file: Path, top: int) -> Report:
     settings = ", ".join(f"{name}={value}" for name, value in images.settings.items())
     sheet = Sheet(f"{len(rows)} words in most images", ("word", "images"), rows)
     return Report(
-        {"command": "info", "content": "images", **images_data(images), "frequent": dict(rows)},
+        {"content": "images", **images_data(images), "frequent": dict(rows)},
         facts=(*images_facts(images), ("settings", settings)),
         sheets=(sheet,) if rows else (),
     )
@@ -140,7 +138,7 @@ def _images_info(file: Path, top: int) -> Report:
 def _sketch_info(file: Path) -> Report:
     found = sl.load_sketch(file)
     return Report(
-        {"command": "info", "content": "sketch", **sketch_data(found)},
+        {"content": "sketch", **sketch_data(found)},
         text=found.summary(),
         facts=(("fingerprint", str(found.fingerprint)),),
     )
@@ -158,18 +156,18 @@ def doctor(screen: Screen) -> Report:
     pools = [
         {
             "library": pool.get("internal_api"),
-            "version": _told(pool.get("version")),
+            # One library reports a function instead of a version.
+            "version": version if isinstance(version := pool.get("version"), str) else None,
             "threads": pool.get("num_threads"),
         }
         for pool in threadpool_info()
     ]
-    found = _folder()
-    gpus = _gpus()
+    variables = [f"{name}={os.environ[name]}" for name in THREAD_VARIABLES if name in os.environ]
+    found, gpus = _folder(), _gpus()
     screen.say("solving a small problem (a first run compiles for up to twenty seconds)")
     solved, gap = _small_solve()
     return Report(
         {
-            "command": "doctor",
             "sketchlasso": sl.__version__,
             "python": platform.python_version(),
             "platform": platform.platform(),
@@ -185,8 +183,8 @@ def doctor(screen: Screen) -> Report:
         facts=(
             ("sketchlasso", sl.__version__),
             ("python", f"{platform.python_version()} on {platform.platform(terse=True)}"),
-            ("threads", _thread_words()),
-            ("BLAS", "; ".join(_pool_words(pool) for pool in pools) or "not found"),
+            ("threads", ", ".join([f"{os.cpu_count()} cores", *variables])),
+            ("BLAS", "; ".join(map(_pool_words, pools)) or "not found"),
             ("GPU", f"{', '.join(gpus)} (used with --device cuda)" if gpus else "none"),
             ("data folder", _folder_words(found)),
             ("small solve", f"relative gap {gap:.1e}, " + ("fine" if solved else "NOT SOLVED")),
@@ -206,15 +204,10 @@ def _sketch_words(sketch: dict[str, Any] | None) -> str:
     return f"{sketch['method']}, rank {sketch['rank']}, seed {sketch['seed']}"
 
 
-def _told(value: Any) -> str | None:
-    """A version that is a string; one library reports a function instead."""
-    return value if isinstance(value, str) else None
-
-
 def _version(name: str) -> str | None:
     try:
-        return version(name)
-    except PackageNotFoundError:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
         return None
 
 
@@ -229,11 +222,6 @@ def _package_rows(
             for name, found in members.items()
         ]
     return tuple(rows)
-
-
-def _thread_words() -> str:
-    named = [f"{name}={os.environ[name]}" for name in THREAD_VARIABLES if name in os.environ]
-    return f"{os.cpu_count()} cores" + (f", {', '.join(named)}" if named else "")
 
 
 def _pool_words(pool: dict[str, Any]) -> str:

@@ -14,6 +14,7 @@ import typer
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, StoredFileError
 from sketchlasso.interfaces.cli import resumable
+from sketchlasso.interfaces.commands.command import program
 from sketchlasso.interfaces.commands.data import at_work, read_given
 from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.commands.options import BlockOptions, DataOptions, Device, Files, Seed
@@ -25,7 +26,6 @@ from sketchlasso.interfaces.commands.outputs import (
 )
 from sketchlasso.interfaces.commands.report import Report, Sheet, wrote
 from sketchlasso.interfaces.commands.screen import Screen
-from sketchlasso.interfaces.commands.wording import program
 
 __all__ = ["network"]
 
@@ -189,8 +189,6 @@ def _report(
         sheets = (*sheets, communities_sheet(members, "nodes"))
     return Report(
         {
-            "command": "network",
-            "output": output,
             "rule": graph.rule,
             "alpha": float(alphas.max()),
             "n_targets": len(found.targets),

@@ -86,7 +86,7 @@ class Report:
     Attributes
     ----------
     data : dict
-        The document of ``--json``.
+        The document of ``--json``, without the name of the command and of its output.
     facts : tuple of (str, str)
         Labels and values, for people.
     sheets : tuple of Sheet

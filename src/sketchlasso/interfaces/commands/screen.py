@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -151,14 +150,6 @@ def _counted_lines(words: str, things: str) -> Counter:
             print(f"{words}: {done} of {total} {things}", file=sys.stderr, flush=True)
 
     return count
-
-
-@contextmanager
-def remarks_kept() -> Iterator[list[warnings.WarningMessage]]:
-    """Keep warnings from being printed where they arise."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield caught
 
 
 def _show_rich(report: Report) -> None:

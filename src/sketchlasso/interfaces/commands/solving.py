@@ -1,4 +1,4 @@
-"""`sketchlasso path` and `sketchlasso loo`: many penalties, or many sets of rows, at once."""
+"""`sketchlasso sketch`, `path` and `loo`: data compressed once, and many problems on them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,12 @@ from sketchlasso.interfaces.commands.options import (
     Alphas,
     BlockOptions,
     DataOptions,
+    Device,
     Files,
     ModelOptions,
+    Seed,
     alphas_of,
+    number_or_name,
     penalty_of,
     radii_of,
 )
@@ -29,12 +32,92 @@ from sketchlasso.interfaces.commands.outputs import output_option
 from sketchlasso.interfaces.commands.report import Report, Sheet, evenly, wrote
 from sketchlasso.interfaces.commands.screen import Screen, Watcher
 
-__all__ = ["loo", "path"]
+__all__ = ["loo", "make_sketch", "path", "sketch_data"]
 
 # Penalties of a path that are listed.
 SHOWN = 20
 # Leaving a row out moves the solution little, which a coarse gap would not show.
 FINE = 1e-9
+
+
+def make_sketch(
+    file: Files,
+    data: DataOptions,
+    blocks: BlockOptions,
+    screen: Screen,
+    output: Annotated[Path, output_option("The sketch file to write.")],
+    rank: Annotated[
+        int | None, typer.Option(help="Rank; 50, or what the data allow, by default.")
+    ] = None,
+    tol: Annotated[
+        float | None, typer.Option(help="Choose the rank: radius <= tol times the norm of X.")
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            help="randomized, krylov, power, projection, nystrom, sampling, frequent_directions, "
+            "exact, or response (which uses the target)."
+        ),
+    ] = "randomized",
+    center: Annotated[bool, typer.Option(help="Whether columns are centred.")] = True,
+    scale: Annotated[
+        bool, typer.Option("--scale", help="Divide columns by their standard deviations.")
+    ] = False,
+    radius: Annotated[
+        str | None, typer.Option(help="spectral, frobenius, realised, or a number.")
+    ] = None,
+    seed: Seed = 0,
+    device: Device = "cpu",
+) -> Report:
+    """Compress data into a sketch file.
+
+    X ~ Q P' with a bound on the error, to be shared by fit, path, cv and loo.
+    """
+    given = read_given(file, data, blocks)
+    y, _ = given.signs(None) if method == "response" else (None, None)
+    size: dict[str, Any] = {} if rank is None else {"rank": rank}
+    with screen.watching("sketching") as watch, at_work(given, blocks, watch):
+        found = sl.sketch(
+            given.X,
+            y,
+            method=method,  # type: ignore[arg-type]
+            tol=tol,
+            center=center,
+            scale=scale,
+            radius=number_or_name(radius),
+            random_state=seed,
+            device=device,
+            **size,
+        )
+        found.save(output)
+    return Report(
+        data={**sketch_data(found)},
+        text=found.summary(),
+        facts=wrote(output),
+    )
+
+
+def sketch_data(found: sl.Sketch) -> dict[str, Any]:
+    """Describe a sketch for machines."""
+    return {
+        "n_samples": found.n_samples,
+        "n_features": found.n_features,
+        "rank": found.rank,
+        "response_rank": found.response_rank,
+        "method": found.method,
+        "radius": found.radius,
+        "radius_kind": found.radius_kind,
+        "radius_failure_probability": found.radius_failure_probability,
+        "largest_singular_value": found.singular_values[0],
+        "centred": found.column_means is not None,
+        "scaled": found.column_scales is not None,
+        "dtype": str(found.dtype),
+        "seed": found.seed,
+        "fingerprint": found.fingerprint,
+        "passes": found.cost.passes,
+        "products": found.cost.products,
+        "seconds": found.cost.seconds,
+    }
 
 
 def path(
@@ -79,8 +162,6 @@ def path(
         sl.io.write_table(output, _coefficient_table(found, scales, given))
     return Report(
         data={
-            "command": "path",
-            "output": output,
             "n_samples": given.X.shape[0],
             "n_features": given.X.shape[1],
             "target": given.target_name,
@@ -176,8 +257,6 @@ def loo(
         sl.io.write_table(output, table)
     return Report(
         data={
-            "command": "loo",
-            "output": output,
             "target": given.target_name,
             "alpha": level,
             "scores": scores,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
+import io
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,10 +15,9 @@ import typer
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces import Model
-from sketchlasso.interfaces.commands.data import at_work
+from sketchlasso.interfaces.commands.data import at_work, is_table, read_given
 from sketchlasso.interfaces.commands.describe import label, response_names, score_of
 from sketchlasso.interfaces.commands.given import Given
-from sketchlasso.interfaces.commands.meeting import meet
 from sketchlasso.interfaces.commands.options import (
     BlockOptions,
     DataOptions,
@@ -68,7 +69,7 @@ def predict(
 
     They are scored as well where FILE holds the target.
     """
-    estimator, given = meet(model, file, data, blocks, predicting=True, id=id)
+    estimator, given = _meet(model, file, data, blocks, predicting=True, id=id)
     if interval is not None:
         _check_calibrated(estimator, model)
     with screen.watching("predicting") as watch, at_work(given, blocks, watch):
@@ -94,11 +95,7 @@ def _predicted(
 ) -> Report:
     predictions = estimator.predict(given.X)
     facts = [("data", given.words()), ("model", type(estimator).__name__)]
-    document: dict[str, Any] = {
-        "command": "predict",
-        "output": output,
-        "n_samples": len(predictions),
-    }
+    document: dict[str, Any] = {"n_samples": len(predictions)}
     if given.y is not None and given.y.ndim == predictions.ndim:
         name, value = score_of(estimator, given)
         facts.append((name, f"{value:.4f}"))
@@ -109,12 +106,14 @@ def _predicted(
         _describe_intervals(ends, estimator, given, interval, document, facts)
     if output is None:
         document["predictions"] = predictions
-        rows = predictions if ends is None else _with_ends(predictions, ends)
-        ids = [""] * len(rows) if given.ids is None else [f"{_cell(key)}," for key in given.ids]
-        lines = "\n".join(key + _line(row) for key, row in zip(ids, rows, strict=True))
+        rows = predictions.reshape(len(predictions), -1)
+        cells = (rows if ends is None else _with_ends(predictions, ends)).tolist()
         if given.ids is not None:
             document["ids"] = given.ids
-        return Report(document, outcome=lines)
+            cells = [[key, *row] for key, row in zip(given.ids, cells, strict=True)]
+        lines = io.StringIO()
+        csv.writer(lines, lineterminator="\n").writerows(cells)
+        return Report(document, outcome=lines.getvalue().removesuffix("\n"))
     table = _prediction_table(estimator, given, predictions, ends)
     ids = given.rows + 1 if given.ids is None else given.ids
     sl.io.write_table(output, replace(table, ids=ids, id_name=id or "row"))
@@ -148,10 +147,10 @@ def _describe_intervals(
             f"{count / (count + 1):.4g} at most; give that or less, or calibrate on more rows."
         )
     facts.append(("intervals", words))
-    document["interval"] = {"level": level, "method": method, "lower": ends[..., 0]}
-    document["interval"]["upper"] = ends[..., 1]
-    if given.y is not None and given.y.ndim == ends.ndim - 1:
-        inside = (ends[..., 0] <= given.y) & (given.y <= ends[..., 1])
+    lower, upper = ends[..., 0], ends[..., 1]
+    document["interval"] = {"level": level, "method": method, "lower": lower, "upper": upper}
+    if given.y is not None and given.y.ndim == lower.ndim:
+        inside = (lower <= given.y) & (given.y <= upper)
         facts.append(("coverage", f"{np.mean(inside):.4f} of the responses lie inside"))
         document["interval"]["coverage"] = float(np.mean(inside))
 
@@ -170,7 +169,7 @@ def certify(
     Of the full problem on FILE, without any sketch: a lower bound on what any coefficients
     whatever can reach.
     """
-    estimator, given = meet(model, [file], data)
+    estimator, given = _meet(model, [file], data)
     if isinstance(estimator, sl.engine.LinearModels):
         raise InvalidInputError(
             f"{model} holds linear models without their penalties; use certify in Python, which "
@@ -202,7 +201,6 @@ def certify(
     heads = ("response", "alpha", "objective", "lower bound", "relative gap")
     return Report(
         data={
-            "command": "certify",
             "same_data": same,
             "alpha": np.atleast_1d(estimator.alpha_),
             "objective": found.primal,
@@ -272,35 +270,124 @@ def _prediction_table(
     """Predictions as a table: numbers, or decision values with the label as their target."""
     if not hasattr(estimator, "classes_"):
         rows = predictions.reshape(len(predictions), -1)
-        names = (
-            ["prediction"]
-            if rows.shape[1] == 1
-            else [f"prediction {j + 1}" for j in range(rows.shape[1])]
-        )
+        several = rows.shape[1] > 1
+        targets = [f" {j + 1}" if several else "" for j in range(rows.shape[1])]
+        parts = ("prediction",)
         if ends is not None:
-            rows = _with_ends(predictions, ends)
-            names = [
-                name.replace("prediction", part)
-                for name in names
-                for part in ("prediction", "lower", "upper")
-            ]
+            rows, parts = _with_ends(predictions, ends), ("prediction", "lower", "upper")
+        names = [part + target for target in targets for part in parts]
         return sl.io.Table(rows, None, tuple(names))
     scores = estimator.decision_function(given.X).reshape(len(predictions), -1)
-    names = (
-        ["decision"]
-        if scores.shape[1] == 1
-        else [f"decision {label(value)}" for value in estimator.classes_]
-    )
+    names = ["decision"]
+    if scores.shape[1] > 1:
+        names = [f"decision {label(value)}" for value in estimator.classes_]
     return sl.io.Table(scores, predictions, tuple(names), "prediction")
 
 
-def _cell(text: str) -> str:
-    """A text as a cell of a line with commas."""
-    return '"' + text.replace('"', '""') + '"' if any(c in text for c in ',"\n') else text
+def _meet(
+    model: Path,
+    files: list[Path],
+    options: DataOptions,
+    blocks: BlockOptions | None = None,
+    *,
+    predicting: bool = False,
+    id: str | None = None,
+) -> tuple[Model, Given]:
+    """Read a model and data with its columns; the target may be absent from new data.
+
+    Columns that the model does not use may be absent or hold anything, where `predicting`.
+    """
+    info = sl.io.stored_info(model)
+    estimator = sl.load_model(model)
+    names, target = info.facts["feature_names"], info.facts["target_name"]
+    encoding = _encoding(info.facts, files, options, blocks)
+    if predicting:
+        encoding = _used_columns(encoding, estimator)
+
+    def read(chosen: DataOptions) -> Given:
+        return read_given(files, chosen, blocks, encoding=encoding, id=id)
+
+    given = _read_like(read, files[0], options, target, names, int(info.facts["n_features"]))
+    if encoding is not None:
+        given = _widened(given, names)
+    if names is not None:
+        given = given.with_columns(names)
+        # The columns stand as the fit had them; rows of plain numbers need no names now.
+        vars(estimator).pop("feature_names_in_", None)
+    if given.X.shape[1] != info.facts["n_features"]:
+        raise InvalidInputError(
+            f"{given.source} has {given.X.shape[1]} features but the model in {model} was fitted "
+            f"on {info.facts['n_features']}; give data with the columns of the fit."
+        )
+    return estimator, given
 
 
-def _line(row: Any) -> str:
-    return ",".join(
-        label(value) if isinstance(value, str) else repr(value)
-        for value in np.atleast_1d(row).tolist()
-    )
+def _encoding(
+    facts: Mapping[str, Any], files: list[Path], options: DataOptions, blocks: BlockOptions | None
+) -> sl.io.Encoding | None:
+    """How columns of a table become the features of a model, by name; None for other files."""
+    stored, names = facts.get("encoding"), facts["feature_names"]
+    in_blocks = len(files) > 1 or (blocks is not None and blocks.asked)
+    if names is None or in_blocks or not is_table(files[0], options.format):
+        return None
+    if stored is not None:
+        return sl.io.Encoding.from_json(stored)
+    return sl.io.Encoding.of_numbers(names)
+
+
+def _used_columns(encoding: sl.io.Encoding | None, estimator: Model) -> sl.io.Encoding | None:
+    """The columns whose coefficients are not all zero; the first where none is.
+
+    The models of a calibration have coefficients of their own, and need all columns.
+    """
+    if encoding is None or not hasattr(estimator, "coef_") or hasattr(estimator, "calibration_"):
+        return encoding
+    nonzero: Any = np.atleast_2d(estimator.coef_).any(axis=0)
+    kept, first = [], 0
+    for rule in encoding.columns:
+        last = first + len(rule.feature_names)
+        if nonzero[first:last].any():
+            kept.append(rule)
+        first = last
+    return sl.io.Encoding(tuple(kept) or encoding.columns[:1])
+
+
+def _widened(given: Given, names: Sequence[str]) -> Given:
+    """The data with all features of a model; those that were not read are zero."""
+    assert given.names is not None
+    place = {name: j for j, name in enumerate(names)}
+    X = np.zeros((given.X.shape[0], len(names)), dtype=given.X.dtype)
+    X[:, [place[name] for name in given.names]] = given.X
+    return replace(given, X=X, names=tuple(names))
+
+
+def _read_like(
+    read: Callable[[DataOptions], Given],
+    first: Path,
+    options: DataOptions,
+    target: str | None,
+    names: Any,
+    n_features: int,
+) -> Given:
+    """Read data as those of the fit were, as far as nothing else is asked for."""
+    if _is_svmlight(first) or options.format == "svmlight":
+        return read(replace(options, n_features=options.n_features or n_features))
+    asked = options.target or options.target_file or options.target_word
+    if asked is not None or target is None or names is None:
+        return read(options)
+    if first.name.startswith("docword.") or options.format == "bag-of-words":
+        given = read(options)
+        known = given.names is not None and target in given.names
+        return given.without(target) if known and target not in names else given
+    try:
+        return read(replace(options, target=target))
+    except InvalidInputError as problem:
+        if problem.parameter != "target":
+            raise
+        return read(options)
+
+
+def _is_svmlight(path: Path) -> bool:
+    """Whether a file, or some file of a folder, is svmlight by its name."""
+    names = [item.name for item in path.iterdir()] if path.is_dir() else [path.name]
+    return any(".svm" in name or ".libsvm" in name for name in names)

@@ -29,12 +29,7 @@ def colour_of(topic: int) -> str:
 def map_svg(graph: sl.topics.WordGraph, places: Any, of_word: Any) -> str:
     """Return the map of all linked words as SVG; words with most links are labelled first.
 
-    Parameters
-    ----------
-    graph : WordGraph
-    places : ndarray of shape (n_words, 2)
-    of_word : ndarray of shape (n_words,)
-        Topic of each word, -1 for none.
+    The `places` (n_words, 2) come from the layout; `of_word` (n_words,) is the topic, -1 for none.
     """
     degrees = graph.degrees
     at = _on_paper(places)
@@ -77,16 +72,7 @@ def save_map(path: Path, graph: sl.topics.WordGraph, places: Any, of_word: Any) 
 
 
 def save_over(path: Path, names: Any, shares: Any, topics: sl.topics.Topics) -> None:
-    """Draw the share of each topic in each group as stacked bars, with matplotlib.
-
-    Parameters
-    ----------
-    path : Path
-        Its ending says the format.
-    names : sequence of str
-    shares : ndarray of shape (n_groups, n_topics)
-    topics : Topics
-    """
+    """Draw the shares (n_groups, n_topics) of topics as stacked bars, with matplotlib."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.6, 5.4), layout="constrained")
@@ -104,16 +90,9 @@ def save_over(path: Path, names: Any, shares: Any, topics: sl.topics.Topics) -> 
 
 
 def image_figure(rows: Sequence[Sequence[tuple[str, sl.topics.TopicImage]]]) -> Any:
-    """Draw images as bars, for words that come along to the right and others to the left.
+    """Draw images with their titles as bars: to the right words that come along with the query.
 
-    Parameters
-    ----------
-    rows : sequence of sequence of (str, TopicImage)
-        Images with their titles; those of a row are drawn side by side, on one scale.
-
-    Returns
-    -------
-    matplotlib Figure
+    Those of a row are drawn side by side, on one scale. Returns the figure.
     """
     from matplotlib.figure import Figure
 

@@ -223,13 +223,13 @@ def scatter_groups(
     **scatter_kw: Any,
 ) -> list[Any]:
     """Draw points (p, 2) in groups, each a mask (p,), a label and a marker, in its own colour."""
+    common: dict[str, Any] = {"s": 18, "alpha": opacity(ax, 0.7), "linewidths": 0}
     return [
         ax.scatter(
             *points[chosen].T,
             marker=marker,
             label=label,
-            **{"s": 18, "alpha": opacity(ax, 0.7), "linewidths": 0, "color": hue(number)}
-            | scatter_kw,
+            **{**common, "color": hue(number), **scatter_kw},
         )
         for number, (chosen, label, marker) in enumerate(groups)
     ]

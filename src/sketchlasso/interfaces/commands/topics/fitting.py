@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 import sketchlasso as sl
+from sketchlasso.interfaces.commands.command import program
 from sketchlasso.interfaces.commands.options import Device, Seed, Threads, number_or_name
 from sketchlasso.interfaces.commands.outputs import output_option
 from sketchlasso.interfaces.commands.report import Report, Sheet, wrote
@@ -21,7 +22,6 @@ from sketchlasso.interfaces.commands.topics.options import (
     read_source,
 )
 from sketchlasso.interfaces.commands.topics.sheets import corpus_facts
-from sketchlasso.interfaces.commands.wording import program
 from sketchlasso.interfaces.exports import export_topics, topic_data
 
 __all__ = ["export", "fit", "list_topics", "model_data"]
@@ -99,9 +99,8 @@ def fit(
         ).fit(found)
     imager.save(output)
     seconds = perf_counter() - start
-    made = {"output": output, "words_before": found.shape[1], "seconds": seconds}
     return Report(
-        {"command": "topics fit", **made, **model_data(imager)},
+        {"words_before": found.shape[1], "seconds": seconds, **model_data(imager)},
         facts=(*corpus_facts(imager), ("seconds", f"{seconds:.2f}"), *wrote(output)),
         closing=f"ask it: {program()} topics image {output} {_example(imager)}",
     )
@@ -145,7 +144,7 @@ def list_topics(
     """
     _, _, found = _found(model, images, resolution, stability, seed, screen)
     sheets = [Sheet(f"{len(found)} topics", COLUMNS, tuple(map(_row, enumerate(found.topics, 1))))]
-    data: dict[str, Any] = {"command": "topics list", "topics": list(map(topic_data, found.topics))}
+    data: dict[str, Any] = {"topics": list(map(topic_data, found.topics))}
     if found.groups is not None:
         names, shares = found.over()
         rows = tuple(
@@ -175,8 +174,6 @@ def export(
     written = export_topics(output, imager, stored, found)
     return Report(
         {
-            "command": "topics export",
-            "output": output,
             "files": written,
             "n_topics": len(found),
         },

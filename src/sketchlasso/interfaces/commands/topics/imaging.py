@@ -90,7 +90,7 @@ def image(
     for missing in (*unknown, *lacking):
         warnings.warn(str(missing), stacklevel=1)
     absent = [missing.word for missing in unknown]
-    found: dict[str, Any] = {"command": "topics image", "model": str(model), "unknown": absent}
+    found: dict[str, Any] = {"model": str(model), "unknown": absent}
     if compare is not None:
         named = [
             [
@@ -203,8 +203,6 @@ def image_all(
     seconds = perf_counter() - start
     return Report(
         {
-            "command": "topics all",
-            "output": output,
             "seconds": seconds,
             **images_data(images),
         },
@@ -245,8 +243,6 @@ def graph(
     either = "either" if rule == "or" else "each"
     return Report(
         {
-            "command": "topics graph",
-            "output": output,
             "rule": rule,
             "n_words": len(joined.words),
             "n_links": len(joined.edges),

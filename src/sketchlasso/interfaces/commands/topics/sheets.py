@@ -39,22 +39,10 @@ def image_data(
     image: sl.topics.TopicImage, documents: Sequence[sl.topics.DocumentMatch] = ()
 ) -> dict[str, Any]:
     """Describe an image for machines."""
-    found: dict[str, Any] = {
-        "query": list(image.query),
-        "words": list(image.words),
-        "weights": image.weights,
-        "signs": image.signs,
-        "n_nonzero": image.n_nonzero,
-        "alpha": image.alpha,
-        "radius": image.radius,
-        "gap": image.gap,
-        "explained": image.explained,
-        "held_out": image.held_out,
-        "quality": image.quality,
-        "advice": image.advice or None,
-        "seconds": image.seconds,
-        "excluded": list(image.excluded),
-    }
+    names = ("query", "words", "weights", "signs", "n_nonzero", "alpha", "radius", "gap")
+    judged = ("explained", "held_out", "quality", "advice", "seconds", "excluded")
+    found = {name: getattr(image, name) for name in (*names, *judged)}
+    found["advice"] = image.advice or None
     if documents:
         found["documents"] = [
             {"number": one.number, "title": one.title, "score": one.score, "text": one.text}

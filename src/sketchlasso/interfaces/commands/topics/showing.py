@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 import sketchlasso as sl
+from sketchlasso.interfaces.commands.command import program
 from sketchlasso.interfaces.commands.options import Seed
 from sketchlasso.interfaces.commands.outputs import output_option
 from sketchlasso.interfaces.commands.report import Report, wrote
@@ -20,7 +21,6 @@ from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.topics.imaging import COMPILING, ask
 from sketchlasso.interfaces.commands.topics.options import ImageOptions, TopicModel
 from sketchlasso.interfaces.commands.topics.sheets import corpus_facts, image_data, image_sheet
-from sketchlasso.interfaces.commands.wording import program
 from sketchlasso.interfaces.web import serve as serve_explorer
 
 __all__ = ["DEMO_RANK", "demo", "explore", "fit_docstrings", "serve"]
@@ -88,7 +88,7 @@ def explore(
     graph = sl.graphs.read_graph(file)
     view.serve(graph, source=file.name, json=screen.json)
     return Report(
-        {"command": "explore", "n_nodes": len(graph.names), "n_links": len(graph.edges)},
+        {"n_nodes": len(graph.names), "n_links": len(graph.edges)},
         text="the explorer ended",
     )
 
@@ -108,7 +108,7 @@ def serve(
     """
     imager = sl.topics.load_topics(model)
     stored = None if images is None else sl.topics.load_images(images)
-    return _serve(imager, stored, view, screen, "topics serve")
+    return _serve(imager, stored, view, screen)
 
 
 def demo(
@@ -136,7 +136,7 @@ def demo(
     if serve:
         with screen.counting("imaging every word for the map", "words") as count:
             images = imager.image_all(progress=count)
-        return _serve(imager, images, view, screen, "topics demo")
+        return _serve(imager, images, view, screen)
     with screen.waiting(COMPILING):
         found, unknown = ask(imager, list(words or DEMO_WORDS), ImageOptions())
     for missing in unknown:
@@ -144,12 +144,10 @@ def demo(
     kept = () if output is None else wrote(output)
     return Report(
         {
-            "command": "topics demo",
             "n_documents": imager.corpus_.shape[0],
             "n_words": imager.corpus_.shape[1],
             "fit_seconds": fitting,
             "images": list(map(image_data, found)),
-            "output": output,
         },
         facts=(*corpus_facts(imager), ("seconds", f"{fitting:.2f} to read and sketch"), *kept),
         sheets=tuple(map(image_sheet, found)),
@@ -173,7 +171,6 @@ def _serve(
     images: sl.topics.WordImages | None,
     view: ViewOptions,
     screen: Screen,
-    command: str,
 ) -> Report:
     view.serve(imager, images, json=screen.json)
-    return Report({"command": command, "n_words": len(imager.words_)}, text="the explorer ended")
+    return Report({"n_words": len(imager.words_)}, text="the explorer ended")
