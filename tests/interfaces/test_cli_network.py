@@ -129,6 +129,12 @@ def test_a_list_of_columns_that_is_not_there(ask, option):
     assert said.count("\n") == 1
 
 
+def test_a_list_of_columns_that_is_no_text(ask, tmp_path):
+    (tmp_path / "bytes.txt").write_bytes(b"\xff\xfe\x00")
+    said = ask("network {genes}/genes.csv --targets bytes.txt -o g.csv", int(Exit.BAD_FILE)).stderr
+    assert "--targets bytes.txt is not UTF-8 text; give the path of a text file" in said
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
 def test_a_network_is_explored_until_ctrl_c(ask):
     pytest.importorskip("fastapi", reason="needs the extra web")

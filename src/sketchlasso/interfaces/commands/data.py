@@ -23,7 +23,7 @@ from sketchlasso.interfaces.commands.options import (
 )
 from sketchlasso.interfaces.commands.screen import Note, Watch
 
-__all__ = ["at_work", "by_name_or_position", "is_table", "read_given"]
+__all__ = ["TABLES", "at_work", "by_name_or_position", "is_table", "read_given", "read_lines"]
 
 NOT_FINITE = (np.inf, -np.inf)
 # Formats of files with named columns, and how their names end.
@@ -199,23 +199,27 @@ def _numbered(column: Any) -> Any:
     return int(column) if whole else column
 
 
-def _read_target(path: Path, count: int | None, data: str, rows: Any) -> Any:
-    """One number or label a line; of the rows that were kept, where some were left out."""
+def read_lines(path: Path, content: str, option: str = "") -> list[str]:
+    """Return the lines of a text file without space around them; `content` is for the error."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        return [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
     except (OSError, UnicodeDecodeError) as problem:
         why = "is not UTF-8 text" if isinstance(problem, ValueError) else "could not be read"
         raise StoredFileError(
-            f"{path} {why}; give the path of a text file with one number or label a line."
+            f"{option}{path} {why}; give the path of a text file with one {content} per line."
         ) from problem
-    values = [line.strip() for line in lines]
+
+
+def _read_target(path: Path, count: int | None, data: str, rows: Any) -> Any:
+    """One number or label per line; of the rows that were kept, where some were left out."""
+    values = read_lines(path, "number or label")
     if count is None:
         values = [values[row] for row in rows if row < len(values)]
         count = len(rows)
     if len(values) != count:
         raise InvalidInputError(
             f"{path} has {len(values)} lines but {data} has {count} rows; give one number or "
-            "label a row."
+            "label per row."
         )
     numbers = [_number(value) for value in values]
     unusable = next(

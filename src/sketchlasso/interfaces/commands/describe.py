@@ -119,13 +119,12 @@ def coefficient_sheet(model: Model, names: Sequence[str] | None, top: int) -> tu
 
 def score_of(model: Model, given: Given) -> tuple[str, float]:
     """Return the name and value of a model's score on data: accuracy or R2."""
-    name = "accuracy" if hasattr(model, "classes_") else "R2"
-    y = given.response
-    if name == "accuracy" and model.classes_.dtype.kind != "U":
+    y, predicted = given.response, model.predict(given.X)
+    if not hasattr(model, "classes_"):
+        return "R2", float(sl.engine.score("r2", y, predicted[:, None])[0])
+    if model.classes_.dtype.kind != "U":
         y = y.astype(model.classes_.dtype)
-    return name, float(np.mean(model.predict(given.X) == y)) if name == "accuracy" else float(
-        sl.engine.score("r2", y, model.predict(given.X)[:, None])[0]
-    )
+    return "accuracy", float(np.mean(predicted == y))
 
 
 def target_words(given: Given, classes: Any = None) -> str:

@@ -18,6 +18,7 @@ from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.commands.options import AlphaMinRatio, Alphas
 from sketchlasso.interfaces.commands.report import Sheet, evenly
 from sketchlasso.interfaces.plots.cross_validation import over_folds
+from sketchlasso.interfaces.plots.inputs import class_signs
 
 __all__ = [
     "HeldOut",
@@ -149,10 +150,9 @@ def held_out_scores(
         unit = np.abs(y).max() or 1.0
         y, values = y / unit, values / unit
         return (_over_folds("R2", [r2_score(y[rows], values[rows]) for rows in tests]),)
-    own = np.unique(given.response, return_inverse=True)[1]
-    two = len(estimator.classes_) == 2
-    ours = np.arange(1, 2) if two else np.arange(len(estimator.classes_))
-    signs = np.where(own[:, None] == ours, 1.0, -1.0)
+    classes, own = np.unique(given.response, return_inverse=True)
+    two = len(classes) == 2
+    signs = class_signs(given.response, classes).reshape(len(own), -1)
     values = out_of_fold(estimator, given, folds, signs, estimator.oof_decision_)
     codes = (values > 0).astype(int) if two else values.argmax(axis=1)
     average = "binary" if two else "macro"

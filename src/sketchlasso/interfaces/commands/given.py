@@ -15,6 +15,7 @@ from scipy import sparse
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.commands.screen import Note
+from sketchlasso.interfaces.plots.inputs import class_signs
 
 __all__ = ["Given"]
 
@@ -100,13 +101,13 @@ class Given:
         y = self.response
         if not self.is_classification(asked):
             return y, None
-        classes, codes = np.unique(y, return_inverse=True)
+        classes = np.unique(y)
         if len(classes) != 2:
             raise InvalidInputError(
                 f"the target of {self.source} has {len(classes)} classes, but this command takes "
                 "numbers or two classes; use fit or cv, which handle several."
             )
-        return np.where(codes == 1, 1.0, -1.0), classes
+        return class_signs(y, classes), classes
 
     def words(self) -> str:
         """Describe the data in a few words."""

@@ -15,9 +15,16 @@ import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, StoredFileError
 from sketchlasso.interfaces.cli import resumable
 from sketchlasso.interfaces.commands.command import program
-from sketchlasso.interfaces.commands.data import at_work, read_given
+from sketchlasso.interfaces.commands.data import at_work, read_given, read_lines
 from sketchlasso.interfaces.commands.given import Given
-from sketchlasso.interfaces.commands.options import BlockOptions, DataOptions, Device, Files, Seed
+from sketchlasso.interfaces.commands.options import (
+    BlockOptions,
+    DataOptions,
+    Device,
+    Files,
+    Seed,
+    penalty_of,
+)
 from sketchlasso.interfaces.commands.outputs import (
     GraphFile,
     check_graph_file,
@@ -84,25 +91,17 @@ class NetworkOptions:
 
     def penalty(self, given: Given, seed: int) -> float | str:
         """The penalty of all regressions; chosen on all columns where asked."""
-        text = self.alpha
-        if text in CHOICES:
-            if self.targets is not None or self.predictors is not None:
-                raise InvalidInputError(
-                    f"--alpha {text} was given with --targets or --predictors, but it compares "
-                    "graphs of all columns; give a number or pivotal, or leave those out."
-                )
-            rule: Any = self.rule
-            chosen = sl.inference.SparsePrecision(text, rule=rule, random_state=seed, tol=self.tol)
-            return chosen.fit(given.X).alpha_
-        try:
-            return float(text)
-        except ValueError:
-            if text == "pivotal":
-                return text
-        raise InvalidInputError(
-            f"--alpha {text} was given, but pivotal, stars, ebic, cv or a number > 0 is accepted; "
-            "give one of them."
-        )
+        level: Any = penalty_of(self.alpha, *CHOICES)
+        if level not in CHOICES:
+            return level
+        if self.targets is not None or self.predictors is not None:
+            raise InvalidInputError(
+                f"--alpha {level} was given with --targets or --predictors, but it compares "
+                "graphs of all columns; give a number or pivotal, or leave those out."
+            )
+        rule: Any = self.rule
+        chosen = sl.inference.SparsePrecision(level, rule=rule, random_state=seed, tol=self.tol)
+        return chosen.fit(given.X).alpha_
 
 
 def network(
@@ -160,8 +159,7 @@ def _listed(option: str, text: str | None, columns: Sequence[str] | None) -> lis
         return None
     path = Path(text)
     if path.is_file():
-        lines = path.read_text(encoding="utf-8").splitlines()
-        return [line.strip() for line in lines if line.strip()]
+        return [name for name in read_lines(path, "name", f"{option} ") if name]
     if (path.suffix or path.name != text) and "," not in text and text not in (columns or ()):
         raise StoredFileError(
             f"{option} {text} was given, but there is neither such a file nor such a column; give "

@@ -13,6 +13,7 @@ import typer
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, MissingExtraError, StoredFileError
 from sketchlasso.interfaces import Model
+from sketchlasso.interfaces.commands.data import TABLES
 from sketchlasso.interfaces.commands.describe import effects_of, feature_name
 from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.commands.report import Sheet
@@ -31,8 +32,6 @@ __all__ = [
     "write_graph",
 ]
 
-# Tables with names in a column, and pictures.
-TABLES = (".csv", ".tsv", ".tab", ".parquet", ".pq", ".feather", ".arrow", ".ipc")
 COMPRESSED = (".gz", ".bz2", ".xz")
 PICTURES = (".png", ".svg", ".pdf")
 # Inches of one panel.
@@ -67,7 +66,7 @@ def check_outputs(table: Path | None, *pictures: Path | None) -> None:
                 f"{path} cannot be written, for there is no folder {path.parent}; choose a path in "
                 "a folder that exists."
             )
-    if table is not None and not _plain(table).endswith(TABLES):
+    if table is not None and not _has_text(table):
         _refuse(table, "a table", ".csv, .tsv, .parquet or .feather")
     for picture in pictures:
         if picture is not None and picture.suffix.lower() not in PICTURES:
@@ -190,11 +189,11 @@ def communities_sheet(communities: list[dict[str, Any]], nodes: str) -> Sheet:
     return Sheet(title, (nodes, "such as"), rows)
 
 
-def _plain(path: Path) -> str:
-    """The name of a file in lower case, without the ending of compressed text."""
-    name = path.name.lower()
-    inner = name.removesuffix(path.suffix) if path.suffix.lower() in COMPRESSED else name
-    return inner if inner.endswith((".csv", ".tsv", ".tab")) else name
+def _has_text(path: Path) -> bool:
+    """Whether the name of a file ends as tables do that can have a column of text."""
+    if path.suffix.lower() in COMPRESSED:
+        return Path(path.stem).suffix.lower() in (*TABLES["csv"], *TABLES["tsv"])
+    return any(path.suffix.lower() in endings for endings in TABLES.values())
 
 
 def _refuse(path: Path, what: str, endings: str) -> None:

@@ -1,4 +1,4 @@
-"""What a command has to say: facts and tables for people, one document for machines."""
+"""Reports of commands: facts and tables for people, one document for machines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Bar", "Facts", "Report", "Sheet", "as_json", "evenly", "short", "wro
 # Labels and values.
 Facts: TypeAlias = tuple[tuple[str, str], ...]
 BAR_WIDTH = 24
-# What may stand in texts of several lines.
+# Control characters that are kept in texts of several lines.
 LINES = "\n\t"
 # Numbers from here on are written with an exponent.
 LARGE = 1e8
@@ -24,19 +24,13 @@ LARGE = 1e8
 
 @dataclass(frozen=True)
 class Bar:
-    """A number drawn as a bar, in the last column of a table.
-
-    Attributes
-    ----------
-    share : float
-        Between -1 and 1: the length, and the direction.
-    """
+    """A number drawn as a bar in the last column of a table; `share` is between -1 and 1."""
 
     share: float
 
     @property
     def length(self) -> int:
-        """Characters; what is not zero is seen."""
+        """Number of characters, at least one unless the share is zero."""
         return max(1, round(BAR_WIDTH * abs(self.share))) if self.share else 0
 
     def __str__(self) -> str:
@@ -52,7 +46,7 @@ class Sheet:
     title : str
     columns : tuple of str
     rows : tuple of tuple
-        One entry per column: text and bars stand left, numbers right.
+        One entry per column: text and bars are aligned left, numbers right.
     """
 
     title: str
@@ -93,7 +87,7 @@ class Report:
     text : str
         Lines printed as they are, before the rest.
     outcome : str
-        Lines that are what was asked for: printed even when quiet.
+        Lines that the user asked for, printed even when quiet.
     closing : str
         Lines printed as they are, after the rest.
     fell_short : bool
@@ -126,7 +120,7 @@ def wrote(*paths: Path | None) -> Facts:
 
 
 def short(value: Any) -> str:
-    """Return a value as people like to read it."""
+    """Return a value as text for people."""
     if value is None:
         return "-"
     if isinstance(value, bool | np.bool_):
@@ -145,7 +139,7 @@ def evenly(count: int, most: int) -> Any:
 
 
 def as_json(data: Any) -> str:
-    """Return one document; what is not finite becomes null."""
+    """Return a JSON document; numbers that are not finite become null."""
     document = json.dumps(_plain(data), indent=2, allow_nan=False, ensure_ascii=False)
     return visible_in_json(document)
 

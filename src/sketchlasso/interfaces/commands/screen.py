@@ -22,25 +22,17 @@ __all__ = ["Note", "Screen", "Watch"]
 
 Watcher: TypeAlias = "Callable[[sl.Progress], None]"
 Counter = Callable[[int, int], None]
-# Between the lines that a long count leaves in a pipe; a short one leaves none.
+# Seconds between the lines that a long count prints in a pipe; a short one prints none.
 SECONDS_BETWEEN_LINES = 15.0
 
 
 class Note(UserWarning):
-    """What was done to the data as asked, for the user to know."""
+    """A message about what was done to the data, as asked."""
 
 
 @dataclass(frozen=True)
 class Screen:
-    """Where a command speaks.
-
-    Attributes
-    ----------
-    json : bool
-        One document on stdout and nothing else.
-    quiet : bool
-        Nothing but warnings and errors.
-    """
+    """Where a command prints: one JSON document and nothing else, or warnings and errors only."""
 
     json: bool = False
     quiet: bool = False
@@ -64,13 +56,13 @@ class Screen:
             print(f"sketchlasso: warning: {visible(remark)}", file=sys.stderr)
 
     def say(self, words: str) -> None:
-        """Say on stderr what takes long, before it does."""
+        """Announce long work on stderr."""
         if not (self.json or self.quiet):
             print(visible(words), file=sys.stderr, flush=True)
 
     @contextmanager
     def watching(self, words: str) -> Iterator[Watch | None]:
-        """Show a bar while problems are solved, on a terminal only; yields what feeds it."""
+        """Show a bar while problems are solved, on a terminal only; yield its callback."""
         if self.json or self.quiet or not sys.stderr.isatty():
             yield None
             return
@@ -110,7 +102,7 @@ class Screen:
 
 @dataclass(frozen=True)
 class Watch:
-    """Feeds a bar: called with the solver's progress, or with the number of blocks done.
+    """Updates a bar with the solver's progress, or with the number of blocks done.
 
     The bar shows a share only while some problems are solved and others are not. Before the first
     and after the last one it pulses, because the remaining time is unknown.
@@ -122,18 +114,15 @@ class Watch:
 
     def __call__(self, progress: sl.Progress) -> None:
         """Show how many problems are solved."""
-        state = f"solved, worst gap {progress.worst_gap:.1e}"
-        self._show(progress.solved, progress.total, state)
+        words = f"solved, worst gap {progress.worst_gap:.1e}"
+        self.blocks(progress.solved, progress.total, words)
 
     def blocks(self, done: int, total: int, what: str) -> None:
         """Show how many blocks of a pass over the data, or other parts, are done."""
-        self._show(done, total, what)
-
-    def _show(self, done: int, total: int, state: str) -> None:
-        state = f"{done}/{total} {state}" if done < total else f"{total} {state}, finishing"
+        state = f"{done}/{total} {what}" if done < total else f"{total} {what}, finishing"
         length = total if 0 < done < total else None
         task = self.bar.tasks[self.bar.task_ids.index(self.task)]
-        # Rich keeps an old total where None is given.
+        # Rich ignores a new total of None.
         task.total = length
         self.bar.update(
             self.task, description=self.words, completed=done, state=state if done else "starting"

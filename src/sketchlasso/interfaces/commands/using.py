@@ -28,6 +28,7 @@ from sketchlasso.interfaces.commands.options import (
 from sketchlasso.interfaces.commands.outputs import output_option
 from sketchlasso.interfaces.commands.report import Report, Sheet, short, wrote
 from sketchlasso.interfaces.commands.screen import Screen
+from sketchlasso.interfaces.plots.inputs import class_signs
 
 __all__ = ["certify", "predict"]
 
@@ -247,9 +248,7 @@ def _responses(estimator: Model, given: Given) -> Any:
             f"the target of {given.source} holds {label(unknown[0])!r}, which is none of the "
             "model's classes; give data with the classes of the fit."
         )
-    if len(classes) == 2:
-        return np.where(y == classes[1], 1.0, -1.0)
-    return np.where(y[:, None] == classes, 1.0, -1.0)
+    return class_signs(y, classes)
 
 
 def _penalty_factor(estimator: Model, facts: Mapping[str, Any], given: Given) -> Any:
@@ -272,7 +271,7 @@ def _prediction_table(
         rows = predictions.reshape(len(predictions), -1)
         several = rows.shape[1] > 1
         targets = [f" {j + 1}" if several else "" for j in range(rows.shape[1])]
-        parts = ("prediction",)
+        parts: tuple[str, ...] = ("prediction",)
         if ends is not None:
             rows, parts = _with_ends(predictions, ends), ("prediction", "lower", "upper")
         names = [part + target for target in targets for part in parts]

@@ -19,6 +19,7 @@ __all__ = [
     "Line",
     "check_index",
     "check_top",
+    "class_signs",
     "feature_labels",
     "is_fitted_model",
     "line_of",
@@ -160,8 +161,14 @@ def _factors(estimator: Model, response: int, scaler: Any) -> Any:
 def _target(estimator: Model, y: Any, response: int) -> FloatArray:
     """One column of y, or +1 and -1 for a class against the rest."""
     values = np.asarray(y)
-    classes = getattr(estimator, "classes_", None)
-    if classes is not None:
-        positive = classes[1] if len(classes) == 2 else classes[response]
-        return np.where(values == positive, 1.0, -1.0)
+    if hasattr(estimator, "classes_"):
+        values = class_signs(values, estimator.classes_)
     return values.astype(np.float64) if values.ndim == 1 else values[:, response].astype(float)
+
+
+def class_signs(y: NDArray[Any], classes: NDArray[Any]) -> FloatArray:
+    """Return what a classifier regresses on: +1 for its class and -1 for the others.
+
+    (m,) for the second of two classes, and (m, t) for t classes, one column each.
+    """
+    return np.where(y == classes[1] if len(classes) == 2 else y[:, None] == classes, 1.0, -1.0)

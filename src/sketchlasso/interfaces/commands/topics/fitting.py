@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
@@ -26,22 +27,51 @@ from sketchlasso.interfaces.exports import export_topics, topic_data
 
 __all__ = ["export", "fit", "list_topics", "model_data"]
 
-Images = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="IMAGES", help="A file written by topics all; without it every word is imaged."
-    ),
-]
-Resolution = Annotated[
-    float, typer.Option(help="Above 1 for more and smaller topics, below 1 for fewer.", min=1e-3)
-]
-Stability = Annotated[
-    bool,
-    typer.Option(
-        "--stability/--no-stability", help="Make the topics again from half of the documents."
-    ),
-]
 COLUMNS = ("topic", "label", "words", "documents", "stable", "such as")
+
+
+@dataclass(frozen=True)
+class TopicOptions:
+    """How topics are found."""
+
+    images: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="IMAGES", help="A file written by topics all; without it every word is imaged."
+        ),
+    ] = None
+    resolution: Annotated[
+        float,
+        typer.Option(help="Above 1 for more and smaller topics, below 1 for fewer.", min=1e-3),
+    ] = 1.0
+    stability: Annotated[
+        bool,
+        typer.Option(
+            "--stability/--no-stability", help="Make the topics again from half of the documents."
+        ),
+    ] = True
+    seed: Seed = 0
+
+    def find(
+        self, model: Path, screen: Screen
+    ) -> tuple[sl.topics.TopicImager, sl.topics.WordImages, sl.topics.Topics]:
+        """Load a model, image its words or load the images, and find the topics."""
+        imager = sl.topics.load_topics(model)
+        if self.images is None:
+            with screen.counting("imaging every word", "words") as count:
+                stored = imager.image_all(progress=count)
+        else:
+            stored = sl.topics.load_images(self.images)
+        with screen.counting("imaging every word from half of the documents", "words") as count:
+            found = sl.topics.find_topics(
+                imager,
+                stored,
+                resolution=self.resolution,
+                stability=self.stability,
+                random_state=self.seed,
+                progress=count,
+            )
+        return imager, stored, found
 
 
 def fit(
@@ -129,82 +159,52 @@ def model_data(imager: sl.topics.TopicImager) -> dict[str, Any]:
     }
 
 
-def list_topics(
-    model: TopicModel,
-    screen: Screen,
-    images: Images = None,
-    resolution: Resolution = 1.0,
-    stability: Stability = True,
-    seed: Seed = 0,
-) -> Report:
+def list_topics(model: TopicModel, asked: TopicOptions, screen: Screen) -> Report:
     """List the topics of a corpus.
 
     A topic is a group of words that explain each other. Its label are the words that set it apart;
     stable is how often they come together again in half of the documents.
     """
-    _, _, found = _found(model, images, resolution, stability, seed, screen)
-    sheets = [Sheet(f"{len(found)} topics", COLUMNS, tuple(map(_row, enumerate(found.topics, 1))))]
+    _, _, found = asked.find(model, screen)
+    rows = [
+        (
+            number,
+            str(topic),
+            len(topic.words),
+            topic.n_documents,
+            "-" if math.isnan(topic.stability) else f"{100 * topic.stability:.0f} %",
+            topic.examples[0].title if topic.examples else "",
+        )
+        for number, topic in enumerate(found.topics, 1)
+    ]
+    sheets = [Sheet(f"{len(found)} topics", COLUMNS, tuple(rows))]
     data: dict[str, Any] = {"topics": list(map(topic_data, found.topics))}
     if found.groups is not None:
         names, shares = found.over()
-        rows = tuple(
+        parts = tuple(
             (name, *(f"{100 * share:.0f} %" for share in row))
             for name, row in zip(names, shares, strict=True)
         )
         numbers = tuple(map(str, range(1, len(found) + 1)))
-        sheets.append(Sheet("share of each topic by group", ("group", *numbers), rows))
+        sheets.append(Sheet("share of each topic by group", ("group", *numbers), parts))
         data["over"] = {"groups": names, "shares": shares}
     return Report(data, sheets=tuple(sheets))
 
 
 def export(
     model: TopicModel,
+    asked: TopicOptions,
     screen: Screen,
     output: Annotated[Path, output_option("The folder to write to.")],
-    images: Images = None,
-    resolution: Resolution = 1.0,
-    stability: Stability = True,
-    seed: Seed = 0,
 ) -> Report:
     """Write topics, words and documents to a folder.
 
     Tables as CSV, all of it as JSON, the map as SVG and PNG, and one HTML file that works offline.
     """
-    imager, stored, found = _found(model, images, resolution, stability, seed, screen)
+    imager, stored, found = asked.find(model, screen)
     written = export_topics(output, imager, stored, found)
     return Report(
-        {
-            "files": written,
-            "n_topics": len(found),
-        },
+        {"files": written, "n_topics": len(found)},
         facts=(("topics", str(len(found))), ("wrote", f"{output}: {', '.join(written)}")),
         closing=f"open {output / 'topics.html'} in a browser; it needs no server",
     )
-
-
-def _found(
-    model: Path, images: Path | None, resolution: float, stability: bool, seed: int, screen: Screen
-) -> tuple[sl.topics.TopicImager, sl.topics.WordImages, sl.topics.Topics]:
-    imager = sl.topics.load_topics(model)
-    if images is None:
-        with screen.counting("imaging every word", "words") as count:
-            stored = imager.image_all(progress=count)
-    else:
-        stored = sl.topics.load_images(images)
-    with screen.counting("imaging every word from half of the documents", "words") as count:
-        found = sl.topics.find_topics(
-            imager,
-            stored,
-            resolution=resolution,
-            stability=stability,
-            random_state=seed,
-            progress=count,
-        )
-    return imager, stored, found
-
-
-def _row(numbered: tuple[int, sl.topics.Topic]) -> tuple[Any, ...]:
-    number, topic = numbered
-    stable = "-" if math.isnan(topic.stability) else f"{100 * topic.stability:.0f} %"
-    example = topic.examples[0].title if topic.examples else ""
-    return number, str(topic), len(topic.words), topic.n_documents, stable, example

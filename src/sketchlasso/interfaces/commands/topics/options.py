@@ -9,8 +9,7 @@ from typing import Annotated, Any, ClassVar
 import typer
 
 import sketchlasso as sl
-from sketchlasso.errors import StoredFileError
-from sketchlasso.interfaces.commands.data import by_name_or_position
+from sketchlasso.interfaces.commands.data import by_name_or_position, read_lines
 
 __all__ = [
     "CorpusOptions",
@@ -108,14 +107,8 @@ class CorpusOptions:
         """Return what the imager takes as `stop_words`."""
         if self.stop_words in ("english", "none"):
             return None if self.stop_words == "none" else self.stop_words
-        path = Path(self.stop_words)
-        try:
-            return sorted(set(path.read_text(encoding="utf-8").split()))
-        except (OSError, UnicodeDecodeError) as problem:
-            raise StoredFileError(
-                f"--stop-words {path} is no text file that can be read; give english, none, or "
-                "the path of a file with one word per line."
-            ) from problem
+        lines = read_lines(Path(self.stop_words), "word", "--stop-words ")
+        return sorted({word for line in lines for word in line.split()})
 
 
 @dataclass(frozen=True)
