@@ -33,7 +33,7 @@ class Graph:
     edges : ndarray of shape (n_edges, 2)
         Positions of linked nodes, the smaller first, each pair once and in order.
     weights : ndarray of shape (n_edges,)
-        Not zero; negative where one node speaks against the other.
+        Not zero; negative where one node counts against the other.
     rule : {"or", "and"}
         How the two directions became one link.
     edge_attributes : mapping of str to ndarray of shape (n_edges,)

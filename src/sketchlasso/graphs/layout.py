@@ -1,4 +1,4 @@
-"""Where the words of a graph lie on a map: linked words near, all others apart.
+"""Places of the nodes of a graph on a map: linked nodes near each other, all others apart.
 
 The map minimises the divergence of t-SNE (van der Maaten and Hinton, JMLR 9, 2008) with the graph
 in the place of distances. With p_ij the share that the link i-j has in all links, each word's own
@@ -27,7 +27,7 @@ __all__ = ["force_layout", "ring"]
 
 # Steps, exaggeration and momentum: first groups find their places, then words theirs.
 STAGES = ((150, 12.0, 0.5), (150, 4.0, 0.8), (200, 1.5, 0.8))
-# Width of a cell, where distances are measured in the width of the kernel, and most cells a side.
+# Width of a cell, where distances are measured in the width of the kernel, and most cells per side.
 CELL = 0.5
 MOST_CELLS = 512
 # Nodes up to which those that lie on each other are pushed apart, and rounds of it.

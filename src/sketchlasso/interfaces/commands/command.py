@@ -64,9 +64,6 @@ COMMANDS = {
     "corpus_from_matrix(read_table(path))": "topics fit with an npz or bag-of-words file",
 }
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")]
-
 
 def examples(*lines: str) -> str:
     """Return the end of a help page: lines to copy."""
@@ -79,9 +76,8 @@ def as_command(work: Callable[..., Report]) -> Callable[..., None]:
     """Make a command of a function that returns a report.
 
     Parameters that are dataclasses become one option per field, under the heading `panel` of the
-    class if it has one, so that commands share options by naming them once. The parameter
-    `screen` becomes ``--json`` and ``--quiet``. Errors of ours end in one line on stderr and their
-    exit code; so do inaccurate results, after the report.
+    class if it has one, so that commands share options by naming them once. Errors of ours end in
+    one line on stderr and their exit code; so do inaccurate results, after the report.
     """
     hints = get_type_hints(work, include_extras=True)
     hints.pop("return")
@@ -90,12 +86,9 @@ def as_command(work: Callable[..., Report]) -> Callable[..., None]:
 
     @functools.wraps(work)
     def command(context: typer.Context, **values: Any) -> None:
-        screen = Screen(values.pop("json"), values.pop("quiet"))
         for name, group in groups.items():
-            if group is not Screen:
-                own = {field.name: values.pop(field.name) for field in fields(group)}
-                values[name] = group(**own)
-        values["screen"] = screen
+            own = {field.name: values.pop(field.name) for field in fields(group)}
+            values[name] = group(**own)
         code = _run(work, values, context)
         if code:
             raise typer.Exit(int(code))
@@ -147,19 +140,19 @@ def _origin(values: dict[str, Any], context: Any) -> dict[str, Any]:
 def _parameters(
     work: Callable[..., Report], hints: dict[str, Any], groups: dict[str, Any]
 ) -> list[inspect.Parameter]:
-    """Parameters of the command, those with defaults by keyword."""
+    """Parameters of the command, all by keyword; --json and --quiet come last."""
     found = [_parameter("context", typer.Context, inspect.Parameter.empty)]
-    for name, parameter in inspect.signature(work).parameters.items():
+    given = inspect.signature(work).parameters
+    for name in sorted(given, key=lambda name: hints[name] is Screen):
         if name not in groups:
-            found.append(_parameter(name, hints[name], parameter.default))
-        elif groups[name] is not Screen:
-            own = get_type_hints(groups[name], include_extras=True)
-            panel = getattr(groups[name], "panel", None)
-            found += [
-                _parameter(field.name, _in_panel(own[field.name], panel), field.default)
-                for field in fields(groups[name])
-            ]
-    found += [_parameter("json", Json, False), _parameter("quiet", Quiet, False)]
+            found.append(_parameter(name, hints[name], given[name].default))
+            continue
+        own = get_type_hints(groups[name], include_extras=True)
+        panel = getattr(groups[name], "panel", None)
+        found += [
+            _parameter(field.name, _in_panel(own[field.name], panel), field.default)
+            for field in fields(groups[name])
+        ]
     return found
 
 
@@ -226,7 +219,7 @@ def _all_options() -> list[Any]:
 
 
 def program() -> str:
-    """Return how this program was called, so that a line to copy works here."""
+    """Return how this program was called, for lines that the user can copy."""
     called = Path(sys.argv[0])
     if called.parts[-2:] == ("sketchlasso", "__main__.py"):
         return "python -m sketchlasso"

@@ -1,4 +1,4 @@
-"""Data as a command needs them: X, y, their names and what y means."""
+"""Data of a command: X, y, their names and what y means."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_CLASSES = 10
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Data as a command needs them.
+    """Data of a command.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Given:
 
     @property
     def response(self) -> Any:
-        """The response, which must be there."""
+        """The response; refuse data without one."""
         if self.y is None:
             raise InvalidInputError(
                 f"{self.source} was read without a target, but the command needs one; name the "

@@ -53,7 +53,7 @@ class NetworkOptions:
     ] = None
     predictors: Annotated[
         str | None,
-        typer.Option(help="Columns that may explain them, given likewise. All by default."),
+        typer.Option(help="Columns that may explain them, given in the same way. All by default."),
     ] = None
     alpha: Annotated[
         str,
@@ -78,7 +78,7 @@ class NetworkOptions:
     device: Device = "cpu"
 
     def check(self) -> None:
-        """Refuse before the work what would only be seen after it."""
+        """Refuse invalid options before the work begins."""
         if self.rule not in ("and", "or"):
             raise InvalidInputError(
                 f"--rule {self.rule} was given, but 'and' or 'or' is accepted; give one of them."
@@ -122,8 +122,8 @@ def network(
 ) -> Report:
     """Find which columns explain which, and write the graph.
 
-    One regression per column, on the full data. What was stopped, by Ctrl-C or by an accident,
-    goes on with the same command.
+    One regression per column, on the full data. After an interruption, run the same command again
+    to resume.
     """
     check_graph_file(output, communities)
     asked.check()

@@ -104,7 +104,7 @@ class DataOptions:
         ),
     ] = None
     target_file: Annotated[
-        Path | None, typer.Option(help="Responses, one number or label a line.")
+        Path | None, typer.Option(help="Responses, one number or label per line.")
     ] = None
     target_word: Annotated[
         str | None, typer.Option(help="A feature by its name: it is regressed on all others.")

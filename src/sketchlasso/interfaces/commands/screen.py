@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
+import typer
 from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -34,8 +35,12 @@ class Note(UserWarning):
 class Screen:
     """Where a command prints: one JSON document and nothing else, or warnings and errors only."""
 
-    json: bool = False
-    quiet: bool = False
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document and nothing else.")
+    ] = False
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")
+    ] = False
 
     def show(self, report: Report, remarks: Sequence[str], notes: Sequence[str] = ()) -> None:
         """Print a report on stdout, and warnings and notes on stderr."""
@@ -90,7 +95,7 @@ class Screen:
 
     @contextmanager
     def counting(self, words: str, things: str) -> Iterator[Counter | None]:
-        """Show how many things are done: a bar on a terminal, now and then a line in a pipe."""
+        """Count finished things: with a bar on a terminal, with occasional lines in a pipe."""
         with self.watching(words) as watch:
             if watch is not None:
                 yield lambda done, total: watch.blocks(done, total, things)

@@ -39,7 +39,7 @@ __all__ = [
 
 Axes: TypeAlias = "matplotlib.axes.Axes"
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart, less the black and the yellow
+# Okabe and Ito's colours, which colour-blind readers can distinguish, less the black and the yellow
 # that one of a dark and a light background would swallow.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)))
@@ -159,7 +159,7 @@ def penalty_axis(ax: Axes, alphas: ArrayLike) -> None:
 
 
 def log_ticks(axis: Any, low: float, high: float) -> None:
-    """Write numbers as people do (0.05, 20) where they are neither tiny nor huge."""
+    """Write numbers without exponents (0.05, 20) where they are neither tiny nor huge."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     decades = np.log10(high / low)

@@ -46,7 +46,7 @@ class CrossValidationDisplay(Display):
     Parameters
     ----------
     alphas, mean, standard_error : ndarray of shape (r, a)
-        One row a radius, the largest penalty first.
+        One row per radius, the largest penalty first.
     n_nonzero : ndarray of shape (r, a), optional
         Mean over the folds.
     radii : tuple of str
@@ -85,7 +85,7 @@ class CrossValidationDisplay(Display):
         shown = check_penalties(self.alphas[[self.chosen, *self._other_rows()]])
         ax = self._start(ax, WIDE)
         penalty_axis(ax, shown)
-        # Penalties that a search left out have no score; the line goes on past them.
+        # Penalties that a search left out have no score; the line skips them.
         tried = np.isfinite(self.mean[self.chosen])
         alphas, mean = self.alphas[self.chosen, tried], self.mean[self.chosen, tried]
         error = self.standard_error[self.chosen, tried]

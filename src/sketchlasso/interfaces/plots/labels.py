@@ -117,7 +117,7 @@ def label_points(
             for far in DISTANCES
             for direction in DIRECTIONS
         ]
-        # A leader is worth drawing to keep off two points.
+        # A leader costs as much as two covered points.
         costs = [
             _cost(box, obstacles, taken, frame) + 2 * (number // len(DIRECTIONS))
             for number, box in enumerate(boxes)

@@ -130,7 +130,7 @@ class GapDisplay(Display):
 
 
 def _power(value: float) -> str:
-    """A small number as people write it."""
+    """Write a small number as a power of ten."""
     digits, exponent = f"{value:.0e}".split("e")
     factor = "" if digits == "1" else rf"{digits} \times "
     return f"${factor}10^{{{int(exponent)}}}$"
@@ -194,7 +194,7 @@ class SpectrumDisplay(Display):
     Parameters
     ----------
     names : tuple of str
-        One a sketch.
+        One per sketch.
     singular_values : tuple of ndarray
         Of shape (rank,) each, largest first.
     radii : tuple of float

@@ -328,7 +328,7 @@ def plot_leave_one_out(
     top : int
         How many rows to name: those of the largest shifts.
     row_names : sequence of str of length m, optional
-        One a row of X; by default rows are named by their numbers, counted from 0.
+        One per row of X; by default rows are named by their numbers, counted from 0.
     ax : matplotlib Axes, optional
     **scatter_kw
         For the points.

@@ -184,8 +184,8 @@ def _plain(value: Any) -> str | int | float | bool | None:
 def excerpt(text: str | None, words: Sequence[str], length: int) -> str | None:
     """Return at most `length` characters of a text: those with most of the words (lower case).
 
-    A word may go on (a plural) and still counts. White space is made plain, rules are taken out,
-    and cuts fall between words.
+    The beginning of a longer word counts too (a plural). White space is normalised, rules are
+    removed, and cuts fall between words.
     """
     if text is None:
         return None

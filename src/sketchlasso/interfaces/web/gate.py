@@ -43,7 +43,7 @@ class Gate:
 
     @property
     def inside(self) -> int:
-        """How much work runs or waits."""
+        """Number of pieces of work that run or wait."""
         return self._inside
 
     @property
@@ -77,7 +77,7 @@ class Gate:
         return answer.result()
 
     def close(self) -> None:
-        """Let nothing more begin."""
+        """Accept no more work."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _enter(self, work: Callable[[], Result]) -> Future[Result]:

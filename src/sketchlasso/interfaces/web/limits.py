@@ -15,7 +15,7 @@ WORKERS = min(4, max(2, os.cpu_count() or 1))
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Bounds that keep the server answering, whatever is asked of it.
+    """Bounds that keep the server responsive under any load.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Topics and the map of all words: made once, in the background; needs the extra `web`."""
+"""Topics and the map of all words, made once in the background; needs the extra `web`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Made = TypeVar("Made")
 
 
 class NoMapError(Exception):
-    """There is nothing to make a map of."""
+    """There are no images to make a map of."""
 
 
 class NotYetError(Exception):
@@ -58,7 +58,7 @@ class MapDesk:
         self._map: Future[Page] | None = None
 
     def start(self) -> None:
-        """Begin, if there is something to do and nobody has."""
+        """Start the work, unless it has been started or there are no images."""
         with self._lock:
             if self._images is not None and self._topics is None:
                 self._topics = self._pool.submit(self._found, self._images, False)
@@ -79,7 +79,7 @@ class MapDesk:
         return _topic_list(found, self._frequency)
 
     def close(self) -> None:
-        """Let nothing more begin."""
+        """Accept no more work."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _found(self, images: sl.topics.WordImages, stability: bool) -> sl.topics.Topics:
@@ -92,7 +92,7 @@ class MapDesk:
 async def _finished(future: Future[Made] | None) -> Made:
     if future is None:
         raise NoMapError
-    # The thread goes on, whoever stops waiting for it.
+    # Cancelling the wait must not cancel the work.
     answer = asyncio.shield(asyncio.wrap_future(future))
     done, _ = await asyncio.wait({answer}, timeout=PATIENCE)
     if not done:

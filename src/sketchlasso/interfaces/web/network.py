@@ -50,7 +50,7 @@ class Neighbour(BaseModel):
     """A linked node."""
 
     name: str
-    weight: float = Field(description="Negative where one speaks against the other.")
+    weight: float = Field(description="Negative where one counts against the other.")
     attributes: dict[str, float] = Field(description="Such as stability and p_value.")
 
 

@@ -29,7 +29,7 @@ HOMES = ("index.html", "network.html")
 
 @dataclass(frozen=True)
 class Page:
-    """A document, encoded once for all who ask; `zipped` is empty where it is not worth it."""
+    """A document, encoded once for all requests; `zipped` is empty where it is not compressed."""
 
     content: bytes
     kind: str

@@ -21,7 +21,7 @@ AMOUNT = re.compile(
     rf"(?P<number>{NUMBER})|(?:(?P<factor>{NUMBER})\*)?(?P<of>auto|spectral|realised)",
     re.ASCII | re.IGNORECASE,
 )
-# Characters that nobody types: control characters, halves of surrogate pairs, private and
+# Characters that are no text: control characters, halves of surrogate pairs, private and
 # unassigned code points.
 NOT_TEXT = {"Cc", "Cs", "Co", "Cn"}
 # Stands for bytes that were not UTF-8.

@@ -185,7 +185,7 @@ def image_all(
 ) -> Report:
     """Image every word of the vocabulary.
 
-    What was stopped, by Ctrl-C or by an accident, goes on with the same command.
+    After an interruption, run the same command again to resume.
     """
     imager = sl.topics.load_topics(model)
     if device is not None:

@@ -118,12 +118,12 @@ def name_of(image: sl.topics.TopicImage) -> str:
 
 
 def _weight(weight: float) -> str:
-    """Write a weight with its sign; what is not zero never reads as zero."""
+    """Write a weight with its sign, with enough digits that it is not shown as zero."""
     return f"{weight:+.4f}" if abs(weight) >= 5e-5 else f"{weight:+.0e}"
 
 
 def judged(image: sl.topics.TopicImage) -> str:
-    """Return how far to trust an image, in words."""
+    """Return the quality of an image in words."""
     if image.quality == "unknown":
         return "not judged"
     share = _percent(max(image.held_out, 0.0))
@@ -131,7 +131,7 @@ def judged(image: sl.topics.TopicImage) -> str:
 
 
 def advice_lines(images: Sequence[sl.topics.TopicImage]) -> str:
-    """Return a line for every weak image that something would help."""
+    """Return a line of advice for every weak image that has one."""
     return "\n".join(
         f"{name_of(image)} is weak: {image.advice}" for image in images if image.advice
     )
