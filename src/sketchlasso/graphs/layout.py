@@ -95,9 +95,7 @@ def _apart(places: FloatArray) -> FloatArray:
         along = places[i] - places[j]
         far = np.linalg.norm(along, axis=1, keepdims=True)
         push = (least - far) * along / np.maximum(far, np.finfo(float).tiny)
-        total = np.column_stack(
-            [np.bincount(i, part, count) - np.bincount(j, part, count) for part in push.T]
-        )
+        total = _at_ends(i, j, push, count)
         # The mean of all pushes: their sum would throw crowds apart.
         places = (
             places + total / np.maximum(1, np.bincount(np.append(i, j), minlength=count))[:, None]
@@ -149,7 +147,11 @@ def _pull(i: IntArray, j: IntArray, shares: FloatArray, places: FloatArray) -> F
     """Return the sum over links of p_ij (x_i - x_j) / (1 + |x_i - x_j|^2): shape (nodes, 2)."""
     apart = places[i] - places[j]
     along = (shares / (1 + np.einsum("ed,ed->e", apart, apart)))[:, None] * apart
-    count = len(places)
+    return _at_ends(i, j, along, len(places))
+
+
+def _at_ends(i: IntArray, j: IntArray, along: FloatArray, count: int) -> FloatArray:
+    """Sum vectors (e, 2) of pairs i, j (e,) at their ends, forwards and backwards: (count, 2)."""
     return np.column_stack(
         [np.bincount(i, part, count) - np.bincount(j, part, count) for part in along.T]
     )

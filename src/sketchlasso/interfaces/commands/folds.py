@@ -72,22 +72,6 @@ class SearchOptions:
 
     def split_rows(self, y: Any, classes: bool, seed: int) -> list[tuple[Any, Any]]:
         """Return the training and test rows of each fold, for responses y (m,)."""
-        splitter = self._splitter(y, classes, seed)
-        if classes and self.split != "time":
-            labels, counts = np.unique(y, return_counts=True)
-            if counts.min() < self.folds:
-                warnings.warn(
-                    f"class {labels[[counts.argmin()]].tolist()[0]!r} has {counts.min()} of the "
-                    f"rows, but --folds is {self.folds}, so some folds hold out none of its rows; "
-                    "give fewer folds, or more rows of this class.",
-                    stacklevel=2,
-                )
-        with warnings.catch_warnings():
-            # Reported above, in the words of the command line.
-            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-            return list(splitter.split(np.zeros((len(y), 1)), y))
-
-    def _splitter(self, y: Any, classes: bool, seed: int) -> Any:
         from sklearn.model_selection import KFold, StratifiedKFold, TimeSeriesSplit
 
         if self.split not in SPLITS:
@@ -95,25 +79,32 @@ class SearchOptions:
                 f"--split {self.split} was given, but {', '.join(SPLITS[:-1])} or {SPLITS[-1]} is "
                 "accepted; give one of them."
             )
-        most, what = len(y), f"the data have {len(y)} rows"
-        if classes and self.split != "time":
-            most = int(np.unique(y, return_counts=True)[1].max())
-            what = f"no class has more than {most} rows"
+        stratified = classes and self.split != "time"
+        labels, counts = np.unique(y, return_counts=True)
+        most = int(counts.max()) if stratified else len(y)
         if most < 2:
             raise InvalidInputError(
                 "every row has a class of its own, but folds need classes of at least 2 rows; "
                 "give more rows, or --split time."
             )
         if not 2 <= self.folds <= most:
+            what = f"no class has more than {most}" if stratified else f"the data have {most}"
             raise InvalidInputError(
-                f"--folds {self.folds} was given, but {what}; give from 2 to {most}."
+                f"--folds {self.folds} was given, but {what} rows; give from 2 to {most}."
             )
-        if self.split == "time":
-            return TimeSeriesSplit(self.folds)
-        kind = StratifiedKFold if classes else KFold
-        if self.split == "ordered":
-            return kind(self.folds)
-        return kind(self.folds, shuffle=True, random_state=seed)
+        if stratified and counts.min() < self.folds:
+            warnings.warn(
+                f"class {labels[[counts.argmin()]].tolist()[0]!r} has {counts.min()} of the rows, "
+                f"but --folds is {self.folds}, so some folds hold out none of its rows; give fewer "
+                "folds, or more rows of this class.",
+                stacklevel=2,
+            )
+        shuffled = {"shuffle": True, "random_state": seed} if self.split == "shuffled" else {}
+        kind = TimeSeriesSplit if self.split == "time" else StratifiedKFold if classes else KFold
+        with warnings.catch_warnings():
+            # Reported above, in the words of the command line.
+            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+            return list(kind(self.folds, **shuffled).split(np.zeros((len(y), 1)), y))
 
 
 @dataclass(frozen=True)

@@ -51,22 +51,22 @@ class ViewOptions:
     ] = None
 
     def serve(
-        self, shown: Any, images: Any = None, *, source: str = "a network", json: bool
-    ) -> None:
-        """Serve an imager or a graph until Ctrl-C.
+        self,
+        screen: Screen,
+        data: dict[str, Any],
+        shown: Any,
+        images: Any = None,
+        source: str = "a network",
+    ) -> Report:
+        """Serve an imager or a graph until Ctrl-C, then report `data`.
 
         The server prints its address to stdout, or to stderr where stdout is for one document.
         """
-        with redirect_stdout(sys.stderr) if json else nullcontext():
-            serve_explorer(
-                shown,
-                images,
-                self.host,
-                self.port,
-                self.open,
-                source=source,
-                allowed_hosts=self.allowed_host or (),
-            )
+        where = (self.host, self.port, self.open)
+        hosts = self.allowed_host or ()
+        with redirect_stdout(sys.stderr) if screen.json else nullcontext():
+            serve_explorer(shown, images, *where, source=source, allowed_hosts=hosts)
+        return Report(data, text="the explorer ended")
 
 
 def explore(
@@ -86,11 +86,8 @@ def explore(
     Serves a page and a JSON API, by default to this machine only, until Ctrl-C.
     """
     graph = sl.graphs.read_graph(file)
-    view.serve(graph, source=file.name, json=screen.json)
-    return Report(
-        {"n_nodes": len(graph.names), "n_links": len(graph.edges)},
-        text="the explorer ended",
-    )
+    data = {"n_nodes": len(graph.names), "n_links": len(graph.edges)}
+    return view.serve(screen, data, graph, source=file.name)
 
 
 def serve(
@@ -108,7 +105,7 @@ def serve(
     """
     imager = sl.topics.load_topics(model)
     stored = None if images is None else sl.topics.load_images(images)
-    return _serve(imager, stored, view, screen)
+    return view.serve(screen, {"n_words": len(imager.words_)}, imager, stored)
 
 
 def demo(
@@ -136,12 +133,11 @@ def demo(
     if serve:
         with screen.counting("imaging every word for the map", "words") as count:
             images = imager.image_all(progress=count)
-        return _serve(imager, images, view, screen)
+        return view.serve(screen, {"n_words": len(imager.words_)}, imager, images)
     with screen.waiting(COMPILING):
         found, unknown = ask(imager, list(words or DEMO_WORDS), ImageOptions())
     for missing in unknown:
         warnings.warn(str(missing), stacklevel=1)
-    kept = () if output is None else wrote(output)
     return Report(
         {
             "n_documents": imager.corpus_.shape[0],
@@ -149,7 +145,11 @@ def demo(
             "fit_seconds": fitting,
             "images": list(map(image_data, found)),
         },
-        facts=(*corpus_facts(imager), ("seconds", f"{fitting:.2f} to read and sketch"), *kept),
+        facts=(
+            *corpus_facts(imager),
+            ("seconds", f"{fitting:.2f} to read and sketch"),
+            *wrote(output),
+        ),
         sheets=tuple(map(image_sheet, found)),
         closing=f"walk on in the browser: {program()} topics demo --serve",
     )
@@ -164,13 +164,3 @@ def fit_docstrings(screen: Screen, rank: int, seed: int) -> sl.topics.TopicImage
         return sl.topics.TopicImager(
             rank=rank, min_documents=least, stop_words=None, random_state=seed
         ).fit(corpus)
-
-
-def _serve(
-    imager: sl.topics.TopicImager,
-    images: sl.topics.WordImages | None,
-    view: ViewOptions,
-    screen: Screen,
-) -> Report:
-    view.serve(imager, images, json=screen.json)
-    return Report({"n_words": len(imager.words_)}, text="the explorer ended")
