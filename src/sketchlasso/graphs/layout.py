@@ -1,16 +1,16 @@
 """Places of the nodes of a graph on a map: linked nodes near each other, all others apart.
 
 The map minimises the divergence of t-SNE (van der Maaten and Hinton, JMLR 9, 2008) with the graph
-in the place of distances. With p_ij the share that the link i-j has in all links, each word's own
-links summing to one before, and q_ij = 1 / (1 + |x_i - x_j|^2) / Z over all pairs, the words move
-along
+in the place of distances. With p_ij the share that the link i-j has in all links, after each node's
+links were scaled to sum to one, and q_ij = 1 / (1 + |x_i - x_j|^2) / Z over all pairs, the nodes
+move along
 
     sum over j of  (exaggeration p_ij - q_ij) (x_i - x_j) / (1 + |x_i - x_j|^2).
 
 An exaggeration above one keeps groups tight and the space between them free. The second sum runs
-over all pairs; it is a convolution, so words are spread on a grid and the fast Fourier transform
+over all pairs; it is a convolution, so nodes are spread on a grid and the fast Fourier transform
 sums them (Linderman and others, Nature Methods 16, 2019): a step costs
-O(words + links + cells log cells).
+O(nodes + links + cells log cells).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["force_layout", "ring"]
 
-# Steps, exaggeration and momentum: first groups find their places, then words theirs.
+# Steps, exaggeration and momentum: groups find their places first, then nodes.
 STAGES = ((150, 12.0, 0.5), (150, 4.0, 0.8), (200, 1.5, 0.8))
 # Width of a cell, where distances are measured in the width of the kernel, and most cells per side.
 CELL = 0.5
@@ -56,7 +56,7 @@ def force_layout(
     i, j = edges.T
     total: Any = np.bincount(i, weights, nodes) + np.bincount(j, weights, nodes)
     shares = weights * (1 / total[i] + 1 / total[j]) / (2 * nodes)
-    # A step that suits most words would throw those with very many links about.
+    # A step that suits most nodes would be too large for those with very many links.
     pull = np.bincount(i, shares, nodes) + np.bincount(j, shares, nodes)
     pace = (nodes / 3 / np.maximum(1, nodes * pull))[:, None]
     places = _start(i, j, weights, total, generator)
@@ -96,7 +96,7 @@ def _apart(places: FloatArray) -> FloatArray:
         far = np.linalg.norm(along, axis=1, keepdims=True)
         push = (least - far) * along / np.maximum(far, np.finfo(float).tiny)
         total = _at_ends(i, j, push, count)
-        # The mean of all pushes: their sum would throw crowds apart.
+        # The mean of all pushes, because their sum would be too large in a crowd.
         places = (
             places + total / np.maximum(1, np.bincount(np.append(i, j), minlength=count))[:, None]
         )
@@ -116,7 +116,7 @@ def ring(count: int, inner: float) -> FloatArray:
     ndarray of shape (count, 2)
     """
     number = np.arange(count)
-    # Sunflower: equal area a seed, each turned by the golden angle.
+    # As in a sunflower: equal area per node, each turned by the golden angle.
     radius = np.sqrt(inner**2 + number * (0.5 / max(count, 200)))
     angle = number * np.pi * (3 - np.sqrt(5))
     return radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
@@ -125,7 +125,7 @@ def ring(count: int, inner: float) -> FloatArray:
 def _start(
     i: IntArray, j: IntArray, weights: FloatArray, total: FloatArray, generator: np.random.Generator
 ) -> FloatArray:
-    """Return the smoothest functions on the graph, small, with some noise to part what is equal."""
+    """Return the smoothest functions on the graph, small, with some noise to separate equal nodes."""
     nodes = len(total)
     noise = generator.standard_normal((nodes, 2))
     if nodes <= 10:
@@ -135,11 +135,11 @@ def _start(
     A: Any = sparse.csr_array((values, (i, j)), shape=(nodes, nodes))
     try:
         _, found = linalg.eigsh(A + A.T, k=3, which="LA", v0=noise[:, 0], tol=1e-2, maxiter=500)
-    except linalg.ArpackError:  # a worse start, no worse an end
+    except linalg.ArpackError:  # a worse start gives as good a result
         return 1e-2 * noise
     smooth = root[:, None] * found[:, :2]
     smooth = (smooth - smooth.mean(axis=0)) / np.maximum(smooth.std(axis=0), 1e-12)
-    # A few words far out would squeeze all the others together.
+    # A few nodes far out would squeeze all the others together.
     return 1e-2 * (np.clip(smooth, -3, 3) + 0.1 * noise)
 
 
@@ -187,7 +187,7 @@ class _Grid:
         spectrum = fft.rfft2(np.asarray(density, dtype=np.float32).reshape(size, size))
         fields = [fft.irfft2(spectrum * k, s=(size, size)).ravel() for k in self._kernels]
         total, x, y = (sum(share * field[at] for at, share in near) for field in fields)
-        # Every word sees itself in the first sum.
+        # The first sum includes every node's pair with itself.
         pairs = max(float(np.sum(total)) - len(places), 1e-9)
         return np.column_stack([x, y]) / pairs
 

@@ -36,7 +36,7 @@ NO_PICTURE = "no picture: Matplotlib is missing, pip install 'sketchlasso[plot]'
 
 @dataclass(frozen=True, eq=False)
 class _Task:
-    """Rows to learn from and rows to be judged on."""
+    """Training rows, test rows and folds."""
 
     X: Any
     y: Any
@@ -47,7 +47,7 @@ class _Task:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What one method reached."""
+    """The result of one method."""
 
     name: str
     score: float

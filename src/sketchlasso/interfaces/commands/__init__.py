@@ -1,1 +1,1 @@
-"""The commands, one module per group; each returns a report that the screen knows how to show."""
+"""The commands, one module per group; each returns a report."""

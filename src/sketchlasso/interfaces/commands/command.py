@@ -128,7 +128,7 @@ def _run(work: Callable[..., Report], values: dict[str, Any], context: typer.Con
 
 
 def _origin(values: dict[str, Any], context: Any) -> dict[str, Any]:
-    """What every document begins with: the command and the file it wrote, where it has one."""
+    """Return the first entries of every document: the command and its output file."""
     names = []
     while context.parent is not None:
         names.append(context.info_name)

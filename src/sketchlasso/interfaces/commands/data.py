@@ -233,7 +233,7 @@ def _read_target(path: Path, count: int | None, data: str, rows: Any) -> Any:
 
 
 def _number(text: str) -> float | None:
-    """The number that a text is; NaN as infinity, None for words."""
+    """Parse a number; NaN as infinity, None for words."""
     try:
         value = float(text)
     except ValueError:

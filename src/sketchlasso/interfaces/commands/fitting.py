@@ -226,7 +226,7 @@ def _finish(
 
 
 def _check_calibrate(method: str | None, X: Any, classes: bool) -> None:
-    """Refuse --calibrate where it cannot be, before anything is fitted."""
+    """Refuse --calibrate where it is impossible, before anything is fitted."""
     if method is None:
         return
     if method not in ("jackknife+", "cv+"):

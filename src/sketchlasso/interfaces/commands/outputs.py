@@ -155,7 +155,7 @@ def _draw_effects(estimator: Model, given: Given, ax: Any) -> None:
 
 
 def check_graph_file(output: Path, communities: bool) -> None:
-    """Refuse before the work a file that cannot hold its result."""
+    """Refuse, before the work, a file that cannot hold its result."""
     if sl.graphs.graph_ending(output) == ".csv" and communities:
         raise InvalidInputError(
             f"--communities was given, but {output} is a list of links without a place for them; "
@@ -190,7 +190,7 @@ def communities_sheet(communities: list[dict[str, Any]], nodes: str) -> Sheet:
 
 
 def _has_text(path: Path) -> bool:
-    """Whether the name of a file ends as tables do that can have a column of text."""
+    """Whether the ending of a file names a table that can hold a column of text."""
     if path.suffix.lower() in COMPRESSED:
         return Path(path.stem).suffix.lower() in (*TABLES["csv"], *TABLES["tsv"])
     return any(path.suffix.lower() in endings for endings in TABLES.values())

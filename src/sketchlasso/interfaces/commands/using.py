@@ -1,4 +1,4 @@
-"""`sketchlasso predict` and `sketchlasso certify`: a model file meets data."""
+"""`sketchlasso predict` and `sketchlasso certify`: a model file and new data."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _describe_intervals(
     document: dict[str, Any],
     facts: list[tuple[str, str]],
 ) -> None:
-    """Add what is known of the intervals: their method, width, and coverage where y is there."""
+    """Add what is known of the intervals: their method, width, and coverage where y is known."""
     method = estimator.calibration_.method
     count = len(estimator.calibration_.targets[0].residuals)
     width = float(np.median(ends[..., 1] - ends[..., 0]))
@@ -167,8 +167,8 @@ def certify(
 ) -> Report:
     """Prove how far a model is from the optimum.
 
-    Of the full problem on FILE, without any sketch: a lower bound on what any coefficients
-    whatever can reach.
+    Of the full problem on FILE, without any sketch: a lower bound on the objective that holds for
+    all coefficients.
     """
     estimator, given = _meet(model, [file], data)
     if isinstance(estimator, sl.engine.LinearModels):
@@ -223,7 +223,7 @@ def certify(
 
 
 def _proven(worst: float) -> tuple[tuple[str, str], ...]:
-    """What the bounds say, and what a wide one does not say."""
+    """Facts that say what the bounds prove."""
     if worst <= TELLING:
         return (("proven", f"no other coefficients are better by more than {100 * worst:.2g} %"),)
     return (
@@ -311,7 +311,7 @@ def _meet(
         given = _widened(given, names)
     if names is not None:
         given = given.with_columns(names)
-        # The columns stand as the fit had them; rows of plain numbers need no names now.
+        # The columns are in the order of the fit, so that plain numbers need no names.
         vars(estimator).pop("feature_names_in_", None)
     if given.X.shape[1] != info.facts["n_features"]:
         raise InvalidInputError(
@@ -368,7 +368,7 @@ def _read_like(
     names: Any,
     n_features: int,
 ) -> Given:
-    """Read data as those of the fit were, as far as nothing else is asked for."""
+    """Read data as those of the fit were read, unless options say otherwise."""
     if _is_svmlight(first) or options.format == "svmlight":
         return read(replace(options, n_features=options.n_features or n_features))
     asked = options.target or options.target_file or options.target_word

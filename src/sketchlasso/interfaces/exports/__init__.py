@@ -1,4 +1,4 @@
-"""Topics as files for others: tables, JSON, pictures, and one page that works offline."""
+"""Topics as files: tables, JSON, pictures, and one page that works offline."""
 
 from sketchlasso.interfaces.exports.folder import export_topics, topic_data
 

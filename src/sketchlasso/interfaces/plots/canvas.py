@@ -40,7 +40,7 @@ __all__ = [
 Axes: TypeAlias = "matplotlib.axes.Axes"
 
 # Okabe and Ito's colours, which colour-blind readers can distinguish, less the black and the yellow
-# that one of a dark and a light background would swallow.
+# that are hard to see on a dark or a light background.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)))
 SIZE = (7.2, 4.2)
@@ -89,7 +89,7 @@ class Display:
     def _legend(
         self, ax: Axes, handles: Sequence[Any], title: str | None = None, inside: str = "best"
     ) -> Any:
-        """Draw a legend beside axes of our own; on those of others where it hides least.
+        """Draw a legend: beside our own axes, inside those of the caller where it hides least.
 
         There its background is opaque, so that no line crosses the text.
         """
@@ -123,12 +123,12 @@ def dash(number: int) -> Any:
 
 
 def ink(ax: Axes) -> Any:
-    """The colour in which these axes write, dark on light or light on dark."""
+    """The text colour of these axes."""
     return ax.xaxis.label.get_color()
 
 
 def opacity(ax: Axes, on_light: float) -> float:
-    """How opaque a mark is; on a dark background what shines through would dim it."""
+    """How opaque a mark is; more on a dark background, which would dim it."""
     from matplotlib.colors import rgb_to_hsv, to_rgb
 
     brightness = float(rgb_to_hsv(to_rgb(ax.get_facecolor()))[2])

@@ -27,7 +27,7 @@ from sketchlasso.types import FloatArray
 __all__ = ["CrossValidationDisplay", "over_folds", "plot_cv"]
 
 
-# Radii at which no penalty leaves a feature have grids of numbers far below this.
+# Grids of radii at which every penalty gives w = 0 have numbers far below this.
 NO_PENALTY = 1e-200
 WORDS = {
     "mse": "mean squared error",
@@ -136,7 +136,7 @@ class CrossValidationDisplay(Display):
         ]
 
     def _draw_marks(self, ax: Axes) -> None:
-        """Both rules, with the numbers a reader would ask for."""
+        """Mark the penalties of both rules, with their numbers of coefficients."""
         self.marks_: list[Any] = []
         rules = (("best mean", self.alpha_min, "--"), ("1-SE rule", self.alpha_1se, ":"))
         alphas = self.alphas[self.chosen]

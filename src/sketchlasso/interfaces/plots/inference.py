@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 SHOWN = 20
-# p-values below this are drawn at it; doubles end soon after.
+# p-values below this are drawn as this; smaller doubles lose precision.
 SMALLEST = 1e-300
 
 

@@ -1,4 +1,4 @@
-"""Labels beside what they name, none over another."""
+"""Labels of lines and points that do not overlap."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LETTER_WIDTH = 0.62
 LEADER = 16.0
 # How far a label may stand from its point, in font sizes: near, or at the end of a leader.
 DISTANCES = (0.35, 1.8, 3.4, 5.5, 8.0)
-# What it costs a label to lie over another one; more than everything else together.
+# Cost of a label that covers another one; more than all other costs together.
 CROSSED = 1e6
 DIRECTIONS = ((1, 0), (-1, 0), (1, 1), (-1, 1), (0, 1), (1, -1), (-1, -1), (0, -1))
 
@@ -145,8 +145,8 @@ def label_points(
 
 
 def _extent(ax: Axes, text: str, size: float) -> FloatArray:
-    """Width and height (2,) of a text as it is drawn, in pixels, with a little air."""
-    # Without a transform: 0 has no place on a logarithmic axis.
+    """Width and height (2,) of a text as it is drawn, in pixels, with a margin."""
+    # Without a transform, because a logarithmic axis has no 0.
     probe = ax.text(0.0, 0.0, text, fontsize=size, transform=None)
     box = probe.get_window_extent()
     probe.remove()

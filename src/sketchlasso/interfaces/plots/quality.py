@@ -26,7 +26,7 @@ from sketchlasso.types import FloatArray
 
 __all__ = ["GapDisplay", "SpectrumDisplay", "plot_gaps", "plot_spectrum"]
 
-# Below this a gap is rounding, and often an exact zero, which log scales do not have.
+# Smaller gaps are rounding errors, and often exact zeros, which a log scale cannot show.
 ROUNDING = 1e-12
 
 
@@ -259,7 +259,7 @@ class SpectrumDisplay(Display):
         if len(values) == 1:
             style = {"marker": "o", **style}
         label = self._words(number, relative, unit)
-        # What is zero has no place on a log scale.
+        # A log scale cannot show zero.
         shown = np.where(values > 0, values / unit, np.nan)
         (line,) = ax.plot(index, shown, label=label, **style)
         self.lines_.append(line)

@@ -79,7 +79,7 @@ class ScatterDisplay(Display):
 
     @property
     def _shown(self) -> NDArray[np.bool_]:
-        """Coefficients that are zero in both models say nothing, and there are thousands."""
+        """Which values are drawn: not the coefficients that are zero in both models."""
         if self.kind == "predictions":
             return np.ones(len(self.full), dtype=bool)
         return (self.sketched != 0) | (self.full != 0)

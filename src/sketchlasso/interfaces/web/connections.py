@@ -88,7 +88,7 @@ class Connection(H11Protocol):
     def send_400_response(self, msg: str) -> None:
         """Answer bytes that are not HTTP, unless the answer to their request was begun."""
         if self.cycle is not None:
-            # The application's answer, if it is still to come, has nowhere to go.
+            # Drop the application's answer if it has not been sent yet.
             self.cycle.disconnected = True
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             super().send_400_response(msg)

@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 
 
 class BusyError(Exception):
-    """No worker was free, in time or at all."""
+    """No worker was free in time."""
 
 
 class SlowError(Exception):

@@ -1,4 +1,4 @@
-"""How much one request may ask for, and how much all of them together."""
+"""Limits on single requests, and on all requests together."""
 
 from __future__ import annotations
 

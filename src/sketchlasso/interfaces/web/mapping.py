@@ -19,9 +19,9 @@ from sketchlasso.types import IntArray
 
 __all__ = ["MapDesk", "NoMapError", "NotYetError", "encoded", "graph_map", "whole_map"]
 
-# Seconds that a request waits for the map before it is asked to come again.
+# Seconds that a request waits for the map before it is refused for now.
 PATIENCE = 2.0
-# Words of a vocabulary up to which the server looks at half-samples: they take its time.
+# Largest vocabulary for which the server computes stability, which is slow.
 STABILITY_WORDS = 10_000
 TOPIC_WORDS, MAP_LABELS = 12, 8
 

@@ -1,4 +1,4 @@
-"""What goes out as it was made: the files of the page, and maps; importing this needs `web`."""
+"""Documents that are encoded once: the files of the page, and maps; needs the extra `web`."""
 
 from __future__ import annotations
 

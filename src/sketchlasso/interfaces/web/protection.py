@@ -1,4 +1,4 @@
-"""Around every request: whose name it calls us by, its method, and the headers of the answer."""
+"""Checks of every request (host name, method, length), and the headers of every answer."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cross-origin-embedder-policy": "require-corp",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
-    # Another model may be served at the same address tomorrow.
+    # Another model may be served at the same address later.
     "cache-control": "no-store",
 }
 
 
 class Protection:
-    """ASGI middleware: everything that holds for all addresses alike.
+    """ASGI middleware: checks and headers that all addresses share.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class Protection:
             await self._application({**scope, "method": "GET"}, receive, send)
 
     def _refused(self, scope: Message) -> tuple[int, str] | None:
-        """Return the status and sentence of what goes no further."""
+        """Return status and message of a request that is refused."""
         if len(scope["path"]) + len(scope["query_string"]) > LONGEST:
             return 414, f"the address is longer than {LONGEST} bytes; ask for less."
         if sum(len(name) + len(value) for name, value in scope["headers"]) > LONGEST:

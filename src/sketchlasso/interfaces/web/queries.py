@@ -1,4 +1,4 @@
-"""What a request asks for, made of its text; everything else is refused in one sentence."""
+"""Parse what a request asks for; refuse everything else in one sentence."""
 
 from __future__ import annotations
 

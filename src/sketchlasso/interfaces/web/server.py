@@ -156,7 +156,7 @@ def _needing_web() -> Iterator[None]:
 @contextmanager
 def _listening(host: str, port: int) -> Iterator[socket.socket]:
     """Yield a socket bound before anything starts, so that a taken port is one sentence."""
-    if not 0 <= port < 2**16:  # the system would take what is left after division
+    if not 0 <= port < 2**16:  # the system would take the remainder
         raise sl.errors.InvalidInputError(
             f"port={port} was given, but ports go from 0 to {2**16 - 1}; give another one."
         )
@@ -211,7 +211,7 @@ def _announce_when_started(
         report_exhaustion_once(asyncio.get_running_loop())
         print(f"The explorer is at {address} (Ctrl-C ends it).", flush=True)
         if open_browser:
-            # A browser may take its time, and some run in the terminal.
+            # Starting a browser may take long, and some run in the terminal.
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
     server.startup = announced

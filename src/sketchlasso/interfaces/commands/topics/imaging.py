@@ -143,7 +143,7 @@ def ask(
     for query in queries:
         try:
             if not images:
-                # The first answer of a process waits for compiled code, which is not its own time.
+                # The first image of a process also compiles; its time must not include that.
                 imager.image(query, **arguments)
             images.append(imager.image(query, **arguments))
         except sl.errors.UnknownWordError as missing:

@@ -25,7 +25,7 @@ from sketchlasso.interfaces.web import serve as serve_explorer
 
 __all__ = ["DEMO_RANK", "demo", "explore", "fit_docstrings", "serve"]
 
-# Of the docstrings; finer than the default, as they are about many things.
+# Rank for the docstrings; larger than the default, because they cover many subjects.
 DEMO_RANK = 200
 DEMO_WORDS = ("fourier", "matrix", "random", "cluster", "file")
 
