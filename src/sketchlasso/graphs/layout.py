@@ -125,7 +125,7 @@ def ring(count: int, inner: float) -> FloatArray:
 def _start(
     i: IntArray, j: IntArray, weights: FloatArray, total: FloatArray, generator: np.random.Generator
 ) -> FloatArray:
-    """Return the smoothest functions on the graph, small, with some noise to separate equal nodes."""
+    """Return the smoothest functions on the graph, small, with noise to separate equal nodes."""
     nodes = len(total)
     noise = generator.standard_normal((nodes, 2))
     if nodes <= 10:
