@@ -80,6 +80,8 @@ def test_everything_is_exported(ask, grouped):
 def test_a_file_where_the_folder_belongs(ask, grouped):
     said = ask(f"topics export {grouped} --no-stability -o years.jsonl", 2).stderr
     assert "years.jsonl is a file, but a folder is needed" in said
+    said = ask(f"topics export {grouped} --no-stability -o years.jsonl/inside", 3).stderr
+    assert "could not be written (Not a directory); choose a folder" in said
 
 
 def test_one_unknown_word_does_not_stop_the_others(ask):

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 import sketchlasso as sl
+from sketchlasso.errors import StoredFileError
 from sketchlasso.interfaces.commands.command import program
 from sketchlasso.interfaces.commands.options import Device, Seed, Threads, number_or_name
 from sketchlasso.interfaces.commands.outputs import output_option
@@ -202,7 +203,13 @@ def export(
     Tables as CSV, all of it as JSON, the map as SVG and PNG, and one HTML file that works offline.
     """
     imager, stored, found = asked.find(model, screen)
-    written = export_topics(output, imager, stored, found)
+    try:
+        written = export_topics(output, imager, stored, found)
+    except OSError as problem:
+        raise StoredFileError(
+            f"{output} could not be written ({problem.strerror or problem}); choose a folder that "
+            "can be written to."
+        ) from problem
     return Report(
         {"files": written, "n_topics": len(found)},
         facts=(("topics", str(len(found))), ("wrote", f"{output}: {', '.join(written)}")),

@@ -43,7 +43,7 @@ from sketchlasso.interfaces.commands.topics.sheets import (
     image_sheet,
     name_of,
 )
-from sketchlasso.interfaces.exports.pictures import image_figure
+from sketchlasso.interfaces.pictures import image_figure
 
 __all__ = ["ask", "graph", "image", "image_all", "images_data", "images_facts"]
 

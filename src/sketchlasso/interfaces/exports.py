@@ -15,7 +15,7 @@ import numpy as np
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.interfaces.exports.pictures import colour_of, map_svg, save_map, save_over
+from sketchlasso.interfaces.pictures import colour_of, map_svg, save_map, save_over
 from sketchlasso.interfaces.visible import visible
 
 __all__ = ["export_topics", "topic_data"]
@@ -144,9 +144,8 @@ def _topic_rows(topics: sl.topics.Topics) -> Iterable[Sequence[Any]]:
     for number, topic in enumerate(topics.topics, start=1):
         stability = "" if math.isnan(topic.stability) else _rounded(topic.stability)
         examples = " | ".join(one.title for one in topic.examples)
-        size = len(topic.words)
-        words = " ".join(topic.words)
-        yield number, str(topic), size, topic.n_documents, stability, words, examples
+        sizes = (len(topic.words), topic.n_documents)
+        yield number, str(topic), *sizes, stability, " ".join(topic.words), examples
 
 
 def _word_rows(data: dict[str, Any]) -> Iterable[Sequence[Any]]:
@@ -175,9 +174,7 @@ def _document_table(topics: sl.topics.Topics) -> tuple[Sequence[str], Iterable[S
 
 def _write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(header)
-        writer.writerows(rows)
+        csv.writer(file).writerows((header, *rows))
 
 
 def _rounded(value: Any) -> float:
