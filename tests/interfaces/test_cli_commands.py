@@ -301,7 +301,7 @@ def test_the_list_of_commands_says_what_their_pages_say(call):
             assert entry.summary in page
 
 
-def test_help_and_version_load_no_libraries_for_numbers():
+def test_help_and_options_load_few_libraries():
     program = (
         "import sys\n"
         "from typer.testing import CliRunner\n"
@@ -309,5 +309,9 @@ def test_help_and_version_load_no_libraries_for_numbers():
         "for line in ('--help', '--version', 'topics --help'):\n"
         "    assert CliRunner().invoke(app, line.split()).exit_code == 0\n"
         "assert not {'numpy', 'scipy', 'sklearn', 'numba'} & set(sys.modules)\n"
+        # A mistake is reported before what the work needs is loaded.
+        "from sketchlasso.interfaces.commands.command import _all_options\n"
+        "assert len(_all_options()) > 200\n"
+        "assert not {'sklearn', 'numba', 'matplotlib', 'fastapi'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

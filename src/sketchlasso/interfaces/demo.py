@@ -10,11 +10,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from sklearn.datasets import load_diabetes, load_digits
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LassoCV
-from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
-from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.command import program
@@ -151,6 +146,10 @@ def _three_words(screen: Screen) -> tuple[Sheet, list[dict[str, Any]]]:
 
 def _diabetes() -> _Task:
     """Progression of a disease, and all products of up to three of ten measurements."""
+    from sklearn.datasets import load_diabetes
+    from sklearn.model_selection import KFold, train_test_split
+    from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
     X, y = load_diabetes(return_X_y=True)
     X = PolynomialFeatures(3, include_bias=False).fit_transform(X)
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, random_state=0)
@@ -161,6 +160,9 @@ def _diabetes() -> _Task:
 
 def _four_against_nine() -> _Task:
     """Two digits; y is +1 for a 4 and -1 for a 9."""
+    from sklearn.datasets import load_digits
+    from sklearn.model_selection import StratifiedKFold, train_test_split
+
     X, digit = load_digits(return_X_y=True)
     keep = (digit == 4) | (digit == 9)
     y = np.where(digit[keep] == 4, 1.0, -1.0)
@@ -194,6 +196,9 @@ def _fitted(name: str, model: Any, task: _Task) -> tuple[Any, _Outcome]:
 
 def _lasso_cv(task: _Task, alphas: int) -> tuple[_Outcome, int]:
     """LassoCV, and how many of its fits stopped before they converged."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LassoCV
+
     # The default penalties of LassoCV, spelled out: releases differ in how their number is given.
     largest = np.abs(task.X.T @ (task.y - task.y.mean())).max() / len(task.y)
     penalties = np.geomspace(largest, 1e-3 * largest, alphas)

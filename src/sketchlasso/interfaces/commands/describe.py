@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 import sketchlasso as sl
 from sketchlasso.interfaces import Model
@@ -181,6 +180,8 @@ def effects_of(model: Model, X: Any) -> Any:
 
 def _deviations(X: Any) -> Any:
     """Standard deviations (n,) of the columns of X (m, n)."""
+    from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+
     with np.errstate(over="ignore", invalid="ignore"):
         variances = StandardScaler(with_mean=False).fit(X).var_
     if np.isfinite(variances).all():

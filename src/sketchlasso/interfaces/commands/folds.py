@@ -9,16 +9,14 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from sklearn.metrics import accuracy_score, f1_score, r2_score
 
 import sketchlasso as sl
 from sketchlasso.errors import EmptyModelWarning, InvalidInputError
-from sketchlasso.interfaces import Search
+from sketchlasso.interfaces import Search, class_signs
 from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.commands.options import AlphaMinRatio, Alphas
 from sketchlasso.interfaces.commands.report import Sheet, evenly
 from sketchlasso.interfaces.plots.cross_validation import over_folds
-from sketchlasso.interfaces.plots.inputs import class_signs
 
 __all__ = [
     "HeldOut",
@@ -127,6 +125,8 @@ def held_out_scores(
     F1 is that of the second of two classes, and the mean over the classes of more. The `folds`
     are the rows that each trained on and held out.
     """
+    from sklearn.metrics import accuracy_score, f1_score, r2_score
+
     given.note_on_gaps(
         "gaps were filled from all rows, because --sketch was made from them"
         if isinstance(estimator.sketch, sl.Sketch)

@@ -14,8 +14,8 @@ from scipy import sparse
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.interfaces import class_signs
 from sketchlasso.interfaces.commands.screen import Note
-from sketchlasso.interfaces.plots.inputs import class_signs
 
 __all__ = ["Given"]
 

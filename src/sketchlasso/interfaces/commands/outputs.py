@@ -17,7 +17,6 @@ from sketchlasso.interfaces.commands.data import TABLES
 from sketchlasso.interfaces.commands.describe import effects_of, feature_name
 from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.commands.report import Sheet
-from sketchlasso.interfaces.plots.canvas import hue
 
 __all__ = [
     "GraphFile",
@@ -143,6 +142,8 @@ def _share_penalties(scores: Any, drawn: sl.plots.PathDisplay) -> None:
 
 def _draw_effects(estimator: Model, given: Given, ax: Any) -> None:
     """Draw the largest effects as bars, the largest on top."""
+    from sketchlasso.interfaces.plots.canvas import hue
+
     effects = effects_of(estimator, given.X)[0]
     used = np.flatnonzero(effects)
     order = used[np.argsort(-np.abs(effects[used]), kind="stable")][:MOST_BARS][::-1]

@@ -14,7 +14,7 @@ import typer
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.interfaces import Model
+from sketchlasso.interfaces import Model, class_signs
 from sketchlasso.interfaces.commands.data import at_work, is_table, read_given
 from sketchlasso.interfaces.commands.describe import label, response_names, score_of
 from sketchlasso.interfaces.commands.given import Given
@@ -28,7 +28,6 @@ from sketchlasso.interfaces.commands.options import (
 from sketchlasso.interfaces.commands.outputs import output_option
 from sketchlasso.interfaces.commands.report import Report, Sheet, short, wrote
 from sketchlasso.interfaces.commands.screen import Screen
-from sketchlasso.interfaces.plots.inputs import class_signs
 
 __all__ = ["certify", "predict"]
 

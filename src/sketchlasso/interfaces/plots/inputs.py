@@ -8,18 +8,16 @@ from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.preprocessing import StandardScaler
 
 import sketchlasso as sl
 from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.interfaces import Model
+from sketchlasso.interfaces import Model, class_signs
 from sketchlasso.types import FloatArray
 
 __all__ = [
     "Line",
     "check_index",
     "check_top",
-    "class_signs",
     "feature_labels",
     "is_fitted_model",
     "line_of",
@@ -116,6 +114,8 @@ def line_of_estimator(estimator: Model, X: Any, y: Any, response: int) -> tuple[
     X (m, n) and y (m,) or (m, t) are those of the fit, which had no sample weights; `response` is
     a target or class. Returns the models, and the penalty that the estimator used.
     """
+    from sklearn.preprocessing import StandardScaler
+
     used = np.atleast_1d(estimator.alpha_)
     response = check_index("response", response, len(used))
     target = _target(estimator, y, response)
@@ -164,11 +164,3 @@ def _target(estimator: Model, y: Any, response: int) -> FloatArray:
     if hasattr(estimator, "classes_"):
         values = class_signs(values, estimator.classes_)
     return values.astype(np.float64) if values.ndim == 1 else values[:, response].astype(float)
-
-
-def class_signs(y: NDArray[Any], classes: NDArray[Any]) -> FloatArray:
-    """Return what a classifier regresses on: +1 for its class and -1 for the others.
-
-    (m,) for the second of two classes, and (m, t) for t classes, one column each.
-    """
-    return np.where(y == classes[1] if len(classes) == 2 else y[:, None] == classes, 1.0, -1.0)

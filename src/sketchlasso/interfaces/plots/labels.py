@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.isotonic import isotonic_regression
 
 from sketchlasso.interfaces.plots.canvas import Axes, font_points, ink, settle
 from sketchlasso.types import FloatArray
@@ -32,6 +31,8 @@ def spread(wanted: FloatArray, distance: float) -> FloatArray:
     Least squares under the order: with i-th places less i distances it is isotonic regression.
     Where they do not all fit, they share the room evenly.
     """
+    from sklearn.isotonic import isotonic_regression
+
     count = len(wanted)
     if count > 1:
         distance = min(distance, 1.0 / (count - 1))
