@@ -37,21 +37,9 @@ FEW, ROUNDS_APART = 2000, 60
 def force_layout(
     edges: IntArray, weights: FloatArray, nodes: int, generator: np.random.Generator
 ) -> FloatArray:
-    """Return places for the nodes of a graph in which every node has an edge.
+    """Return places (nodes, 2) in the unit disc, centred at zero, of nodes that all have edges.
 
-    Parameters
-    ----------
-    edges : ndarray of shape (n_edges, 2)
-        Pairs of nodes, each once.
-    weights : ndarray of shape (n_edges,)
-        Positive.
-    nodes : int
-    generator : Generator
-
-    Returns
-    -------
-    ndarray of shape (nodes, 2)
-        In the unit disc, their middle at zero.
+    The edges (n_edges, 2) are pairs of nodes, each once, with positive weights (n_edges,).
     """
     i, j = edges.T
     total: Any = np.bincount(i, weights, nodes) + np.bincount(j, weights, nodes)
@@ -104,17 +92,7 @@ def _apart(places: FloatArray) -> FloatArray:
 
 
 def ring(count: int, inner: float) -> FloatArray:
-    """Return places around the unit disc for nodes without edges, from a radius outwards.
-
-    Parameters
-    ----------
-    count : int
-    inner : float
-
-    Returns
-    -------
-    ndarray of shape (count, 2)
-    """
+    """Return places (count, 2) for nodes without edges, from the radius `inner` outwards."""
     number = np.arange(count)
     # As in a sunflower: equal area per node, each turned by the golden angle.
     radius = np.sqrt(inner**2 + number * (0.5 / max(count, 200)))

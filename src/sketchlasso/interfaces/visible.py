@@ -11,16 +11,8 @@ HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]
 
 
 def visible(text: str, keep: str = "") -> str:
-    r"""Return text in which control characters stand as escapes.
+    r"""Return text with control characters as escapes, except those in `keep`.
 
-    Parameters
-    ----------
-    text : str
-    keep : str
-        Characters to leave as they are.
-
-    Examples
-    --------
     >>> visible("a\x1b[2Jb")
     'a\\x1b[2Jb'
     """

@@ -57,19 +57,9 @@ def read_given(
 ) -> Given:
     """Read the data of a command, or look at them where they are to be read in blocks.
 
-    Parameters
-    ----------
-    files : Path or sequence of Path
-        Several are the rows of one matrix.
-    options : DataOptions
-    blocks : BlockOptions, optional
-    encoding : Encoding, optional
-        How the data of a model became features; other columns are ignored then.
-    id : str, optional
-        The column that identifies rows.
-    needs_target : bool
-        Whether the command needs a target. If none was named and the table cannot be read, the
-        error asks for the target.
+    Several files are the rows of one matrix. The `encoding` of a model says how columns become
+    features; other columns are ignored then. `id` is the column that identifies rows. If the
+    command needs a target, none was named and the table cannot be read, the error asks for it.
     """
     if blocks is not None:
         refuse_timeout_alone(blocks.scheduler, blocks.worker_timeout)

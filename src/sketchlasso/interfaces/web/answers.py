@@ -24,16 +24,7 @@ ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 
 
 class Answers:
-    """Answers of one fitted model; safe to ask from several threads.
-
-    Parameters
-    ----------
-    imager : TopicImager
-        Fitted.
-    images : WordImages or None
-        What its `image_all` gave; without it there is no map.
-    limits : Limits
-    """
+    """Answers of one fitted model; safe to ask from several threads. Without images, no map."""
 
     def __init__(
         self, imager: sl.topics.TopicImager, images: sl.topics.WordImages | None, limits: Limits

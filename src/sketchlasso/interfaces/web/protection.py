@@ -44,13 +44,9 @@ HEADERS = {
 class Protection:
     """ASGI middleware: checks and headers that all addresses share.
 
-    Parameters
-    ----------
-    application : ASGI application
-    hosts : iterable of str
-        Names by which the server may be called, beside the address that a connection came to;
-        "*" for any. A page of another site could otherwise point a name of its own at this
-        machine and read the answers (DNS rebinding).
+    The server may be called by the names `hosts` ("*" for any) and by the address that a
+    connection came to. A page of another site could otherwise point a name of its own at this
+    machine and read the answers (DNS rebinding).
     """
 
     def __init__(self, application: Application, hosts: Iterable[str] = LOOPBACK) -> None:

@@ -130,12 +130,9 @@ def _draw(rows: list[list[tuple[str, sl.topics.TopicImage]]], path: Path | None)
 def ask(
     imager: sl.topics.TopicImager, queries: Sequence[str | list[str]], asked: ImageOptions
 ) -> tuple[list[sl.topics.TopicImage], list[sl.errors.UnknownWordError]]:
-    """Return one image per query with known words, and what is wrong with the others.
+    """Return one image per query with known words, and the errors of the others.
 
-    Raises
-    ------
-    UnknownWordError
-        No query has known words.
+    Raises an UnknownWordError if no query has known words.
     """
     arguments = asked.arguments()
     images: list[sl.topics.TopicImage] = []
