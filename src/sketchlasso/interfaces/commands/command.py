@@ -86,10 +86,11 @@ def as_command(work: Callable[..., Report]) -> Callable[..., None]:
 
     @functools.wraps(work)
     def command(context: typer.Context, **values: Any) -> None:
+        origin = _origin(values, context)
         for name, group in groups.items():
             own = {field.name: values.pop(field.name) for field in fields(group)}
             values[name] = group(**own)
-        code = _run(work, values, context)
+        code = _run(work, values, origin, context.command.params)
         if code:
             raise typer.Exit(int(code))
 
@@ -98,8 +99,9 @@ def as_command(work: Callable[..., Report]) -> Callable[..., None]:
     return command
 
 
-def _run(work: Callable[..., Report], values: dict[str, Any], context: typer.Context) -> Exit:
-    options = context.command.params
+def _run(
+    work: Callable[..., Report], values: dict[str, Any], origin: dict[str, Any], options: list[Any]
+) -> Exit:
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -115,7 +117,7 @@ def _run(work: Callable[..., Report], values: dict[str, Any], context: typer.Con
     kinds = {spoken(note.message, options): issubclass(note.category, Note) for note in shown}
     try:
         values["screen"].show(
-            replace(report, data={**_origin(values, context), **report.data}),
+            replace(report, data={**origin, **report.data}),
             [remark for remark, is_note in kinds.items() if not is_note],
             [remark for remark, is_note in kinds.items() if is_note],
         )

@@ -15,12 +15,7 @@ import numpy as np
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, StoredFileError
 from sketchlasso.interfaces.commands.given import Given
-from sketchlasso.interfaces.commands.options import (
-    BlockOptions,
-    DataOptions,
-    on_scheduler,
-    refuse_timeout_alone,
-)
+from sketchlasso.interfaces.commands.options import BlockOptions, DataOptions
 from sketchlasso.interfaces.commands.screen import Note, Watch
 
 __all__ = ["TABLES", "at_work", "by_name_or_position", "is_table", "read_given", "read_lines"]
@@ -41,8 +36,7 @@ def at_work(given: Given, blocks: BlockOptions, watch: Watch | None) -> Iterator
     if not isinstance(given.X, sl.io.BlockMatrix):
         yield
         return
-    progress = None if watch is None else watch.blocks
-    with on_scheduler(blocks.scheduler, blocks.worker_timeout, progress):
+    with blocks.cluster(None if watch is None else watch.blocks):
         yield
 
 
@@ -62,7 +56,7 @@ def read_given(
     command needs a target, none was named and the table cannot be read, the error asks for it.
     """
     if blocks is not None:
-        refuse_timeout_alone(blocks.scheduler, blocks.worker_timeout)
+        blocks.check()
     paths = [files] if isinstance(files, Path) else list(files)
     path = paths[0]
     named = [

@@ -16,7 +16,6 @@ from sketchlasso.types import FloatArray, IntArray
 
 __all__ = [
     "coefficient_sheet",
-    "effect_data",
     "effect_sheet",
     "effects_of",
     "feature_name",
@@ -54,13 +53,17 @@ def model_data(model: Model) -> dict[str, Any]:
 
 
 def listed_coefficients(
-    model: Model, names: Sequence[str] | None, **others: FloatArray
+    model: Model, names: Sequence[str] | None, X: Any = None
 ) -> list[dict[str, Any]]:
-    """List coefficients that are not zero for machines, the largest effects first.
+    """List coefficients that are not zero for machines, with their effects where X is given.
 
-    The `others` (t, n) are listed too; `effect`, if it is among them, decides the order.
+    Those with the largest effects come first.
     """
-    columns = {"value": np.atleast_2d(model.coef_), **others}
+    columns = {"value": np.atleast_2d(model.coef_)}
+    if X is not None:
+        columns["effect"] = effects_of(model, X)
+    if X is not None and hasattr(model, "fold_share_"):
+        columns["fold_share"] = np.atleast_2d(model.fold_share_)
     order = _largest(columns["value"], columns.get("effect"))
     return [
         {
@@ -190,19 +193,10 @@ def _deviations(X: Any) -> Any:
     return units.scale_ * np.sqrt(StandardScaler(with_mean=False).fit(units.transform(X)).var_)
 
 
-def effect_data(model: Model, given: Given) -> list[dict[str, Any]]:
-    """List coefficients that are not zero for machines, with their effects."""
-    shares = _shares(model)
-    others = {"effect": effects_of(model, given.X)}
-    if shares is not None:
-        others["fold_share"] = shares
-    return listed_coefficients(model, given.names, **others)
-
-
 def effect_sheet(model: Model, given: Given, top: int) -> tuple[Sheet, ...]:
     """List the largest effects for people."""
     rows, effects = np.atleast_2d(model.coef_), effects_of(model, given.X)
-    order, shares = _largest(rows, effects), _shares(model)
+    order, shares = _largest(rows, effects), getattr(model, "fold_share_", None)
     if top == 0 or len(order) == 0:
         return ()
     shown = order[:top]
@@ -219,7 +213,7 @@ def effect_sheet(model: Model, given: Given, top: int) -> tuple[Sheet, ...]:
             name,
             float(effects[0, j]),
             float(rows[0, j]),
-            *(() if shares is None else (f"{shares[0, j]:.0%}",)),
+            *(() if shares is None else (f"{shares.ravel()[j]:.0%}",)),
             Bar(float(effects[0, j]) / reach),
         )
         for name, j in zip(names, shown, strict=True)
@@ -234,9 +228,3 @@ def _response(model: Model, given: Given) -> str:
     if hasattr(model, "classes_"):
         return "the scores of the classes"
     return given.target_name or "the target"
-
-
-def _shares(model: Model) -> Any:
-    """Shares of the folds (t, n), where a search has them."""
-    found = getattr(model, "fold_share_", None)
-    return None if found is None else np.atleast_2d(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
@@ -15,8 +16,8 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces import Model
 from sketchlasso.interfaces.commands.data import at_work, read_given
 from sketchlasso.interfaces.commands.describe import (
-    effect_data,
     effect_sheet,
+    listed_coefficients,
     model_data,
     model_words,
     score_of,
@@ -52,19 +53,70 @@ from sketchlasso.interfaces.commands.screen import Screen
 
 __all__ = ["cv", "fit"]
 
-Output = Annotated[Path | None, output_option("The model file to write.")]
-Picture = Annotated[
-    Path | None, plot_option("Picture of the path and the effects, in cv of the scores too")
-]
-Calibrate = Annotated[
-    str | None,
-    typer.Option(
-        "--calibrate",
-        show_default=False,
-        help="Keep what predict --interval needs: jackknife+ (each row left out) or cv+ (ten "
-        "folds). The fit is repeated without these rows.",
-    ),
-]
+
+@dataclass(frozen=True)
+class ResultOptions:
+    """What to do with a fitted model, and what to report of it."""
+
+    calibrate: Annotated[
+        str | None,
+        typer.Option(
+            show_default=False,
+            help="Keep what predict --interval needs: jackknife+ (each row left out) or cv+ (ten "
+            "folds). The fit is repeated without these rows.",
+        ),
+    ] = None
+    output: Annotated[Path | None, output_option("The model file to write.")] = None
+    plot: Annotated[
+        Path | None, plot_option("Picture of the path and the effects, in cv of the scores too")
+    ] = None
+    top: Top = 10
+    verbose: Verbose = False
+
+    def check(self, given: Given, classes: bool) -> None:
+        """Refuse, before the fit, a calibration that is impossible after it."""
+        method = self.calibrate
+        if method is None:
+            return
+        if method not in ("jackknife+", "cv+"):
+            raise InvalidInputError(
+                f"--calibrate {method} was given, but jackknife+ or cv+ is accepted; give one of "
+                "them."
+            )
+        if classes:
+            raise InvalidInputError(
+                "--calibrate was given for classes, but intervals are of numbers; leave it out, or "
+                "give --regress."
+            )
+        if isinstance(given.X, sl.io.BlockMatrix):
+            raise InvalidInputError(
+                f"--calibrate {method} was given for data in blocks, but rows are left out of data "
+                "in memory; leave it out, or read one file without --memory."
+            )
+
+    def finish(self, estimator: Model, given: Given) -> Facts:
+        """Calibrate, draw and save a fitted model as asked; return facts that say so."""
+        calibrated: Facts = ()
+        method: Any = self.calibrate
+        if method is not None:
+            estimator.calibrate(given.X, given.response, method=method)
+            given.note_on_gaps("--calibrate left rows out after gaps were filled from all rows")
+            calibrated = (("calibrated", f"by {method} on {given.X.shape[0]} rows"),)
+        draw_model(estimator, given, self.plot)
+        if self.output is not None:
+            estimator.set_params(verbose=False)
+            if given.names is not None and not sparse.issparse(given.X):
+                # In Python the model then asks for a table with these columns, in this order.
+                estimator.feature_names_in_ = np.array(given.names, dtype=object)
+            sl.save_model(
+                self.output,
+                estimator,
+                X=given.X,
+                feature_names=given.names,
+                target_name=given.target_name,
+                encoding=given.encoding,
+            )
+        return (*calibrated, *wrote(self.output, self.plot))
 
 
 def fit(
@@ -72,6 +124,7 @@ def fit(
     data: DataOptions,
     blocks: BlockOptions,
     model: ModelOptions,
+    result: ResultOptions,
     screen: Screen,
     alpha: Annotated[
         str,
@@ -80,20 +133,15 @@ def fit(
             "cross-validation."
         ),
     ] = "pivotal",
-    calibrated: Calibrate = None,
-    output: Output = None,
-    plot: Picture = None,
-    top: Top = 10,
-    verbose: Verbose = False,
 ) -> Report:
     """Fit one penalty and write a model file.
 
     The square-root LASSO, or its classifier where the target means classes.
     """
-    check_outputs(None, plot)
+    check_outputs(None, result.plot)
     given = read_given(file, data, blocks, needs_target=True)
     classes = given.is_classification(model.classify)
-    _check_calibrate(calibrated, given.X, classes)
+    result.check(given, classes)
     kind = sl.SqrtLassoClassifier if classes else sl.SqrtLasso
     start = perf_counter()
     with screen.watching("fitting") as watch, at_work(given, blocks, watch):
@@ -103,7 +151,7 @@ def fit(
         ).fit(given.X, given.response)
         seconds = perf_counter() - start
         name, value = score_of(estimator, given)
-        finished = _finish(estimator, given, calibrated, output, plot)
+        finished = result.finish(estimator, given)
     return Report(
         data={
             **_data(estimator, given),
@@ -113,10 +161,10 @@ def fit(
         facts=(
             (name, f"{value:.4f} on the rows of the fit (cv judges by other rows)"),
             *_facts(estimator, given),
-            *((*solver_facts(estimator), ("seconds", f"{seconds:.2f}")) if verbose else ()),
+            *((*solver_facts(estimator), ("seconds", f"{seconds:.2f}")) if result.verbose else ()),
             *finished,
         ),
-        sheets=effect_sheet(estimator, given, top),
+        sheets=effect_sheet(estimator, given, result.top),
     )
 
 
@@ -126,21 +174,17 @@ def cv(
     blocks: BlockOptions,
     model: ModelOptions,
     search: SearchOptions,
+    result: ResultOptions,
     screen: Screen,
-    calibrated: Calibrate = None,
-    output: Output = None,
-    plot: Picture = None,
-    top: Top = 10,
-    verbose: Verbose = False,
 ) -> Report:
     """Choose penalty and radius by cross-validation.
 
     Then fit on all rows and write a model file.
     """
-    check_outputs(None, plot)
+    check_outputs(None, result.plot)
     given = read_given(file, data, blocks, needs_target=True)
     classes = given.is_classification(model.classify)
-    _check_calibrate(calibrated, given.X, classes)
+    result.check(given, classes)
     kind: Any = sl.SqrtLassoClassifierCV if classes else sl.SqrtLassoCV
     metric = search.scoring or ("accuracy" if classes else "mse")
     rows = search.split_rows(given.response, classes, model.seed)
@@ -157,10 +201,10 @@ def cv(
         ).fit(given.X, given.response)
         seconds = perf_counter() - start
         estimator.set_params(cv=search.folds)
-        finished = _finish(estimator, given, calibrated, output, plot)
+        finished = result.finish(estimator, given)
     scores, curves = held_out_scores(estimator, given, rows), score_curves(estimator)
     folds = f"{search.folds} folds, {search.split}"
-    scored = verbose or search.scoring is not None
+    scored = result.verbose or search.scoring is not None
     return Report(
         data={
             **_data(estimator, given),
@@ -172,12 +216,12 @@ def cv(
             *((score.name, f"{score} on held-out rows ({folds})") for score in scores),
             *_facts(estimator, given),
             *(((metric, chosen_words(curves)),) if scored else ()),
-            *((*solver_facts(estimator), ("seconds", f"{seconds:.2f}")) if verbose else ()),
+            *((*solver_facts(estimator), ("seconds", f"{seconds:.2f}")) if result.verbose else ()),
             *finished,
         ),
         sheets=(
-            *effect_sheet(estimator, given, top),
-            *((curve_sheet(curves[0], metric),) if verbose else ()),
+            *effect_sheet(estimator, given, result.top),
+            *((curve_sheet(curves[0], metric),) if result.verbose else ()),
         ),
     )
 
@@ -187,7 +231,7 @@ def _data(estimator: Model, given: Given) -> dict[str, Any]:
         "n_samples": given.X.shape[0],
         "target": given.target_name,
         **model_data(estimator),
-        "coefficients": effect_data(estimator, given),
+        "coefficients": listed_coefficients(estimator, given.names, given.X),
     }
 
 
@@ -197,49 +241,3 @@ def _facts(estimator: Model, given: Given) -> Facts:
         ("target", target_words(given, getattr(estimator, "classes_", None))),
         ("model", model_words(estimator)),
     )
-
-
-def _finish(
-    estimator: Model, given: Given, method: Any, output: Path | None, plot: Path | None
-) -> Facts:
-    """Calibrate, draw and save a fitted model as asked; facts that say so."""
-    calibrated: Facts = ()
-    if method is not None:
-        estimator.calibrate(given.X, given.response, method=method)
-        given.note_on_gaps("--calibrate left rows out after gaps were filled from all rows")
-        calibrated = (("calibrated", f"by {method} on {given.X.shape[0]} rows"),)
-    draw_model(estimator, given, plot)
-    if output is not None:
-        estimator.set_params(verbose=False)
-        if given.names is not None and not sparse.issparse(given.X):
-            # In Python the model then asks for a table with these columns, in this order.
-            estimator.feature_names_in_ = np.array(given.names, dtype=object)
-        sl.save_model(
-            output,
-            estimator,
-            X=given.X,
-            feature_names=given.names,
-            target_name=given.target_name,
-            encoding=given.encoding,
-        )
-    return (*calibrated, *wrote(output, plot))
-
-
-def _check_calibrate(method: str | None, X: Any, classes: bool) -> None:
-    """Refuse --calibrate where it is impossible, before anything is fitted."""
-    if method is None:
-        return
-    if method not in ("jackknife+", "cv+"):
-        raise InvalidInputError(
-            f"--calibrate {method} was given, but jackknife+ or cv+ is accepted; give one of them."
-        )
-    if classes:
-        raise InvalidInputError(
-            "--calibrate was given for classes, but intervals are of numbers; leave it out, or "
-            "give --regress."
-        )
-    if isinstance(X, sl.io.BlockMatrix):
-        raise InvalidInputError(
-            f"--calibrate {method} was given for data in blocks, but rows are left out of data in "
-            "memory; leave it out, or read one file without --memory."
-        )

@@ -19,24 +19,21 @@ __all__ = [
     "AlphaMinRatio",
     "Alphas",
     "BlockOptions",
+    "ClusterOptions",
     "DataOptions",
     "Device",
     "File",
     "Files",
     "ModelFile",
     "ModelOptions",
-    "Scheduler",
     "Seed",
     "Threads",
     "Top",
     "Verbose",
-    "WorkerTimeout",
     "alphas_of",
     "number_or_name",
-    "on_scheduler",
     "penalty_of",
     "radii_of",
-    "refuse_timeout_alone",
 ]
 
 FORMATS = (
@@ -57,21 +54,6 @@ Files = Annotated[
 ModelFile = Annotated[
     Path,
     typer.Argument(metavar="MODEL", show_default=False, help="A model file written by fit or cv."),
-]
-Scheduler = Annotated[
-    str | None,
-    typer.Option(
-        help="Work on a Dask cluster: the address of its scheduler, or local for processes on "
-        "this machine. By default all is done in this process."
-    ),
-]
-WorkerTimeout = Annotated[
-    float | None,
-    typer.Option(
-        show_default=False,
-        help="Seconds to wait while the cluster of --scheduler has no worker at all; 60 by "
-        "default, inf to wait for ever.",
-    ),
 ]
 Alphas = Annotated[
     str, typer.Option(help="How many penalties, or which ones, separated by commas.")
@@ -134,7 +116,44 @@ class DataOptions:
 
 
 @dataclass(frozen=True)
-class BlockOptions:
+class ClusterOptions:
+    """Where to work."""
+
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            help="Work on a Dask cluster: the address of its scheduler, or local for processes on "
+            "this machine. By default all is done in this process."
+        ),
+    ] = None
+    worker_timeout: Annotated[
+        float | None,
+        typer.Option(
+            show_default=False,
+            help="Seconds to wait while the cluster of --scheduler has no worker at all; 60 by "
+            "default, inf to wait for ever.",
+        ),
+    ] = None
+
+    def check(self) -> None:
+        """Refuse --worker-timeout without --scheduler."""
+        if self.scheduler is None and self.worker_timeout is not None:
+            raise InvalidInputError(
+                f"--worker-timeout {self.worker_timeout:g} was given without --scheduler, but only "
+                "a cluster has workers to wait for; give --scheduler or leave --worker-timeout out."
+            )
+
+    @contextmanager
+    def cluster(self, on_progress: Callable[[int, int, str], None] | None = None) -> Iterator[None]:
+        """Work on the cluster that --scheduler names, or in this process."""
+        self.check()
+        where = None if self.scheduler == "local" else self.scheduler or "sequential"
+        with sl.cluster.cluster(where, on_progress=on_progress, worker_timeout=self.worker_timeout):
+            yield
+
+
+@dataclass(frozen=True)
+class BlockOptions(ClusterOptions):
     """How data in blocks are worked through, and where."""
 
     panel: ClassVar[str] = "Data"
@@ -144,8 +163,6 @@ class BlockOptions:
             help="Read FILE in blocks: what reading and multiplying one may take, such as 500MB."
         ),
     ] = None
-    scheduler: Scheduler = None
-    worker_timeout: WorkerTimeout = None
 
     @property
     def asked(self) -> bool:
@@ -304,28 +321,6 @@ class ModelOptions:
                 raise InvalidInputError(
                     f"--{name} means nothing for {command}; leave it out, or use fit or cv."
                 )
-
-
-@contextmanager
-def on_scheduler(
-    scheduler: str | None,
-    worker_timeout: float | None = None,
-    on_progress: Callable[[int, int, str], None] | None = None,
-) -> Iterator[None]:
-    """Work on the cluster that --scheduler names, or in this process."""
-    refuse_timeout_alone(scheduler, worker_timeout)
-    where = None if scheduler == "local" else scheduler or "sequential"
-    with sl.cluster.cluster(where, on_progress=on_progress, worker_timeout=worker_timeout):
-        yield
-
-
-def refuse_timeout_alone(scheduler: str | None, worker_timeout: float | None) -> None:
-    """Refuse --worker-timeout without --scheduler."""
-    if scheduler is None and worker_timeout is not None:
-        raise InvalidInputError(
-            f"--worker-timeout {worker_timeout:g} was given without --scheduler, but only a "
-            "cluster has workers to wait for; give --scheduler or leave --worker-timeout out."
-        )
 
 
 def alphas_of(text: str) -> int | list[float]:

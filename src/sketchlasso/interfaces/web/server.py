@@ -61,7 +61,7 @@ def create_app(
     MissingExtraError
         The extra `web` is not installed.
     InvalidInputError
-        The images are of another vocabulary.
+        There is nothing to explore in what is shown, or the images are of another vocabulary.
     """
     with _needing_web():
         import fastapi  # noqa: F401 - modules below may be loaded although it is missing
@@ -70,9 +70,15 @@ def create_app(
         from sketchlasso.interfaces.web.network import network_explorer
         from sketchlasso.interfaces.web.routes import topic_explorer
     limits = Limits() if limits is None else limits
-    if isinstance(shown, sl.graphs.Graph):
-        return application_of(network_explorer(shown, source, limits), hosts)
-    return application_of(topic_explorer(shown, images, limits), hosts)
+    if isinstance(shown, sl.topics.TopicImager):
+        return application_of(topic_explorer(shown, images, limits), hosts)
+    if not isinstance(shown, sl.graphs.Graph) or images is not None:
+        extra = "" if images is None else " with images"
+        raise sl.errors.InvalidInputError(
+            f"a {type(shown).__name__} was given{extra}, but a fitted TopicImager, with or without "
+            "its images, or a Graph alone is accepted; pass one of them."
+        )
+    return application_of(network_explorer(shown, source, limits), hosts)
 
 
 def serve(

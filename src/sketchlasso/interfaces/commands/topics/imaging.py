@@ -14,7 +14,7 @@ import typer
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, MissingExtraError
 from sketchlasso.interfaces.cli import resumable
-from sketchlasso.interfaces.commands.options import Scheduler, Seed, WorkerTimeout, on_scheduler
+from sketchlasso.interfaces.commands.options import ClusterOptions, Seed
 from sketchlasso.interfaces.commands.outputs import (
     GraphFile,
     check_graph_file,
@@ -169,13 +169,12 @@ def _pairs(
 
 def image_all(
     model: TopicModel,
+    where: ClusterOptions,
     screen: Screen,
     output: Annotated[Path, output_option("The images file to write.")],
     n_words: NWords = 10,
     radius: Radius = None,
     positive: Positive = False,
-    scheduler: Scheduler = None,
-    worker_timeout: WorkerTimeout = None,
     device: Annotated[
         str | None, typer.Option(help="cpu, cuda or auto; as the model was made by default.")
     ] = None,
@@ -189,7 +188,7 @@ def image_all(
         imager.set_params(device=device)
     start = perf_counter()
     counting = screen.counting("imaging every word", "words")
-    with resumable(output), on_scheduler(scheduler, worker_timeout), counting as count:
+    with resumable(output), where.cluster(), counting as count:
         images = imager.image_all(
             output,
             n_words,
