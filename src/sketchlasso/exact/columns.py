@@ -23,7 +23,7 @@ from sketchlasso.kernels.columns import (
 from sketchlasso.linalg.rows import centre
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["Columns", "TrainingRows", "as_columns"]
+__all__ = ["Columns", "SparseColumns", "TrainingRows", "as_columns"]
 
 NO_WEIGHTS = np.empty(0)
 # New columns made dense at a time, so that they fit the cache.
@@ -260,6 +260,12 @@ class SparseColumns:
             out,
         )
         return out
+
+    def squares(self, weights: FloatArray) -> FloatArray:
+        """x_j'W x_j (n,) for weights (m,)."""
+        X = self.by_columns
+        squared = sparse.csc_array((X.data**2, X.indices, X.indptr), shape=self.shape)
+        return np.asarray(squared.T @ weights)
 
     def gram_cost(self, chosen: IntArray) -> float:
         """Half of c products of the chosen columns, SPARSE_SPEED times as fast as others."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import linalg
 
+from sketchlasso.exact.columnwise import ColumnSolver
 from sketchlasso.exact.follow import Follower
 from sketchlasso.exact.knots import TrainingGram
 from sketchlasso.exact.point import Point, Target
@@ -81,6 +82,8 @@ class Walk:
         # Penalty at which the present point is about optimal.
         self.alpha = target.alpha_max()
         self._follower = Follower()
+        # Serves large supports of sparse columns; None where it cannot, or once it gave up.
+        self.by_columns = ColumnSolver.of(target)
         # Dual direction of the last interpolating problem: it serves its smaller penalties too.
         self._direction: FloatArray | None = None
 
@@ -121,9 +124,9 @@ class Walk:
             if alpha >= LONGEST_STRIDE * self.alpha:
                 break
             self.alpha *= STRIDE
-            self._rounds(max(self.alpha, alpha), max(self.tol, LOOSE))
+            self._reach(max(self.alpha, alpha), max(self.tol, LOOSE))
         self.alpha = alpha
-        found = self._rounds(alpha, self.tol)
+        found = self._reach(alpha, self.tol)
         proved = found.values.relative_gap <= self.tol
         return found if proved else self._last_resort(found, alpha)
 
@@ -135,6 +138,21 @@ class Walk:
             dual = self.target.dual_along(self._direction, alpha)
             values = values.joined(FullValues(values.primal, dual, values.null))
         return values
+
+    def _reach(self, alpha: float, tol: float) -> Found:
+        """Solve to a gap from the present point, by the solver that is likely to be faster."""
+        solver = self.by_columns
+        if solver is None or not solver.pays(self.point):
+            return self._rounds(alpha, tol)
+        before = solver.iterations + solver.sweeps
+        point, values = solver.solve(self.point, alpha, tol, self.max_rounds)
+        steps = solver.iterations + solver.sweeps - before
+        found = self._end(point, values, Status.STALLED, steps)
+        if values.relative_gap <= tol:
+            return found
+        self.by_columns = None
+        again = self._rounds(alpha, tol)
+        return replace(again, values=again.values.joined(values), steps=again.steps + steps)
 
     def _rounds(self, alpha: float, tol: float) -> Found:
         """Rounds of certificate and restricted solve until the gap is proved."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sketchlasso.kernels.compiling import kernel
+from sketchlasso.kernels.coordinate import best_coefficient
 
 
 @kernel()
@@ -75,3 +76,50 @@ def gram_rows(
                 where = place[row_indices[e]]
                 if where >= 0:
                     line[where] += value * row_data[e]
+
+
+@kernel()
+def column_sweeps(
+    data: Any,
+    indices: Any,
+    indptr: Any,
+    chosen: Any,
+    norms: Any,
+    means: Any,
+    weights: Any,
+    weight: Any,
+    thresholds: Any,
+    positive: Any,
+    sweeps: Any,
+    w: Any,
+    residual: Any,
+    square: Any,
+) -> Any:
+    """Cycle over the coefficients of the chosen columns of the square-root LASSO.
+
+    See coordinate.py for the best value of one coefficient. norms, means, thresholds and w (c,)
+    belong to the chosen columns; norms are those of the centred columns. w changes in place.
+    residual (m,) begins as the centred residual. A move by d adds d mean_j to all of it, which
+    is kept aside as `shift` so that a column costs its own entries only. Returns ||r||^2.
+    """
+    shift = 0.0
+    for _ in range(sweeps):
+        for c in range(chosen.shape[0]):
+            norm = norms[c]
+            if norm <= 0.0:  # an empty column can only add to the penalty
+                continue
+            first, last = indptr[chosen[c]], indptr[chosen[c] + 1]
+            q = shift * means[c] * weight
+            for i in range(first, last):
+                q += data[i] * weights[indices[i]] * residual[indices[i]]
+            rho = q + norm * w[c]
+            rest = max(square + 2.0 * w[c] * q + norm * w[c] * w[c], 0.0)
+            new = best_coefficient(rest, rho, norm, thresholds[c], positive)
+            moved = new - w[c]
+            if moved != 0.0:
+                square = max(square - 2.0 * moved * q + moved * moved * norm, 0.0)
+                shift += moved * means[c]
+                for i in range(first, last):
+                    residual[indices[i]] -= moved * data[i]
+                w[c] = new
+    return square

@@ -1,0 +1,240 @@
+"""Solutions from the sparse columns themselves, where a Gram matrix would cost more.
+
+A round has two parts. Sweeps of coordinate descent over the support and the columns that violate
+their thresholds decide which columns belong to the support. A Newton step then moves them
+together. With signs s on a support A, q = X'W r and t = alpha f it solves
+
+    ( X_A'W X_A - q_A q_A' / ||r||^2 + diag(e) ) d  =  q_A - ||r|| (t s)_A
+
+by conjugate gradients, preconditioned by the diagonal. Each iteration takes two products with the
+columns of A; no matrix is formed. The small e keeps the step finite where columns depend on each
+other. Coefficients that would change their sign stop at zero.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sketchlasso.exact.columns import SparseColumns
+from sketchlasso.exact.knots import CONSTANT
+from sketchlasso.exact.point import Point, Target
+from sketchlasso.kernels.columns import column_sweeps
+from sketchlasso.problem.full_problem import SMALL_RESIDUAL, FullValues
+from sketchlasso.types import FloatArray, IntArray
+
+__all__ = ["ColumnSolver"]
+
+# A Gram matrix and its factor cost as much as this many numbers of X per square of the support.
+EVEN = 7
+# Time that an iteration takes whatever the columns, in numbers of X.
+OVERHEAD = 25_000
+# Iterations allowed: this many times the square of the support over the numbers of an iteration.
+PATIENCE = 60
+# Iterations of one Newton step, and its accuracy relative to the present violation.
+MOST_ITERATIONS = 300
+ACCURACY = 0.1
+# Violation to stop at, relative to the tolerance: the gap is about as large as the violation.
+INNER_SHARE = 0.3
+SWEEPS = 2
+# e as a share of the squared norm, and the least share of it that the preconditioner keeps.
+HELD = 1e-4
+LEAST_PIVOT = 1e-3
+# Columns that enter at a time: at least this many, at most as many as the support has.
+FEWEST_ENTERING = 64
+SHORTEST = 1e-4
+# Rounding of an objective, relative to it.
+ROUNDING = 1e-14
+STALL_ROUNDS = 5
+
+
+class ColumnSolver:
+    """Solves the problems of one target by sweeps and conjugate gradients on sparse columns.
+
+    Attributes
+    ----------
+    iterations, sweeps : int
+        Spent so far.
+    """
+
+    def __init__(self, target: Target, columns: SparseColumns) -> None:
+        self.target = target
+        self.iterations = self.sweeps = 0
+        self._columns = columns
+        self._X: Any = columns.by_columns
+        self._lengths = np.diff(columns.by_columns.indptr)
+
+    @classmethod
+    def of(cls, target: Target) -> ColumnSolver | None:
+        """A solver for a target, or None if its columns are dense."""
+        columns = target.training.columns
+        return cls(target, columns) if isinstance(columns, SparseColumns) else None
+
+    @cached_property
+    def _norms(self) -> FloatArray:
+        """Squared norms (n,) of the centred columns; zero for constant ones."""
+        training = self.target.training
+        squares = self._columns.squares(training.weights)
+        norms = squares - training.means**2 * training.weight
+        # What centring leaves of a constant column is rounding.
+        return np.where(norms > CONSTANT * squares, norms, 0.0)
+
+    def pays(self, point: Point) -> bool:
+        """Whether this solver is likely to be faster than one with a Gram matrix."""
+        if point.length <= SMALL_RESIDUAL * self.target.null:
+            return False
+        return len(point.support) ** 2 > EVEN * self._cost(point.support)
+
+    def _cost(self, support: IntArray) -> float:
+        """Numbers of X that an iteration takes the time of."""
+        return float(self._lengths[support].sum()) + 2.0 * len(self.target.y) + OVERHEAD
+
+    def solve(
+        self, point: Point, alpha: float, tol: float, max_rounds: int
+    ) -> tuple[Point, FullValues]:
+        """Bring the relative gap to `tol` from any point; returns the best point reached.
+
+        Gives up where that takes longer than a Gram matrix would, or where rounds no longer help.
+        """
+        values = self.target.certificate(point, alpha)
+        best, proved = point, values
+        start, stalled = self.iterations, 0
+        for _ in range(max_rounds):
+            if values.relative_gap <= tol:
+                return point, values
+            allowed = PATIENCE * len(point.support) ** 2 / self._cost(point.support)
+            if stalled >= STALL_ROUNDS or self.iterations - start > allowed:
+                break
+            gap = proved.relative_gap
+            point = self._newton(self._swept(point, alpha), alpha, tol)
+            values = self.target.certificate(point, alpha)
+            falls = values.primal < proved.primal * (1.0 - ROUNDING)
+            best = point if values.primal <= proved.primal else best
+            proved = proved.joined(values)
+            stalled = 0 if falls or proved.relative_gap < gap else stalled + 1
+        return best, proved
+
+    def _swept(self, point: Point, alpha: float) -> Point:
+        """The point after sweeps over its support and the columns that violate their thresholds."""
+        target, training = self.target, self.target.training
+        thresholds = alpha * target.factor
+        size = point.seen if target.positive else np.abs(point.seen)
+        usable = np.isfinite(thresholds) & (self._norms > 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            excess = np.where(usable, size / (thresholds * point.length), 0.0)
+        excess[point.support] = 0.0
+        entering = np.flatnonzero(excess > 1.0)
+        limit = max(FEWEST_ENTERING, len(point.support))
+        if len(entering) > limit:
+            entering = entering[np.argpartition(excess[entering], -limit)[-limit:]]
+        chosen = np.sort(np.concatenate([point.support, entering]))
+        w = np.zeros(len(self._norms))
+        w[point.support] = point.values
+        w = w[chosen]
+        X = self._X
+        column_sweeps(
+            X.data,
+            X.indices,
+            X.indptr,
+            chosen,
+            self._norms[chosen],
+            training.means[chosen],
+            training.weights,
+            training.weight,
+            thresholds[chosen],
+            target.positive,
+            SWEEPS,
+            w,
+            point.residual.copy(),
+            point.square,
+        )
+        self.sweeps += SWEEPS
+        return target.point(chosen, w)
+
+    def _newton(self, point: Point, alpha: float, tol: float) -> Point:
+        """The point after a Newton step on its support, cut short where the objective rises."""
+        if len(point.support) == 0 or point.square <= 0.0:
+            return point
+        target, training = self.target, self.target.training
+        support, w = point.support, point.values
+        thresholds = alpha * target.factor[support]
+        signs, length = np.sign(w), point.length
+        columns = _Columns(self._X[:, support], training.means[support], training.gram_weights)
+        slope = point.seen[support] - length * thresholds * signs
+        scale = length * np.where(thresholds > 0, thresholds, alpha)
+        move = self._conjugate_gradients(
+            columns, point.seen[support] / length, self._norms[support], slope, scale, tol
+        )
+        bound = (thresholds > 0) | target.positive
+        objective = target.primal(point, alpha) * (1.0 + ROUNDING)
+        share = 1.0
+        while share >= SHORTEST:
+            values = w + share * move
+            values = np.where(bound & (np.sign(values) != signs), 0.0, values)
+            left = point.residual - columns.times(values - w)
+            rise = float(thresholds @ np.abs(values))
+            if np.sqrt(training.square(left)) + rise <= objective:
+                return target.point(support, values)
+            share *= 0.5
+        return point
+
+    def _conjugate_gradients(
+        self,
+        columns: _Columns,
+        unit_seen: FloatArray,
+        norms: FloatArray,
+        slope: FloatArray,
+        scale: FloatArray,
+        tol: float,
+    ) -> FloatArray:
+        """Solve the Newton equations (a,) of a slope (a,), to an accuracy relative to `scale`."""
+        extra = HELD * norms
+        pivots = np.maximum(norms - unit_seen**2, LEAST_PIVOT * norms) + extra
+        move, left = np.zeros_like(slope), slope.copy()
+        target = max(ACCURACY * float(np.max(np.abs(left) / scale)), INNER_SHARE * tol)
+        eased = left / pivots
+        direction, size = eased, float(left @ eased)
+        for _ in range(MOST_ITERATIONS):
+            seen = columns.gram_times(direction) + extra * direction
+            seen -= unit_seen * float(unit_seen @ direction)
+            self.iterations += 1
+            bend = float(direction @ seen)
+            if not bend > 0.0:
+                break
+            length = size / bend
+            move += length * direction
+            left -= length * seen
+            if float(np.max(np.abs(left) / scale)) <= target:
+                break
+            eased = left / pivots
+            before, size = size, float(left @ eased)
+            direction = eased + (size / before) * direction
+        return move
+
+
+class _Columns:
+    """Centred columns of a support, by their products alone."""
+
+    def __init__(self, columns: Any, means: FloatArray, weights: FloatArray | None) -> None:
+        self._columns, self._transposed = columns, columns.T
+        self._means = means if means.any() else None
+        self._weights = weights
+
+    def times(self, values: FloatArray) -> FloatArray:
+        """Sum (m,) of values_j (x_j - mean_j) over the columns."""
+        out = np.asarray(self._columns @ values)
+        if self._means is not None:
+            out -= float(self._means @ values)
+        return out
+
+    def gram_times(self, values: FloatArray) -> FloatArray:
+        """Product (a,) of the centred Gram matrix and values (a,)."""
+        out = self.times(values)
+        if self._weights is not None:
+            out *= self._weights
+        seen = np.asarray(self._transposed @ out)
+        if self._means is not None:
+            seen -= self._means * float(out.sum())
+        return seen
