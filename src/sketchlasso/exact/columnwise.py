@@ -13,6 +13,7 @@ other. Coefficients that would change their sign stop at zero.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -23,7 +24,7 @@ from sketchlasso.exact.knots import CONSTANT
 from sketchlasso.exact.point import Point, Target
 from sketchlasso.kernels.columns import column_sweeps
 from sketchlasso.problem.full_problem import SMALL_RESIDUAL, FullValues
-from sketchlasso.types import FloatArray, IntArray
+from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["ColumnSolver"]
 
@@ -35,12 +36,12 @@ OVERHEAD = 25_000
 PATIENCE = 60
 # Iterations of one Newton step, and its accuracy relative to the present violation.
 MOST_ITERATIONS = 300
-ACCURACY = 0.1
+ACCURACY = 0.3
 # Violation to stop at, relative to the tolerance: the gap is about as large as the violation.
 INNER_SHARE = 0.3
-SWEEPS = 2
+SWEEPS = 3
 # e as a share of the squared norm, and the least share of it that the preconditioner keeps.
-HELD = 1e-4
+HELD = 1e-6
 LEAST_PIVOT = 1e-3
 # Columns that enter at a time: at least this many, at most as many as the support has.
 FEWEST_ENTERING = 64
@@ -83,9 +84,13 @@ class ColumnSolver:
 
     def pays(self, point: Point) -> bool:
         """Whether this solver is likely to be faster than one with a Gram matrix."""
-        if point.length <= SMALL_RESIDUAL * self.target.null:
+        if self._vanishes(point):
             return False
         return len(point.support) ** 2 > EVEN * self._cost(point.support)
+
+    def _vanishes(self, point: Point) -> bool:
+        """Whether the fit is nearly exact, which needs another solver."""
+        return point.length <= SMALL_RESIDUAL * self.target.null
 
     def _cost(self, support: IntArray) -> float:
         """Numbers of X that an iteration takes the time of."""
@@ -96,10 +101,11 @@ class ColumnSolver:
     ) -> tuple[Point, FullValues]:
         """Bring the relative gap to `tol` from any point; returns the best point reached.
 
-        Gives up where that takes longer than a Gram matrix would, or where rounds no longer help.
+        Gives up where that takes longer than a Gram matrix would, where rounds no longer help,
+        and where the fit becomes exact: the point is then the first one.
         """
         values = self.target.certificate(point, alpha)
-        best, proved = point, values
+        first, best, proved = (point, values), point, values
         start, stalled = self.iterations, 0
         for _ in range(max_rounds):
             if values.relative_gap <= tol:
@@ -109,6 +115,8 @@ class ColumnSolver:
                 break
             gap = proved.relative_gap
             point = self._newton(self._swept(point, alpha), alpha, tol)
+            if self._vanishes(point):
+                return first
             values = self.target.certificate(point, alpha)
             falls = values.primal < proved.primal * (1.0 - ROUNDING)
             best = point if values.primal <= proved.primal else best
@@ -160,45 +168,45 @@ class ColumnSolver:
         target, training = self.target, self.target.training
         support, w = point.support, point.values
         thresholds = alpha * target.factor[support]
-        signs, length = np.sign(w), point.length
-        columns = _Columns(self._X[:, support], training.means[support], training.gram_weights)
-        slope = point.seen[support] - length * thresholds * signs
-        scale = length * np.where(thresholds > 0, thresholds, alpha)
-        move = self._conjugate_gradients(
-            columns, point.seen[support] / length, self._norms[support], slope, scale, tol
+        face = _Face(
+            columns=_Columns(self._X[:, support], training.means[support], training.gram_weights),
+            w=w,
+            signs=np.sign(w),
+            bound=(thresholds > 0) | target.positive,
+            norms=self._norms[support],
+            unit_seen=point.seen[support] / point.length,
         )
-        bound = (thresholds > 0) | target.positive
+        slope = point.seen[support] - point.length * thresholds * face.signs
+        scale = point.length * np.where(thresholds > 0, thresholds, alpha)
+        move = self._conjugate_gradients(face, slope, scale, tol)
         objective = target.primal(point, alpha) * (1.0 + ROUNDING)
         share = 1.0
         while share >= SHORTEST:
-            values = w + share * move
-            values = np.where(bound & (np.sign(values) != signs), 0.0, values)
-            left = point.residual - columns.times(values - w)
-            rise = float(thresholds @ np.abs(values))
-            if np.sqrt(training.square(left)) + rise <= objective:
+            values = np.where(face.crosses(share * move), 0.0, w + share * move)
+            left = point.residual - face.columns.times(values - w)
+            penalty = float(thresholds @ np.abs(values))
+            if np.sqrt(training.square(left)) + penalty <= objective:
                 return target.point(support, values)
             share *= 0.5
         return point
 
     def _conjugate_gradients(
-        self,
-        columns: _Columns,
-        unit_seen: FloatArray,
-        norms: FloatArray,
-        slope: FloatArray,
-        scale: FloatArray,
-        tol: float,
+        self, face: _Face, slope: FloatArray, scale: FloatArray, tol: float
     ) -> FloatArray:
-        """Solve the Newton equations (a,) of a slope (a,), to an accuracy relative to `scale`."""
-        extra = HELD * norms
-        pivots = np.maximum(norms - unit_seen**2, LEAST_PIVOT * norms) + extra
+        """Solve the Newton equations (a,) of a slope (a,), to an accuracy relative to `scale`.
+
+        While no coefficient changes its sign the iterations go on to the last accuracy: each
+        new step would begin them afresh.
+        """
+        extra = HELD * face.norms
+        pivots = np.maximum(face.norms - face.unit_seen**2, LEAST_PIVOT * face.norms) + extra
         move, left = np.zeros_like(slope), slope.copy()
-        target = max(ACCURACY * float(np.max(np.abs(left) / scale)), INNER_SHARE * tol)
+        rough = ACCURACY * float(np.max(np.abs(left) / scale))
         eased = left / pivots
         direction, size = eased, float(left @ eased)
         for _ in range(MOST_ITERATIONS):
-            seen = columns.gram_times(direction) + extra * direction
-            seen -= unit_seen * float(unit_seen @ direction)
+            seen = face.columns.gram_times(direction) + extra * direction
+            seen -= face.unit_seen * float(face.unit_seen @ direction)
             self.iterations += 1
             bend = float(direction @ seen)
             if not bend > 0.0:
@@ -206,12 +214,41 @@ class ColumnSolver:
             length = size / bend
             move += length * direction
             left -= length * seen
-            if float(np.max(np.abs(left) / scale)) <= target:
+            worst = float(np.max(np.abs(left) / scale))
+            if worst <= INNER_SHARE * tol or (worst <= rough and face.crosses(move).any()):
                 break
             eased = left / pivots
             before, size = size, float(left @ eased)
             direction = eased + (size / before) * direction
         return move
+
+
+@dataclass(frozen=True, eq=False)
+class _Face:
+    """A support whose coefficients keep their signs, all of shape (a,) but the columns.
+
+    Attributes
+    ----------
+    columns : _Columns
+    w, signs : ndarray
+    bound : ndarray of bool
+        Which coefficients must not change their sign.
+    norms : ndarray
+        Squared norms of the centred columns.
+    unit_seen : ndarray
+        X'W r / ||r||.
+    """
+
+    columns: _Columns
+    w: FloatArray
+    signs: FloatArray
+    bound: BoolArray
+    norms: FloatArray
+    unit_seen: FloatArray
+
+    def crosses(self, move: FloatArray) -> BoolArray:
+        """Which coefficients (a,) a move takes to zero or beyond though they are bound."""
+        return np.asarray(self.bound & (np.sign(self.w + move) != self.signs))
 
 
 class _Columns:
