@@ -28,8 +28,10 @@ from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["ColumnSolver"]
 
-# A Gram matrix and its factor cost as much as this many numbers of X per square of the support.
-EVEN = 7
+# A solve with a Gram matrix takes about as long for a support of size a as one on the columns where
+# this many times the numbers of an iteration is a^2 (1 - a / rows). The share of rows that are left
+# stands for the iterations: they multiply as the fit becomes exact.
+EVEN = 6
 # Time that an iteration takes whatever the columns, in numbers of X.
 OVERHEAD = 25_000
 # Iterations allowed: this many times the square of the support over the numbers of an iteration.
@@ -86,7 +88,8 @@ class ColumnSolver:
         """Whether this solver is likely to be faster than one with a Gram matrix."""
         if self._vanishes(point):
             return False
-        return len(point.support) ** 2 > EVEN * self._cost(point.support)
+        active, rows = len(point.support), np.count_nonzero(self.target.training.weights)
+        return active**2 * (1.0 - active / rows) > EVEN * self._cost(point.support)
 
     def _vanishes(self, point: Point) -> bool:
         """Whether the fit is nearly exact, which needs another solver."""

@@ -66,7 +66,7 @@ def test_every_regime_is_solved(
     usual = solve_exact(X, y, alphas, rows=rows, terms=terms, tol=1e-6)
     with pytest.MonkeyPatch.context() as patch:
         # From the first non-zero coefficient on, and not after a walk along the knots.
-        patch.setattr(columnwise, "EVEN", 0)
+        patch.setattr(columnwise, "EVEN", -1)
         patch.setattr(columnwise, "PATIENCE", 1e9)
         patch.setattr("sketchlasso.exact.knots.MOST_ACTIVE", 0)
         found = solve_exact(X, y, alphas, rows=rows, terms=terms, tol=1e-6)
@@ -164,7 +164,7 @@ def test_large_sparse_models_take_few_products_and_no_gram_matrix():
 
 
 def test_a_solve_that_takes_too_long_goes_on_with_a_gram_matrix(monkeypatch):
-    monkeypatch.setattr(columnwise, "EVEN", 0)
+    monkeypatch.setattr(columnwise, "EVEN", -1)
     monkeypatch.setattr(columnwise, "PATIENCE", 0)
     monkeypatch.setattr("sketchlasso.exact.knots.MOST_ACTIVE", 0)
     X, y = sparse_data(2, 80, 60, 1.0)
