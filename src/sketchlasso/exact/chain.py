@@ -35,9 +35,10 @@ GRAM_ERROR = 1e-13
 # twice the support.
 NEAR = 0.7
 MOST_JOINING = 200
-# Checks of all columns per stretch; the other solver gets what is not proved by then.
+# Checks of all columns per stretch of penalties; another solver gets what is not proved by then.
 MOST_LOOKS = 8
-# A penalty below this share of the last one is approached in strides of that share.
+# The last penalty of a stretch is at least this share of its first. A penalty below this share of
+# the present one is approached in strides of that share.
 STRIDE = 0.6
 # Shares of ||y||^2 at which a fit counts as exact, and of the last penalty that the next one
 # must not exceed.
@@ -209,9 +210,12 @@ class Chain:
         assert self._knots is not None
         alphas = np.empty(0)
         found: list[Solved] = []
-        for _ in range(MOST_LOOKS):
+        looks = 0
+        while looks < MOST_LOOKS:
             rest = penalties[len(found) :]
             if not self._whole:
+                # Columns that enter much later would slow down every knot before.
+                rest = rest[rest >= STRIDE * rest[0]]
                 self._gram.include(self._joining(float(rest[-1]), squared))
             stretch = self._knots.find(rest, squared)
             reached, part, missing = self._proved(stretch, rest, squared)
@@ -223,6 +227,7 @@ class Chain:
                 return alphas, found
             if self._gram.include(missing) == 0 and not part:
                 break
+            looks = 0 if len(part) == len(rest) else looks + 1
         self._knots = None
         return alphas, found
 

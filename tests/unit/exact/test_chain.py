@@ -10,6 +10,7 @@ from sketchlasso.exact import chain as chain_module
 from sketchlasso.exact import exact_alpha_max, solve_exact
 from sketchlasso.exact.api import checked_problems
 from sketchlasso.exact.descent import Descent
+from sketchlasso.exact.knots import KnotWalk
 from sketchlasso.exact.walk import Walk
 from sketchlasso.problem.terms import Terms
 
@@ -61,6 +62,30 @@ def test_few_columns_at_work_suffice_on_wide_data(monkeypatch):
         coef = np.zeros(5000)
         coef[solved.support] = solved.values
         assert certify(X, y, coef, alpha).relative_gap[0] <= 1e-8
+
+
+def test_a_long_path_at_once_costs_what_its_stages_do(monkeypatch):
+    # Columns that enter at the last penalties only once slowed down every knot.
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 1000)) / np.sqrt(1.0 + np.arange(1000))
+    y = X[:, :50] @ rng.standard_normal(50) + rng.standard_normal(400)
+    monkeypatch.setattr("sketchlasso.exact.descent.WHOLE_COLUMNS", 0)
+    costs = []
+
+    class Counted(KnotWalk):
+        def find(self, penalties, squared):
+            stretch = super().find(penalties, squared)
+            costs[-1] += stretch.knots * len(self._gram.columns)
+            return stretch
+
+    monkeypatch.setattr(chain_module, "KnotWalk", Counted)
+    alphas = exact_alpha_max(X, y)[0] * np.geomspace(0.95, 0.03, 70)
+    for stages in (1, 7):
+        costs.append(0)
+        chain = chain_of(X, y)
+        for part in np.split(alphas, stages):
+            chain.advance(part)
+    assert 0 < costs[0] <= 1.2 * costs[1]
 
 
 def test_stages_lead_where_one_stretch_does():
