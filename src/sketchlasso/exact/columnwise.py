@@ -69,12 +69,6 @@ class ColumnSolver:
         self._X: Any = columns.by_columns
         self._lengths = np.diff(columns.by_columns.indptr)
 
-    @classmethod
-    def of(cls, target: Target) -> ColumnSolver | None:
-        """A solver for a target, or None if its columns are dense."""
-        columns = target.training.columns
-        return cls(target, columns) if isinstance(columns, SparseColumns) else None
-
     @cached_property
     def _norms(self) -> FloatArray:
         """Squared norms (n,) of the centred columns; zero for constant ones."""
@@ -89,7 +83,7 @@ class ColumnSolver:
         if self._vanishes(point):
             return False
         active, rows = len(point.support), np.count_nonzero(self.target.training.weights)
-        return active**2 * (1.0 - active / rows) > EVEN * self._cost(point.support)
+        return bool(active**2 * (1.0 - active / rows) > EVEN * self._cost(point.support))
 
     def _vanishes(self, point: Point) -> bool:
         """Whether the fit is nearly exact, which needs another solver."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from sketchlasso.exact.columns import SparseColumns
 from sketchlasso.exact.columnwise import ColumnSolver
 from sketchlasso.exact.follow import Follower
 from sketchlasso.exact.knots import TrainingGram
@@ -82,8 +83,10 @@ class Walk:
         # Penalty at which the present point is about optimal.
         self.alpha = target.alpha_max()
         self._follower = Follower()
-        # Serves large supports of sparse columns; None where it cannot, or once it gave up.
-        self.by_columns = ColumnSolver.of(target)
+        # Serves large supports of sparse columns; None where columns are dense, or once it gave up.
+        self.by_columns: ColumnSolver | None = None
+        if isinstance(target.training.columns, SparseColumns):
+            self.by_columns = ColumnSolver(target, target.training.columns)
         # Dual direction of the last interpolating problem: it serves its smaller penalties too.
         self._direction: FloatArray | None = None
 

@@ -14,6 +14,7 @@ from sketchlasso.exact.chain import Chain
 from sketchlasso.exact.columns import TrainingRows
 from sketchlasso.exact.columnwise import ColumnSolver
 from sketchlasso.exact.knots import TrainingGram
+from sketchlasso.exact.walk import Walk
 from sketchlasso.kernels.columns import column_sweeps
 from sketchlasso.kernels.coordinate import gram_sweeps
 from sketchlasso.problem.terms import Terms
@@ -86,7 +87,7 @@ def test_rounds_reach_tight_gaps_with_dependent_columns(fit_intercept, positive,
     factor[[5, 7]] = 0.0, np.inf
     options = {"fit_intercept": fit_intercept, "positive": positive, "penalty_factor": factor}
     target = target_of(X, y, weights, **options)
-    solver = ColumnSolver.of(target)
+    solver = ColumnSolver(target, target.training.columns)
     point = target.point(np.empty(0, dtype=np.intp), np.empty(0))
     for share in (0.5, 0.2, 0.05):
         alpha = share * target.alpha_max()
@@ -174,6 +175,9 @@ def test_a_solve_that_takes_too_long_goes_on_with_a_gram_matrix(monkeypatch):
     assert (certify(X, y, found.coef, alphas).relative_gap <= 1.1e-8).all()
 
 
-def test_dense_columns_keep_their_gram_matrix():
+@pytest.mark.parametrize("stored", [np.asarray, sparse.csr_array])
+def test_only_sparse_columns_are_solved_without_a_gram_matrix(stored):
     X, y = sparse_data(3, 30, 20, 1.0)
-    assert ColumnSolver.of(target_of(X.toarray(), y)) is None
+    target = target_of(stored(X.toarray()), y)
+    walk = Walk(target, TrainingGram(target.training, None, None), 1e-6, 100)
+    assert (walk.by_columns is None) == (stored is np.asarray)
