@@ -107,6 +107,7 @@ def column_sweeps(
         for c in range(chosen.shape[0]):
             norm = norms[c]
             if norm <= 0.0:  # an empty column can only add to the penalty
+                w[c] = 0.0
                 continue
             first, last = indptr[chosen[c]], indptr[chosen[c] + 1]
             q = shift * means[c] * weight

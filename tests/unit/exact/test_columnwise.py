@@ -108,9 +108,9 @@ def test_sweeps_agree_with_those_on_the_gram_matrix(positive):
     G = Z.T @ Z
     G[4] = G[:, 4] = 0.0
     thresholds = 0.02 * target.alpha_max() * np.linspace(0.0, 2.0, 20)
-    start = target.point(np.array([6, 8]), np.array([0.5, 0.25]))
+    start = target.point(np.array([4, 6, 8]), np.array([1.0, 0.5, 0.25]))  # 4 is constant
     w = np.zeros(20)
-    w[[6, 8]] = start.values
+    w[start.support] = start.values
     twin, q = w.copy(), start.seen.copy()
     square, _, _ = gram_sweeps(G, q, twin, thresholds, start.square, positive, 0.0, 3)
     columns = X.tocsc()
