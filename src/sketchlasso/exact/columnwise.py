@@ -78,11 +78,16 @@ class ColumnSolver:
         # What centring leaves of a constant column is rounding.
         return np.where(norms > CONSTANT * squares, norms, 0.0)
 
-    def pays(self, point: Point) -> bool:
-        """Whether this solver is likely to be faster than one with a Gram matrix."""
+    def pays(self, point: Point, fall: float) -> bool:
+        """Whether this solver is likely to be faster than one with a Gram matrix.
+
+        `fall` is the penalty of the point over the one to solve for: the support is taken to grow
+        by that factor.
+        """
         if self._vanishes(point):
             return False
-        active, rows = len(point.support), np.count_nonzero(self.target.training.weights)
+        active = max(fall, 1.0) * len(point.support)
+        rows = np.count_nonzero(self.target.training.weights)
         return bool(active**2 * (1.0 - active / rows) > EVEN * self._cost(point.support))
 
     def _vanishes(self, point: Point) -> bool:

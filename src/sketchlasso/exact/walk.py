@@ -126,9 +126,7 @@ class Walk:
         for _ in range(MOST_STRIDES):
             if alpha >= LONGEST_STRIDE * self.alpha:
                 break
-            self.alpha *= STRIDE
-            self._reach(max(self.alpha, alpha), max(self.tol, LOOSE))
-        self.alpha = alpha
+            self._reach(max(STRIDE * self.alpha, alpha), max(self.tol, LOOSE))
         found = self._reach(alpha, self.tol)
         proved = found.values.relative_gap <= self.tol
         return found if proved else self._last_resort(found, alpha)
@@ -144,12 +142,13 @@ class Walk:
 
     def _reach(self, alpha: float, tol: float) -> Found:
         """Solve to a gap from the present point, by the solver that is likely to be faster."""
-        solver = self.by_columns
-        if solver is None or not solver.pays(self.point):
+        solver, before = self.by_columns, self.alpha
+        self.alpha = alpha
+        if solver is None or not solver.pays(self.point, before / alpha):
             return self._rounds(alpha, tol)
-        before = solver.iterations + solver.sweeps
+        spent = solver.iterations + solver.sweeps
         point, values = solver.solve(self.point, alpha, tol, self.max_rounds)
-        steps = solver.iterations + solver.sweeps - before
+        steps = solver.iterations + solver.sweeps - spent
         found = self._end(point, values, Status.STALLED, steps)
         if values.relative_gap <= tol:
             return found

@@ -164,6 +164,20 @@ def test_large_sparse_models_take_few_products_and_no_gram_matrix():
     assert max(one.steps for one in found[2:]) <= 150
 
 
+def test_the_support_is_expected_to_grow_on_the_way_to_a_small_penalty():
+    X, y = rare_words()
+    target = target_of(X, y)
+    gram = TrainingGram(target.training, None, None)
+    walk = Walk(target, gram, 1e-4, 100)
+    walk.solve(0.55 * target.alpha_max())
+    assert not walk.by_columns.pays(walk.point, 1.0)
+    held = len(gram.columns)
+    found = walk.solve(0.3 * target.alpha_max())
+    assert found.values.relative_gap <= 1e-4
+    assert len(found.point.support) > 2 * held
+    assert len(gram.columns) == held
+
+
 def test_a_solve_that_takes_too_long_goes_on_with_a_gram_matrix(monkeypatch):
     monkeypatch.setattr(columnwise, "EVEN", -1)
     monkeypatch.setattr(columnwise, "PATIENCE", 0)
