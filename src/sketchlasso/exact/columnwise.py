@@ -86,9 +86,9 @@ class ColumnSolver:
         """
         if self._vanishes(point):
             return False
-        active = max(fall, 1.0) * len(point.support)
-        rows = np.count_nonzero(self.target.training.weights)
-        return bool(active**2 * (1.0 - active / rows) > EVEN * self._cost(point.support))
+        active, rows = len(point.support), np.count_nonzero(self.target.training.weights)
+        grown = max(fall, 1.0) * active
+        return bool(grown**2 * (1.0 - active / rows) > EVEN * self._cost(point.support))
 
     def _vanishes(self, point: Point) -> bool:
         """Whether the fit is nearly exact, which needs another solver."""
