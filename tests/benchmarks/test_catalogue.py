@@ -5,7 +5,7 @@ import pytest
 from benchmarks.catalogue import LAYOUTS, table_of
 from benchmarks.datasets import MissingDataError
 
-from sketchlasso.files.catalogue import CATALOGUE
+from sketchlasso.files.fetch import CATALOGUE
 
 SHAPES = {
     "20news_bydate": (11269, 55911), "20news_bydate_test": (7505, 55911), "rcv1": (23749, 47236),

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import sketchlasso as sl
-from sketchlasso.files.shard_block import COPIES, PRODUCTS
+from sketchlasso.files.shard import COPIES, PRODUCTS
 from sketchlasso.io import read_shards
 
 ROWS, SHARDS, N, EACH, RANK = 4000, 8, 300, 10, 10

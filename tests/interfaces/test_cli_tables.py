@@ -185,7 +185,7 @@ def test_semicolons_and_decimal_commas(call, houses):
 
 
 def test_standard_input(files, tmp_path, monkeypatch):
-    from sketchlasso.files.standard_input import standard_input
+    from sketchlasso.files.source import standard_input
     from sketchlasso.interfaces.app import app
 
     monkeypatch.chdir(tmp_path)

@@ -2,10 +2,9 @@
 
 from sketchlasso.files.encoding import Encoding
 from sketchlasso.files.fetch import fetch_dataset
-from sketchlasso.files.read import read_table
+from sketchlasso.files.formats import read_table, write_table
 from sketchlasso.files.shards import Shards, read_shards
 from sketchlasso.files.table import Table
-from sketchlasso.files.write import write_table
 
 __all__ = [
     "Encoding",

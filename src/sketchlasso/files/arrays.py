@@ -1,25 +1,42 @@
-"""NumPy's npz and npy files. Pickles are never read."""
+"""NumPy's npz and npy files. Arrays are checked before they are read; pickles never are read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
-from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.files.columns import choose_columns, nearest
-from sketchlasso.files.finish import check_matrix, finished_table, refuse_target
-from sketchlasso.files.npz import NpzArchive, npy_header, open_npz
-from sketchlasso.files.options import ReadOptions
-from sketchlasso.files.source import Source
-from sketchlasso.files.table import Table, as_real
+from sketchlasso.errors import Argument, InvalidInputError, StoredFileError
+from sketchlasso.files.options import ReadOptions, nearest
+from sketchlasso.files.source import NoRowsError, Source
+from sketchlasso.files.table import Table, as_csr, as_real, finite_or_refuse, refuse_target
 from sketchlasso.storage import replacing
+from sketchlasso.storage.door import (
+    ArrayHeader,
+    UnfitError,
+    check_shape,
+    read_array,
+    read_array_header,
+)
+from sketchlasso.storage.sparse import checked_sparse
 
 __all__ = [
+    "NpzArchive",
+    "check_matrix",
+    "finished_table",
     "is_sparse",
+    "map_rows",
     "matrix_key",
+    "npy_header",
+    "open_npz",
     "read_npy",
     "read_npz",
     "target_key",
@@ -30,21 +47,15 @@ __all__ = [
 
 # The arrays by which SciPy's save_npz is known.
 SPARSE_KEYS = frozenset({"format", "shape", "data"})
+# How many bytes a stored byte becomes at most, and what a member costs beside that.
+TIMES, MARGIN = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}, 1 << 10
 
 
 def read_npz(source: Source, options: ReadOptions) -> Table:
     """Read a sparse matrix written by SciPy, or arrays X and y written by NumPy.
 
-    Parameters
-    ----------
-    source : Source
-    options : ReadOptions
-        target, drop and dtype count; a target that is a string names the array that is y.
-
-    Returns
-    -------
-    Table
-        feature_names come from an array of that name, target_name likewise.
+    A target that is a string names the array that is y. feature_names and target_name come from
+    arrays of these names.
     """
     with open_npz(source) as stored:
         held = list(stored)
@@ -59,27 +70,19 @@ def read_npz(source: Source, options: ReadOptions) -> Table:
     target_name = key if label is None and key != "y" else label
     if isinstance(target_name, tuple) and len(target_name) == 1:
         target_name = target_name[0]
-    return finished_table(source, X, y, names, target_name, column, options)
+    return finished_table(source, X, replace(options, target=column), y, names, target_name)
 
 
 def read_npy(source: Source, options: ReadOptions) -> Table:
-    """Map a npy file into memory; its numbers are read, and checked, where they are used.
+    """Map an npy file into memory; its numbers are read, and checked, where they are used.
 
-    Parameters
-    ----------
-    source : Source
-    options : ReadOptions
-        target, drop and dtype count. A target or dropped columns inside the matrix, or another
-        type, cost a copy in memory; a target that is the first or the last column does not.
-
-    Returns
-    -------
-    Table
+    A target or dropped columns inside the matrix, or another type, cost a copy in memory; a
+    target that is the first or the last column does not.
     """
     check_matrix(source, npy_header(source), "its array")
     with source.guarded():
         X = np.load(source.path, mmap_mode="r", allow_pickle=False)
-    columns = choose_columns(source, None, X.shape[1], options.target, options.drop)
+    columns = options.columns(source, None, X.shape[1])
     y = None if columns.target is None else np.array(X[:, columns.target], dtype=np.float64)
     kept = columns.features
     if kept == tuple(range(kept[0], kept[-1] + 1)):
@@ -158,3 +161,145 @@ def target_key(source: Source, held: Sequence[str], target: int | str | None) ->
 def texts(stored: NpzArchive, key: str) -> tuple[str, ...] | None:
     """Return an array of text by its name, where it is there."""
     return tuple(map(str, np.atleast_1d(stored[key]))) if key in stored else None
+
+
+def finished_table(
+    source: Source,
+    X: Any,
+    options: ReadOptions,
+    y: NDArray[Any] | None = None,
+    names: Sequence[str] | None = None,
+    target_name: Any = None,
+) -> Table:
+    """Make a table of a stored matrix (m, n): take out the target and dropped columns, check it."""
+    check_matrix(source, X, "its matrix")
+    columns = options.columns(source, names, X.shape[1])
+    dtype = options.real_type()
+    whole = as_csr(X, dtype) if sparse.issparse(X) else as_real(np.asarray(X), dtype)
+    if columns.target is not None:
+        chosen: Any = whole[:, [columns.target]]
+        y = (chosen if isinstance(chosen, np.ndarray) else chosen.toarray()).ravel()
+        target_name = columns.target_name
+    if len(columns.features) < X.shape[1]:
+        whole = whole[:, list(columns.features)]
+    table = Table(whole, y, columns.feature_names, target_name, str(source))
+    finite_or_refuse(str(source), table.X, table.y, table.feature_names)
+    return table
+
+
+def check_matrix(source: Source, X: Any, what: str) -> None:
+    """Refuse what is no matrix of real numbers; `X` is an array or its header."""
+    if X.ndim != 2 or X.dtype.kind not in "biuf" or 0 in X.shape:
+        empty = X.ndim == 2 and X.dtype.kind in "biuf" and X.shape[0] == 0 < X.shape[1]
+        raise (NoRowsError if empty else InvalidInputError)(
+            f"{source} cannot be used: {what} has shape {X.shape} and type {X.dtype}, but a matrix "
+            "of real numbers with at least one row and column is needed; save it so."
+        )
+
+
+class NpzArchive:
+    """The arrays of an npz file by name, read when they are asked for."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+        self._members = {
+            info.filename.removesuffix(".npy"): info
+            for info in archive.infolist()
+            if info.filename.endswith(".npy")
+        }
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._members)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._members
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        info = self._checked(name)
+        with self._archive.open(info) as member:
+            array = read_array(member, info.file_size)
+            if member.read(1):  # the end is where the archive compares its checksum, too
+                raise UnfitError(f"the array {name!r} is longer than it declares")
+        return array
+
+    def header(self, name: str) -> ArrayHeader:
+        """Return shape and type of an array."""
+        info = self._checked(name)
+        with self._archive.open(info) as member:
+            return read_array_header(member, info.file_size)
+
+    def sparse(self) -> Any:
+        """Return the sparse matrix (m, n) that SciPy's ``save_npz`` wrote."""
+        names = ("data", "shape", "indices", "indptr", "row", "col", "offsets")
+        return checked_sparse(self._form(), {name: self[name] for name in names if name in self})
+
+    def sparse_shape(self) -> tuple[int, int]:
+        """Return the shape (m, n) that a sparse matrix declares, and has offsets for."""
+        rows, columns = check_shape(self["shape"].tolist())
+        lines = {"csr": rows, "csc": columns}.get(self._form())
+        if lines is not None and self.header("indptr").shape != (lines + 1,):
+            raise UnfitError(
+                f"a matrix has offsets of shape {self.header('indptr').shape} where {lines + 1} "
+                "are needed"
+            )
+        return rows, columns
+
+    def _form(self) -> str:
+        """Return the name of the sparse format."""
+        form: Any = self["format"].reshape(-1)[:1].tolist()
+        return form[0].decode("latin1") if form and isinstance(form[0], bytes) else "".join(form)
+
+    def _checked(self, name: str) -> zipfile.ZipInfo:
+        """Return what the archive says of an array, unless its bytes cannot become so many."""
+        info = self._members[name]
+        times = TIMES.get(info.compress_type)
+        if times is not None and info.file_size > info.compress_size * times + MARGIN:
+            raise UnfitError(
+                f"the array {name!r} declares {info.file_size} bytes, more than the "
+                f"{info.compress_size} that are there can become"
+            )
+        return info
+
+
+@contextmanager
+def open_npz(source: Source) -> Iterator[NpzArchive]:
+    """Open an npz file as a mapping of arrays, with damage translated into one sentence."""
+    with _understood(source), source.guarded(), zipfile.ZipFile(source.path) as archive:
+        yield NpzArchive(archive)
+
+
+def npy_header(source: Source) -> ArrayHeader:
+    """Return the header of an npy file; refuse a file shorter than its header says."""
+    with _understood(source), source.guarded(), open(source.path, "rb") as file:
+        return read_array_header(file, os.fstat(file.fileno()).st_size)
+
+
+def map_rows(source: Source, header: ArrayHeader, start: int, stop: int) -> Any:
+    """Map rows start, ..., stop - 1 of an npy file; only their part where it is stored by rows."""
+    with source.guarded():
+        if header.by_columns:
+            return np.load(source.path, mmap_mode="r")[start:stop]
+        width = header.shape[1]
+        return np.memmap(
+            source.path,
+            dtype=header.dtype,
+            mode="r",
+            offset=header.offset + start * width * header.dtype.itemsize,
+            shape=(stop - start, width),
+        )
+
+
+@contextmanager
+def _understood(source: Source) -> Iterator[None]:
+    """Translate what NumPy and zipfile say of a file they cannot read into one sentence."""
+    try:
+        yield
+    except (InvalidInputError, StoredFileError):
+        raise
+    except zipfile.BadZipFile as broken:
+        raise source.damaged("is truncated or damaged") from broken
+    except KeyError as missing:
+        raise source.damaged(f"holds no array {missing.args[0]!r}") from missing
+    except (ValueError, TypeError, RuntimeError, OverflowError) as problem:
+        # zipfile: a method or a password that it does not know, sizes that it cannot seek.
+        raise source.misread(problem) from problem

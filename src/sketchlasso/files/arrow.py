@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,17 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.files.columns import NUMBERS_ONLY, Columns, choose_columns
-from sketchlasso.files.gathered import Gathered
-from sketchlasso.files.options import ReadOptions
-from sketchlasso.files.sniff import MISSING
+from sketchlasso.files.cells import MISSING
+from sketchlasso.files.mixed import Gathered
+from sketchlasso.files.options import NUMBERS_ONLY, Columns, ReadOptions
 from sketchlasso.files.source import NoRowsError, Source, require
 from sketchlasso.files.table import Table, dense_blocks, finite_or_refuse, names_to_write
 from sketchlasso.storage import replacing
 from sketchlasso.storage.door import UnfitError, check_memory
 
 __all__ = [
-    "ParquetOutline",
     "open_batches",
     "parquet_outline",
     "read_arrow",
@@ -32,66 +29,25 @@ __all__ = [
     "write_parquet",
 ]
 
+# Cells of a Parquet file read at a time.
 CELLS = 1 << 20
 
 Batches: TypeAlias = Callable[[list[str]], Iterator[Any]]
 
 
-@dataclass(frozen=True)
-class ParquetOutline:
-    """What the end of a Parquet file says about it.
-
-    Attributes
-    ----------
-    names, types : tuple of str
-        Of all columns.
-    group_rows : tuple of int
-        Rows of every row group.
-    """
-
-    names: tuple[str, ...]
-    types: tuple[str, ...]
-    group_rows: tuple[int, ...]
-
-
-def parquet_outline(source: Source) -> ParquetOutline:
-    """Look at the columns and row groups of a Parquet file; no data are read."""
+def parquet_outline(source: Source) -> tuple[list[str], list[str], list[int]]:
+    """Return the names and types of all columns, and the rows of each group; no data are read."""
     parquet = require("pyarrow.parquet", "reading Parquet files")
     with _guarded(source), parquet.ParquetFile(source.path) as file:
-        schema, stored = file.schema_arrow, file.metadata
-        return ParquetOutline(
-            tuple(schema.names),
-            tuple(map(str, schema.types)),
-            tuple(stored.row_group(i).num_rows for i in range(stored.num_row_groups)),
-        )
+        schema = file.schema_arrow
+        return schema.names, [str(kind) for kind in schema.types], _group_rows(file.metadata)
 
 
 def read_arrow(source: Source, options: ReadOptions, groups: Sequence[int] | None = None) -> Table:
-    """Read a Parquet, Arrow or Feather file into a dense table.
-
-    Parameters
-    ----------
-    source : Source
-    options : ReadOptions
-        target, drop and dtype count.
-    groups : sequence of int, optional
-        Row groups of a Parquet file; all by default.
-
-    Returns
-    -------
-    Table
-    """
+    """Read a Parquet, Arrow or Feather file, or some row groups of a Parquet file."""
     with open_batches(source, groups) as (names, batches):
-        columns = choose_columns(
-            source,
-            names,
-            len(names),
-            options.target,
-            options.drop,
-            only=options.column_names,
-            id=options.id,
-        )
-        return _table(source, columns, batches([names[i] for i in _used(columns)]), options)
+        columns = options.columns(source, names, len(names))
+        return _table(source, columns, batches([names[i] for i in columns.used]), options)
 
 
 def read_arrow_target(source: Source, columns: Columns) -> NDArray[Any]:
@@ -112,25 +68,20 @@ def read_arrow_target(source: Source, columns: Columns) -> NDArray[Any]:
 def open_batches(
     source: Source, groups: Sequence[int] | None = None
 ) -> Iterator[tuple[list[str], Batches]]:
-    """Open a Parquet file, Arrow file, Feather file or Arrow stream.
+    """Open a Parquet file (or some of its row groups), Arrow file, Feather file or Arrow stream.
 
-    Parameters
-    ----------
-    source : Source
-    groups : sequence of int, optional
-        Row groups of a Parquet file; all by default.
-
-    Yields
-    ------
-    list of str, callable
-        The names of all columns, and a function from the names of those needed to the batches of
-        rows; other columns of a Parquet file are not even read.
+    Yield the names of all columns, and a function from the names of those needed to the batches
+    of rows; other columns of a Parquet file are not read.
     """
     if source.format == "parquet":
         parquet = require("pyarrow.parquet", "reading Parquet files")
         with _guarded(source), parquet.ParquetFile(source.path) as file:
             names = file.schema_arrow.names
-            _check_rows(file.metadata, groups)
+            rows, declared = _group_rows(file.metadata), file.metadata.num_rows
+            if min(rows, default=0) < 0 or sum(rows) != declared:
+                raise UnfitError(f"{declared} rows are declared, but {rows[:8]} in its groups")
+            chosen = sum(rows) if groups is None else sum(rows[i] for i in groups)
+            check_memory(8 * chosen, f"a column of {chosen} rows")
             yield (
                 names,
                 lambda used: map(
@@ -151,13 +102,8 @@ def open_batches(
         yield reader.schema.names, lambda _: batches
 
 
-def _check_rows(metadata: Any, groups: Sequence[int] | None) -> None:
-    """Refuse numbers of rows that contradict each other, or that memory has no room for."""
-    rows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
-    if min(rows, default=0) < 0 or sum(rows) != metadata.num_rows:
-        raise UnfitError(f"{metadata.num_rows} rows are declared, but {rows[:8]} in its groups")
-    chosen = sum(rows) if groups is None else sum(rows[i] for i in groups)
-    check_memory(8 * chosen, f"a column of {chosen} rows")
+def _group_rows(metadata: Any) -> list[int]:
+    return [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
 
 
 def _checked(batch: Any) -> Any:
@@ -167,12 +113,12 @@ def _checked(batch: Any) -> Any:
 
 
 def write_parquet(path: Path, table: Table) -> None:
-    """Write features and last the target, a column each."""
+    """Write ids, features and last the target, one column each."""
     _write(path, table, require("pyarrow.parquet", "writing Parquet files").ParquetWriter)
 
 
 def write_arrow(path: Path, table: Table) -> None:
-    """Write features and last the target, a column each."""
+    """Write ids, features and last the target, one column each."""
     _write(path, table, require("pyarrow.ipc", "writing Arrow files").new_file)
 
 
@@ -206,19 +152,15 @@ def _guarded(source: Source) -> Iterator[None]:
         raise source.misread(broken) from broken
 
 
-def _used(columns: Columns) -> tuple[int, ...]:
-    others = {place for place in (columns.target, columns.id) if place is not None}
-    return tuple(sorted(others.union(columns.features)))
-
-
 def _table(source: Source, columns: Columns, batches: Any, options: ReadOptions) -> Table:
     assert columns.names is not None
     body: Gathered | None = None
     for batch in batches:
         places = {name: i for i, name in enumerate(batch.schema.names)}
         if body is None:
-            dtype = options.real_type() or _common_type(columns, batch, places)
-            body = Gathered(source, columns, dtype)
+            kinds = {str(batch.column(places[name]).type) for name in columns.feature_names or ()}
+            common = np.dtype(np.float32 if kinds == {"float"} else np.float64)
+            body = Gathered(source, columns, options, options.real_type() or common)
         done = len(body)
         block = np.empty((batch.num_rows, len(columns.features)))
         for j, position in enumerate(columns.features):
@@ -236,7 +178,7 @@ def _table(source: Source, columns: Columns, batches: Any, options: ReadOptions)
         body.append(block)
     if body is None or not len(body):
         raise NoRowsError(f"{source} holds no rows; give a file with data.")
-    table = body.table(options)
+    table = body.table()
     finite_or_refuse(str(source), table.X, table.y, table.feature_names)
     return table
 
@@ -256,12 +198,6 @@ def _numbers_alone(body: Gathered, place: int, column: Any) -> Any:
     else:
         return column
     return pyarrow.nulls(len(column), pyarrow.float64())
-
-
-def _common_type(columns: Columns, batch: Any, places: dict[str, int]) -> np.dtype[Any]:
-    assert columns.names is not None
-    kinds = {str(batch.column(places[columns.names[i]]).type) for i in columns.features}
-    return np.dtype(np.float32 if kinds == {"float"} else np.float64)
 
 
 def _labels(

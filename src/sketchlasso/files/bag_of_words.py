@@ -25,34 +25,22 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from sketchlasso.errors import Argument, InvalidInputError, StoredFileError
-from sketchlasso.files.gathered import GrowingArray
 from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.source import COMPRESSIONS, Source
-from sketchlasso.files.table import Table, as_csr
+from sketchlasso.files.table import GrowingArray, Table, as_csr
 from sketchlasso.storage import replacing
 from sketchlasso.storage.door import UnfitError, check_shape
 
-__all__ = ["line_blocks", "read_bag_of_words", "write_bag_of_words"]
+__all__ = ["line_blocks", "parse_numbers", "read_bag_of_words", "write_bag_of_words"]
 
 # Bytes of text parsed at a time.
 BLOCK = 1 << 23
+# Lines before the first entry.
 HEADER = 3
 
 
 def read_bag_of_words(source: Source, options: ReadOptions) -> Table:
-    """Read word counts into a sparse table without a target.
-
-    Parameters
-    ----------
-    source : Source
-    options : ReadOptions
-        vocabulary and dtype count.
-
-    Returns
-    -------
-    Table
-        Documents in rows, words in columns.
-    """
+    """Read word counts into a sparse table without a target, one row per document."""
     with source.open() as file:
         shape, entries = _header(source, file)
         rows, columns, counts = _triples(source, file, shape, entries, options)
@@ -116,14 +104,14 @@ def _triples(
     source: Source, file: BinaryIO, shape: tuple[int, int], entries: int, options: ReadOptions
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return rows, columns (both from 0) and counts, each of shape (entries,)."""
-    kept = (
-        GrowingArray(_index_type(shape[0])),
-        GrowingArray(_index_type(shape[1])),
-        GrowingArray(options.real_type() or np.float64),
-    )
+    kinds = [np.int32 if size <= np.iinfo(np.int32).max else np.int64 for size in shape]
+    kept = [GrowingArray(kind) for kind in (*kinds, options.real_type() or np.float64)]
     for block in line_blocks(file):
         done = len(kept[0])
-        triples = _parsed(source, block, done)
+        values = parse_numbers(block, np.int64)
+        if values is None or len(values) != 3 * (block.count(b"\n") + 1):
+            raise _explained(source, block, done)
+        triples = values.reshape(-1, 3)
         _check(source, triples, shape, done)
         for part, values, first in zip(kept, triples.T, (1, 1, 0), strict=True):
             part.append(values - first)
@@ -137,7 +125,7 @@ def _triples(
 
 
 def line_blocks(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the file in large blocks that end where lines end, without blank lines at the end."""
+    """Yield the file in large blocks of whole lines, without blank lines at their ends."""
     rest = b""
     while block := file.read(BLOCK):
         block = rest + block
@@ -149,16 +137,14 @@ def line_blocks(file: BinaryIO) -> Iterator[bytes]:
         yield lines
 
 
-def _parsed(source: Source, block: bytes, done: int) -> NDArray[np.int64]:
+def parse_numbers(block: bytes, dtype: Any) -> NDArray[Any] | None:
+    """Return the numbers (k,) of a block of text, or None where some word is none."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", DeprecationWarning)  # NumPy before 2.3 only warns
-            values = np.fromstring(block, dtype=np.int64, sep=" ")
+            return np.fromstring(block, dtype=dtype, sep=" ")
     except (ValueError, DeprecationWarning):
-        values = np.empty(0, dtype=np.int64)
-    if len(values) != 3 * (block.count(b"\n") + 1):
-        raise _explained(source, block, done)
-    return values.reshape(-1, 3)
+        return None
 
 
 def _explained(source: Source, block: bytes, done: int) -> StoredFileError:
@@ -228,7 +214,3 @@ def _write_words(path: Path, words: tuple[str, ...]) -> None:
         )
     with replacing(place) as file:
         file.write("".join(f"{word}\n" for word in words).encode())
-
-
-def _index_type(size: int) -> type[np.signedinteger[Any]]:
-    return np.int32 if size <= np.iinfo(np.int32).max else np.int64

@@ -7,7 +7,8 @@ wide the file is.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
@@ -17,61 +18,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.files.columns import NUMBERS_ONLY, Columns, choose_columns
-from sketchlasso.files.gathered import Gathered
-from sketchlasso.files.options import ReadOptions
-from sketchlasso.files.sniff import (
-    MISSING,
-    find_separator,
-    has_header,
-    is_dressed_number,
-    is_number,
-    with_point,
-)
+from sketchlasso.files.cells import MISSING, is_dressed_number, is_number, with_point
+from sketchlasso.files.mixed import Gathered
+from sketchlasso.files.options import NUMBERS_ONLY, Columns, ReadOptions
 from sketchlasso.files.source import NoRowsError, Source
 from sketchlasso.files.table import Table, dense_blocks, names_to_write
 from sketchlasso.storage import replacing
 from sketchlasso.types import FloatArray
 
-__all__ = ["DelimitedReader", "read_delimited", "write_delimited"]
+__all__ = [
+    "DelimitedReader",
+    "find_separator",
+    "has_header",
+    "read_delimited",
+    "write_delimited",
+]
 
-# Cells parsed at a time, and lines looked at to guess the separator.
+# Cells parsed at a time.
 CELLS = 1 << 18
-SAMPLE = 20
+# In this order: a decimal comma must not win over the separator beside it.
+SEPARATORS = ("\t", ";", "|", ",")
 
 Records = list[list[str]]
 
 
 def read_delimited(source: Source, options: ReadOptions) -> Table:
-    """Read a text table into a dense one.
-
-    Parameters
-    ----------
-    source : Source
-    options : ReadOptions
-        target, drop, separator, header and dtype count.
-
-    Returns
-    -------
-    Table
-        y is text if no cell of the target column is a number.
-    """
+    """Read a text table into a dense one; y is text if no cell of the target is a number."""
     with source.open_text() as file:
         reader = DelimitedReader(source, file, options.separator)
         names = reader.names(options.header)
-        columns = choose_columns(
-            source,
-            names,
-            reader.width,
-            options.target,
-            options.drop,
-            only=options.column_names,
-            id=options.id,
-        )
+        columns = options.columns(source, names, reader.width)
         body = _Body(source, columns, options, reader.separator)
         for lines, records in reader.blocks():
             body.append(lines, records)
-    return body.table()
+    return body.rows.table()
 
 
 def write_delimited(path: Path, table: Table, separator: str = ",") -> None:
@@ -120,20 +100,47 @@ class _Encoded:
         return int(self._file.write(text.encode()))
 
 
+def find_separator(lines: Sequence[str]) -> str:
+    """Return the separator that all of the first lines have equally often, else the commonest."""
+    bare = [re.sub(r'"[^"]*"', "", line) for line in lines if line.strip()]
+    counts = {mark: [line.count(mark) for line in bare] for mark in SEPARATORS}
+    for mark, found in counts.items():
+        if found and found[0] > 0 and len(set(found)) == 1:
+            return mark
+    most = max(SEPARATORS, key=lambda mark: sum(counts[mark]))
+    return most if sum(counts[most]) else ","
+
+
+def has_header(first: Sequence[str], second: Sequence[str] | None) -> bool:
+    """Whether the first record holds names.
+
+    It does if nothing in it is a number, if a number stands below some text of it, or if it
+    counts 0, 1, 2, ... as tables without names are written by some programs.
+    """
+    numbers = [is_number(cell) for cell in first]
+    if not any(numbers):
+        return True
+    if len(first) > 2 and all(cell.strip() == str(i) for i, cell in enumerate(first)):
+        return True
+    if second is None or len(second) != len(first):
+        return False
+    pairs = zip(first, second, strict=True)
+    return any(
+        not is_number(above) and above.strip().lower() not in MISSING and is_number(below)
+        for above, below in pairs
+    )
+
+
 class DelimitedReader:
     """Records of a text table in blocks, with the lines they end in.
 
-    Parameters
-    ----------
-    source : Source
-    file : text file
-    separator : str or None
-        Between cells; None for a tab in a tsv file, and else the one that the first lines suggest.
+    Without a `separator`, cells of a tsv file are separated by tabs, and others by what the first
+    lines suggest.
     """
 
     def __init__(self, source: Source, file: TextIO, separator: str | None) -> None:
         self._source = source
-        sample = list(islice(file, SAMPLE))
+        sample = list(islice(file, 20))
         usual = "\t" if source.format == "tsv" else None
         self.separator = separator or usual or find_separator(sample)
         self._csv = csv.reader(chain(sample, file), delimiter=self.separator, strict=True)
@@ -187,8 +194,9 @@ class _Body:
         self, source: Source, columns: Columns, options: ReadOptions, separator: str
     ) -> None:
         self._source, self._columns, self._options = source, columns, options
-        self._rows = Gathered(source, columns, options.real_type() or np.dtype(np.float64))
         self._decimal_comma = options.mixed and separator != ","
+        dtype = options.real_type() or np.dtype(np.float64)
+        self.rows = Gathered(source, columns, options, dtype, self._decimal_comma)
         self._first_kind: tuple[str, int, str] | None = None
 
     def append(self, lines: list[int], records: Records) -> None:
@@ -196,9 +204,9 @@ class _Body:
         features = self._columns.features
         if self._columns.target is not None:
             cells = [record[self._columns.target] for record in records]
-            self._rows.add_labels(*self._response(lines, cells))
+            self.rows.add_labels(*self._response(lines, cells))
         if self._columns.id is not None:
-            self._rows.add_ids([record[self._columns.id].strip() for record in records])
+            self.rows.add_ids([record[self._columns.id].strip() for record in records])
         if len(features) < len(records[0]):
             pick = itemgetter(*features)
             many = len(features) > 1
@@ -211,16 +219,12 @@ class _Body:
             values = self._taken_apart(records)
         if not (self._options.mixed or np.isfinite(values).all()):
             self._refuse(lines, records)
-        self._rows.append(values, lines)
-
-    def table(self) -> Table:
-        """Return what was read."""
-        return self._rows.table(self._options, decimal_comma=self._decimal_comma)
+        self.rows.append(values, lines)
 
     def _taken_apart(self, records: Records) -> FloatArray:
         """Return numbers (b, features); text is kept beside them, and leaves NaN as gaps do."""
         values = np.empty((len(records), len(self._columns.features)))
-        done = len(self._rows)
+        done = len(self.rows)
         for j, cells in enumerate(zip(*records, strict=True)):
             try:
                 values[:, j] = np.array(cells, dtype=np.float64)
@@ -229,7 +233,7 @@ class _Body:
                     number = is_number(cell)
                     values[i, j] = float(cell) if number else np.nan
                     if not number and cell.strip().lower() not in MISSING:
-                        self._rows.add_text(j, done + i, cell.strip())
+                        self.rows.add_text(j, done + i, cell.strip())
         return values
 
     def _response(

@@ -19,13 +19,8 @@ __all__ = ["ColumnRule", "Encoding"]
 class ColumnRule:
     """How one column becomes features.
 
-    Attributes
-    ----------
-    name : str
-    levels : tuple of str, or None
-        Of a category; None for a column of numbers.
-    fill : float, str or None
-        The number or the level that stands for a missing value; None where there is none.
+    Only a category has `levels`. A missing value becomes `fill`, a number or a level, if there is
+    one.
     """
 
     name: str
@@ -56,13 +51,9 @@ class ColumnRule:
         return found
 
     def typical(self, known: FloatArray, impute: str) -> FloatArray:
-        """Return the features (f,) that fill a gap: the mean, the median or the commonest level.
+        """Return the features (f,) that fill a gap, from those (r, f) of rows that have a value.
 
-        Parameters
-        ----------
-        known : ndarray of shape (r, f)
-            The features of rows that have a value.
-        impute : {"mean", "median"}
+        They are the mean or the median, of a category the commonest level.
         """
         if self.levels is None:
             return np.asarray((np.mean if impute == "mean" else np.median)(known, axis=0))

@@ -1,25 +1,75 @@
-"""Data sets by name: from a folder, from the cache, else from where they are published."""
+"""Data sets by name: from a folder, from the cache, else from where they are published.
+
+Neither of the two sites publishes checksums. A download is therefore compared with the published
+numbers of rows, columns and, where known, non-zeros; its own SHA-256 is kept beside it, so that
+later damage is detected.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sketchlasso.errors import Argument, InvalidInputError, StoredFileError
-from sketchlasso.files.catalogue import CATALOGUE, DataSet, plain_name
-from sketchlasso.files.columns import nearest
-from sketchlasso.files.read import read_table
+from sketchlasso.files.formats import Format, read_table
+from sketchlasso.files.options import nearest
 from sketchlasso.files.source import require
 from sketchlasso.files.table import Table
 from sketchlasso.storage import cache_folder, replacing
 
-__all__ = ["fetch_dataset"]
+__all__ = ["CATALOGUE", "DataSet", "fetch_dataset"]
 
-VARIABLE = "SKETCHLASSO_DATA"
-# Seconds without a response after which a download fails.
-PATIENCE = 30
+LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/"
+UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/bag-of-words/"
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A published data set.
+
+    The address of a file is `url` and its name; the first of `files` holds the data. Files lie in
+    `folder` below the data folder or the cache. `shape` and `nonzeros`, where it is known, are
+    the published ones.
+    """
+
+    folder: str
+    url: str
+    files: tuple[str, ...]
+    format: Format
+    shape: tuple[int, int]
+    nonzeros: int | None = None
+    multilabel: bool = False
+
+
+def _libsvm(
+    folder: str, task: str, file: str, shape: tuple[int, int], nonzeros: int | None = None
+) -> DataSet:
+    several = task == "multilabel"
+    return DataSet(folder, f"{LIBSVM}{task}/", (file,), "svmlight", shape, nonzeros, several)
+
+
+def _uci(name: str, shape: tuple[int, int], nonzeros: int | None = None) -> DataSet:
+    files = (f"docword.{name}.txt.gz", f"vocab.{name}.txt")
+    return DataSet(name, UCI, files, "bag-of-words", shape, nonzeros)
+
+
+CATALOGUE = {
+    "gisette": _libsvm("gisette", "binary", "gisette_scale.bz2", (6000, 5000)),
+    "gisette_test": _libsvm("gisette", "binary", "gisette_scale.t.bz2", (1000, 5000)),
+    "news20": _libsvm("news20", "multiclass", "news20.bz2", (15935, 62061), 1272569),
+    "news20_test": _libsvm("news20", "multiclass", "news20.t.bz2", (3993, 62061)),
+    "rcv1_binary": _libsvm("rcv1", "binary", "rcv1_train.binary.bz2", (20242, 47236)),
+    "rcv1_binary_test": _libsvm("rcv1", "binary", "rcv1_test.binary.bz2", (677399, 47236)),
+    "real_sim": _libsvm("real_sim", "binary", "real-sim.bz2", (72309, 20958)),
+    "siam2007": _libsvm("siam2007", "multilabel", "tmc2007_train.svm.bz2", (21519, 30438)),
+    "siam2007_test": _libsvm("siam2007", "multilabel", "tmc2007_test.svm.bz2", (7077, 30438)),
+    "nips": _uci("nips", (1500, 12419), 746316),
+    "nytimes": _uci("nytimes", (300000, 102660)),
+    "kos": _uci("kos", (3430, 6906), 353160),
+}
 
 
 def fetch_dataset(
@@ -61,7 +111,7 @@ def fetch_dataset(
         A download is needed and pooch is not installed.
     """
     chosen = _found(name)
-    folder = os.environ.get(VARIABLE)
+    folder = os.environ.get("SKETCHLASSO_DATA")
     if folder:
         own = Path(folder) / chosen.folder
         if _missing_file(chosen, own) is None:
@@ -80,9 +130,12 @@ def fetch_dataset(
 
 
 def _found(name: str) -> DataSet:
-    chosen = CATALOGUE.get(plain_name(name)) if isinstance(name, str) else None
+    # Real-sim, rcv1.binary and SIAM 2007 are known too.
+    words = str(name).strip().lower().replace("-", " ").replace(".", " ").split()
+    plain = "_".join(words).replace("siam_2007", "siam2007")
+    chosen = CATALOGUE.get(plain)
     if chosen is None:
-        hint = nearest(plain_name(str(name)), list(CATALOGUE))
+        hint = nearest(plain, list(CATALOGUE))
         raise InvalidInputError(
             f"no data set is called {name!r}{hint}; give one of {', '.join(CATALOGUE)}."
         )
@@ -149,7 +202,7 @@ def _retrieve(name: str, url: str, folder: Path, file: str, known: str | None) -
             None if known is None else f"sha256:{known}",
             fname=file,
             path=folder,
-            downloader=pooch.HTTPDownloader(timeout=PATIENCE),
+            downloader=pooch.HTTPDownloader(timeout=30),
         )
     except (OSError, ValueError) as problem:  # requests' exceptions are OSErrors
         changed = isinstance(problem, ValueError) and "hash" in str(problem)

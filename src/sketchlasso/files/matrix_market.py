@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -11,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchlasso.errors import StoredFileError
-from sketchlasso.files.bag_of_words import line_blocks
-from sketchlasso.files.finish import check_matrix, finished_table, refuse_target
-from sketchlasso.files.gathered import GrowingArray
+from sketchlasso.files.arrays import check_matrix, finished_table
+from sketchlasso.files.bag_of_words import line_blocks, parse_numbers
 from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.source import Source
-from sketchlasso.files.table import Table
+from sketchlasso.files.table import GrowingArray, Table, refuse_target
 from sketchlasso.storage import replacing
 from sketchlasso.storage.door import ArrayHeader, UnfitError, check_memory, check_shape
 from sketchlasso.storage.sparse import checked_sparse
@@ -25,9 +23,12 @@ __all__ = ["read_matrix_market", "write_matrix_market"]
 
 # Longest line before the numbers begin, and bytes of an entry in memory (two indices, a number).
 LINE, ENTRY = 1 << 16, 24
-LAYOUTS = ("coordinate", "array")
-FIELDS = ("real", "integer", "unsigned-integer", "double", "pattern", "complex")
-SYMMETRIES = ("general", "symmetric", "skew-symmetric", "hermitian")
+# What the first line may say: layout, field and symmetry.
+KINDS = (
+    ("coordinate", "array"),
+    ("real", "integer", "unsigned-integer", "double", "pattern", "complex"),
+    ("general", "symmetric", "skew-symmetric", "hermitian"),
+)
 
 
 @dataclass(frozen=True)
@@ -47,19 +48,9 @@ class Banner:
 
 
 def read_matrix_market(source: Source, options: ReadOptions) -> Table:
-    """Read Matrix Market text: sparse where it lists coordinates, dense where it lists all.
+    """Read a matrix.
 
     SciPy's reader is not used: on damaged text it can end the whole process.
-
-    Parameters
-    ----------
-    source : Source
-    options : ReadOptions
-        target, drop and dtype count; columns are given by position.
-
-    Returns
-    -------
-    Table
     """
     with source.open() as file:
         banner = _banner(source, file)
@@ -69,7 +60,7 @@ def read_matrix_market(source: Source, options: ReadOptions) -> Table:
             )
         numbers = _numbers(source, file, banner)
     X = _dense(banner, numbers) if banner.layout == "array" else _sparse(banner, numbers)
-    return finished_table(source, X, None, None, None, options.target, options)
+    return finished_table(source, X, options)
 
 
 def write_matrix_market(path: Path, table: Table) -> None:
@@ -85,7 +76,7 @@ def _banner(source: Source, file: BinaryIO) -> Banner:
     """Read what is declared, and compare it with the bytes of the file and with memory."""
     words = file.readline(LINE).decode("latin1").lower().split()
     kinds = words[2:] if len(words) == 5 and words[1] == "matrix" else ["", "", ""]
-    for word, known in zip(kinds, (LAYOUTS, FIELDS, SYMMETRIES), strict=True):
+    for word, known in zip(kinds, KINDS, strict=True):
         if word not in known:
             raise StoredFileError(
                 f"{source} begins with {' '.join(words)[:60]!r}, but after '%%MatrixMarket matrix' "
@@ -95,7 +86,14 @@ def _banner(source: Source, file: BinaryIO) -> Banner:
     line = file.readline(LINE)
     while line.startswith(b"%") or (line and not line.strip()):
         line = file.readline(LINE)
-    sizes = _sizes(source, line, 3 if layout == "coordinate" else 2)
+    words, count = line.decode("latin1").split(), 3 if layout == "coordinate" else 2
+    if len(words) != count or not all(word.isdecimal() and len(word) < 20 for word in words):
+        shown = line.strip()[:40].decode("utf-8", "replace")
+        raise StoredFileError(
+            f"{source} holds {shown!r} where its sizes belong, but {count} whole numbers are "
+            "needed; correct it or fetch the file again."
+        )
+    sizes = [int(word) for word in words]
     rows, columns = check_shape(sizes[:2])
     if symmetry != "general" and rows != columns:
         raise UnfitError(f"a {symmetry} matrix is declared with {rows} x {columns} entries")
@@ -113,24 +111,18 @@ def _numbers(source: Source, file: BinaryIO, banner: Banner) -> NDArray[np.float
     """Return the numbers (entries, width) after the sizes."""
     found, wanted = GrowingArray(np.float64), banner.entries * banner.width
     for block in line_blocks(file):
-        found.append(_parsed(source, block))
+        numbers = parse_numbers(block, np.float64)
+        if numbers is None:
+            wrong = next((word for word in block.split() if not _is_number(word)), b"")
+            shown = wrong[:40].decode("utf-8", "replace")
+            raise source.damaged(f"holds {shown!r} where a number belongs")
+        found.append(numbers)
         if len(found) > wanted:
             break
     if len(found) != wanted:
         more = "more than" if len(found) > wanted else f"{len(found)} of"
         raise source.damaged(f"holds {more} the {wanted} numbers that its sizes promise")
     return found.take().reshape(banner.entries, banner.width)
-
-
-def _parsed(source: Source, block: bytes) -> NDArray[np.float64]:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", DeprecationWarning)  # NumPy before 2.3 only warns
-            return np.fromstring(block, dtype=np.float64, sep=" ")
-    except (ValueError, DeprecationWarning) as problem:
-        wrong = next((word for word in block.split() if not _is_number(word)), b"")
-        shown = wrong[:40].decode("utf-8", "replace")
-        raise source.damaged(f"holds {shown!r} where a number belongs") from problem
 
 
 def _is_number(word: bytes) -> bool:
@@ -173,14 +165,3 @@ def _dense(banner: Banner, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     X[col, row] = -values if skew else values
     X[row, col] = values
     return X
-
-
-def _sizes(source: Source, line: bytes, count: int) -> list[int]:
-    words: list[Any] = line.split()
-    if len(words) != count or not all(word.isdigit() and len(word) < 20 for word in words):
-        shown = line.strip()[:40].decode("utf-8", "replace")
-        raise StoredFileError(
-            f"{source} holds {shown!r} where its sizes belong, but {count} whole numbers are "
-            "needed; correct it or fetch the file again."
-        )
-    return [int(word) for word in words]

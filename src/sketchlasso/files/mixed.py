@@ -1,4 +1,4 @@
-"""Columns of numbers, text and missing cells, turned into a table of numbers.
+"""Rows of numbers, text and missing cells, gathered block by block into a table of numbers.
 
 A column whose cells are all text is a category and becomes one feature per level. Everything that
 cannot be used is reported in one sentence that names all such columns.
@@ -6,35 +6,24 @@ cannot be used is reported in one sentence that names all such columns.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sketchlasso.errors import Argument, InvalidInputError, Part
-from sketchlasso.files.columns import Columns
+from sketchlasso.files.cells import CORRECT, Cells, Fault, counted, gaps_of, shortened
 from sketchlasso.files.encoding import ColumnRule, Encoding
-from sketchlasso.files.sniff import is_dressed_number, with_point
-from sketchlasso.files.table import Table
+from sketchlasso.files.options import Columns, ReadOptions
+from sketchlasso.files.table import GrowingArray, Table
 from sketchlasso.types import FloatArray
 
-__all__ = ["Cells", "mixed_table"]
+__all__ = ["Gathered"]
 
-# More levels are names of rows rather than categories; so are texts that hardly repeat.
-MOST_LEVELS = 100
-FEW_LEVELS = 10
-DATE = re.compile(
-    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}([T ].*)?|"
-    r"\d{1,2}:\d{2}(:\d{2})?"
-)
-LONGEST = 24
-DRESSED: tuple[Part, ...] = ("write numbers with digits and a decimal point alone",)
-CORRECT: tuple[Part, ...] = ("correct cells that are no finite numbers",)
-MISSING: tuple[Part, ...] = (
+# What to do about missing values: of a new table, of targets alone, of data for a fitted model.
+FILL: tuple[Part, ...] = (
     "fill missing values with ",
     Argument("impute", "mean"),
     " or ",
@@ -55,171 +44,126 @@ UNFILLED: tuple[Part, ...] = (
 )
 
 
-@dataclass(eq=False)
-class Cells:
-    """The cells of one column.
+class Gathered:
+    """Features of type `dtype`, targets and ids of the rows read so far.
 
-    Attributes
-    ----------
-    numbers : ndarray of shape (m,)
-        NaN where a cell is text or missing.
-    texts : dict of int to str
-        Cells that are neither numbers nor missing, by row.
-    decimal_comma : bool
-        Whether 1,5 may stand for 1.5.
-    dates : bool
-        Whether the file says that these are dates.
-    where : callable
-        From a row to what it is called in a sentence, such as line 3.
+    `decimal_comma` says whether 1,5 may stand for 1.5.
     """
 
-    numbers: FloatArray
-    texts: dict[int, str] = field(default_factory=dict)
-    decimal_comma: bool = False
-    dates: bool = False
-    where: Callable[[int], str] = "row {}".format
+    def __init__(
+        self,
+        source: object,
+        columns: Columns,
+        options: ReadOptions,
+        dtype: Any,
+        decimal_comma: bool = False,
+    ) -> None:
+        self._source, self._columns, self._options = source, columns, options
+        self._decimal_comma = decimal_comma
+        self._features = GrowingArray(dtype, len(columns.features))
+        self._texts: list[dict[int, str]] = [{} for _ in columns.features]
+        self._dates: set[int] = set()
+        self._plain = True
+        self._labels: list[tuple[NDArray[Any] | None, NDArray[np.bool_]]] = []
+        self._ids: list[str] = []
+        self._lines = GrowingArray(np.int64)
 
-    def __post_init__(self) -> None:
-        """Read decimal commas, where all numbers of the column may be written with them."""
-        known = self.numbers[np.isfinite(self.numbers)]
-        if (
-            self.decimal_comma
-            and self.texts
-            and np.all(known == np.round(known))
-            and all(with_point(text) != text for text in self.texts.values())
-        ):
-            for row, text in self.texts.items():
-                self.numbers[row] = float(with_point(text))
-            self.texts = {}
+    def __len__(self) -> int:
+        return len(self._features)
 
-    @property
-    def missing(self) -> NDArray[np.bool_]:
-        """Which rows (m,) have no value."""
-        absent = np.isnan(self.numbers)
-        absent[list(self.texts)] = False
-        return absent
+    def append(self, values: FloatArray, lines: Sequence[int] = ()) -> None:
+        """Add rows (b, features), NaN where a cell is missing or text, with the lines they end in.
 
-    @property
-    def is_text(self) -> bool:
-        """Whether the cells are text, apart from missing ones."""
-        return bool(self.texts) and bool(np.isnan(self.numbers).all())
+        Rows of a file without lines are called by their numbers from 1.
+        """
+        self._lines.append(np.asarray(lines, dtype=np.int64))
+        self._plain = self._plain and bool(np.isfinite(values).all())
+        self._features.append(values)
 
-    def labels(self) -> list[str | None]:
-        """Return the texts of all rows, None for missing ones."""
-        return [self.texts.get(row) for row in range(len(self.numbers))]
+    def add_text(self, column: int, row: int, text: str) -> None:
+        """Keep the cell of a feature, by its place among the features, as text."""
+        self._texts[column][row] = text
 
-    @property
-    def infinite(self) -> tuple[str, tuple[Part, ...]] | None:
-        """How many numbers are infinite and what to do, or None."""
-        rows = np.flatnonzero(np.isinf(self.numbers))
-        if len(rows) == 0:
-            return None
-        return f"{_counted(len(rows), 'infinite number')}, in {self.where(int(rows[0]))}", CORRECT
+    def add_dates(self, column: int) -> None:
+        """Note that a feature holds dates."""
+        self._dates.add(column)
 
-    @property
-    def gaps(self) -> str:
-        """How many values are missing and where the first is; "" if none is."""
-        return _gaps(self.missing, self.where)
+    def add_labels(self, labels: NDArray[Any] | None, lost: NDArray[np.bool_]) -> None:
+        """Add targets (b,), None where all of them are missing, and which are missing (b,)."""
+        self._labels.append((labels, lost))
 
-    def fault(self) -> tuple[str, tuple[Part, ...]] | None:
-        """Return why the column cannot be used and what to do about it, or None."""
-        dated = [text for text in self.texts.values() if DATE.fullmatch(text)]
-        if self.dates or (dated and 2 * len(dated) > len(self.texts)):
-            shown = f" such as {_short(dated[0])}" if dated else ""
-            return f"dates{shown}", ("turn dates into numbers such as the year or the age in days",)
-        if self.texts and not self.is_text:
-            row, first = next(iter(self.texts.items()))
-            cells = _counted(len(self.texts), "cell", " of text among numbers")
-            return f"{cells}, such as {_short(first)} in {self.where(row)}", CORRECT
-        if self.infinite is not None:
-            return self.infinite
-        if self.texts and all(map(is_dressed_number, self.texts.values())):
-            shown = _short(next(iter(self.texts.values())))
-            return f"numbers written as text such as {shown}", DRESSED
-        levels = len(set(self.texts.values()))
-        if levels > MOST_LEVELS or (levels > FEW_LEVELS and 2 * levels > len(self.texts)):
-            return (
-                f"{levels} different texts in {len(self.texts)} rows",
-                (f"group texts into at most {MOST_LEVELS} levels",),
+    def add_ids(self, ids: Sequence[str]) -> None:
+        """Add what identifies the rows."""
+        self._ids += ids
+
+    def table(self) -> Table:
+        """Return what was read, with categories as features and gaps filled."""
+        y, lost = self._targets()
+        X = self._features.take()
+        ids = np.array(self._ids, dtype=np.str_) if self._ids else None
+        columns, encoding = self._columns, self._options.encoding
+        if self._plain and encoding is None and not lost.any():
+            return Table(
+                X, y, columns.feature_names, columns.target_name, str(self._source), ids=ids
             )
-        if self.missing.all():
-            return "no value at all", ()
-        return None
+        cells = self._cells(X)
+        _refuse_faults(self._source, columns, cells, lost, self._options)
+        kept, notes = _kept(columns, cells, lost, self._options)
+        rules, blocks = [], []
+        for j, position in enumerate(columns.features):
+            name = str(position + 1) if columns.names is None else columns.names[position]
+            impute = self._options.impute
+            rule = encoding.columns[j] if encoding else _found_rule(name, cells[j], kept, impute)
+            block, remarks = _features(cells[j], rule, kept)
+            rules.append(rule)
+            blocks.append(block)
+            notes += remarks
+        found = Encoding(tuple(rules))
+        gaps = np.column_stack([column.missing for column in cells])[kept]
+        return Table(
+            np.column_stack(blocks).astype(X.dtype, copy=False),
+            None if y is None else y[kept],
+            None if columns.names is None and found.plain else found.feature_names,
+            columns.target_name,
+            str(self._source),
+            encoding=found,
+            rows=None if kept.all() else np.flatnonzero(kept),
+            notes=tuple(notes),
+            ids=None if ids is None else ids[kept],
+            gaps=gaps if gaps.any() else None,
+        )
 
+    def _cells(self, X: NDArray[Any]) -> list[Cells]:
+        """Return the cells of every feature, given their numbers X (m, features)."""
+        lines, comma = self._lines.take(), self._decimal_comma
 
-def mixed_table(
-    source: object,
-    columns: Columns,
-    cells: Sequence[Cells],
-    y: NDArray[Any] | None,
-    *,
-    lost: NDArray[np.bool_] | None = None,
-    impute: str | None = None,
-    encoding: Encoding | None = None,
-    dtype: Any = np.float64,
-    ids: NDArray[Any] | None = None,
-) -> Table:
-    """Make a table of columns of any kind.
+        def where(row: int) -> str:
+            return f"line {lines[row]}" if len(lines) else f"row {row + 1}"
 
-    Parameters
-    ----------
-    source : object
-        What the file is called in a sentence.
-    columns : Columns
-    cells : sequence of Cells
-        One of every feature column.
-    y : ndarray of shape (m,) or None
-    lost : ndarray of shape (m,), optional
-        Rows whose target is missing.
-    impute : {"mean", "median", "drop"}, optional
-        What is done about missing cells; they are refused by default.
-    encoding : Encoding, optional
-        Rules to follow, those of an earlier table; found from the cells by default.
-    dtype : dtype-like
-    ids : ndarray of shape (m,), optional
+        return [
+            Cells(np.array(X[:, j], dtype=np.float64), texts, comma, j in self._dates, where)
+            for j, texts in enumerate(self._texts)
+        ]
 
-    Returns
-    -------
-    Table
-    """
-    assert len(cells) == len(columns.features)
-    _refuse_faults(source, columns, cells, lost, impute, encoding)
-    kept, notes = _kept(columns, cells, lost, impute, encoding)
-    rules, blocks = [], []
-    for j, position in enumerate(columns.features):
-        name = str(position + 1) if columns.names is None else columns.names[position]
-        rule = encoding.columns[j] if encoding else _found_rule(name, cells[j], kept, impute)
-        block, remarks = _features(cells[j], rule, kept)
-        rules.append(rule)
-        blocks.append(block)
-        notes += remarks
-    found = Encoding(tuple(rules))
-    names = None if columns.names is None and found.plain else found.feature_names
-    everything = bool(kept.all())
-    gaps = np.column_stack([column.missing for column in cells])[kept]
-    return Table(
-        np.column_stack(blocks).astype(dtype, copy=False),
-        None if y is None else y[kept],
-        names,
-        columns.target_name,
-        str(source),
-        encoding=found,
-        rows=None if everything else np.flatnonzero(kept),
-        notes=tuple(notes),
-        ids=None if ids is None else ids[kept],
-        gaps=gaps if gaps.any() else None,
-    )
+    def _targets(self) -> tuple[NDArray[Any] | None, NDArray[np.bool_]]:
+        """Return targets (m,), if there are any, and which are missing (m,)."""
+        if not self._labels:
+            return None, np.zeros(len(self), dtype=bool)
+        kinds = {part.dtype.kind for part, _ in self._labels if part is not None}
+        blank: Any = "" if kinds == {"U"} else np.nan
+        parts = [np.full(len(lost), blank) if y is None else y for y, lost in self._labels]
+        return np.concatenate(parts), np.concatenate([lost for _, lost in self._labels])
 
 
 def _refuse_faults(
     source: object,
     columns: Columns,
     cells: Sequence[Cells],
-    lost: NDArray[np.bool_] | None,
-    impute: str | None,
-    encoding: Encoding | None,
+    lost: NDArray[np.bool_],
+    options: ReadOptions,
 ) -> None:
     """Refuse columns that cannot be used, all of them in one sentence."""
+    impute, encoding = options.impute, options.encoding
     faults: list[tuple[int, str, tuple[Part, ...]]] = []
     for j, position in enumerate(columns.features):
         rule = None if encoding is None else encoding.columns[j]
@@ -228,12 +172,13 @@ def _refuse_faults(
             faults.append((position, *fault))
             continue
         filled = impute == "drop" or (impute is not None if rule is None else rule.fill is not None)
-        if not filled and cells[j].gaps:
-            faults.append((position, cells[j].gaps, MISSING if rule is None else UNFILLED))
-    if lost is not None and impute is None and lost.any():
+        gaps = gaps_of(cells[j].missing, cells[j].where)
+        if not filled and gaps:
+            faults.append((position, gaps, FILL if rule is None else UNFILLED))
+    if impute is None and lost.any():
         assert columns.target is not None
-        way = MISSING if any(way == MISSING for *_, way in faults) else UNTARGETED
-        faults.append((columns.target, f"the target: {_gaps(lost, cells[0].where)}", way))
+        way = FILL if any(way == FILL for *_, way in faults) else UNTARGETED
+        faults.append((columns.target, f"the target: {gaps_of(lost, cells[0].where)}", way))
     if not faults:
         return
     named = "; ".join(f"{columns.label(position)} ({what})" for position, what, _ in faults)
@@ -250,7 +195,7 @@ def _remedies(
 ) -> Iterator[Part]:
     """Yield what to do about all faults, as parts of a message."""
     ways = list(dict.fromkeys(way for _, _, way in faults if way))
-    gaps = (MISSING, UNFILLED, UNTARGETED)
+    gaps = (FILL, UNFILLED, UNTARGETED)
     ways.sort(key=lambda way: way not in gaps)
     rest = [position for position, _, way in faults if way not in gaps]
     if rest:
@@ -263,7 +208,7 @@ def _remedies(
         yield from (", or ", *way) if number else way
 
 
-def _misfit(cells: Cells, rule: ColumnRule) -> tuple[str, tuple[Part, ...]] | None:
+def _misfit(cells: Cells, rule: ColumnRule) -> Fault | None:
     """Return why cells do not fit the rule of an earlier table and what to do, or None."""
     if rule.levels is not None:
         # Levels such as 1 and 2a were text when the rule was made.
@@ -271,29 +216,27 @@ def _misfit(cells: Cells, rule: ColumnRule) -> tuple[str, tuple[Part, ...]] | No
     if cells.texts:
         row, text = next(iter(cells.texts.items()))
         where = cells.where(row)
-        return f"text such as {_short(text)} in {where} where the model has numbers", CORRECT
+        return f"text such as {shortened(text)} in {where} where the model has numbers", CORRECT
     return cells.infinite
 
 
 def _kept(
     columns: Columns,
     cells: Sequence[Cells],
-    lost: NDArray[np.bool_] | None,
-    impute: str | None,
-    encoding: Encoding | None,
+    lost: NDArray[np.bool_],
+    options: ReadOptions,
 ) -> tuple[NDArray[np.bool_], list[str]]:
     """Which rows (m,) stay, and a note of those that do not."""
-    kept = np.ones(len(cells[0].numbers), dtype=bool)
+    kept = ~lost
     notes = []
-    if lost is not None and lost.any():
-        kept &= ~lost
-        notes.append(f"left out {_counted(int(lost.sum()), 'row')} without a target")
-    if impute == "drop":
+    if lost.any():
+        notes.append(f"left out {counted(int(lost.sum()), 'row')} without a target")
+    if options.impute == "drop":
         counts = []
         before = kept.copy()
         for j, position in enumerate(columns.features):
             absent = cells[j].missing & before
-            if encoding is not None and encoding.columns[j].fill is not None:
+            if options.encoding is not None and options.encoding.columns[j].fill is not None:
                 continue
             kept &= ~absent
             if absent.any():
@@ -301,7 +244,7 @@ def _kept(
         if counts:
             gone = int(before.sum() - kept.sum())
             notes.append(
-                f"left out {_counted(gone, 'row')} with missing values: {', '.join(counts)}"
+                f"left out {counted(gone, 'row')} with missing values: {', '.join(counts)}"
             )
     if not kept.any():
         raise InvalidInputError(
@@ -334,20 +277,21 @@ def _features(
     if absent.any():
         shown = f"{rule.fill:.4g}" if isinstance(rule.fill, float) else repr(rule.fill)
         notes.append(
-            f"filled {_counted(int(absent.sum()), 'missing value')} of {rule.name!r} with {shown}"
+            f"filled {counted(int(absent.sum()), 'missing value')} of {rule.name!r} with {shown}"
         )
     if rule.levels is None:
         fill = rule.fill if isinstance(rule.fill, float) else np.nan
         return np.where(absent, fill, cells.numbers)[kept, None], notes
+    texts = [cells.texts.get(row) for row in range(len(cells.numbers))]
     labels = [
         label if label is not None else _level(number, rule)
-        for label, number in zip(cells.labels(), cells.numbers.tolist(), strict=True)
+        for label, number in zip(texts, cells.numbers.tolist(), strict=True)
     ]
     chosen = [label for label, keep in zip(labels, kept.tolist(), strict=True) if keep]
     unknown = Counter(label for label in chosen if label and label not in rule.levels)
     if unknown:
         listed = ", ".join(
-            f"{_short(text)} in {_counted(n, 'row')}" for text, n in unknown.most_common(5)
+            f"{shortened(text)} in {counted(n, 'row')}" for text, n in unknown.most_common(5)
         )
         more = "" if len(unknown) <= 5 else f" and {len(unknown) - 5} more"
         instead = repr(rule.levels[0]) if len(rule.levels) == 2 else "none of its levels"
@@ -363,20 +307,3 @@ def _level(number: float, rule: ColumnRule) -> str | None:
     if np.isnan(number):
         return str(rule.fill) if rule.fill is not None else None
     return f"{number:g}"
-
-
-def _gaps(missing: NDArray[np.bool_], where: Callable[[int], str]) -> str:
-    """Return how many values are missing and where the first is; "" if none is."""
-    rows = np.flatnonzero(missing)
-    if len(rows) == 0:
-        return ""
-    first = "" if len(rows) == 1 else "the first "
-    return f"{_counted(len(rows), 'missing value')}, {first}in {where(int(rows[0]))}"
-
-
-def _counted(count: int, thing: str, rest: str = "") -> str:
-    return f"{count} {thing}{'' if count == 1 else 's'}{rest}"
-
-
-def _short(text: str) -> str:
-    return repr(text if len(text) <= LONGEST else text[: LONGEST - 3] + "...")

@@ -1,32 +1,37 @@
-"""What may be said about a file when reading it, and for which formats it means something."""
+"""The options of reading a file, the formats they apply to, and the columns they choose."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.files.columns import Column
 from sketchlasso.files.encoding import Encoding
+from sketchlasso.files.source import Source
 
-__all__ = ["ReadOptions"]
+__all__ = ["NUMBERS_ONLY", "Column", "Columns", "ReadOptions", "find_column", "nearest"]
+
+Column = str | int
+# How a refusal of a cell ends where a table is read in blocks.
+NUMBERS_ONLY = (
+    ", or read the file whole: tables in blocks hold numbers only, without gaps and categories."
+)
 
 TABULAR = frozenset({"target", "drop", "dtype"})
-# What columns of any kind need.
-MIXED = frozenset({"impute", "encoding", "id"})
-IMPUTATIONS = ("mean", "median", "drop")
+MIXED = TABULAR | {"impute", "encoding", "id"}
 UNDERSTOOD: dict[str, frozenset[str]] = {
     "svmlight": frozenset({"n_features", "zero_based", "multilabel", "dtype"}),
     "bag-of-words": frozenset({"vocabulary", "dtype"}),
-    "csv": TABULAR | MIXED | {"separator", "header"},
-    "tsv": TABULAR | MIXED | {"separator", "header"},
-    "parquet": TABULAR | MIXED,
-    "arrow": TABULAR | MIXED,
+    "csv": MIXED | {"separator", "header"},
+    "tsv": MIXED | {"separator", "header"},
+    "parquet": MIXED,
+    "arrow": MIXED,
     "npz": TABULAR,
     "npy": TABULAR,
     "matrix-market": TABULAR,
@@ -35,6 +40,40 @@ REASONS = {
     ("svmlight", "target"): "its lines begin with their target",
     ("bag-of-words", "target"): "it holds word counts without a target",
 }
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The roles of a file's columns by position, and the names of all columns, if they have any."""
+
+    features: tuple[int, ...]
+    target: int | None
+    names: tuple[str, ...] | None
+    id: int | None = None
+
+    @property
+    def used(self) -> list[int]:
+        """Positions of all columns that are read, in order."""
+        others = {place for place in (self.target, self.id) if place is not None}
+        return sorted(others.union(self.features))
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of the features alone."""
+        return None if self.names is None else tuple(self.names[i] for i in self.features)
+
+    @property
+    def target_name(self) -> str | None:
+        """Name of the target, where it has one."""
+        return None if self.names is None or self.target is None else self.names[self.target]
+
+    def label(self, position: int) -> str:
+        """How a column is called in a sentence: by name, else by number from 1."""
+        return str(position + 1) if self.names is None else repr(self.names[position])
+
+    def reference(self, position: int) -> Column:
+        """How a user would name a column in an argument."""
+        return position if self.names is None else self.names[position]
 
 
 @dataclass(frozen=True)
@@ -58,16 +97,16 @@ class ReadOptions:
     id: Column | None = None
     mixed: bool = False
 
-    def check(self, title: object, format: str) -> None:
-        """Refuse options that mean nothing for a format, and values that mean nothing at all."""
+    def check(self, source: Source) -> None:
+        """Refuse options that do not apply to the format of a file, and invalid values."""
         for field in fields(self):
             given: Any = getattr(self, field.name)
-            if given == field.default or field.name in UNDERSTOOD[format] | {"mixed"}:
+            if given == field.default or field.name in UNDERSTOOD[source.format] | {"mixed"}:
                 continue
-            reason = REASONS.get((format, field.name), "it applies to other formats")
+            reason = REASONS.get((source.format, field.name), "it applies to other formats")
             raise InvalidInputError(
                 Argument(field.name, given),
-                f" means nothing for the {format} file {title} ({reason}); leave it out.",
+                f" means nothing for the {source.format} file {source} ({reason}); leave it out.",
             )
         if self.separator is not None and len(self.separator) != 1:
             raise InvalidInputError(
@@ -75,11 +114,11 @@ class ReadOptions:
                 " was given, but one character is needed; pass ',', ';', '|', ' ' or a tab, or "
                 "leave it out.",
             )
-        if self.impute is not None and self.impute not in IMPUTATIONS:
+        if self.impute not in (None, "mean", "median", "drop"):
             raise InvalidInputError(
                 Argument("impute", self.impute),
-                f" was given, but {', '.join(map(repr, IMPUTATIONS[:-1]))} or {IMPUTATIONS[-1]!r} "
-                "is accepted; pass one of them or leave it out.",
+                " was given, but 'mean', 'median' or 'drop' is accepted; pass one of them or leave "
+                "it out.",
             )
         count: Any = self.n_features
         whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
@@ -90,11 +129,6 @@ class ReadOptions:
                 "leave it out.",
             )
         self.real_type()
-
-    @property
-    def column_names(self) -> list[str] | None:
-        """Names of the columns that are read as features, where an encoding says."""
-        return None if self.encoding is None else [rule.name for rule in self.encoding.columns]
 
     def real_type(self) -> np.dtype[Any] | None:
         """Return the floating type asked for, or None."""
@@ -111,3 +145,124 @@ class ReadOptions:
                 "it out.",
             )
         return wanted
+
+    def columns(self, title: object, names: Sequence[str] | None, width: int) -> Columns:
+        """Find the target, the ids and the features among the columns of a file.
+
+        `names` are those of all `width` columns, where the file has them. An encoding names the
+        features in order (by numbers from 1 where columns have no names); other columns are
+        ignored then.
+        """
+        known = None if names is None else tuple(names)
+        if known is not None and len(known) != width:
+            raise InvalidInputError(
+                f"{title} has {width} features but {len(known)} feature names; give one name per "
+                "feature."
+            )
+        dropped = {find_column(title, known, width, column, "drop") for column in self.drop}
+        target = self.target
+        chosen = None if target is None else find_column(title, known, width, target, "target")
+        key = None if self.id is None else find_column(title, known, width, self.id, "id")
+        if self.encoding is None:
+            features = tuple(i for i in range(width) if i not in dropped and i not in (chosen, key))
+        else:
+            wanted = [rule.name for rule in self.encoding.columns]
+            features = _found(title, known, width, wanted)
+        if not features:
+            raise InvalidInputError(
+                f"{title} has no feature left: of its {width} columns all are the target or "
+                "dropped; leave at least one."
+            )
+        if known is not None:
+            used = features if chosen is None else (*features, chosen)
+            _check_names(title, known, tuple(sorted(used)))
+        return Columns(features, chosen, known, key)
+
+
+def _found(
+    title: object, names: tuple[str, ...] | None, width: int, wanted: Sequence[str]
+) -> tuple[int, ...]:
+    """Return the positions of the columns that a model uses; refuse a file that lacks some."""
+    known = names or tuple(str(position + 1) for position in range(width))
+    absent = [name for name in wanted if name not in known]
+    if absent:
+        raise InvalidInputError(
+            f"{title} lacks {len(absent)} of the {len(wanted)} columns that the model uses: "
+            f"{_some(absent)}{nearest(absent[0], known)}; give data with the columns of the fit."
+        )
+    return tuple(known.index(name) for name in wanted)
+
+
+def nearest(word: str, known: Sequence[str]) -> str:
+    """Return a remark with the names nearest to a mistyped one, or nothing."""
+    lowered = {name.lower(): name for name in reversed(known)}
+    close = get_close_matches(word.lower(), list(lowered), n=3, cutoff=0.6)
+    if not close:
+        return ""
+    return " (nearest: " + ", ".join(repr(lowered[name]) for name in close) + ")"
+
+
+def find_column(
+    title: object, names: tuple[str, ...] | None, width: int, column: Column, role: str
+) -> int:
+    """Return a column's position; `role` is what the argument that names it is called."""
+    if names is None and isinstance(column, str) and column.lstrip("-").isdecimal():
+        column = int(column)  # a command line has no other way to write a number
+    if isinstance(column, int | np.integer) and not isinstance(column, bool):
+        if not -width <= column < width:
+            raise InvalidInputError(
+                Argument(role, column),
+                f" was given, but {title} has {width} columns; give a position from 0 to "
+                f"{width - 1}.",
+            )
+        return int(column) % width
+    if not isinstance(column, str):
+        raise InvalidInputError(
+            Argument(role, column),
+            " was given, but a column's name or position is needed; pass a string or an integer.",
+        )
+    if names is None:
+        raise InvalidInputError(
+            Argument(role, column),
+            f" was given, but the columns of {title} have no names; give a position from 0 to "
+            f"{width - 1}.",
+        )
+    if column not in names:
+        raise InvalidInputError(
+            Argument(role, column),
+            f" is not a column of {title}{nearest(column, names)}; give one of its {width} "
+            f"columns: {_some(names)}.",
+        )
+    if names.count(column) > 1:
+        raise InvalidInputError(
+            Argument(role, column),
+            f" names {names.count(column)} columns of {title}; give the position of one, such as "
+            f"{names.index(column)}.",
+        )
+    return names.index(column)
+
+
+def _check_names(title: object, names: tuple[str, ...], used: tuple[int, ...]) -> None:
+    seen: dict[str, int] = {}
+    for position in used:
+        name = names[position]
+        if not name.strip():
+            raise InvalidInputError(
+                f"column {position + 1} of {title} has no name (row numbers, perhaps); name it or "
+                f"leave it out with ",
+                Argument("drop", [position]),
+                ".",
+            )
+        if name in seen:
+            raise InvalidInputError(
+                f"columns {seen[name] + 1} and {position + 1} of {title} are both called "
+                f"{name!r}; rename one or leave it out with ",
+                Argument("drop", [position]),
+                ".",
+            )
+        seen[name] = position
+
+
+def _some(names: Sequence[str], most: int = 8) -> str:
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown}, ..."

@@ -15,19 +15,23 @@ from numpy.typing import DTypeLike, NDArray
 
 from sketchlasso.data import BlockMatrix
 from sketchlasso.errors import Argument, InvalidInputError, StoredFileError
+from sketchlasso.files.formats import Format
 from sketchlasso.files.options import ReadOptions
-from sketchlasso.files.read import Format
-from sketchlasso.files.scan import SHARD_FORMATS, Scan, scan
-from sketchlasso.files.shard_block import cut_into_blocks
-from sketchlasso.files.sizes import bytes_of
+from sketchlasso.files.shard import SHARD_FORMATS, Scan, cut_into_blocks, scan
 from sketchlasso.files.source import Source, format_of
 
-__all__ = ["Paths", "Shards", "natural_order", "read_shards"]
+__all__ = ["Paths", "Shards", "bytes_of", "natural_order", "read_shards"]
 
 Paths: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 
-# Bytes for work on a block where nothing is said about memory.
-MEMORY = 512_000_000
+UNITS = {
+    "": 1,
+    "b": 1,
+    **{f"{letter}b": 1000**power for power, letter in enumerate("kmgt", start=1)},
+    **{f"{letter}ib": 1024**power for power, letter in enumerate("kmgt", start=1)},
+    **{letter: 1000**power for power, letter in enumerate("kmgt", start=1)},
+}
+WRITTEN = re.compile(r"\s*(\d+(?:\.\d*)?)\s*([a-z]*)\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -124,7 +128,7 @@ def read_shards(
     limit = None if memory is None else bytes_of(memory)
     sources = _sources(paths, format)
     for source in sources:
-        options.check(source, source.format)
+        options.check(source)
     scans = [scan(source, options) for source in sources]
     kept = [found for found in scans if found.rows]
     if not kept:
@@ -138,7 +142,7 @@ def read_shards(
     blocks = [
         block
         for found in kept
-        for block in cut_into_blocks(found, options, limit or MEMORY, strict)
+        for block in cut_into_blocks(found, options, limit or 512_000_000, strict)
     ]
     return Shards(
         BlockMatrix(blocks),
@@ -148,6 +152,20 @@ def read_shards(
         tuple(str(found.source) for found in kept),
         tuple(found.rows for found in kept),
     )
+
+
+def bytes_of(memory: int | str) -> int:
+    """Return an amount of memory in bytes; ``"1.5 GB"`` is 1500000000 and ``"2KiB"`` is 2048."""
+    found = WRITTEN.fullmatch(str(memory)) if not isinstance(memory, bool) else None
+    unit = None if found is None else UNITS.get(found[2].lower())
+    amount = 0 if found is None or unit is None else int(float(found[1]) * unit)
+    if amount < 1:
+        raise InvalidInputError(
+            Argument("memory", memory),
+            " was given, but a positive number of bytes is accepted, also with a unit; pass for "
+            "example '500MB' or '2GB'.",
+        )
+    return amount
 
 
 def natural_order(path: str | os.PathLike[str]) -> list[Any]:

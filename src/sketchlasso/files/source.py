@@ -1,7 +1,8 @@
-"""Finding out what a file is and opening it, with every failure said in one sentence."""
+"""Find out what a file is and open it; every failure becomes one sentence."""
 
 from __future__ import annotations
 
+import atexit
 import bz2
 import gzip
 import importlib
@@ -9,19 +10,21 @@ import io
 import lzma
 import os
 import re
+import shutil
+import sys
+import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 from sketchlasso.errors import Argument, InvalidInputError, MissingExtraError, StoredFileError
-from sketchlasso.files.inflated import Inflated, most_inflated
-from sketchlasso.files.standard_input import STANDARD_INPUT, TITLE, standard_input
 from sketchlasso.storage.door import PickledError, TooLargeError, UnfitError
 
-__all__ = ["FORMATS", "NoRowsError", "Source", "format_of", "require"]
+__all__ = ["FORMATS", "NoRowsError", "Source", "format_of", "require", "standard_input"]
 
 # Formats and the endings that mean them; bag-of-words files are known by their beginning.
 FORMATS: dict[str, tuple[str, ...]] = {
@@ -50,29 +53,20 @@ BEGINNINGS = {
     b"%%MatrixMarket": "matrix-market",
 }
 MARKED = ("npz", "npy", "parquet", "matrix-market")
-# Decompressed bytes read at a time.
-BUFFER = 1 << 17
-# Text of which not a byte is left when there are no rows, as in parts that others write.
-BARE = ("svmlight", "csv", "tsv")
+# Bytes that any file may become, and times its size that a larger one may. Tables of numbers
+# compress 3 to 30 times, and hardly any text 400 times.
+ANY, TIMES = 1 << 23, 400
 
 
 class NoRowsError(InvalidInputError):
-    """A file in order but without rows: nothing to read alone, nothing amiss among shards."""
+    """The file is valid but has no rows: an error for a table, fine for one shard of many."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file that exists, with its format and compression.
+    """A file that exists, with its format (a key of FORMATS) and compression.
 
-    Attributes
-    ----------
-    path : Path
-    format : str
-        A key of FORMATS.
-    compression : str or None
-        gzip, bzip2, xz or None.
-    title : str
-        What it is called in a sentence, where its path means nothing to the user.
+    Messages call it by its `title`, where its path means nothing to the user.
     """
 
     path: Path
@@ -89,11 +83,14 @@ class Source:
     ) -> Source:
         """Look at a file's name and first bytes; refuse what cannot be read as its format.
 
-        Text without a byte is refused too, unless the file is a shard among others.
+        An empty text file is refused too, unless it is a shard among others.
         """
-        if os.fspath(path) == STANDARD_INPUT:
+        if os.fspath(path) == "-":
             copy = standard_input()
-            return cls._checked(copy, format or _kind_of(copy) or "csv", None, shard, TITLE)
+            with open(copy, "rb") as file:
+                kind = _kind(file.read(16))
+            chosen = format or (kind if kind in FORMATS else None) or "csv"
+            return cls(copy, chosen, None, "standard input")._checked(shard)
         place = Path(path)
         if not place.exists():
             raise StoredFileError(
@@ -103,19 +100,7 @@ class Source:
         if not place.is_file():
             raise StoredFileError(f"{place} is not a file; give the path of one file with data.")
         compression = COMPRESSIONS.get(place.suffix.lower())
-        return cls._checked(place, format_of(place, format), compression, shard)
-
-    @classmethod
-    def _checked(
-        cls, place: Path, chosen: str, compression: str | None, shard: bool, title: str = ""
-    ) -> Source:
-        """Return the source of a file whose first bytes are of its format."""
-        source = cls(place, chosen, compression, title)
-        with source.guarded(), open(place, "rb") as file:
-            first = file.read(16)
-        if first or not (shard and chosen in BARE and source.compression is None):
-            source._check_beginning(first)
-        return source
+        return cls(place, format_of(place, format), compression)._checked(shard)
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
@@ -129,7 +114,9 @@ class Source:
                     try:
                         yield stream
                     except (ValueError, OverflowError):
-                        self._drain()  # damage further on explains nonsense here
+                        with self._decompressed() as again:  # damage further on explains this
+                            while again.read(1 << 20):
+                                pass
                         raise
 
     @contextmanager
@@ -175,7 +162,7 @@ class Source:
     def most_bytes(self) -> int:
         """Return how many bytes the file can hold at most, decompressed."""
         size = self.path.stat().st_size
-        return size if self.compression is None else most_inflated(size)
+        return size if self.compression is None else max(ANY, TIMES * size)
 
     def _unfit(self, problem: BaseException) -> StoredFileError:
         """Return the error for what did not pass the door, or was too much for it."""
@@ -199,24 +186,26 @@ class Source:
         openers: dict[str | None, Callable[..., Any]]
         openers = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
         with open(self.path, "rb") as raw, openers[self.compression](raw, "rb") as stream:
-            yield io.BufferedReader(Inflated(stream, raw), BUFFER)
+            yield io.BufferedReader(_Inflated(stream, raw), 1 << 17)
 
-    def _drain(self) -> None:
-        with self._decompressed() as stream:
-            while stream.read(1 << 20):
-                pass
-
-    def _check_beginning(self, first: bytes) -> None:
+    def _checked(self, shard: bool) -> Source:
+        """Return the source itself, if the first bytes of the file are of its format."""
+        with self.guarded(), open(self.path, "rb") as file:
+            first = file.read(16)
         if not first:
+            # Other programs write shards without rows as empty text files.
+            plain = self.compression is None and self.format in ("svmlight", "csv", "tsv")
+            if shard and plain:
+                return self
             raise StoredFileError(f"{self} is empty; give the path of a file with data.")
-        kind = next((k for mark, k in BEGINNINGS.items() if first.startswith(mark)), None)
+        kind = _kind(first)
         if self.compression is not None:
             if kind != self.compression:
                 raise StoredFileError(
                     f"{self} is not {self.compression} data although its name says so; rename it "
                     "by what it holds or fetch it again."
                 )
-            return
+            return self
         if kind in (*COMPRESSIONS.values(), "zstd"):
             ending = next((e for e, k in COMPRESSIONS.items() if k == kind), None)
             cure = f"add {ending} to its name" if ending else "decompress it first"
@@ -231,28 +220,55 @@ class Source:
                 Argument("format", kind) if known else Argument("format"),
                 ".",
             )
+        return self
 
 
-def _kind_of(path: Path) -> str | None:
-    """Return the format that the first bytes of a file cannot be mistaken for, or None."""
-    with open(path, "rb") as file:
-        first = file.read(16)
-    kind = next((kind for mark, kind in BEGINNINGS.items() if first.startswith(mark)), None)
-    return kind if kind in FORMATS else None
+class _Inflated(io.RawIOBase):
+    """A decompressed stream over a binary file; an error where it outgrows that file."""
+
+    def __init__(self, stream: Any, raw: BinaryIO) -> None:
+        self._stream, self._raw = stream, raw
+        self._length = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        count = int(self._stream.readinto(buffer))
+        self._length += count
+        if self._length > max(ANY, TIMES * self._raw.tell()):
+            raise UnfitError(
+                f"it becomes more than {TIMES} times as large when it is decompressed, which no "
+                "table does"
+            )
+        return count
+
+
+@cache
+def standard_input() -> Path:
+    """Return a temporary copy of standard input; it is removed when the process ends."""
+    handle, name = tempfile.mkstemp(prefix="sketchlasso-")
+    copy = Path(name)
+    atexit.register(copy.unlink, missing_ok=True)
+    with os.fdopen(handle, "wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    return copy
+
+
+def _kind(first: bytes) -> str | None:
+    """Return the format or compression that the first bytes of a file mark, or None."""
+    return next((kind for mark, kind in BEGINNINGS.items() if first.startswith(mark)), None)
 
 
 def format_of(path: Path, format: str | None = None) -> str:
     """Return the format asked for, or the one that the file's name means."""
-    if format is not None:
-        if format not in FORMATS:
-            raise InvalidInputError(
-                Argument("format", format),
-                f" was given, but only {_listed(FORMATS)} are accepted; pass one of them or leave "
-                "it out.",
-            )
-        found: str | None = format
-    else:
-        found = _by_name(path)
+    if format is not None and format not in FORMATS:
+        raise InvalidInputError(
+            Argument("format", format),
+            f" was given, but only {_listed(FORMATS)} are accepted; pass one of them or leave it "
+            "out.",
+        )
+    found = format or _by_name(path)
     if found is None:
         endings = [ending for some in FORMATS.values() for ending in some]
         raise InvalidInputError(

@@ -28,19 +28,7 @@ ROWS = 1024
 
 
 def read_svmlight(source: Source, options: ReadOptions) -> Table:
-    """Read a file into a sparse table.
-
-    Parameters
-    ----------
-    source : Source
-    options : ReadOptions
-        n_features, zero_based, multilabel and dtype count.
-
-    Returns
-    -------
-    Table
-        With `multilabel`, y has one column per label, 1 where a sample has it and 0 elsewhere.
-    """
+    """Read a file into a sparse table."""
     from sklearn.datasets import load_svmlight_file  # slow to import
 
     zero_based = "auto" if options.zero_based is None else options.zero_based

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,9 +15,11 @@ from scipy import sparse
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.files.encoding import Encoding
+from sketchlasso.storage.door import check_memory
 from sketchlasso.types import IntArray, RealArray
 
 __all__ = [
+    "GrowingArray",
     "Table",
     "TableMatrix",
     "as_csr",
@@ -24,12 +28,11 @@ __all__ = [
     "dense_blocks",
     "finite_or_refuse",
     "names_to_write",
+    "refuse_target",
 ]
 
 TableMatrix: TypeAlias = "RealArray | sparse.csr_array[Any, tuple[int, int]]"
 
-# Entries looked at together when searching for NaN: temporaries of a few MiB.
-CHUNK = 1 << 20
 # Cells turned dense together when a table is written.
 CELLS = 1 << 18
 
@@ -135,6 +138,42 @@ class Table:
         return self.source or "the table"
 
 
+class GrowingArray:
+    """Rows appended block by block, when their number is not known beforehand; never held twice.
+
+    The array is reallocated in place to half as much again; large blocks of memory then move by
+    remapping, and pages not yet written do not count. So the peak is the array and one block.
+    Without a `width` it is a vector.
+    """
+
+    def __init__(self, dtype: Any, width: int | None = None) -> None:
+        self._tail = () if width is None else (width,)
+        self._rows: NDArray[Any] = np.empty((0, *self._tail), dtype=dtype)
+        self._length = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    def append(self, block: NDArray[Any]) -> None:
+        """Add rows of shape (b,) or (b, width), cast to the array's type."""
+        needed = self._length + len(block)
+        if needed > len(self._rows):
+            room = max(needed, len(self._rows) * 3 // 2)
+            row = self._rows.itemsize * math.prod(self._tail)
+            if room * row > 1 << 26:  # a small array is taken without asking
+                check_memory(row * (needed - len(self._rows)), "the table")
+            self._rows.resize((room, *self._tail), refcheck=False)
+        self._rows[self._length : needed] = block
+        self._length = needed
+
+    def take(self) -> NDArray[Any]:
+        """Return the rows and forget them."""
+        rows, self._rows = self._rows, np.empty((0, *self._tail), dtype=self._rows.dtype)
+        rows.resize((self._length, *self._tail), refcheck=False)
+        self._length = 0
+        return rows
+
+
 def names_to_write(path: object, table: Table) -> list[str]:
     """Names of the columns of a file that has ids first, then features, and the target last."""
     y = table.y
@@ -162,6 +201,15 @@ def names_to_write(path: object, table: Table) -> list[str]:
     return [*names, target]
 
 
+def refuse_target(path: Path, table: Table) -> None:
+    """Refuse to write a target into a file that holds a matrix alone."""
+    if table.y is not None:
+        raise InvalidInputError(
+            f"{path} cannot be written: such a file holds a matrix and no target; write an npz "
+            "file, or a Table without y."
+        )
+
+
 def dense_blocks(table: Table) -> Iterator[tuple[slice, NDArray[Any]]]:
     """Rows of X by the block, dense; a sparse X is never turned dense as a whole."""
     rows, width = table.shape
@@ -185,17 +233,9 @@ def as_real(values: NDArray[Any], dtype: np.dtype[Any] | None = None) -> RealArr
 
 
 def as_csr(X: Any, dtype: np.dtype[Any] | None = None) -> sparse.csr_array[Any, tuple[int, int]]:
-    """Return a sparse matrix as real CSR, sorted, with 64-bit indices only where they are needed.
+    """Return a sparse matrix (m, n) as sorted CSR; its type is that of :func:`as_real`.
 
-    Parameters
-    ----------
-    X : sparse array or matrix of shape (m, n)
-    dtype : dtype or None
-        As for :func:`as_real`.
-
-    Returns
-    -------
-    csr_array of shape (m, n)
+    Indices have 64 bits only where they are needed.
     """
     array = sparse.csr_array(X)
     array.data = as_real(array.data, dtype)
@@ -240,7 +280,7 @@ def finite_or_refuse(
 
 
 def _first_not_finite(values: NDArray[Any]) -> int | None:
-    rows = max(1, CHUNK // max(1, values[:1].size))
+    rows = max(1, (1 << 20) // max(1, values[:1].size))  # temporaries of a few MiB
     for start in range(0, len(values), rows):
         bad = ~np.isfinite(values[start : start + rows])
         if bad.any():

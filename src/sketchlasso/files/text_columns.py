@@ -14,8 +14,8 @@ from typing import Any
 
 from sketchlasso.errors import Argument, InvalidInputError, Name
 from sketchlasso.files.arrow import open_batches
-from sketchlasso.files.columns import Column, find_column
 from sketchlasso.files.delimited import DelimitedReader
+from sketchlasso.files.options import Column, find_column
 from sketchlasso.files.source import COMPRESSIONS, Source
 
 __all__ = ["JSON_LINES", "TextColumns", "plain_ending", "read_text_columns"]
@@ -26,15 +26,7 @@ USUAL = "text"
 
 @dataclass(frozen=True)
 class TextColumns:
-    """A column of texts, with titles where they were asked for.
-
-    Attributes
-    ----------
-    texts : list of str
-        Empty where the file has no value.
-    titles : list of str, or None
-        One per text.
-    """
+    """A column of texts (empty where the file has no value), with titles if they were asked for."""
 
     texts: list[str]
     titles: list[str] | None
@@ -54,31 +46,10 @@ def read_text_columns(
     separator: str | None = None,
     header: bool | None = None,
 ) -> TextColumns:
-    """Read one column of text from a file with many, and another with titles.
+    """Read one column of text from a JSON Lines, delimited, Parquet or Arrow file.
 
-    Parameters
-    ----------
-    path : path-like
-        JSON Lines (``.jsonl``, ``.ndjson``), CSV or TSV, each also compressed, Parquet or Arrow.
-    column : str, int or None
-        Name or position of the texts; by default the column called 'text', or the only one.
-    title_column : str, int or None
-        Name or position of the titles.
-    separator : str, optional
-        What stands between the cells of a delimited file; found out by default.
-    header : bool, optional
-        Whether a delimited file begins with names; found out by default.
-
-    Returns
-    -------
-    TextColumns
-
-    Raises
-    ------
-    StoredFileError
-        The file is missing, truncated, damaged or not of its format.
-    InvalidInputError
-        It has no such column, or something else than text is in it.
+    By default the texts are the column called 'text', or the only one. `title_column` is read
+    too; `separator` and `header` are those of :func:`read_table`.
     """
     if plain_ending(Path(path)) in JSON_LINES:
         read = _json_lines(Source.of(path, "csv"), column, title_column)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sketchlasso.errors import Argument, InvalidInputError, MissingExtraError
-from sketchlasso.files.columns import nearest
+from sketchlasso.files.options import nearest
 from sketchlasso.graphs.layout import force_layout, ring
 from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.types import FloatArray, IntArray

@@ -15,7 +15,7 @@ from scipy.special import ndtr
 
 from sketchlasso.data import MatrixLike, as_rows, spread
 from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.files.columns import nearest
+from sketchlasso.files.options import nearest
 from sketchlasso.graphs import Graph, Rule, join_directions
 from sketchlasso.inference.checkpoints import part_solver
 from sketchlasso.inference.column_problems import ColumnProblems, column_rows

@@ -6,7 +6,7 @@ from tests.sentences import refusal
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.files import delimited
-from sketchlasso.files.sniff import find_separator, has_header
+from sketchlasso.files.delimited import find_separator, has_header
 from sketchlasso.io import read_table
 
 

@@ -16,7 +16,7 @@ from tests.sentences import refusal
 from sketchlasso.errors import InvalidInputError, MissingExtraError, StoredFileError
 from sketchlasso.files import fetch
 from sketchlasso.files import source as source_module
-from sketchlasso.files.catalogue import CATALOGUE, DataSet
+from sketchlasso.files.fetch import CATALOGUE, DataSet
 from sketchlasso.io import fetch_dataset
 
 SVM = b"1 1:0.5 3:2\n-1 2:1\n"

@@ -133,7 +133,7 @@ def test_svmlight_indices_that_no_memory_holds(tmp_path, index, monkeypatch):
 @pytest.mark.parametrize("text", [b"0", b"\n", b"0,"])
 @pytest.mark.parametrize("name", ["a.csv", "a.svm"])
 def test_text_that_inflates(tmp_path, monkeypatch, ending, pack, text, name):
-    monkeypatch.setattr("sketchlasso.files.inflated.ANY", 1 << 20)
+    monkeypatch.setattr("sketchlasso.files.source.ANY", 1 << 20)
     path = tmp_path / f"{name}{ending}"
     path.write_bytes(pack(text * (1 << 21)))
     assert "more than 400 times as large" in refusal(StoredFileError, read_table, path)

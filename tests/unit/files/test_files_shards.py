@@ -11,10 +11,8 @@ from tests.matrices import sparse_counts
 from tests.sentences import refusal
 
 from sketchlasso.errors import InvalidInputError, StoredFileError
-from sketchlasso.files.scan import scan
-from sketchlasso.files.shard_block import COPIES, PRODUCTS
-from sketchlasso.files.shards import natural_order
-from sketchlasso.files.sizes import bytes_of
+from sketchlasso.files.shard import COPIES, PRODUCTS, scan
+from sketchlasso.files.shards import bytes_of, natural_order
 from sketchlasso.io import Table, read_shards, read_table, write_table
 from sketchlasso.storage.memory import in_words
 

@@ -13,7 +13,7 @@ from tests.sentences import refusal
 
 from sketchlasso.errors import InvalidInputError, MissingExtraError, StoredFileError
 from sketchlasso.files import source as source_module
-from sketchlasso.files.read import READERS, Format
+from sketchlasso.files.formats import READERS, Format
 from sketchlasso.files.source import FORMATS, format_of
 from sketchlasso.io import read_table
 
