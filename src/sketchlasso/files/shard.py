@@ -30,8 +30,7 @@ from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.source import NoRowsError, Source
 from sketchlasso.files.svmlight import read_svmlight
 from sketchlasso.files.table import TableMatrix, as_real, as_response
-from sketchlasso.storage.door import check_memory
-from sketchlasso.storage.memory import in_words
+from sketchlasso.storage.door import check_memory, in_words
 
 __all__ = ["COPIES", "PRODUCTS", "SHARD_FORMATS", "Scan", "ShardBlock", "cut_into_blocks", "scan"]
 

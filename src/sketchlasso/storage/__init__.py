@@ -1,7 +1,6 @@
 """The package's own files: written completely or not at all, checked when read, no pickle."""
 
-from sketchlasso.storage.atomic import replacing
-from sketchlasso.storage.cache import cache_folder
+from sketchlasso.storage.atomic import cache_folder, replacing
 from sketchlasso.storage.container import (
     Content,
     StoredInfo,

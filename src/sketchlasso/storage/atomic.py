@@ -1,4 +1,4 @@
-"""Write files completely or not at all."""
+"""Write files completely or not at all, and find the folder for those that can be made again."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import gzip
 import lzma
 import os
 import secrets
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,23 +15,15 @@ from typing import BinaryIO, cast
 
 from sketchlasso.errors import StoredFileError
 
-__all__ = ["replacing"]
+__all__ = ["cache_folder", "replacing"]
 
 
 @contextmanager
 def replacing(path: Path, *, compress: bool = False) -> Iterator[BinaryIO]:
     """Open a temporary file beside `path` that is renamed to it once all is written.
 
-    Parameters
-    ----------
-    path : Path
-        The file to write. A symbolic link stays; the file that it points to is replaced.
-    compress : bool
-        Whether to compress where the name ends in .gz, .bz2 or .xz.
-
-    Yields
-    ------
-    binary file
+    A symbolic link stays; the file that it points to is replaced. With `compress`, the ending
+    .gz, .bz2 or .xz decides the compression.
     """
     temporary = None
     try:
@@ -78,3 +71,19 @@ def _compressed(file: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
             yield cast(BinaryIO, packed)
     else:
         yield file
+
+
+def cache_folder() -> Path | None:
+    """Return the user's cache folder for this package, or None where there is no home folder.
+
+    It may not exist or be writable.
+    """
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return None
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "sketchlasso"
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches" / "sketchlasso"
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "sketchlasso"

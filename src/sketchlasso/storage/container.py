@@ -53,7 +53,6 @@ MAGIC = b"\x93SKETCHLASSO\r\n\x1a\n"
 FORMAT_VERSION = 1
 PREFIX = struct.Struct("<16sIQ32s")
 LENGTH = struct.Struct("<Q")
-CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -112,16 +111,7 @@ def write_container(
     header: Mapping[str, object],
     arrays: Mapping[str, NDArray[Any]],
 ) -> None:
-    """Write a header and arrays to a file, replacing it only once all is written.
-
-    Parameters
-    ----------
-    path : path-like
-    content : Content
-    header : mapping
-        Anything JSON can hold.
-    arrays : mapping of str to ndarray
-    """
+    """Write a JSON header and arrays to a file, replacing it only once all is written."""
     everything = {"content": content.name, **header, "arrays": list(arrays)}
     text = json.dumps(everything, allow_nan=False).encode()
     with replacing(Path(path)) as file:
@@ -138,19 +128,10 @@ def write_container(
 def read_container(
     path: str | os.PathLike[str], content: Content
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read back what :func:`write_container` wrote, after checking all of it.
+    """Read back the header and arrays that :func:`write_container` wrote, after checking all.
 
-    Parameters
-    ----------
-    path : path-like
-    content : Content
-        What the file must hold.
-
-    Raises
-    ------
-    StoredFileError
-        The file is missing, truncated, altered, foreign, of a newer version, or holds
-        something else.
+    A file that is missing, truncated, altered, foreign, of a newer version, or that holds
+    something else than `content` raises StoredFileError.
     """
     try:
         with open(path, "rb") as file:
@@ -187,14 +168,7 @@ def read_container(
 
 @contextmanager
 def unpacking(path: str | os.PathLike[str], content: Content) -> Iterator[None]:
-    """Turn errors of parts that do not fit together into one sentence.
-
-    Parameters
-    ----------
-    path : path-like
-    content : Content
-        What the file must hold.
-    """
+    """Turn errors of parts that do not fit together into one sentence."""
     try:
         yield
     except MISFITS as problem:
@@ -248,7 +222,7 @@ def _check(file: BinaryIO, path: str | os.PathLike[str], content: Content) -> No
             f"{FORMAT_VERSION}; read it with a newer sketchlasso or write it again with this one."
         )
     digest, found = hashlib.sha256(), 0
-    while block := file.read(CHUNK):
+    while block := file.read(1 << 20):
         digest.update(block)
         found += len(block)
     if found < length:

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import sys
 import tokenize
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-
-from sketchlasso.storage.memory import free_memory, in_words
 
 __all__ = [
     "MISFITS",
@@ -31,17 +32,15 @@ __all__ = [
     "check_memory",
     "check_numbers",
     "check_shape",
+    "free_memory",
+    "in_words",
     "parse_json",
     "read_array",
     "read_array_header",
 ]
 
-# Bytes of working memory per row or column, at least.
-VECTORS = 64
-# Largest header of an array in bytes; NumPy has the same limit.
-HEADER = 10_000
-# Bytes read at a time.
-CHUNK = 1 << 22
+# Limit and use of the container that the process runs in, where there is one.
+GROUP = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current"))
 # Errors that content of the wrong kind can raise.
 MISFITS = (
     ValueError,
@@ -69,17 +68,7 @@ class TooLargeError(UnfitError):
 
 @dataclass(frozen=True)
 class ArrayHeader:
-    """Shape, type and place of a stored array.
-
-    Attributes
-    ----------
-    shape : tuple of int
-    dtype : dtype
-    by_columns : bool
-        Whether the array is stored column by column.
-    offset : int
-        Bytes before the first entry.
-    """
+    """Shape, type and order of a stored array, and the bytes before its first entry."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -100,22 +89,9 @@ class ArrayHeader:
 def read_array_header(file: IO[bytes], size: int) -> ArrayHeader:
     """Read the header of an array in NumPy's ``.npy`` format, and check what it declares.
 
-    Parameters
-    ----------
-    file : binary file
-        At the first byte of the array.
-    size : int
-        Bytes left in the file from there.
-
-    Returns
-    -------
-    ArrayHeader
-
-    Raises
-    ------
-    UnfitError
-        It is no such header, it declares more entries than there are bytes, a negative length,
-        or a type that is no plain number or text.
+    `size` bytes are left in the file, which is at the first byte of the array. A header that
+    declares more entries than that, a negative length, or a type other than plain numbers and
+    text raises UnfitError.
     """
     start = file.tell()
     try:
@@ -125,7 +101,7 @@ def read_array_header(file: IO[bytes], size: int) -> ArrayHeader:
         read = np.lib.format.read_array_header_1_0
         if version == (2, 0):
             read = np.lib.format.read_array_header_2_0
-        shape, by_columns, dtype = read(file, max_header_size=HEADER)
+        shape, by_columns, dtype = read(file)
     except UnfitError:
         raise
     except (*MISFITS, SyntaxError, tokenize.TokenError) as problem:
@@ -146,31 +122,76 @@ def read_array_header(file: IO[bytes], size: int) -> ArrayHeader:
 
 
 def read_array(file: IO[bytes], size: int) -> NDArray[Any]:
-    """Read an array in NumPy's ``.npy`` format of which the file holds every byte.
+    """Read an array of plain numbers or text in NumPy's ``.npy`` format.
 
-    Parameters
-    ----------
-    file : binary file
-        At the first byte of the array.
-    size : int
-        Bytes left in the file from there, decompressed.
-
-    Returns
-    -------
-    ndarray
-        Of plain numbers or text; Python objects are never read.
+    `size` bytes are left in the (decompressed) file, which is at the first byte of the array.
     """
     header = read_array_header(file, size)
     check_memory(header.n_bytes, "an array")
     content = np.empty(header.n_bytes, dtype=np.uint8)
     view, filled = content.data, 0
     while filled < header.n_bytes:
-        count = file.readinto(view[filled : filled + CHUNK])  # type: ignore[attr-defined]
+        count = file.readinto(view[filled : filled + (1 << 22)])  # type: ignore[attr-defined]
         if not count:
             raise UnfitError("an array ends before its last entry")
         filled += count
     order: Literal["F", "C"] = "F" if header.by_columns else "C"
     return np.ndarray(header.shape, header.dtype, buffer=content, order=order)
+
+
+def free_memory() -> int:
+    """Return the bytes that this process can still allocate, or sys.maxsize where unknown.
+
+    The smallest of what the machine has available, what the limit on the address space
+    (``ulimit -v``) leaves, and what the control group leaves.
+    """
+    return max(0, min(_machine(), _address_space(), _group()))
+
+
+def in_words(amount: float) -> str:
+    """Return bytes as a short text, such as 1.5 GB."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if amount < 1000:
+            return f"{amount:.3g} {unit}"
+        amount /= 1000
+    return f"{amount:.3g} TB"
+
+
+def _machine() -> int:
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError):
+        pass
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not on Windows
+        return sys.maxsize
+
+
+def _address_space() -> int:
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return sys.maxsize
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return sys.maxsize
+    try:
+        return limit - int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf(
+            "SC_PAGE_SIZE"
+        )
+    except (OSError, ValueError, IndexError):
+        return limit
+
+
+def _group() -> int:
+    try:
+        limit, used = (int(path.read_text()) for path in GROUP)
+    except (OSError, ValueError):  # no such group, or "max"
+        return sys.maxsize
+    return limit - used
 
 
 def check_memory(n_bytes: int, what: str) -> None:
@@ -189,7 +210,8 @@ def check_shape(shape: Sequence[Any]) -> tuple[int, int]:
     if len(lengths) != 2 or not whole or min(lengths) < 0:
         raise UnfitError(f"a matrix has the shape {_shown(lengths)}")
     rows, columns = map(int, lengths)
-    check_memory(VECTORS * (rows + columns), f"a matrix of {rows} x {columns}")
+    # At least 64 bytes of working memory per row and column.
+    check_memory(64 * (rows + columns), f"a matrix of {rows} x {columns}")
     return rows, columns
 
 

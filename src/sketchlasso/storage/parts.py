@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
@@ -15,9 +17,8 @@ from numpy.typing import NDArray
 
 from sketchlasso.errors import InvalidInputError, StoredFileError
 from sketchlasso.storage.container import Content, read_container, write_container
-from sketchlasso.storage.locking import only_writer
 
-__all__ = ["Parts"]
+__all__ = ["Parts", "only_writer"]
 
 
 @dataclass(frozen=True)
@@ -34,17 +35,9 @@ class Parts:
     ) -> Iterator[Parts]:
         """Yield the parts of an output file, for this process alone; others are refused.
 
-        The folder is removed if the block ends without an exception.
-
-        Parameters
-        ----------
-        path : Path
-            The output file.
-        settings : mapping
-            Everything that decides the result, as JSON.
-        content : Content
-        what : str
-            What the parts are of, such as "corpus", for the message about other settings.
+        The folder is removed if the block ends without an exception. `settings` hold everything
+        that decides the result, as JSON; `what` names it, such as "corpus", where parts with
+        other settings are refused.
         """
         folder = path.with_name(f"{path.name}.parts")
         parts = cls(folder, content)
@@ -86,6 +79,66 @@ class Parts:
 
     def _file(self, number: int) -> Path:
         return self.folder / f"{number:09d}.part"
+
+
+@contextmanager
+def only_writer(folder: Path, output: Path) -> Iterator[None]:
+    """Make a folder and lock it; refuse where another process or thread holds the lock.
+
+    The operating system lifts the lock when the process ends. File systems without locks protect
+    nothing. The message names the `output` that is being written.
+    """
+    descriptor = _acquired(folder, output)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _acquired(folder: Path, output: Path) -> int:
+    while True:
+        folder.mkdir(exist_ok=True)
+        try:
+            descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o666)
+        except FileNotFoundError:  # its last user has just removed the folder
+            continue
+        try:
+            free, there = _lock(descriptor), _is_at(folder / "lock", descriptor)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        if free and there:
+            return descriptor
+        os.close(descriptor)
+        if there:
+            raise StoredFileError(
+                f"{output} is being written by another process; wait until it ends, or choose "
+                "another path."
+            )
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    """Whether an open file still has its name: the last user removes it."""
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def _lock(descriptor: int) -> bool:
+    """Lock a file until it is closed; False where another process holds the lock."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as problem:
+        return problem.errno not in (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
+    return True
 
 
 def _same_settings(folder: Path, settings: Mapping[str, Any]) -> bool:

@@ -18,27 +18,7 @@ __all__ = ["checked_csr", "checked_sparse"]
 def checked_csr(
     data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: Sequence[Any]
 ) -> SparseRows:
-    """Return a matrix by rows whose every offset and index has been checked.
-
-    Parameters
-    ----------
-    data : ndarray of shape (k,)
-        Real numbers.
-    indices : ndarray of shape (k,)
-        Columns, from 0 to n - 1.
-    indptr : ndarray of shape (m + 1,)
-        Where rows begin, and where the last one ends.
-    shape : (m, n)
-
-    Returns
-    -------
-    csr_array of shape (m, n)
-
-    Raises
-    ------
-    UnfitError
-        The arrays do not describe such a matrix.
-    """
+    """Return a CSR matrix (m, n) from entries (k,), columns (k,) and offsets (m + 1,), checked."""
     rows, columns = check_shape(shape)
     _check_compressed(data, indices, indptr, rows, columns)
     if data.ndim != 1:
@@ -47,17 +27,9 @@ def checked_csr(
 
 
 def checked_sparse(form: str, parts: Mapping[str, NDArray[Any]]) -> Any:
-    """Return a sparse matrix from the arrays that SciPy's ``save_npz`` writes.
+    """Return a sparse matrix (m, n) in a form such as "csr", from what ``save_npz`` writes.
 
-    Parameters
-    ----------
-    form : {"csr", "csc", "bsr", "coo", "dia"}
-    parts : mapping of str to ndarray
-        ``shape``, ``data`` and the arrays of indices that belong to the form.
-
-    Returns
-    -------
-    sparse array of shape (m, n)
+    `parts` are ``shape``, ``data`` and the arrays of indices that belong to the form.
     """
     data = parts["data"]
     stored = parts["shape"]

@@ -14,7 +14,7 @@ from sketchlasso.errors import InvalidInputError, StoredFileError
 from sketchlasso.files.shard import COPIES, PRODUCTS, scan
 from sketchlasso.files.shards import bytes_of, natural_order
 from sketchlasso.io import Table, read_shards, read_table, write_table
-from sketchlasso.storage.memory import in_words
+from sketchlasso.storage.door import in_words
 
 SIZES = (5, 1, 9, 12)
 

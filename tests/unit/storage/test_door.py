@@ -14,10 +14,10 @@ from sketchlasso.storage.door import (
     check_lengths,
     check_memory,
     check_shape,
+    free_memory,
     parse_json,
     read_array,
 )
-from sketchlasso.storage.memory import free_memory
 from sketchlasso.storage.sparse import checked_csr, checked_sparse
 
 HUGE = 10**12

@@ -13,14 +13,13 @@ from tests.sentences import refusal
 
 from sketchlasso.errors import InvalidInputError, Name, StoredFileError
 from sketchlasso.storage import Content, replacing
-from sketchlasso.storage.locking import only_writer
-from sketchlasso.storage.parts import Parts
+from sketchlasso.storage.parts import Parts, only_writer
 
 THING = Content("thing", Name("thing.save"), Name("load_thing"))
 HOLDER = """
 import sys
 from pathlib import Path
-from sketchlasso.storage.locking import only_writer
+from sketchlasso.storage.parts import only_writer
 with only_writer(Path(sys.argv[1]), Path("out")):
     print("held", flush=True)
     sys.stdin.read()
