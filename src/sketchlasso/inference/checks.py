@@ -1,4 +1,4 @@
-"""Sentences that refuse data from which nothing can be inferred."""
+"""Refuse data from which nothing can be inferred."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from sketchlasso.data import as_rows
+from sketchlasso.data.transform import column_scales
 from sketchlasso.errors import Argument, InvalidInputError, UnusableColumnsError
-from sketchlasso.inference.duplicates import duplicate_columns
 from sketchlasso.types import FloatArray
 
 __all__ = [
@@ -18,11 +19,14 @@ __all__ = [
     "check_level",
     "check_own_columns",
     "dense_matrix",
+    "duplicate_columns",
     "treatment_names",
 ]
 
 # The errors hold for many rows; with fewer than these they are not reliable.
 FEWEST_ROWS = 10
+# Columns whose standardised values differ by no more than this, in root mean square, are equal.
+EQUAL = 1e-7
 
 
 def check_choice(name: str, value: Any, accepted: Sequence[str]) -> None:
@@ -55,19 +59,17 @@ def check_enough_rows(m: int) -> None:
 
 
 def check_own_columns(X: Any, lengths: FloatArray, names: Sequence[str]) -> None:
-    """Refuse columns that have no effect of their own: constant ones and copies of others.
+    """Refuse columns of X (m, n) without an effect of their own: constant ones, copies of others.
 
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (m, n)
-    lengths : ndarray of shape (n,)
-        Of the centred columns, 0 where a column is constant.
-    names : sequence of str of length n
+    `lengths` (n,) are those of the centred columns, 0 where a column is constant.
     """
     constant = np.flatnonzero(lengths == 0)
     if len(constant):
+        few = ", ".join(str(names[j]) for j in constant[:3])
+        more = f" and {len(constant) - 3} more" if len(constant) > 3 else ""
+        one = len(constant) == 1
         raise UnusableColumnsError(
-            f"{_listed(names, constant)} {'is' if len(constant) == 1 else 'are'} constant, but an "
+            f"column{'' if one else 's'} {few}{more} {'is' if one else 'are'} constant, but an "
             "effect needs a column that varies; leave constant columns out.",
             constant,
         )
@@ -80,10 +82,50 @@ def check_own_columns(X: Any, lengths: FloatArray, names: Sequence[str]) -> None
         )
 
 
-def _listed(names: Sequence[str], which: Any) -> str:
-    few = ", ".join(str(names[j]) for j in which[:3])
-    more = f" and {len(which) - 3} more" if len(which) > 3 else ""
-    return f"column{'s' if len(which) > 1 else ''} {few}{more}"
+def duplicate_columns(X: Any) -> tuple[int, int] | None:
+    """Find the first two columns of X (m, n) that are equal up to sign, scale and shift.
+
+    Constant columns are not looked at. One product with X finds the candidates: equal columns
+    have equal products with any vector.
+    """
+    X = as_rows(X)
+    m = X.shape[0]
+    scales = column_scales(X, np.ones(m))
+    varying = np.flatnonzero(scales > 0)
+    seen = np.abs(_projections(X)[varying] / scales[varying])
+    order = np.argsort(seen, kind="stable")
+    near = np.flatnonzero(np.diff(seen[order]) <= EQUAL * np.sqrt(m))
+    pairs = sorted(
+        (int(min(a, b)), int(max(a, b)))
+        for a, b in zip(varying[order[near]], varying[order[near + 1]], strict=True)
+    )
+    for first, second in pairs:
+        a, b = _standardised(X, first, scales), _standardised(X, second, scales)
+        sign = 1.0 if a @ b >= 0 else -1.0
+        if np.sqrt(np.mean((a - sign * b) ** 2)) <= EQUAL:
+            return first, second
+    return None
+
+
+def _projections(X: Any) -> FloatArray:
+    """Products (n,) of the centred columns with one vector."""
+    m, n = X.shape
+    probe = np.random.default_rng(0).standard_normal(m)
+    probe -= probe.mean()
+    if not isinstance(X, np.ndarray):
+        return np.asarray(X.T @ probe, dtype=np.float64).ravel()
+    found = np.empty(n)
+    for first in range(0, n, 1000):
+        # A large mean would cost the product its digits.
+        part = X[:, first : first + 1000]
+        found[first : first + 1000] = (part - part.mean(axis=0)).T @ probe
+    return found
+
+
+def _standardised(X: Any, column: int, scales: FloatArray) -> FloatArray:
+    part = X[:, [column]]
+    values = np.asarray(part.toarray() if hasattr(part, "toarray") else part, dtype=np.float64)
+    return (values[:, 0] - values[:, 0].mean()) / scales[column]
 
 
 def treatment_names(d: Any) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ __all__ = [
     "ColumnRows",
     "ColumnSolutions",
     "column_rows",
+    "largest_products",
     "penalty_table",
     "slices",
     "with_responses",
@@ -41,8 +42,6 @@ ENTRIES_PER_PART = 2**24
 TARGETS_PER_PART = 512
 # Entries of the predictors from which on a product with all of them costs more than choosing few.
 LARGE = 100_000
-# A scaled column varies if its mean square is one up to this.
-CONSTANT = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,18 +51,10 @@ class ColumnRows:
     Where m <= n the basis is the rows themselves, and P = A'. Where m > n it comes from A = Q R
     without Q, and P = R'. Either way regressions of columns on columns are those of the data.
 
-    Attributes
-    ----------
-    P : ndarray of shape (n, min(m, n))
-        Row j stands for column j of X, centred and, where asked, of standard deviation one.
-    means, scales : ndarray of shape (n,)
-        In the units of X; the scales are 1 where columns keep their own.
-    constant : ndarray of shape (n,)
-        Columns without spread; their rows of P are zero.
-    unit : float
-        What X was divided by before anything else, a power of two.
-    n_samples : int
-    standardized : bool
+    Row j of P (n, min(m, n)) stands for column j of X, centred and, where asked, of standard
+    deviation one; rows of `constant` (n,) columns are zero. `means` and `scales` (n,) are in the
+    units of X; the scales are 1 where columns keep their own. X was divided by the power of two
+    `unit` before anything else.
     """
 
     P: FloatArray
@@ -86,21 +77,19 @@ class ColumnRows:
 
 
 def column_rows(X: MatrixLike, standardize: bool) -> ColumnRows:
-    """Centre the columns of X (m, n), and scale them to standard deviation one where asked.
-
-    Raises
-    ------
-    InvalidInputError
-        X is not a matrix of finite real numbers.
-    """
+    """Centre the columns of X (m, n), and scale them to standard deviation one where asked."""
     A, unit = DataMatrix.in_own_units(X, center=True, scale=True)
     A = A.in_double()
     m, n = A.shape
     means, scales = A.transform.means, A.transform.scales
     assert means is not None and scales is not None
     # Every other column has mean square one; a constant one keeps the rounding of its mean.
-    constant = np.abs(A.column_lengths() / m - 1.0) > CONSTANT
-    P = _centred(as_dense(A)).T if m <= n else A.triangle(np.eye(n)).T
+    constant = np.abs(A.column_lengths() / m - 1.0) > 1e-3
+    if m <= n:
+        dense = as_dense(A)
+        P = (dense - dense.mean(axis=0)).T  # less the rounding that the means left in the sums
+    else:
+        P = A.triangle(np.eye(n)).T
     P = np.ascontiguousarray(P, dtype=np.float64)
     P[constant] = 0.0
     if not standardize:
@@ -110,18 +99,10 @@ def column_rows(X: MatrixLike, standardize: bool) -> ColumnRows:
 
 
 def with_responses(columns: ColumnRows, X: Any, Y: FloatArray) -> ColumnRows:
-    """Append responses as further columns, after those of X.
+    """Append responses Y (m, t), which vary, to the standardised columns of X (m, n).
 
     Where m > n the basis has one more direction, outside of the columns of X. All responses
     share it, so they must not be regressed on each other.
-
-    Parameters
-    ----------
-    columns : ColumnRows
-        Of X, standardised.
-    X : ndarray, csr_array or BlockMatrix of shape (m, n)
-    Y : ndarray of shape (m, t)
-        Each varies.
     """
     m, n = X.shape
     means = Y.mean(axis=0)
@@ -147,11 +128,6 @@ def with_responses(columns: ColumnRows, X: Any, Y: FloatArray) -> ColumnRows:
     )
 
 
-def _centred(A: Any) -> FloatArray:
-    """A (m, n) less the rounding that the means left in its column sums."""
-    return np.asarray(A - A.mean(axis=0))
-
-
 @dataclass(frozen=True, eq=False)
 class ColumnSolutions:
     """Solved regressions, on the scale of X; see :class:`Nodewise` for the shapes."""
@@ -164,20 +140,10 @@ class ColumnSolutions:
 
 
 class ColumnProblems:
-    """The regressions of targets on predictors, at the penalties of each target.
+    """The regressions of targets (t,) on predictors (p,), of which constant ones are dropped.
 
-    Parameters
-    ----------
-    columns : ColumnRows
-    targets : ndarray of shape (t,)
-    predictors : ndarray of shape (p,)
-        Constant ones are dropped.
-    alpha : "pivotal", float, or array-like of shape (a,) or (t, a)
-
-    Attributes
-    ----------
-    grid : ndarray of shape (t, a)
-        Penalties in the units of X, or of columns with standard deviation one.
+    `grid` (t, a) has the penalties of each target, in the units of X or of columns with standard
+    deviation one.
     """
 
     def __init__(
@@ -327,6 +293,16 @@ def _pivotal(columns: ColumnRows, targets: IntArray, predictors: IntArray) -> Fl
     inside = np.isin(targets, predictors)
     # Where there is nothing to penalise, every penalty gives the same model.
     return np.where(inside, others or 1.0, whole or 1.0)[:, None]
+
+
+def largest_products(P: FloatArray) -> FloatArray:
+    """Largest |p_i'p_j| (n,) of each row of P (n, k) with another row."""
+    largest = np.empty(len(P))
+    for part in slices(len(P), 512):
+        seen = np.abs(P[part] @ P.T)
+        seen[np.arange(len(seen)), np.arange(part.start, part.stop)] = 0.0
+        largest[part] = seen.max(axis=1)
+    return largest
 
 
 def slices(count: int, size: int) -> Iterator[slice]:

@@ -15,8 +15,8 @@ from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Desparsified", "largest_deviations"]
 
+# Entries of the draws made at a time.
 ENTRIES_AT_A_TIME = 2**24
-FEWEST_DRAWS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,17 +189,12 @@ class Desparsified(NormalEstimates):
 def largest_deviations(scores: FloatArray, n_draws: int, random_state: Any) -> FloatArray:
     """Draws (n_draws,) of max_j |sum_i s_ij g_i| / ||s_j|| with g_i independent and normal.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (m, c)
-        s_j: the scores, times the residual where errors are robust.
-    n_draws : int
-    random_state : int, Generator or None
+    s (m, c) are the scores, times the residual where errors are robust.
     """
     if isinstance(n_draws, bool) or not isinstance(n_draws, int | np.integer) or n_draws < 100:
         raise InvalidInputError(
             Argument("n_draws", n_draws),
-            f" was given, but a whole number >= {FEWEST_DRAWS} is accepted; pass for example 1000.",
+            " was given, but a whole number >= 100 is accepted; pass for example 1000.",
         )
     rng = np.random.default_rng(random_state)
     units = scores / np.linalg.norm(scores, axis=0)

@@ -14,22 +14,12 @@ from sketchlasso.data.transform import column_scales
 from sketchlasso.data.validate import as_storage
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.estimators import SqrtLasso
-from sketchlasso.inference.checks import (
-    check_choice,
-    check_enough_rows,
-    check_own_columns,
-)
+from sketchlasso.inference.checks import check_choice, check_enough_rows, check_own_columns
 from sketchlasso.inference.column_problems import ColumnProblems, column_rows, with_responses
 from sketchlasso.inference.desparsified import Desparsified
 from sketchlasso.inference.nodewise import checked_columns, solve_columns
 from sketchlasso.inference.precision import column_names
-from sketchlasso.inference.scores import (
-    Columns,
-    ScoreOptions,
-    bias_bounds,
-    made_scores,
-    ready_scores,
-)
+from sketchlasso.inference.scores import Columns, bias_bounds, made_scores, ready_scores
 from sketchlasso.linalg.device import CPU
 from sketchlasso.solvers import Settings
 from sketchlasso.types import FloatArray
@@ -136,11 +126,11 @@ def desparsified(
     chosen = checked_columns("features", features, n)
     b = _initial(columns, Y, initial, alpha, tol, n_threads)
     centred = Y - Y.mean(axis=0)
-    residual = centred - _fitted(columns, b)
+    residual = centred - (np.asarray(columns.entries @ b.T) - columns.means @ b.T)
     sigma = _noise(residual, noise)
     if scores is None:
-        options = ScoreOptions(score_alpha, tol, n_threads, device, checkpoint)
-        Z = made_scores(columns, chosen, options, progress)
+        settings = Settings(tol=tol, n_threads=n_threads, device=device)
+        Z = made_scores(columns, chosen, score_alpha, settings, checkpoint, progress)
     else:
         Z = ready_scores(columns, chosen, scores)
     inner = columns.own_products(chosen, Z)
@@ -225,11 +215,6 @@ def _initial_of_blocks(
     found = solve_columns(problems, settings)
     found.warn_if_unsolved()
     return np.asarray(found.coef[:, :n].toarray())
-
-
-def _fitted(columns: Columns, b: FloatArray) -> FloatArray:
-    """X b (m, t) of the centred columns."""
-    return np.asarray(columns.entries @ b.T) - columns.means @ b.T
 
 
 def _noise(residual: FloatArray, noise: ArrayLike | None) -> FloatArray:

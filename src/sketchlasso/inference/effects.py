@@ -11,7 +11,17 @@ from numpy.typing import ArrayLike
 
 from sketchlasso.data import as_responses
 from sketchlasso.data.validate import as_storage
-from sketchlasso.errors import FewTreatedWarning, InvalidInputError
+from sketchlasso.errors import FewTreatedWarning, InaccurateWarning, InvalidInputError
+from sketchlasso.estimators import SqrtLasso
+from sketchlasso.estimators.penalty import rigorous_level
+from sketchlasso.estimators.rigorous import (
+    MAX_ITERATIONS,
+    first_guess,
+    refit_residual,
+    residual_loadings,
+    scale_loadings,
+)
+from sketchlasso.estimators.task import Prepared, prepare
 from sketchlasso.inference.checks import (
     check_choice,
     check_enough_rows,
@@ -20,14 +30,17 @@ from sketchlasso.inference.checks import (
 )
 from sketchlasso.inference.normal import NormalEstimates, data_frame
 from sketchlasso.inference.precision import column_names
-from sketchlasso.inference.rigorous_lasso import Loadings, rigorous_selection
+from sketchlasso.instances import build_problems
+from sketchlasso.sketches import sketch
+from sketchlasso.solvers import Settings, solve
 from sketchlasso.types import BoolArray, FloatArray, Loss
 from sketchlasso.warn import warn_user
 
-__all__ = ["TreatmentEffects", "treatment_effect"]
+__all__ = ["TreatmentEffects", "rigorous_selection", "treatment_effect"]
 
 EffectMethod: TypeAlias = Literal["double-selection", "partialling-out"]
 Errors: TypeAlias = Literal["auto", "robust", "equal"]
+Loadings: TypeAlias = Literal["robust", "equal"]
 # What is left of a treatment after its controls, as a share of its length, that is rounding.
 ROUNDING = 1e-10
 # Rows in which a treatment has to differ from its most common value; with fewer, each of them
@@ -185,12 +198,24 @@ def treatment_effect(
         of_d, d_left = rigorous_selection(W, treatment, loss, loadings, tol)
         union = of_y | of_d
         chosen[number, others] = union
+        c = 0
         if method == "double-selection":
-            _check_room(int(union.sum()), m)
-            found = _after_double_selection(response, treatment, W[:, union], robust, own[number])
+            c = int(union.sum())
+            d_left, y_left = _without(W[:, union], treatment, response)
+        v, e = d_left - d_left.mean(), y_left - y_left.mean()
+        if np.linalg.norm(v) <= ROUNDING * np.linalg.norm(treatment - treatment.mean()):
+            raise InvalidInputError(
+                f"treatment {own[number]} is an exact combination of its controls, so it has no "
+                "effect of its own; leave those controls out."
+            )
+        estimate[number] = v @ e / (v @ v)
+        left = e - estimate[number] * v
+        if robust:
+            # White's errors, with the residuals enlarged for the controls as in hdm.
+            free = m - c - 1 if method == "double-selection" else m - 2
+            error[number] = np.sqrt(m / free * (v**2 @ left**2)) / (v @ v)
         else:
-            found = _after_partialling_out(y_left, d_left, treatment, robust, own[number])
-        estimate[number], error[number] = found
+            error[number] = np.sqrt(left @ left / (m - c - 2) / (v @ v))
         if progress is not None:
             progress(number + 1, k)
     return TreatmentEffects(estimate, error, chosen, own, (*names, *own), method, m)
@@ -245,52 +270,75 @@ def _warn_of_few(treatments: FloatArray, names: Sequence[str]) -> None:
             )
 
 
-def _check_room(controls: int, m: int) -> None:
-    if controls + 2 >= m:
-        raise InvalidInputError(
-            f"{controls} controls were selected from {m} rows, which leaves none to estimate an "
-            "error from; give more rows or fewer controls."
-        )
-
-
-def _after_double_selection(
-    y: FloatArray, d: FloatArray, W: FloatArray, robust: bool, name: str
-) -> tuple[float, float]:
-    """Least squares of y on d and W (m, c): the effect and its error."""
+def _without(W: FloatArray, d: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return what least squares on controls W (m, c) leaves of d (m,) and of y (m,)."""
     m, c = W.shape
+    if c + 2 >= m:
+        raise InvalidInputError(
+            f"{c} controls were selected from {m} rows, which leaves none to estimate an error "
+            "from; give more rows or fewer controls."
+        )
     # About the means: a large mean of a control would hide how it varies.
     W = W - W.mean(axis=0)
     W /= np.maximum(np.linalg.norm(W, axis=0), np.finfo(np.float64).tiny)
     v, e = d - d.mean(), y - y.mean()
     v -= W @ np.linalg.lstsq(W, v, rcond=None)[0]
     e -= W @ np.linalg.lstsq(W, e, rcond=None)[0]
-    effect = _slope(v, e, d, name)
-    left = e - effect * v
-    square = float(v @ v)
-    if robust:
-        # White's errors, with the residuals enlarged for the controls as in hdm.
-        return effect, float(np.sqrt(m / (m - c - 1) * (v**2 @ left**2))) / square
-    return effect, float(np.sqrt(left @ left / (m - c - 2) / square))
+    return v, e
 
 
-def _after_partialling_out(
-    y_left: FloatArray, d_left: FloatArray, d: FloatArray, robust: bool, name: str
-) -> tuple[float, float]:
-    """Least squares of one residual on the other: the effect and its error."""
-    m = len(d_left)
-    v, e = d_left - d_left.mean(), y_left - y_left.mean()
-    effect = _slope(v, e, d, name)
-    left = e - effect * v
-    square = float(v @ v)
-    if robust:
-        return effect, float(np.sqrt(m / (m - 2) * (v**2 @ left**2))) / square
-    return effect, float(np.sqrt(left @ left / (m - 2) / square))
+def rigorous_selection(
+    X: FloatArray, y: FloatArray, loss: Loss, loadings: Loadings, tol: float
+) -> tuple[BoolArray, FloatArray]:
+    """Features (n,) of X (m, n) that a rigorous penalty selects; residual (m,) of their refit."""
+    if loss == "squared":
+        return _by_lasso(X, y, loadings, tol)
+    alpha = "rigorous-robust" if loadings == "robust" else "rigorous"
+    model: Any = SqrtLasso(alpha, standardize=False, sketch=None, relaxed=True, tol=tol).fit(X, y)
+    return model.penalised_coef_ != 0, y - model.predict(X)
 
 
-def _slope(v: FloatArray, e: FloatArray, d: FloatArray, name: str) -> float:
-    if np.linalg.norm(v) <= ROUNDING * np.linalg.norm(d - d.mean()):
-        raise InvalidInputError(
-            f"treatment {name} is an exact combination of its controls, so it has no effect of its "
-            "own; leave those controls out."
+def _by_lasso(
+    X: FloatArray, y: FloatArray, loadings: Loadings, tol: float
+) -> tuple[BoolArray, FloatArray]:
+    """The LASSO, whose penalty needs the noise level: both are iterated, until the support stays.
+
+    As in Belloni, Chen, Chernozhukov and Hansen (2012), appendix A: the first residual is that
+    of the most correlated features, the first penalty is halved, and the later residuals are
+    those of the refit.
+    """
+    data = prepare(X, y, None, standardize=False, ready=None)
+    target, rows = data.Y[:, 0], len(y)
+    whole = sketch(data.X, method="exact", rank=min(data.X.shape))
+    residual = first_guess(data, target, fit_intercept=True)
+    share, before = 0.5, np.zeros(data.X.shape[1], dtype=bool)
+    for _ in range(MAX_ITERATIONS):
+        factor = share * _penalties(data, residual, loadings)
+        problems = build_problems(
+            whole, target, alphas=[1.0], penalty_factor=factor, radii=[0.0], loss="squared"
         )
-    return float(v @ e / (v @ v))
+        found = solve(problems.batch, settings=Settings(tol=tol, n_threads=1))
+        support = np.asarray(found.coef[[0]].toarray()[0] != 0)
+        if share == 1.0 and np.array_equal(support, before):
+            break
+        if support.sum() + 1 >= rows:
+            warn_user(
+                InaccurateWarning(
+                    f"{support.sum()} features were selected from {rows} rows, so that the refit "
+                    "has no residual; the selection stops there. Use more rows or fewer features."
+                )
+            )
+            break
+        residual = refit_residual(data, target, support, True)
+        share, before = 1.0, support
+    return support, residual * data.y_units[0]
+
+
+def _penalties(data: Prepared, residual: FloatArray, loadings: Loadings) -> FloatArray:
+    """sqrt(m) level psi_j rms(e) (n,), the penalties of ||r||^2 / 2 + sum_j penalty_j |w_j|."""
+    m, n = data.X.shape
+    psi = scale_loadings(data, True)
+    if loadings == "robust":
+        psi = residual_loadings(data, residual, True)
+    noise = np.sqrt(np.mean(np.square(residual)))
+    return np.sqrt(m) * rigorous_level(n, m) * noise * psi

@@ -17,9 +17,8 @@ from sketchlasso.data import MatrixLike, as_rows, spread
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.files.options import nearest
 from sketchlasso.graphs import Graph, Rule, join_directions
-from sketchlasso.inference.checkpoints import part_solver
-from sketchlasso.inference.column_problems import ColumnProblems, column_rows
-from sketchlasso.inference.nodewise import Nodewise, check_row_count, checked_columns
+from sketchlasso.inference.column_problems import ColumnProblems, column_rows, slices
+from sketchlasso.inference.nodewise import Nodewise, check_row_count, checked_columns, part_solver
 from sketchlasso.inference.precision import FEWEST_ROWS, column_names
 from sketchlasso.instances import complementary_pairs
 from sketchlasso.linalg.device import CPU
@@ -31,7 +30,6 @@ __all__ = ["Neighbourhoods", "neighbourhoods"]
 
 # Smallest p-value: zero would stand for "not tested".
 SMALLEST = 1e-300
-PAIRS_AT_A_TIME = 4096
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -362,8 +360,7 @@ def _pair_tests(result: Neighbourhoods, entries: Any) -> SparseRows:
     Z = found.take(place[needed]).residuals(entries)
     j, k = (np.searchsorted(needed, side) for side in pairs.T)
     inner = np.empty(len(pairs))
-    for start in range(0, len(pairs), PAIRS_AT_A_TIME):
-        part = slice(start, start + PAIRS_AT_A_TIME)
+    for part in slices(len(pairs), 4096):
         inner[part] = np.einsum("ij,ij->j", Z[:, j[part]], Z[:, k[part]])
     squares = np.einsum("ij,ij->j", Z, Z) / m
     first = _entries(found.coef, place[pairs[:, 1]], pairs[:, 0])

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from sketchlasso.data import BlockMatrix, MatrixLike, as_rows, spread
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError, Name
 from sketchlasso.inference.column_problems import (
     ColumnProblems,
     ColumnSolutions,
@@ -21,20 +25,23 @@ from sketchlasso.inference.column_problems import (
 from sketchlasso.linalg.device import CPU
 from sketchlasso.solvers import Settings, Status
 from sketchlasso.solvers.solution import warn_of_ending
+from sketchlasso.storage.container import Content
+from sketchlasso.storage.door import MISFITS, UnfitError, check_numbers
+from sketchlasso.storage.parts import Parts
+from sketchlasso.storage.sparse import checked_csr
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 __all__ = [
     "Nodewise",
-    "as_nodewise",
     "check_row_count",
     "checked_columns",
     "nodewise",
+    "part_solver",
     "solve_columns",
 ]
 
-# Columns of residuals that are computed at a time.
-RESIDUALS_AT_A_TIME = 512
-FEWEST_ROWS = 3
+CONTENT = Content("network", Name("neighbourhoods"), Name("neighbourhoods"))
+VECTORS = ("intercept", "residual_norm", "relative_gap", "status")
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,20 +146,14 @@ class Nodewise:
                 "columns that they were made from."
             )
         found = np.empty((m, len(self.targets)))
-        for part in slices(len(self.targets), RESIDUALS_AT_A_TIME):
-            found[:, part] = self._residuals(entries, part)
+        for part in slices(len(self.targets), 512):
+            own = self.targets[part]
+            size = len(own)
+            identity = sparse.csr_array((np.ones(size), own, np.arange(size + 1)), shape=(size, n))
+            # x_j - X gamma_j as one product, which loses fewer digits than a difference of two.
+            contrast: Any = sparse.csr_array(identity - self.coef[part])
+            found[:, part] = BlockMatrix.of(entries) @ contrast.T - self.intercept[part]
         return found
-
-    def _residuals(self, entries: Any, part: slice) -> FloatArray:
-        """Residuals (m, b) of some regressions."""
-        own = self.targets[part]
-        size = len(own)
-        identity = sparse.csr_array(
-            (np.ones(size), own, np.arange(size + 1)), shape=(size, entries.shape[1])
-        )
-        # x_j - X gamma_j as one product, which loses fewer digits than a difference of two.
-        contrast: Any = sparse.csr_array(identity - self.coef[part])
-        return np.asarray(BlockMatrix.of(entries) @ contrast.T - self.intercept[part])
 
 
 @spread
@@ -218,7 +219,7 @@ def nodewise(
     [1]
     """
     columns = column_rows(X, standardize)
-    check_row_count(columns.n_samples, FEWEST_ROWS)
+    check_row_count(columns.n_samples, 3)
     settings = Settings(tol=tol, n_threads=n_threads, device=device)
     chosen = checked_columns("targets", targets, columns.n_features)
     explaining = checked_columns("predictors", predictors, columns.n_features)
@@ -251,8 +252,9 @@ def checked_columns(name: str, given: ArrayLike | None, n: int) -> IntArray:
         values = np.flatnonzero(values)
     whole = values.ndim == 1 and values.size > 0 and values.dtype.kind in "iu"
     if not whole or values.min() < -n or values.max() >= n:
+        text = repr(given)
         raise InvalidInputError(
-            Argument(name, _short(given), "s"),
+            Argument(name, text if len(text) <= 60 else f"{text[:57]}...", "s"),
             f" was given, but a list of column indices from 0 to {n - 1} is accepted; pass one.",
         )
     values = values.astype(np.intp) % n
@@ -261,9 +263,46 @@ def checked_columns(name: str, given: ArrayLike | None, n: int) -> IntArray:
     return values
 
 
-def _short(given: Any) -> str:
-    text = repr(given)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+class PartSolver:
+    """Solves sets of regressions with `total` targets in all, and reads finished parts again."""
+
+    def __init__(
+        self, parts: Parts | None, total: int, progress: Callable[[int, int], None] | None
+    ) -> None:
+        self._parts, self._total, self._progress = parts, total, progress
+        self._done, self._number = 0, 0
+
+    def solve(self, problems: ColumnProblems, settings: Settings) -> Nodewise:
+        """Solve all regressions of a set that no finished part holds, some targets at a time."""
+        found, count = [], problems.grid.shape[1]
+        for part in slices(len(problems.targets), problems.targets_per_part):
+            shape = ((part.stop - part.start) * count, problems.columns.n_features)
+            solved = None if self._parts is None else _read(self._parts, self._number, shape)
+            if solved is None:
+                solved = problems.solve(part, settings)
+                if self._parts is not None:
+                    _write(self._parts, self._number, solved)
+            found.append(solved)
+            self._number += 1
+            self._done += part.stop - part.start
+            if self._progress is not None:
+                self._progress(self._done, self._total)
+        coef = sparse.csr_array(sparse.vstack([part.coef for part in found], format="csr"))
+        intercept, length, gap, status = (
+            np.concatenate([getattr(part, name) for part in found]) for name in VECTORS
+        )
+        return Nodewise(
+            np.repeat(problems.targets, count),
+            coef,
+            intercept,
+            problems.grid.ravel(),
+            length,
+            gap,
+            status,
+            problems.columns.n_samples,
+            count,
+            problems.columns.standardized,
+        )
 
 
 def solve_columns(
@@ -271,27 +310,65 @@ def solve_columns(
     settings: Settings,
     progress: Callable[[int, int], None] | None = None,
 ) -> Nodewise:
-    """Solve all regressions, some targets at a time."""
-    total, parts = len(problems.targets), []
-    for part in slices(total, problems.targets_per_part):
-        parts.append(problems.solve(part, settings))
-        if progress is not None:
-            progress(part.stop, total)
-    return as_nodewise(problems, parts)
+    """Solve all regressions."""
+    return PartSolver(None, len(problems.targets), progress).solve(problems, settings)
 
 
-def as_nodewise(problems: ColumnProblems, parts: Sequence[ColumnSolutions]) -> Nodewise:
-    """The solutions of all parts, in order, as one object."""
-    count = problems.grid.shape[1]
-    return Nodewise(
-        np.repeat(problems.targets, count),
-        sparse.csr_array(sparse.vstack([part.coef for part in parts], format="csr")),
-        np.concatenate([part.intercept for part in parts]),
-        problems.grid.ravel(),
-        np.concatenate([part.residual_norm for part in parts]),
-        np.concatenate([part.relative_gap for part in parts]),
-        np.concatenate([part.status for part in parts]),
-        problems.columns.n_samples,
-        count,
-        problems.columns.standardized,
-    )
+@contextmanager
+def part_solver(
+    path: str | os.PathLike[str] | None,
+    decisive: tuple[Mapping[str, Any], Mapping[str, NDArray[Any]]],
+    total: int,
+    progress: Callable[[int, int], None] | None,
+) -> Iterator[PartSolver]:
+    """Yield a solver whose finished parts lie beside a path, if there is one, until the block ends.
+
+    `decisive` are the settings, as JSON, and the arrays that decide the answer.
+    """
+    if path is None:
+        yield PartSolver(None, total, progress)
+        return
+    plain, arrays = decisive
+    digests = {name: _digest(values) for name, values in arrays.items()}
+    with Parts.beside(Path(path), {**plain, **digests}, CONTENT, "data set") as parts:
+        yield PartSolver(parts, total, progress)
+
+
+def _digest(values: NDArray[Any]) -> str:
+    stored = np.ascontiguousarray(values)
+    digest = hashlib.sha256(f"{stored.dtype} {stored.shape}".encode())
+    digest.update(stored.tobytes())
+    return digest.hexdigest()
+
+
+def _write(parts: Parts, number: int, solved: ColumnSolutions) -> None:
+    coef = solved.coef
+    arrays: dict[str, NDArray[Any]] = {name: getattr(solved, name) for name in VECTORS}
+    arrays |= {
+        "data": coef.data,
+        "indices": coef.indices.astype(np.int64),
+        "indptr": coef.indptr.astype(np.int64),
+    }
+    parts.write(number, {"shape": list(coef.shape)}, arrays)
+
+
+def _read(parts: Parts, number: int, shape: tuple[int, int]) -> ColumnSolutions | None:
+    """A finished part; None where it is missing, damaged or of another shape."""
+    stored = parts.read(number)
+    if stored is None:
+        return None
+    header, arrays = stored
+    try:
+        if tuple(header["shape"]) != shape:
+            return None
+        check_numbers(arrays["data"], "data")
+        coef = checked_csr(arrays["data"], arrays["indices"], arrays["indptr"], shape)
+        vectors = [arrays[name] for name in VECTORS]
+        for name, vector in zip(VECTORS, vectors, strict=True):
+            check_numbers(vector, name, "i" if name == "status" else "f")
+            if vector.shape != shape[:1]:
+                raise UnfitError(f"{name} has the shape {vector.shape}, not ({shape[0]},)")
+    except MISFITS:
+        return None
+    intercept, length, gap, status = vectors
+    return ColumnSolutions(coef, intercept, length, gap, status)

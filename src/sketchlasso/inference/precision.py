@@ -17,15 +17,14 @@ from sketchlasso.estimators.callbacks import count_callback, unfitted_if_interru
 from sketchlasso.graphs import Graph, Rule
 from sketchlasso.inference.column_problems import ColumnProblems, column_rows
 from sketchlasso.inference.nodewise import Nodewise, check_row_count, solve_columns
-from sketchlasso.inference.penalty_selection import (
+from sketchlasso.inference.precision_matrix import (
     Path,
-    Selected,
+    assemble,
     penalty_path,
     select_by_cv,
     select_by_ebic,
     select_by_stars,
 )
-from sketchlasso.inference.precision_matrix import assemble
 from sketchlasso.linalg.threads import thread_count
 from sketchlasso.solvers import Settings
 from sketchlasso.types import FloatArray
@@ -178,9 +177,8 @@ class SparsePrecision(EmpiricalCovariance):
                 grid = penalty_path(columns, int(self.alphas), self.alpha_min_ratio)
             else:
                 grid = _checked_grid(self.alphas)
-            chosen = self._choose(Path(X, grid, self.rule, settings))
-            self.alphas_, self.criterion_ = grid, chosen.criterion
-            alpha = float(grid[chosen.index])
+            index, self.criterion_ = self._choose(Path(X, grid, self.rule, settings))
+            self.alphas_, alpha = grid, float(grid[index])
         everyone = np.arange(columns.n_features)
         problems = ColumnProblems(columns, everyone, everyone, alpha)
         found = solve_columns(problems, settings, count_callback(self.verbose))
@@ -211,7 +209,8 @@ class SparsePrecision(EmpiricalCovariance):
         known = column_names(given, self.n_features_in_)
         return Graph(known, self._edges, self._partial, self.rule)
 
-    def _choose(self, path: Path) -> Selected:
+    def _choose(self, path: Path) -> tuple[int, FloatArray]:
+        """Return the position of the chosen penalty, and the criterion (a,) of all."""
         if self.alpha == "ebic":
             return select_by_ebic(path, float(self.gamma))
         if self.alpha == "cv":

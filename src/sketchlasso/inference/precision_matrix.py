@@ -1,36 +1,45 @@
-"""From one regression per column to a precision matrix that is symmetric and positive definite."""
+"""From one regression per column to a precision matrix, and the penalty that makes its graph."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
+from sklearn.covariance import empirical_covariance, log_likelihood
 
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.graphs import Rule, join_directions
-from sketchlasso.inference.nodewise import Nodewise
+from sketchlasso.inference.column_problems import (
+    ColumnProblems,
+    ColumnRows,
+    column_rows,
+    largest_products,
+    slices,
+)
+from sketchlasso.inference.nodewise import Nodewise, solve_columns
+from sketchlasso.linalg.threads import single_blas_thread
+from sketchlasso.solvers import Settings
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["Assembled", "assemble", "interpolates"]
+__all__ = ["Path", "assemble", "penalty_path", "select_by_cv", "select_by_ebic", "select_by_stars"]
 
+OnProgress = Callable[[int, int], None]
 # A residual of no more than this share of the column's own length is an exact fit.
 EXACT_FIT = 1e-6
 # Smallest eigenvalue of the precision matrix in units of its diagonal.
 SMALLEST_EIGENVALUE = 1e-3
+# Penalties that are solved before the criterion is looked at.
+PENALTIES_AT_A_TIME = 4
 
 
 @dataclass(frozen=True, eq=False)
 class Assembled:
     """A symmetric estimate D (I - R) D with D = diag(sqrt(diagonal)).
 
-    Attributes
-    ----------
-    diagonal : ndarray of shape (n,)
-        m / ||z_j||^2, z_j the residual of column j.
-    edges : ndarray of shape (n_edges, 2)
-    partial : ndarray of shape (n_edges,)
-        Partial correlations, the entries of R.
+    The diagonal (n,) is m / ||z_j||^2, z_j the residual of column j. R has the partial
+    correlations `partial` (e,) at the `edges` (e, 2).
     """
 
     diagonal: FloatArray
@@ -49,7 +58,9 @@ class Assembled:
         R[self.edges[:, 0], self.edges[:, 1]] = self.partial
         R += R.T
         kept = 1.0
-        if not self._above_floor(R):
+        try:
+            linalg.cholesky((1.0 - SMALLEST_EIGENVALUE) * np.eye(n) - R, lower=True)
+        except linalg.LinAlgError:
             largest = float(linalg.eigvalsh(R, subset_by_index=[n - 1, n - 1])[0])
             kept = (1.0 - SMALLEST_EIGENVALUE) / largest
             R *= kept
@@ -65,15 +76,6 @@ class Assembled:
         covariance = linalg.cho_solve(factor, np.eye(len(root))) / scale
         return precision, 0.5 * (covariance + covariance.T), shrinkage
 
-    @staticmethod
-    def _above_floor(R: FloatArray) -> bool:
-        """Whether no eigenvalue of I - R lies below the floor."""
-        try:
-            linalg.cholesky((1.0 - SMALLEST_EIGENVALUE) * np.eye(len(R)) - R, lower=True)
-        except linalg.LinAlgError:
-            return False
-        return True
-
 
 def interpolates(found: Nodewise, lengths: FloatArray) -> BoolArray:
     """Whether the others fit a column exactly (B,); `lengths` (n,) are those of the columns."""
@@ -85,20 +87,8 @@ def assemble(found: Nodewise, lengths: FloatArray, rule: Rule) -> Assembled:
 
     Row j of the precision matrix is theta_jj = m / ||z_j||^2 and theta_jk = -gamma_jk theta_jj.
     Of theta_jk and theta_kj the smaller is kept ("and"; zero where one of them is, or where the
-    signs differ), or the larger ("or").
-
-    Parameters
-    ----------
-    found : Nodewise
-        One row per column, in the order of the columns.
-    lengths : ndarray of shape (n,)
-        Lengths of the centred columns.
-    rule : {"and", "or"}
-
-    Raises
-    ------
-    InvalidInputError
-        A column is constant, or fitted exactly by others: its precision would be infinite.
+    signs differ), or the larger ("or"). `lengths` (n,) are those of the centred columns. A column
+    that is constant, or fitted exactly by others, is refused: its precision would be infinite.
     """
     n = len(lengths)
     if (lengths == 0).any():
@@ -109,7 +99,8 @@ def assemble(found: Nodewise, lengths: FloatArray, rule: Rule) -> Assembled:
     exact = interpolates(found, lengths)
     if exact.any():
         j = int(np.argmax(exact))
-        others = ", ".join(str(k) for k in found.coef.indices[_row(found, j)][:5])
+        own = slice(found.coef.indptr[j], found.coef.indptr[j + 1])
+        others = ", ".join(str(k) for k in found.coef.indices[own][:5])
         raise InvalidInputError(
             f"column {j} of X is fitted exactly by others (such as column {others}) at ",
             Argument("alpha", found.alpha[j], ".3g"),
@@ -124,5 +115,168 @@ def assemble(found: Nodewise, lengths: FloatArray, rule: Rule) -> Assembled:
     return Assembled(found.n_samples / found.residual_norm**2, edges, joined)
 
 
-def _row(found: Nodewise, j: int) -> slice:
-    return slice(found.coef.indptr[j], found.coef.indptr[j + 1])
+@dataclass(frozen=True, eq=False)
+class Path:
+    """Data and decreasing penalties (a,) to choose from, of columns with standard deviation one."""
+
+    X: FloatArray
+    alphas: FloatArray
+    rule: Rule
+    settings: Settings
+
+    def solve(self, X: FloatArray, alphas: FloatArray) -> tuple[ColumnRows, Nodewise]:
+        """All columns of some rows of X at some penalties, adjusted to the number of rows.
+
+        The penalty over the root of that number stays the same, as in huge and scikit-learn.
+        """
+        columns = column_rows(X, True)
+        everyone = np.arange(columns.n_features)
+        own = alphas * np.sqrt(len(X) / len(self.X))
+        problems = ColumnProblems(columns, everyone, everyone, own)
+        return columns, solve_columns(problems, self.settings)
+
+
+def penalty_path(columns: ColumnRows, count: int, ratio: float) -> FloatArray:
+    """Penalties (count,) from the smallest that leaves no edge, evenly spaced in log scale."""
+    if not (isinstance(count, int | np.integer) and count >= 2 and 0 < ratio < 1):
+        raise InvalidInputError(
+            Argument("alphas", count),
+            " and ",
+            Argument("alpha_min_ratio", ratio),
+            " were given, but at least 2 penalties and a ratio strictly between 0 and 1 are "
+            "accepted; pass such, or the penalties.",
+        )
+    largest = largest_products(columns.P).max() / np.sqrt(columns.n_samples)
+    return np.asarray(max(largest, 1e-12) * np.geomspace(1.0, ratio, int(count)))
+
+
+def select_by_stars(
+    path: Path,
+    rng: np.random.Generator,
+    n_subsamples: int,
+    threshold: float,
+    on_progress: OnProgress | None,
+) -> tuple[int, FloatArray]:
+    """The smallest penalty whose edges hardly change between subsamples (StARS).
+
+    The instability of a penalty is the mean of 2 p (1 - p) over all pairs of columns, p the share
+    of subsamples with that edge, and never falls along the path. Subsamples have 10 sqrt(m) rows
+    (0.8 m where m <= 144), drawn without replacement. H. Liu, K. Roeder and L. Wasserman (2010).
+    """
+    m, n = path.X.shape
+    size = int(0.8 * m) if m <= 144 else int(10 * np.sqrt(m))
+    rows = [np.sort(rng.choice(m, size, replace=False)) for _ in range(n_subsamples)]
+    criterion = np.full(len(path.alphas), np.nan)
+    highest = 0.0
+    for part in slices(len(path.alphas), PENALTIES_AT_A_TIME):
+        counts: list[dict[int, int]] = [{} for _ in range(part.stop - part.start)]
+        for number, chosen in enumerate(rows):
+            _, found = path.solve(path.X[chosen], path.alphas[part])
+            for i, seen in enumerate(counts):
+                for key in _edge_keys(found.penalty(i), n, path.rule):
+                    seen[key] = seen.get(key, 0) + 1
+            if on_progress is not None:
+                on_progress(part.start * n_subsamples + number + 1, len(path.alphas) * n_subsamples)
+        for i, seen in enumerate(counts, part.start):
+            shares = np.fromiter(seen.values(), dtype=float, count=len(seen)) / n_subsamples
+            instability = float(np.sum(2 * shares * (1 - shares))) / max(1, n * (n - 1) / 2)
+            highest = criterion[i] = max(highest, instability)
+        if highest > threshold:
+            break
+    below = np.flatnonzero(criterion <= threshold)
+    return int(below[-1]) if len(below) else 0, criterion
+
+
+def _edge_keys(found: Nodewise, n: int, rule: Rule) -> list[int]:
+    """Every edge as one number."""
+    row = np.repeat(found.targets, np.diff(found.coef.indptr))
+    # Signs decide the "and", sizes do not.
+    edges, _ = join_directions(row, found.coef.indices, np.sign(found.coef.data), n, rule)
+    keys: list[int] = (edges[:, 0].astype(np.int64) * n + edges[:, 1]).tolist()
+    return keys
+
+
+def _descend(path: Path, value: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """Values (a,) of decreasing penalties, NaN after some in a row that are below the best.
+
+    The smallest penalties take most of the time and are hardly ever chosen.
+    """
+    values = np.full(len(path.alphas), np.nan)
+    for part in slices(len(path.alphas), PENALTIES_AT_A_TIME):
+        values[part] = value(path.alphas[part])
+        if part.start > 0 and int(np.nanargmax(values)) < part.start:
+            break
+    return values
+
+
+def select_by_ebic(path: Path, gamma: float) -> tuple[int, FloatArray]:
+    """The penalty with the smallest extended BIC of its neighbourhoods.
+
+    The sum over columns of m log(||z_j||^2 / m) + s_j (log m + 2 gamma log(n - 1)), z_j what least
+    squares on the s_j chosen columns leaves of column j. J. Chen and Z. Chen (2008).
+    """
+    m, n = path.X.shape
+
+    def value(alphas: FloatArray) -> FloatArray:
+        columns, found = path.solve(path.X, alphas)
+        sizes = np.diff(found.coef.indptr)
+        with single_blas_thread():
+            squares = np.array([_refitted(columns, found, i) for i in range(len(sizes))])
+        lengths = np.sum(columns.P**2, axis=1)[found.targets]
+        with np.errstate(divide="ignore"):
+            fit = m * np.log(np.where(squares > 1e-12 * lengths, squares, 0.0) / m)
+        total = fit + sizes * (np.log(m) + 2 * gamma * np.log(max(n - 1, 1)))
+        # An exact fit says nothing about the graph.
+        total = np.where(np.isfinite(total) & (sizes < m - 1), total, np.inf)
+        return -np.asarray(total.reshape(n, -1).sum(axis=0))
+
+    criterion = -_descend(path, value)
+    return int(np.nanargmin(criterion)), criterion
+
+
+def _refitted(columns: ColumnRows, found: Nodewise, i: int) -> float:
+    """||z||^2 of a column after least squares on its chosen columns."""
+    y = columns.P[found.targets[i]]
+    part = slice(found.coef.indptr[i], found.coef.indptr[i + 1])
+    rows = columns.P[found.coef.indices[part]]
+    if not 0 < len(rows) < columns.n_samples - 1:
+        return float(y @ y) if len(rows) == 0 else 0.0
+    seen = rows @ y
+    try:
+        weights = linalg.solve(rows @ rows.T, seen, assume_a="pos")
+    except linalg.LinAlgError:
+        weights = linalg.lstsq(rows.T, y)[0]
+    rest = y - weights @ rows
+    return float(rest @ rest)
+
+
+def select_by_cv(
+    path: Path, folds: Iterable[tuple[IntArray, IntArray]], on_progress: OnProgress | None
+) -> tuple[int, FloatArray]:
+    """The penalty with the largest mean log-likelihood of rows held out."""
+    splits, done = list(folds), 0
+
+    def value(alphas: FloatArray) -> FloatArray:
+        nonlocal done
+        scores = np.empty((len(splits), len(alphas)))
+        for number, (train, test) in enumerate(splits):
+            columns, found = path.solve(path.X[train], alphas)
+            rest = path.X[test] - path.X[train].mean(axis=0)
+            held_out = empirical_covariance(rest, assume_centered=True)
+            lengths = np.linalg.norm(columns.P, axis=1) * columns.scales * columns.unit
+            for i in range(len(alphas)):
+                scores[number, i] = _likelihood(found.penalty(i), lengths, path.rule, held_out)
+            done += len(alphas)
+            if on_progress is not None:
+                on_progress(done, len(splits) * len(path.alphas))
+        return np.asarray(scores.mean(axis=0))
+
+    criterion = _descend(path, value)
+    return int(np.nanargmax(criterion)), criterion
+
+
+def _likelihood(found: Nodewise, lengths: FloatArray, rule: Rule, held_out: FloatArray) -> float:
+    if (lengths == 0).any() or interpolates(found, lengths).any():
+        return -np.inf
+    precision = assemble(found, lengths, rule).precision()[0]
+    return float(log_likelihood(held_out, precision))

@@ -13,14 +13,13 @@ from scipy import sparse
 from sketchlasso.data import BlockMatrix
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.estimators.penalty import FAILURE, noise_quantile
-from sketchlasso.inference.checkpoints import part_solver
 from sketchlasso.inference.checks import dense_matrix
 from sketchlasso.inference.column_problems import ColumnProblems, column_rows, slices
-from sketchlasso.inference.nodewise import Nodewise, nodewise
+from sketchlasso.inference.nodewise import Nodewise, part_solver, solve_columns
 from sketchlasso.solvers import Settings
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["Columns", "ScoreOptions", "bias_bounds", "made_scores", "ready_scores"]
+__all__ = ["Columns", "bias_bounds", "made_scores", "ready_scores"]
 
 # Penalty of the regressions over the bound that pure noise keeps to. A smaller one leaves less
 # bias and larger errors; at a half, intervals cover as they should in benchmarks/inference.
@@ -34,14 +33,7 @@ ROUNDING = 1e-8
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Columns of X, whose means and lengths are known but not applied.
-
-    Attributes
-    ----------
-    entries : ndarray, csr_array or BlockMatrix of shape (m, n)
-    means, lengths : ndarray of shape (n,)
-        Lengths are those of the centred columns.
-    """
+    """Columns of X (m, n) with their means (n,), and the lengths (n,) of the centred columns."""
 
     entries: Any
     means: FloatArray
@@ -70,21 +62,12 @@ class Columns:
         return found
 
 
-@dataclass(frozen=True)
-class ScoreOptions:
-    """How score vectors are made; see :func:`desparsified`."""
-
-    alpha: Any
-    tol: float
-    n_threads: int
-    device: str
-    checkpoint: str | os.PathLike[str] | None
-
-
 def made_scores(
     columns: Columns,
     features: IntArray,
-    options: ScoreOptions,
+    alpha: Any,
+    settings: Settings,
+    checkpoint: str | os.PathLike[str] | None,
     progress: Callable[[int, int], None] | None,
 ) -> FloatArray:
     """Scores (m, c) of some columns by regressions on all the others.
@@ -94,49 +77,33 @@ def made_scores(
     penalty.
     """
     X, n = columns.entries, columns.entries.shape[1]
-    automatic = isinstance(options.alpha, str)
-    alpha: Any = options.alpha
+    automatic = isinstance(alpha, str)
     if automatic:
-        if options.alpha != "auto":
+        if alpha != "auto":
             raise InvalidInputError(
-                Argument("score_alpha", options.alpha),
+                Argument("score_alpha", alpha),
                 " was given, but 'auto' or a number > 0 is accepted; pass one of them.",
             )
         alpha = SCORE_SHARE * noise_quantile(max(n - 1, 1), FAILURE)
-    Z = _first_scores(X, features, alpha, options, progress)
+    rows, everyone = column_rows(X, True), np.arange(n)
+    problems = ColumnProblems(rows, features, everyone, alpha)
+    plain = {"tol": settings.tol, "device": settings.device}
+    decisive = (plain, {"P": rows.P, "targets": features, "alpha": problems.grid})
+    with part_solver(checkpoint, decisive, len(features), progress) as solver:
+        Z = _centred_residuals(solver.solve(problems, settings), X)
     # A penalty above sqrt(m) leaves every column as it is.
     while automatic:
         over = np.flatnonzero(_inflation(columns, features, Z) > LARGEST_INFLATION)
         if len(over) == 0 or alpha > np.sqrt(X.shape[0]):
             break
         alpha = 2 * alpha
-        again = nodewise(
-            X,
-            alpha,
-            targets=features[over],
-            tol=options.tol,
-            n_threads=options.n_threads,
-            device=options.device,
-        ).residuals(X)
-        Z[:, over] = again - again.mean(axis=0)
+        problems = ColumnProblems(rows, features[over], everyone, alpha)
+        Z[:, over] = _centred_residuals(solve_columns(problems, settings), X)
     return Z
 
 
-def _first_scores(
-    X: Any,
-    features: IntArray,
-    alpha: Any,
-    options: ScoreOptions,
-    progress: Callable[[int, int], None] | None,
-) -> FloatArray:
-    """Residuals (m, c) of one regression per feature; finished parts are kept in `checkpoint`."""
-    rows, everyone = column_rows(X, True), np.arange(X.shape[1])
-    problems = ColumnProblems(rows, features, everyone, alpha)
-    settings = Settings(tol=options.tol, n_threads=options.n_threads, device=options.device)
-    plain = {"tol": options.tol, "device": options.device}
-    decisive = (plain, {"P": rows.P, "targets": features, "alpha": problems.grid})
-    with part_solver(options.checkpoint, decisive, len(features), progress) as solver:
-        found = solver.solve(problems, settings)
+def _centred_residuals(found: Nodewise, X: Any) -> FloatArray:
+    """Residuals (m, c) of one regression per feature, about their means."""
     found.warn_if_unsolved()
     Z = found.residuals(X)
     return np.asarray(Z - Z.mean(axis=0))

@@ -23,9 +23,13 @@ from sketchlasso.estimators.callbacks import (
 )
 from sketchlasso.estimators.parameters import check_values
 from sketchlasso.estimators.task import Prepared, prepare
-from sketchlasso.inference.duplicates import duplicate_columns
-from sketchlasso.inference.error_bounds import Assumption, grid_step
-from sketchlasso.inference.error_control import ErrorControl, error_control
+from sketchlasso.inference.checks import duplicate_columns
+from sketchlasso.inference.error_control import (
+    Assumption,
+    ErrorControl,
+    error_control,
+    grid_step,
+)
 from sketchlasso.instances import complementary_pairs
 from sketchlasso.linalg.threads import thread_count
 from sketchlasso.problem.terms import Terms, default_ratio

@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.estimators.callbacks import count_callback, unfitted_if_interrupted
-from sketchlasso.inference.column_problems import ColumnProblems, ColumnRows, slices
+from sketchlasso.inference.column_problems import ColumnProblems, ColumnRows, largest_products
 from sketchlasso.inference.nodewise import solve_columns
 from sketchlasso.linalg.threads import thread_count
 from sketchlasso.solvers import Settings
@@ -24,7 +24,6 @@ __all__ = ["SparseSubspaceClustering"]
 
 # Weight of the links that connect parts of the affinities, for spectral clustering's sake.
 FAINT = 1e-6
-POINTS_AT_A_TIME = 512
 
 
 class SparseSubspaceClustering(ClusterMixin, BaseEstimator):
@@ -117,7 +116,9 @@ class SparseSubspaceClustering(ClusterMixin, BaseEstimator):
         self._check_parameters(len(X))
         points = _points(X)
         everyone = np.arange(len(X))
-        alpha = self.penalty * _largest_penalties(points.P)[:, None]
+        # The smallest penalties without weights; a point that no other comes near has none at all.
+        largest = largest_products(points.P)
+        alpha = self.penalty * np.where(largest > 0, largest, 1.0)[:, None]
         found = solve_columns(
             ColumnProblems(points, everyone, everyone, alpha),
             Settings(tol=self.tol, n_threads=thread_count(self.n_jobs)),
@@ -165,17 +166,6 @@ def _points(X: FloatArray) -> ColumnRows:
     # Few points of many features: their inner products fit into m dimensions.
     P = unit if n <= m else np.asarray(np.linalg.qr(unit.T, mode="r")).T
     return ColumnRows(np.ascontiguousarray(P), np.zeros(m), np.ones(m), lengths == 0, 1.0, n, False)
-
-
-def _largest_penalties(P: FloatArray) -> FloatArray:
-    """The smallest penalty (m,) at which a point of length one has no weights."""
-    largest = np.empty(len(P))
-    for part in slices(len(P), POINTS_AT_A_TIME):
-        seen = np.abs(P[part] @ P.T)
-        seen[np.arange(len(seen)), np.arange(part.start, part.stop)] = 0.0
-        largest[part] = seen.max(axis=1)
-    # A point that no other comes near has no weights at any penalty.
-    return np.where(largest > 0, largest, 1.0)
 
 
 def _affinities(coef: Any, kept: int | None) -> Any:

@@ -11,7 +11,7 @@ from scipy.optimize import brentq, minimize_scalar
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.inference import error_control
-from sketchlasso.inference.error_bounds import _tail, pfer_bound
+from sketchlasso.inference.error_control import _tail, pfer_bound
 
 # Rows of stabs::stabsel_parameters, 50 pairs: p, assumption, cutoff, q, bound to three digits.
 STABS = [

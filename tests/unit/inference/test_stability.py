@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import sketchlasso as sl
 from sketchlasso.errors import DuplicateColumnWarning, InvalidInputError
 from sketchlasso.inference import StabilitySelection, error_control
-from sketchlasso.inference.duplicates import duplicate_columns
+from sketchlasso.inference.checks import duplicate_columns
 from sketchlasso.instances import complementary_pairs
 from sketchlasso.io import BlockMatrix
 from sketchlasso.results.entering import first_to_enter

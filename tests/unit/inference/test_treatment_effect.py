@@ -12,7 +12,7 @@ from tests.sentences import refusal
 from sketchlasso.errors import FewTreatedWarning, InvalidInputError
 from sketchlasso.estimators.penalty import rigorous_level
 from sketchlasso.inference import treatment_effect
-from sketchlasso.inference.rigorous_lasso import rigorous_selection
+from sketchlasso.inference.effects import rigorous_selection
 
 # hdm::rlassoEffect on the growth data: estimate, standard error, p-value.
 GROWTH = {
