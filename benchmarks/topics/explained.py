@@ -22,8 +22,8 @@ from benchmarks.topics.corpora import corpus
 from benchmarks.topics.held_out import Judge
 from sketchlasso.solvers import Settings
 from sketchlasso.topics.answering import Queries, Question, answer
+from sketchlasso.topics.corpus import weigh
 from sketchlasso.topics.judging import HalfSample
-from sketchlasso.topics.weighting import weigh
 
 CORPORA = ("nips_uci", "kos", "20news_bydate", "nytimes_headlines", "imdb")
 # In so many documents of either half a word must be, to be asked for and to be judged.

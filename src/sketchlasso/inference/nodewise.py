@@ -26,9 +26,9 @@ from sketchlasso.linalg.device import CPU
 from sketchlasso.solvers import Settings, Status
 from sketchlasso.solvers.solution import warn_of_ending
 from sketchlasso.storage.container import Content
-from sketchlasso.storage.door import MISFITS, UnfitError, check_numbers
+from sketchlasso.storage.door import MISFITS
 from sketchlasso.storage.parts import Parts
-from sketchlasso.storage.sparse import checked_csr
+from sketchlasso.storage.sparse import pack_rows, unpack_rows
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 __all__ = [
@@ -41,7 +41,8 @@ __all__ = [
 ]
 
 CONTENT = Content("network", Name("neighbourhoods"), Name("neighbourhoods"))
-VECTORS = ("intercept", "residual_norm", "relative_gap", "status")
+# Vectors of the solutions, and their types.
+VECTORS = {"intercept": "f", "residual_norm": "f", "relative_gap": "f", "status": "i"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,7 +282,9 @@ class PartSolver:
             if solved is None:
                 solved = problems.solve(part, settings)
                 if self._parts is not None:
-                    _write(self._parts, self._number, solved)
+                    vectors = {name: getattr(solved, name) for name in VECTORS}
+                    arrays = pack_rows(solved.coef, vectors)
+                    self._parts.write(self._number, {"shape": list(shape)}, arrays)
             found.append(solved)
             self._number += 1
             self._done += part.stop - part.start
@@ -341,17 +344,6 @@ def _digest(values: NDArray[Any]) -> str:
     return digest.hexdigest()
 
 
-def _write(parts: Parts, number: int, solved: ColumnSolutions) -> None:
-    coef = solved.coef
-    arrays: dict[str, NDArray[Any]] = {name: getattr(solved, name) for name in VECTORS}
-    arrays |= {
-        "data": coef.data,
-        "indices": coef.indices.astype(np.int64),
-        "indptr": coef.indptr.astype(np.int64),
-    }
-    parts.write(number, {"shape": list(coef.shape)}, arrays)
-
-
 def _read(parts: Parts, number: int, shape: tuple[int, int]) -> ColumnSolutions | None:
     """A finished part; None where it is missing, damaged or of another shape."""
     stored = parts.read(number)
@@ -361,14 +353,7 @@ def _read(parts: Parts, number: int, shape: tuple[int, int]) -> ColumnSolutions 
     try:
         if tuple(header["shape"]) != shape:
             return None
-        check_numbers(arrays["data"], "data")
-        coef = checked_csr(arrays["data"], arrays["indices"], arrays["indptr"], shape)
-        vectors = [arrays[name] for name in VECTORS]
-        for name, vector in zip(VECTORS, vectors, strict=True):
-            check_numbers(vector, name, "i" if name == "status" else "f")
-            if vector.shape != shape[:1]:
-                raise UnfitError(f"{name} has the shape {vector.shape}, not ({shape[0]},)")
+        coef, vectors = unpack_rows(arrays, shape, VECTORS)
     except MISFITS:
         return None
-    intercept, length, gap, status = vectors
-    return ColumnSolutions(coef, intercept, length, gap, status)
+    return ColumnSolutions(coef, *vectors)

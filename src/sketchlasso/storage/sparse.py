@@ -9,10 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sketchlasso.storage.door import UnfitError, check_lengths, check_memory, check_shape
+from sketchlasso.storage.door import (
+    UnfitError,
+    check_lengths,
+    check_memory,
+    check_numbers,
+    check_shape,
+)
 from sketchlasso.types import SparseRows
 
-__all__ = ["checked_csr", "checked_sparse"]
+__all__ = ["checked_csr", "checked_sparse", "pack_rows", "unpack_rows"]
 
 
 def checked_csr(
@@ -50,6 +56,29 @@ def checked_sparse(form: str, parts: Mapping[str, NDArray[Any]]) -> Any:
     if form == "dia":
         return _diagonals(data, parts["offsets"], shape)
     raise UnfitError(f"a sparse matrix is stored in the form {form[:20]!r}")
+
+
+def pack_rows(matrix: SparseRows, vectors: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a matrix (m, n), and vectors (m,) that belong to its rows."""
+    indices, indptr = matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)
+    return {"data": matrix.data, "indices": indices, "indptr": indptr, **vectors}
+
+
+def unpack_rows(
+    arrays: Mapping[str, NDArray[Any]],
+    shape: Sequence[Any],
+    kinds: Mapping[str, str],
+    *,
+    finite: bool = True,
+) -> tuple[SparseRows, list[NDArray[Any]]]:
+    """Return what :func:`pack_rows` took apart; `kinds` has the types of the vectors by name."""
+    check_numbers(arrays["data"], "data")
+    matrix = checked_csr(arrays["data"], arrays["indices"], arrays["indptr"], shape)
+    for name, kind in kinds.items():
+        check_numbers(arrays[name], name, kind, finite=finite)
+        if arrays[name].shape != matrix.shape[:1]:
+            raise UnfitError(f"{name} has the shape {arrays[name].shape}, not ({matrix.shape[0]},)")
+    return matrix, [arrays[name] for name in kinds]
 
 
 def _check_compressed(

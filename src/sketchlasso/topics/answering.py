@@ -35,14 +35,10 @@ AUTOMATIC_SHARE = 0.7
 
 @dataclass(frozen=True, eq=False)
 class WordColumns:
-    """The columns of A, never formed: (W - 1 means') diag(1 / scales) of a sparse W.
+    """The columns of A = (W - 1 means') diag(1 / scales), which is never formed.
 
-    Attributes
-    ----------
-    weights : csc_array of shape (documents, words)
-    means, scales : ndarray of shape (words,)
-    energies : ndarray of shape (words,)
-        ||A_j||^2.
+    W is the sparse matrix `weights` (documents, words). `means`, `scales` and `energies`
+    ||A_j||^2 have one entry per word.
     """
 
     weights: sparse.csc_array[Any]
@@ -77,14 +73,9 @@ class WordColumns:
 
 @dataclass(frozen=True, eq=False)
 class Queries:
-    """Several questions to one sketch.
+    """Several queries, by the indices of their words, and of the words that each may not use.
 
-    Attributes
-    ----------
-    members : list of ndarray
-        Words (indices) of each query.
-    left_out : list of ndarray
-        Words that each may not use, its own included.
+    The words of a query are among those it may not use.
     """
 
     members: list[IntArray]
@@ -146,13 +137,8 @@ def automatic_radius(batch: Batch, size: int, settings: Settings) -> FloatArray:
 class Question:
     """How to answer: what is the same for all queries of a call.
 
-    Attributes
-    ----------
-    n_words : int
-    alpha : float or None
-        Penalty; None searches the one that leaves `n_words`.
-    radius : "auto" or RadiusPolicy
-    positive : bool
+    Without `alpha` the penalty that leaves `n_words` is searched. The radius is "auto" or a
+    policy.
     """
 
     n_words: int
@@ -177,13 +163,7 @@ class Question:
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Solutions of a batch of queries.
-
-    Attributes
-    ----------
-    coef : csr_array of shape (B, words)
-    alpha, radius, gap : ndarray of shape (B,)
-    """
+    """Solutions of B queries: coefficients (B, words), and penalty, radius and gap (B,) of each."""
 
     coef: sparse.csr_array[Any, tuple[int, int]]
     alpha: FloatArray
@@ -213,16 +193,12 @@ def answer(
     batch = queries.batch(sketch, columns, question.positive)
     automatic = automatic_radius(batch, question.n_words, settings)
     rule = question.radius
-    if isinstance(rule, RadiusPolicy) and rule.kind == "realised":
-        return _realised(batch, question, rule.factor, automatic, columns, settings)
-    return _solve(batch, question, _radius(rule, sketch, automatic), settings)
-
-
-def _radius(rule: str | RadiusPolicy, sketch: Sketch, automatic: FloatArray) -> FloatArray:
     if not isinstance(rule, RadiusPolicy):
-        return automatic
+        return _solve(batch, question, automatic, settings)
+    if rule.kind == "realised":
+        return _realised(batch, question, rule.factor, automatic, columns, settings)
     level = rule.factor * (sketch.radius if rule.kind == "spectral" else 1.0)
-    return np.full(len(automatic), level)
+    return _solve(batch, question, np.full(len(automatic), level), settings)
 
 
 def _solve(batch: Batch, question: Question, radius: FloatArray, settings: Settings) -> Answers:

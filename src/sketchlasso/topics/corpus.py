@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import PurePath
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from scipy import sparse
@@ -14,14 +15,11 @@ from scipy import sparse
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.types import BoolArray, IntArray
 
-__all__ = ["Corpus", "CountMatrix", "StopWords", "stop_list"]
+__all__ = ["Corpus", "CountMatrix", "StopWords", "Weighting", "numbered", "stop_list", "weigh"]
 
 CountMatrix: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
 StopWords: TypeAlias = "Literal['english'] | Iterable[str] | None"
-
-# Documents a word must be in, where there are enough documents to ask for it.
-ENOUGH = 5
-DOCUMENTS_PER_STEP = 50
+Weighting: TypeAlias = Literal["tfidf", "log", "counts", "length"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,9 +33,9 @@ class Corpus:
         dense matrix of real numbers is taken and cast. Weights that are no whole numbers are
         kept as they are.
     words : tuple of str, of length n_words
-        One a column, all different.
+        One per column, all different.
     titles : tuple of str, of length n_documents
-        A name a person can read, one a document. They need not differ.
+        A name a person can read, one per document. They need not differ.
     texts : tuple of str, of length n_documents, or None
         The documents themselves, or their beginnings, for showing.
     source : str
@@ -81,7 +79,7 @@ class Corpus:
         """What to call the corpus where others read it: its file or folder, without the path."""
         return PurePath(self.source).name or "a corpus"
 
-    @property
+    @cached_property
     def document_frequency(self) -> IntArray:
         """In how many documents each word stands: shape (n_words,)."""
         return np.bincount(self.counts.indices, minlength=self.shape[1])
@@ -90,6 +88,21 @@ class Corpus:
         documents, words = self.shape
         origin = f" from {self.source}" if self.source else ""
         return f"<Corpus of {documents} documents, {words} words{origin}>"
+
+    def readable_title(self, row: int) -> str:
+        """Return the title of a document, or its number and five most telling words if it has none.
+
+        Telling are the words whose count times the logarithm of documents over documents with the
+        word is largest.
+        """
+        title = self.titles[row]
+        if title != numbered(row):
+            return title
+        part = slice(self.counts.indptr[row], self.counts.indptr[row + 1])
+        words, counts = self.counts.indices[part], self.counts.data[part]
+        rarity = np.log(self.shape[0] / self.document_frequency[words])
+        best = np.argsort(-counts * rarity, kind="stable")[:5]
+        return f"{title} ({', '.join(self.words[j] for j in words[best])})" if len(best) else title
 
     def pruned(
         self,
@@ -127,7 +140,7 @@ class Corpus:
             An option means nothing, or no word would be left.
         """
         documents = self.shape[0]
-        least = _default_least(documents) if min_documents is None else min_documents
+        least = min(5, 1 + documents // 50) if min_documents is None else min_documents
         _check_options(least, max_share)
         stopped = stop_list(stop_words)
         frequency = self.document_frequency
@@ -190,6 +203,11 @@ class Corpus:
             )
 
 
+def numbered(row: int) -> str:
+    """Return the title of a document that has none."""
+    return f"document {row + 1}"
+
+
 def stop_list(stop_words: StopWords) -> frozenset[str]:
     """Return the words to leave out."""
     if stop_words is None:
@@ -206,10 +224,6 @@ def stop_list(stop_words: StopWords) -> frozenset[str]:
 
         return frozenset(ENGLISH_STOP_WORDS)
     return frozenset(map(str, stop_words))
-
-
-def _default_least(documents: int) -> int:
-    return min(ENOUGH, 1 + documents // DOCUMENTS_PER_STEP)
 
 
 def _check_options(least: Any, share: Any) -> None:
@@ -249,3 +263,44 @@ def _counts(given: Any) -> CountMatrix:
                 "entries first."
             )
     return counts
+
+
+def weigh(counts: CountMatrix, weighting: Weighting) -> CountMatrix:
+    """Weights (documents, words) of counts; zeros stay zero.
+
+    ``"tfidf"``
+        (1 + log count) * (1 + log((1 + m) / (1 + df))), documents scaled to unit length.
+    ``"log"``
+        log(1 + count).
+    ``"counts"``
+        The counts themselves.
+    ``"length"``
+        Counts over the number of words of the document.
+    """
+    if weighting not in get_args(Weighting):
+        raise InvalidInputError(
+            Argument("weighting", weighting),
+            f" is unknown; choose {', '.join(get_args(Weighting))}.",
+        )
+    weights = counts.astype(np.float64, copy=True)
+    if weighting == "log":
+        weights.data = np.log1p(weights.data)
+    elif weighting == "length":
+        weights = _scale_rows(weights, np.asarray(weights.sum(axis=1)).ravel())
+    elif weighting == "tfidf":
+        # Weights below one, which are no counts, must not change their sign.
+        weights.data = 1.0 + np.log(np.maximum(weights.data, 1e-300))
+        np.maximum(weights.data, 0.0, out=weights.data)
+        frequency = np.bincount(counts.indices, minlength=counts.shape[1])
+        weights.data *= (1.0 + np.log((1.0 + counts.shape[0]) / (1.0 + frequency)))[weights.indices]
+        weights = _scale_rows(weights, np.sqrt(np.asarray(weights.multiply(weights).sum(axis=1))))
+    weights.eliminate_zeros()
+    return weights
+
+
+def _scale_rows(matrix: CountMatrix, lengths: Any) -> CountMatrix:
+    """Rows over their lengths; empty rows stay empty."""
+    factors = 1.0 / np.where(lengths > 0, lengths, 1.0)
+    scaled: CountMatrix = sparse.csr_array(matrix)
+    scaled.data = scaled.data * np.repeat(factors.ravel(), np.diff(scaled.indptr))
+    return scaled

@@ -9,7 +9,7 @@ import os
 import platform
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from itertools import chain
@@ -27,14 +27,15 @@ from sketchlasso.storage import (
     write_container,
 )
 from sketchlasso.topics.corpus import Corpus, CountMatrix, stop_list
+from sketchlasso.topics.counts import LONGER_TOKEN, count_words
 from sketchlasso.topics.docstrings import (
     compiled_docstrings,
     package_docstrings,
+    prose,
     standard_library_docstrings,
+    without_repeated,
 )
 from sketchlasso.topics.packing import pack_corpus, unpack_corpus
-from sketchlasso.topics.prose import prose, without_repeated
-from sketchlasso.topics.tokens import LONGER_TOKEN, count_words
 
 __all__ = ["embedded_corpus"]
 
@@ -205,21 +206,15 @@ def _documents(versions: dict[str, str]) -> Iterator[tuple[str, str, str]]:
 
 def _docstrings(versions: dict[str, str]) -> list[tuple[str, str]]:
     packages = [name for name in PACKAGES if name in versions]
-    with _collector_off():
+    # The garbage collector would look at every node that is parsed: without it, half the time.
+    running = gc.isenabled()
+    gc.disable()
+    try:
         return [
             *compiled_docstrings(COMPILED),
             *chain.from_iterable(map(package_docstrings, packages)),
             *standard_library_docstrings(),
         ]
-
-
-@contextmanager
-def _collector_off() -> Iterator[None]:
-    """Parse without the garbage collector, which would look at every node: twice as fast."""
-    running = gc.isenabled()
-    gc.disable()
-    try:
-        yield
     finally:
         if running:
             gc.enable()

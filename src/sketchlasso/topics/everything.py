@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from sketchlasso.errors import InvalidInputError, Name
 from sketchlasso.linalg.device import CPU
 from sketchlasso.storage import read_container, unpacking, write_container
 from sketchlasso.storage.container import IMAGES
-from sketchlasso.storage.door import MISFITS, UnfitError, check_facts, check_numbers
+from sketchlasso.storage.door import MISFITS, UnfitError, check_facts
 from sketchlasso.storage.parts import Parts
-from sketchlasso.storage.sparse import checked_csr
+from sketchlasso.storage.sparse import pack_rows, unpack_rows
 from sketchlasso.topics.answering import Answers, Queries, Question
 from sketchlasso.topics.graph import Rule, WordGraph, word_graph
 from sketchlasso.topics.packing import pack_strings, unpack_strings
@@ -34,7 +34,8 @@ __all__ = ["WordImages", "image_everything", "load_images"]
 WORDS_PER_PART = 512
 # A device solves them in lock-step: many at a time cost little more than few.
 WORDS_PER_DEVICE_PART = 16_384
-VECTORS = ("alpha", "radius", "gap")
+# Vectors of the images, and their types.
+VECTORS = {"alpha": "f", "radius": "f", "gap": "f"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,19 +83,9 @@ class WordImages:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all images to a file; :func:`load_images` reads it back."""
         letters, ends = pack_strings(self.words)
-        write_container(
-            path,
-            IMAGES,
-            {"n_words": self.n_words, "settings": self.settings},
-            {
-                "words": letters,
-                "words_ends": ends,
-                "data": self.weights.data,
-                "indices": self.weights.indices.astype(np.int64),
-                "indptr": self.weights.indptr.astype(np.int64),
-                **{name: getattr(self, name) for name in VECTORS},
-            },
-        )
+        rows = pack_rows(self.weights, {name: getattr(self, name) for name in VECTORS})
+        header = {"n_words": self.n_words, "settings": self.settings}
+        write_container(path, IMAGES, header, {"words": letters, "words_ends": ends, **rows})
 
 
 def load_images(path: str | os.PathLike[str]) -> WordImages:
@@ -115,23 +106,10 @@ def load_images(path: str | os.PathLike[str]) -> WordImages:
         words = unpack_strings(arrays["words"], arrays["words_ends"])
         if not words or len(set(words)) != len(words) or header["n_words"] < 1:
             raise UnfitError(f"it has {len(words)} words, and {header['n_words']} in an image")
-        weights, vectors = _unpacked(arrays, (len(words), len(words)))
+        shape = (len(words), len(words))
+        weights, vectors = unpack_rows(arrays, shape, VECTORS, finite=False)
         alpha, radius, gap = vectors
         return WordImages(words, weights, alpha, radius, gap, header["n_words"], header["settings"])
-
-
-def _unpacked(
-    arrays: Mapping[str, NDArray[Any]], shape: Sequence[Any]
-) -> tuple[sparse.csr_array[Any, tuple[int, int]], list[FloatArray]]:
-    """Weights (B, n), and penalty, radius and gap (B,), from the arrays of a file."""
-    check_numbers(arrays["data"], "data")
-    weights = checked_csr(arrays["data"], arrays["indices"], arrays["indptr"], shape)
-    vectors = [arrays[name] for name in VECTORS]
-    for name, vector in zip(VECTORS, vectors, strict=True):
-        check_numbers(vector, name, finite=False)
-        if vector.shape != (weights.shape[0],):
-            raise UnfitError(f"{name} has the shape {vector.shape}, not ({weights.shape[0]},)")
-    return weights, vectors
 
 
 def image_everything(
@@ -147,45 +125,38 @@ def image_everything(
     later one, so that the file is the same too.
     """
     settings = _settings(imager, question)
-    if path is None:
-        return _image_parts(imager, question, answer, None, progress, settings)
-    with Parts.beside(Path(path), settings, IMAGES, "corpus") as parts:
-        images = _image_parts(imager, question, answer, parts, progress, settings)
-        images.save(path)
-    return images
-
-
-def _image_parts(
-    imager: TopicImager,
-    question: Question,
-    answer: Callable[[Queries, Question], Answers],
-    parts: Parts | None,
-    progress: Callable[[int, int], None] | None,
-    settings: dict[str, Any],
-) -> WordImages:
     count = len(imager.words_)
-    answers = []
     size = WORDS_PER_PART if imager.device == CPU else WORDS_PER_DEVICE_PART
-    for start in range(0, count, size):
-        stop = min(start + size, count)
-        found = None if parts is None else _read_part(parts, start)
-        if found is None:
-            found = answer(Queries.single(np.arange(start, stop)), question)
-            found = _strongest(found, question.n_words)
-            if parts is not None:
-                _write_part(parts, start, found)
-        answers.append(found)
-        if progress is not None:
-            progress(stop, count)
-    return WordImages(
-        tuple(str(word) for word in imager.words_),
-        sparse.csr_array(sparse.vstack([part.coef for part in answers])),
-        np.concatenate([part.alpha for part in answers]),
-        np.concatenate([part.radius for part in answers]),
-        np.concatenate([part.gap for part in answers]),
-        n_words=question.n_words,
-        settings=settings,
-    )
+    place: AbstractContextManager[Parts | None] = nullcontext()
+    if path is not None:
+        place = Parts.beside(Path(path), settings, IMAGES, "corpus")
+    with place as parts:
+        answers = []
+        for start in range(0, count, size):
+            stop = min(start + size, count)
+            found = None if parts is None else _read_part(parts, start)
+            if found is None:
+                found = answer(Queries.single(np.arange(start, stop)), question)
+                found = _strongest(found, question.n_words)
+                if parts is not None:
+                    vectors = {name: getattr(found, name) for name in VECTORS}
+                    arrays = pack_rows(found.coef, vectors)
+                    parts.write(start, {"shape": list(found.coef.shape)}, arrays)
+            answers.append(found)
+            if progress is not None:
+                progress(stop, count)
+        images = WordImages(
+            tuple(str(word) for word in imager.words_),
+            sparse.csr_array(sparse.vstack([part.coef for part in answers])),
+            np.concatenate([part.alpha for part in answers]),
+            np.concatenate([part.radius for part in answers]),
+            np.concatenate([part.gap for part in answers]),
+            n_words=question.n_words,
+            settings=settings,
+        )
+        if path is not None:
+            images.save(path)
+    return images
 
 
 def _settings(imager: TopicImager, question: Question) -> dict[str, Any]:
@@ -228,21 +199,7 @@ def _read_part(parts: Parts, start: int) -> Answers | None:
         return None
     header, arrays = stored
     try:
-        coef, vectors = _unpacked(arrays, header["shape"])
+        coef, vectors = unpack_rows(arrays, header["shape"], VECTORS, finite=False)
     except MISFITS:
         return None
     return Answers(coef, *vectors)
-
-
-def _write_part(parts: Parts, start: int, answers: Answers) -> None:
-    coef = answers.coef
-    parts.write(
-        start,
-        {"shape": list(coef.shape)},
-        {
-            "data": coef.data,
-            "indices": coef.indices,
-            "indptr": coef.indptr,
-            **{name: getattr(answers, name) for name in VECTORS},
-        },
-    )

@@ -13,21 +13,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.linalg.seeds import RandomState
+from sketchlasso.topics.corpus import Corpus
 from sketchlasso.topics.everything import WordImages
 from sketchlasso.topics.graph import WordGraph, word_graph
-from sketchlasso.topics.image import DocumentMatch
+from sketchlasso.topics.image import DocumentMatch, match
 from sketchlasso.topics.imager import TopicImager
-from sketchlasso.topics.titles import readable_title
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Topic", "Topics", "find_topics", "periods"]
 
 # Smaller communities are accidents of a few rare words.
 SMALLEST = 4
-LABEL_WORDS = 5
-EXAMPLES = 3
-# Leading words of a topic whose staying together is looked at.
-LEADING = 10
 DATE = re.compile(r"\d{4}-\d{2}(-\d{2})?([T ].*)?")
 
 
@@ -55,7 +51,7 @@ class Topic:
     @property
     def label(self) -> tuple[str, ...]:
         """The five most distinctive words."""
-        return self.words[:LABEL_WORDS]
+        return self.words[:5]
 
     def __str__(self) -> str:
         return ", ".join(self.label)
@@ -117,7 +113,7 @@ class Topics:
         Raises
         ------
         InvalidInputError
-            There are no groups, or not one for each document.
+            There are no groups, or not one per document.
         """
         given = self.groups if groups is None else tuple(map(str, groups))
         if given is None:
@@ -193,15 +189,7 @@ def find_topics(
 
 
 def periods(values: Sequence[str]) -> tuple[str, ...]:
-    """Return dates as years, or as months if there are no more than two years; others stay.
-
-    Examples
-    --------
-    >>> periods(["2003-05-01", "2001-02-03", "1999-12-31"])
-    ('2003', '2001', '1999')
-    >>> periods(["sport", "politics"])
-    ('sport', 'politics')
-    """
+    """Return dates as years, or as months if there are no more than two years; others stay."""
     if not values or not all(DATE.fullmatch(value) for value in values):
         return tuple(values)
     digits = 7 if len({value[:4] for value in values}) <= 2 else 4
@@ -246,8 +234,8 @@ def _topics(imager: TopicImager, members: list[IntArray], again: list[IntArray])
         Topic(
             tuple(corpus.words[j] for j in words),
             int(np.count_nonzero(main == number)),
-            _examples(imager, amounts[:, number] * shares[:, number]),
-            _stability(words[:LEADING], again),
+            _examples(corpus, amounts[:, number] * shares[:, number]),
+            _stability(words[:10], again),
         )
         for number, words in enumerate(members)
     ]
@@ -257,19 +245,9 @@ def _topics(imager: TopicImager, members: list[IntArray], again: list[IntArray])
     )
 
 
-def _examples(imager: TopicImager, scores: FloatArray) -> tuple[DocumentMatch, ...]:
-    corpus = imager.corpus_
-    best = np.argsort(-scores, kind="stable")[:EXAMPLES]
-    return tuple(
-        DocumentMatch(
-            int(row),
-            readable_title(corpus, int(row), imager.document_frequency_),
-            float(scores[row]),
-            None if corpus.texts is None else corpus.texts[row],
-        )
-        for row in best
-        if scores[row] > 0
-    )
+def _examples(corpus: Corpus, scores: FloatArray) -> tuple[DocumentMatch, ...]:
+    best = np.argsort(-scores, kind="stable")[:3]
+    return tuple(match(corpus, row, scores[row]) for row in best if scores[row] > 0)
 
 
 def _stability(words: IntArray, again: list[IntArray]) -> float:

@@ -25,17 +25,10 @@ MARKS = {
 
 @dataclass(frozen=True)
 class FolderTexts:
-    """Documents of a folder.
+    """Documents of a folder; their titles are paths below it, with forward slashes.
 
-    Attributes
-    ----------
-    texts : list of str
-    titles : list of str
-        Paths below the folder, with forward slashes.
-    cut : int
-        Number of files that were longer than allowed, of which the beginning was read.
-    links : int
-        Number of links that were not followed.
+    Of `cut` files, which were longer than allowed, the beginning was read. `links` were not
+    followed.
     """
 
     texts: list[str]
@@ -50,21 +43,8 @@ def read_folder(
     """Read all text files below a folder, in the order of their paths.
 
     Hidden files and folders, and files with zero bytes in them (which are no text) are passed
-    over. Text is UTF-8, UTF-16 with a mark, else Windows' western alphabet.
-
-    Parameters
-    ----------
-    folder : Path
-    endings : sequence of str
-        How the names of text files end.
-    max_bytes : int
-        Most bytes of a file to read.
-    follow_links : bool
-        Whether to follow symbolic links to folders, and to files outside the folder.
-
-    Returns
-    -------
-    FolderTexts
+    over. Text is UTF-8, UTF-16 with a mark, else Windows' western alphabet. `follow_links` says
+    whether to follow symbolic links to folders, and to files outside the folder.
     """
     wanted = {ending.lower() for ending in endings}
     texts, titles, cut = [], [], 0
@@ -99,13 +79,7 @@ def read_folder(
 
 
 class _Walk:
-    """The files below a folder, without what links lead to elsewhere unless that is wanted.
-
-    Attributes
-    ----------
-    left_out : int
-        Links that were not followed.
-    """
+    """The files below a folder; counts the links out of it that were not followed."""
 
     def __init__(self, folder: Path, follow_links: bool) -> None:
         self.folder, self.follow_links = folder, follow_links

@@ -58,7 +58,7 @@ def word_graph(
         A row is the image of a word: the signed weights of the words that explain it. The
         diagonal is not looked at.
     words : sequence of str
-        One a row and column.
+        One per row and column.
     rule : {"or", "and"}
     drop_isolated : bool
         Whether words without links are left out.

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sketchlasso.topics.answering import AUTOMATIC, Question
+from sketchlasso.topics.corpus import Corpus
 from sketchlasso.topics.judging import Quality, quality_of
 from sketchlasso.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from sketchlasso.topics.imager import TopicImager
 
-__all__ = ["ComparedImages", "DocumentMatch", "TopicImage", "advice", "compare_images"]
+__all__ = ["ComparedImages", "DocumentMatch", "TopicImage", "advice", "compare_images", "match"]
 
 # A word in fewer documents has too few in either half to learn from.
 RARE = 20
@@ -113,6 +114,12 @@ class DocumentMatch:
     text: str | None
 
 
+def match(corpus: Corpus, row: int, score: float) -> DocumentMatch:
+    """Return a document with a score."""
+    text = None if corpus.texts is None else corpus.texts[row]
+    return DocumentMatch(int(row), corpus.readable_title(row), float(score), text)
+
+
 @dataclass(frozen=True, eq=False)
 class ComparedImages:
     """Images of one word in two corpora.
@@ -171,15 +178,7 @@ def compare_images(
 def advice(image: TopicImage, question: Question, documents: int, rank: int) -> str:
     """Return one sentence about a weak image, and nothing about others.
 
-    Parameters
-    ----------
-    image : TopicImage
-    question : Question
-        How it was asked for.
-    documents : int
-        In how many documents the rarest word of the query is.
-    rank : int
-        Of the sketch.
+    The rarest word of the query is in so many `documents`; the sketch has this `rank`.
     """
     if image.quality != "weak":
         return ""

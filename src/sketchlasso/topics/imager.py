@@ -20,19 +20,16 @@ from sketchlasso.results import RadiusPolicy
 from sketchlasso.sketches import sketch
 from sketchlasso.solvers import Settings
 from sketchlasso.topics.answering import Answers, Queries, Question, WordColumns, answer, explained
-from sketchlasso.topics.corpus import Corpus, CountMatrix, StopWords, stop_list
+from sketchlasso.topics.corpus import Corpus, CountMatrix, StopWords, Weighting, stop_list, weigh
 from sketchlasso.topics.everything import WordImages, image_everything
-from sketchlasso.topics.image import DocumentMatch, TopicImage, advice
+from sketchlasso.topics.image import DocumentMatch, TopicImage, advice, match
 from sketchlasso.topics.judging import HalfSample, held_out, image_halves, split
 from sketchlasso.topics.reading import as_corpus
-from sketchlasso.topics.titles import readable_title
 from sketchlasso.topics.vocabulary import Vocabulary
-from sketchlasso.topics.weighting import Weighting, weigh
 from sketchlasso.types import FloatArray
 
 __all__ = ["TopicImager"]
 
-QUERIES_PER_THREAD = 4
 # Fewer are answered sooner by the CPU: a device takes its time for every step.
 DEVICE_QUERIES = 256
 
@@ -149,7 +146,7 @@ class TopicImager(BaseEstimator):
         return self._settle(corpus, weights)
 
     def _settle(self, corpus: Corpus, weights: CountMatrix) -> Self:
-        """Everything that follows from corpus, weights and sketch. Sets: all but the sketch."""
+        """Set everything that follows from corpus, weights and sketch."""
         self.corpus_ = corpus
         self.words_ = np.array(corpus.words)
         self.document_frequency_ = corpus.document_frequency
@@ -241,13 +238,13 @@ class TopicImager(BaseEstimator):
         Parameters
         ----------
         path : path-like, optional
-            File to write. Finished parts are kept beside it on the way: what was stopped, in
-            whatever way, goes on there and ends in the same file.
+            File to write. Finished parts are kept beside it until it is complete. If the call is
+            interrupted, the same call continues from there and writes the same file.
         n_words : int
         radius, positive :
             See :meth:`image`.
         progress : callable, optional
-            Told how many words are done, of how many.
+            Called with the number of words done and their total.
 
         Returns
         -------
@@ -268,16 +265,7 @@ class TopicImager(BaseEstimator):
         asked = Queries.together(self._vocabulary.indices(image.query)).response(self._columns, 0)
         found = predicted / (predicted.std() or 1.0) + asked / (asked.std() or 1.0)
         best = np.argsort(-found, kind="stable")[:count]
-        texts = self.corpus_.texts
-        return [
-            DocumentMatch(
-                int(row),
-                readable_title(self.corpus_, int(row), self.document_frequency_),
-                float(found[row]),
-                None if texts is None else texts[row],
-            )
-            for row in best
-        ]
+        return [match(self.corpus_, row, found[row]) for row in best]
 
     def suggest(self, word: str, count: int = 5) -> list[str]:
         """Words of the vocabulary that are spelt like this one."""
@@ -334,7 +322,7 @@ class TopicImager(BaseEstimator):
     def _solving(self, queries: Queries) -> Settings:
         jobs = thread_count(self.n_jobs)
         # A few queries are over before threads have begun, and a server has other clients.
-        few = len(queries.members) < QUERIES_PER_THREAD * jobs
+        few = len(queries.members) < 4 * jobs
         device = self.device if len(queries.members) >= DEVICE_QUERIES else CPU
         return Settings(tol=self.tol, n_threads=1 if few else jobs, device=device)
 
@@ -352,7 +340,7 @@ class TopicImager(BaseEstimator):
         Returns
         -------
         list of csr_array of shape (n, n)
-            A row for every word. The list is empty where there are too few documents for halves.
+            One row per word. The list is empty where there are too few documents for halves.
         """
         check_is_fitted(self)
         question = self._question(n_words, None, None, None)

@@ -57,16 +57,9 @@ def quality_of(share: float) -> Quality:
 
 @dataclass(frozen=True, eq=False)
 class HalfSample:
-    """A sketch of one half of the documents, and the columns of both halves.
+    """A sketch of the seen half of the documents, and the columns of both halves.
 
-    Attributes
-    ----------
-    sketch : Sketch
-        Of the documents that images are made from.
-    seen : WordColumns
-        These documents.
-    unseen : WordColumns
-        The others, centred and scaled as `seen` is.
+    The unseen half is centred and scaled as the seen one is.
     """
 
     sketch: Sketch
@@ -84,12 +77,7 @@ class HalfSample:
     def errors(self, members: IntArray, features: IntArray) -> tuple[float, float]:
         """Return ||a - F w||^2 and ||a||^2 of one query over the unseen documents.
 
-        Parameters
-        ----------
-        members : ndarray of int
-            Words of the query.
-        features : ndarray of int
-            Words that predict it.
+        `members` are the words of the query, `features` those that predict it.
         """
         known = members[self.seen.energies[members] > 0]
         shares = 1.0 / np.sqrt(self.seen.energies[known])

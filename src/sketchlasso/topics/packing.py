@@ -15,26 +15,9 @@ from sketchlasso.topics.corpus import Corpus
 
 __all__ = ["pack_corpus", "pack_strings", "unpack_corpus", "unpack_strings"]
 
-FACTS: dict[str, tuple[type, ...]] = {
-    "source": (str,),
-    "settings": (dict,),
-    "shape": (list,),
-    "has_texts": (bool,),
-}
-
 
 def pack_corpus(corpus: Corpus) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return what JSON can hold of a corpus, and its arrays.
-
-    Parameters
-    ----------
-    corpus : Corpus
-
-    Returns
-    -------
-    dict, dict of str to ndarray
-        For :func:`sketchlasso.storage.write_container`.
-    """
+    """Return what JSON can hold of a corpus, and its arrays."""
     counts = corpus.counts
     header = {
         "source": corpus.source,
@@ -56,14 +39,9 @@ def pack_corpus(corpus: Corpus) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
 
 
 def unpack_corpus(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Corpus:
-    """Return the corpus that :func:`pack_corpus` took apart.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError
-        Something is missing or does not fit.
-    """
-    check_facts(header, FACTS)
+    """Return the corpus that :func:`pack_corpus` took apart; parts that do not fit are refused."""
+    kinds = {"source": (str,), "settings": (dict,), "shape": (list,), "has_texts": (bool,)}
+    check_facts(header, kinds)
     parts = (arrays["counts_data"], arrays["counts_indices"], arrays["counts_indptr"])
     counts = checked_csr(*parts, header["shape"])
     words, titles, texts = (
@@ -78,16 +56,9 @@ def unpack_corpus(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]])
 
 
 def pack_strings(strings: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return strings as their UTF-8 bytes, one after another, and where each of them ends.
+    """Return the UTF-8 bytes (n_bytes,) of strings, one after another, and the end of each (n,).
 
-    Parameters
-    ----------
-    strings : sequence of str
-
-    Returns
-    -------
-    ndarray of shape (n_bytes,), ndarray of shape (len(strings),)
-        Lone surrogates, which are no text, become question marks.
+    Lone surrogates, which are no text, become question marks.
     """
     encoded = [string.encode("utf-8", "replace") for string in strings]
     ends = np.cumsum([len(part) for part in encoded], dtype=np.int64)

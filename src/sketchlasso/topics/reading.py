@@ -1,4 +1,4 @@
-"""The way in: one function that makes a corpus of documents, folders and files."""
+"""Make a corpus of documents, folders and files."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from sketchlasso.errors import Argument, InvalidInputError, StoredFileError
 from sketchlasso.files import Table, read_table
 from sketchlasso.files.source import Source, format_of
 from sketchlasso.files.text_columns import JSON_LINES, plain_ending, read_text_columns
-from sketchlasso.topics.corpus import Corpus
-from sketchlasso.topics.folders import ENDINGS, read_folder
-from sketchlasso.topics.matrices import (
+from sketchlasso.topics.corpus import Corpus, numbered
+from sketchlasso.topics.counts import (
     Names,
     corpus_from_matrix,
+    count_words,
     names_from,
     vocabulary_beside,
 )
-from sketchlasso.topics.titles import numbered
-from sketchlasso.topics.tokens import count_words
+from sketchlasso.topics.folders import ENDINGS, read_folder
 
 __all__ = ["as_corpus", "read_corpus"]
 
@@ -160,34 +159,19 @@ def read_corpus(
             with Source.of(path, "csv").open_text() as file:
                 texts = [line.strip() for line in file]
         else:
-            columns = read_text_columns(
-                path, column, title_column, separator=separator, header=header
-            )
-            texts, named = columns.texts, columns.titles
-            settings["column"] = column
+            layout: Any = {"separator": separator, "header": header}
+            columns = read_text_columns(path, column, title_column, **layout)
+            texts, named, settings["column"] = columns.texts, columns.titles, column
             if group_column is not None:
-                marked = read_text_columns(path, group_column, separator=separator, header=header)
-                groups = marked.texts
+                groups = read_text_columns(path, group_column, **layout).texts
     if not texts:
         raise InvalidInputError(f"{origin} has no documents; give at least one.")
     named = named if titles is None else names_from(titles)
-    corpus = _counted(texts, vectorizer, text_length, named, origin)
-    return replace(corpus, settings={**settings, **corpus.settings}, groups=names_from(groups))
-
-
-def _counted(
-    texts: list[str],
-    vectorizer: Any,
-    text_length: int | None,
-    titles: Sequence[str] | None,
-    origin: str,
-) -> Corpus:
-    """Count the words of documents; without titles they are called by how they begin."""
     counts, words, recorded = count_words(texts, vectorizer)
-    named = _beginnings(texts) if titles is None else titles
+    called = tuple(_beginnings(texts) if named is None else named)
     shown = None if text_length == 0 else tuple(text[:text_length] for text in texts)
-    settings = {**recorded, "text_length": text_length}
-    return Corpus(counts, words, tuple(named), shown, origin, settings)
+    settings |= {**recorded, "text_length": text_length}
+    return Corpus(counts, words, called, shown, origin, settings, names_from(groups))
 
 
 def as_corpus(X: Any, vocabulary: Any, titles: Sequence[str] | None) -> Corpus:

@@ -10,10 +10,9 @@ from sketchlasso.storage import read_container, unpacking, write_container
 from sketchlasso.storage.container import TOPICS
 from sketchlasso.storage.door import UnfitError, check_facts
 from sketchlasso.topics.answering import Question
-from sketchlasso.topics.corpus import stop_list
+from sketchlasso.topics.corpus import stop_list, weigh
 from sketchlasso.topics.imager import TopicImager
 from sketchlasso.topics.packing import pack_corpus, unpack_corpus
-from sketchlasso.topics.weighting import weigh
 
 __all__ = ["load_topics", "save_topics"]
 
@@ -88,9 +87,8 @@ def _settings(imager: TopicImager) -> dict[str, Any]:
     settings = imager.get_params()
     words = settings["stop_words"]
     settings["stop_words"] = words if words is None or isinstance(words, str) else sorted(words)
-    settings["radius"] = (
-        settings["radius"] if isinstance(settings["radius"], float | int) else str(imager.radius)
-    )
+    if not isinstance(imager.radius, float | int):
+        settings["radius"] = str(imager.radius)
     if not isinstance(settings["random_state"], int | None):
         settings["random_state"] = None
     return settings

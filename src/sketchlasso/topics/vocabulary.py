@@ -14,22 +14,9 @@ from sketchlasso.types import IntArray
 
 __all__ = ["Speller", "Vocabulary"]
 
-SUGGESTED = 5
-# Beginnings longer than any word need no search.
-LAST = "\U0010ffff"
-
 
 class Vocabulary:
-    """Finds the column of a word.
-
-    Parameters
-    ----------
-    words : tuple of str, of length n
-    frequency : ndarray of shape (n,)
-        Documents each word is in.
-    stop_words : frozenset of str
-        Words that were left out whatever their frequency.
-    """
+    """Finds the column of a word; the `frequency` (n,) is the number of documents each is in."""
 
     def __init__(
         self, words: tuple[str, ...], frequency: IntArray, stop_words: frozenset[str]
@@ -47,38 +34,22 @@ class Vocabulary:
         return word
 
     def indices(self, words: Sequence[str]) -> IntArray:
-        """Return the columns of words.
-
-        Raises
-        ------
-        UnknownWordError
-            The first word that is not there: a stop word, or one with suggestions.
-        """
+        """Return the columns (k,) of words; refuse the first that is not there."""
         found = []
         for word in words:
             if not isinstance(word, str):
                 raise InvalidInputError(f"{word!r} is no word; pass words as str.")
             own = self.written(word)
             if own not in self._place:
-                raise self._unknown(word)
+                if word.casefold() in self._stop_words or word in self._stop_words:
+                    raise UnknownWordError(word, stop_word=True)
+                raise UnknownWordError(word, tuple(self.speller.close(word, 5)))
             found.append(self._place[own])
         return np.array(found, dtype=np.intp)
 
-    def _unknown(self, word: str) -> UnknownWordError:
-        if word.casefold() in self._stop_words or word in self._stop_words:
-            return UnknownWordError(word, stop_word=True)
-        return UnknownWordError(word, tuple(self.speller.close(word, SUGGESTED)))
-
 
 class Speller:
-    """Looks words of a vocabulary up by their letters.
-
-    Parameters
-    ----------
-    words : sequence of str
-    frequency : ndarray of shape (n,)
-        Of the words; the more frequent come first.
-    """
+    """Looks words up by their letters; those of larger `frequency` (n,) come first."""
 
     def __init__(self, words: tuple[str, ...], frequency: IntArray) -> None:
         self._frequency = frequency
@@ -92,7 +63,7 @@ class Speller:
     def complete(self, beginning: str, count: int) -> list[str]:
         """Words that begin so, the most frequent first."""
         first = bisect_left(self._sorted, beginning)
-        last = bisect_left(self._sorted, beginning + LAST)
+        last = bisect_left(self._sorted, beginning + "\U0010ffff")
         places = range(first, last)
         ranked = sorted(places, key=lambda p: (-self._frequency[self._order[p]], self._sorted[p]))
         return [self._sorted[place] for place in ranked[:count]]

@@ -20,7 +20,7 @@ from sketchlasso.io import stored_info
 from sketchlasso.solvers import Settings, solve
 from sketchlasso.topics import TopicImager, compare_images, load_images, load_topics
 from sketchlasso.topics.answering import Queries
-from sketchlasso.topics.weighting import weigh
+from sketchlasso.topics.corpus import weigh
 
 
 @pytest.fixture(scope="module")

@@ -12,9 +12,9 @@ from sketchlasso.errors import UnknownWordError
 from sketchlasso.solvers import Settings
 from sketchlasso.topics import TopicImager, corpus_from_matrix
 from sketchlasso.topics.answering import Queries, Question
+from sketchlasso.topics.corpus import weigh
 from sketchlasso.topics.image import advice
 from sketchlasso.topics.judging import RIDGE, HalfSample, held_out, quality_of, split
-from sketchlasso.topics.weighting import weigh
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sketchlasso.topics.prose import prose, without_repeated
+from sketchlasso.topics.docstrings import prose, without_repeated
 
 FULL = """Compute the *discrete* transform.
 

@@ -1,9 +1,9 @@
-"""Corpora from counts that somebody has already: a matrix and its vocabulary."""
+"""Counts of words: of documents, or from a matrix and its vocabulary."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -13,11 +13,21 @@ from scipy import sparse
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.files import Table
 from sketchlasso.files.source import Source
-from sketchlasso.topics.corpus import Corpus
-from sketchlasso.topics.titles import numbered
-from sketchlasso.topics.tokens import words_of
+from sketchlasso.topics.corpus import Corpus, CountMatrix, numbered
 
-__all__ = ["Names", "corpus_from_matrix", "names_from", "vocabulary_beside"]
+__all__ = [
+    "LONGER_TOKEN",
+    "Names",
+    "corpus_from_matrix",
+    "count_words",
+    "names_from",
+    "vocabulary_beside",
+]
+
+# Two letters or more, of any alphabet. What contractions leave behind is no word: neither the
+# don of "don't" nor the ll, re and ve of "we'll", "we're" and "we've".
+TOKEN = r"(?<!\w)(?!(?<=\w['\u2019])(?:ll|re|ve)\b)[^\W\d_]{2,}(?!\w)(?!['\u2019]t\b)"
+LONGER_TOKEN = TOKEN.replace("{2,}", "{3,}")
 
 Names: TypeAlias = "Iterable[str] | str | os.PathLike[str] | None"
 
@@ -113,7 +123,7 @@ def _words(vocabulary: Any, width: int) -> tuple[str, ...]:
     if isinstance(vocabulary, Mapping):
         return _ordered(vocabulary, width)
     if hasattr(vocabulary, "transform"):
-        return words_of(vocabulary)
+        return _words_of(vocabulary)
     return names_from(vocabulary) or ()
 
 
@@ -132,3 +142,66 @@ def _ordered(columns: Mapping[str, int], width: int) -> tuple[str, ...]:
             "(from 0); give every column one word."
         )
     return tuple(word for word in words if word is not None)
+
+
+def count_words(
+    documents: Sequence[str], vectorizer: Any = None
+) -> tuple[CountMatrix, tuple[str, ...], dict[str, Any]]:
+    """Return the counts (n_documents, n_words), the words, and a record of the vectoriser.
+
+    A fitted vectoriser is used as it is, another is fitted as a copy; its weighting is not
+    applied. None stands for words in small letters, two letters or more.
+    """
+    from sklearn.base import clone
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    chosen = CountVectorizer(token_pattern=TOKEN) if vectorizer is None else vectorizer
+    if not isinstance(chosen, CountVectorizer):
+        raise _foreign(chosen)
+    fitted = _has_words(chosen)
+    if not fitted:
+        chosen = clone(chosen)
+    # Called by class: of a TfidfVectorizer this gives the counts under its weights.
+    work = CountVectorizer.transform if fitted else CountVectorizer.fit_transform
+    try:
+        counts = work(chosen, documents)
+    except ValueError as problem:
+        if "empty vocabulary" not in str(problem):
+            raise
+        raise InvalidInputError(
+            f"the {len(documents)} documents hold no word that can be counted; give documents "
+            "with text or another vectorizer."
+        ) from problem
+    recorded = "default" if vectorizer is None else " ".join(repr(chosen).split())
+    return counts, _words_of(chosen), {"vectorizer": recorded}
+
+
+def _has_words(vectorizer: Any) -> bool:
+    """Whether something is a fitted vectoriser that knows its words."""
+    return hasattr(vectorizer, "vocabulary_") and hasattr(vectorizer, "get_feature_names_out")
+
+
+def _words_of(vectorizer: Any) -> tuple[str, ...]:
+    """Return the words of a fitted vectoriser, in the order of its columns."""
+    if not _has_words(vectorizer):
+        raise _foreign(vectorizer)
+    return tuple(map(str, vectorizer.get_feature_names_out()))
+
+
+def _foreign(vectorizer: Any) -> InvalidInputError:
+    kind = type(vectorizer).__name__
+    if kind == "HashingVectorizer":
+        return InvalidInputError(
+            "a HashingVectorizer was given, but it keeps no words, so images of them could not be "
+            "read; use CountVectorizer or TfidfVectorizer."
+        )
+    if hasattr(vectorizer, "get_feature_names_out"):
+        return InvalidInputError(
+            f"a {kind} without a vocabulary was given, but its words are needed; fit it on "
+            "documents first."
+        )
+    return InvalidInputError(
+        Argument("vectorizer", kind, "s"),
+        " was given, but scikit-learn's CountVectorizer or TfidfVectorizer is needed; pass one of "
+        "them or leave it out.",
+    )
