@@ -2,9 +2,11 @@
 
 from sketchlasso.cluster.engine import (
     Block,
+    Each,
     Engine,
     OnProgress,
     SequentialEngine,
+    Work,
     active_engine,
     cluster,
     current_engine,
@@ -14,9 +16,11 @@ from sketchlasso.cluster.engine import (
 
 __all__ = [
     "Block",
+    "Each",
     "Engine",
     "OnProgress",
     "SequentialEngine",
+    "Work",
     "active_engine",
     "cluster",
     "current_engine",

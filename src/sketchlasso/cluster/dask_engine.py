@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 import uuid
 import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -21,8 +23,7 @@ from dask.delayed import delayed
 from distributed import Client, KilledWorker, LocalCluster, as_completed
 from distributed.comm.core import CommClosedError
 
-from sketchlasso.cluster.engine import Block, OnProgress, add, holder_of
-from sketchlasso.cluster.watch import WorkerWatch
+from sketchlasso.cluster.engine import Block, Blocks, Each, OnProgress, Work, add, holder_of
 from sketchlasso.errors import Argument, ClusterLostError, InvalidInputError
 
 __all__ = ["DaskEngine", "open_engine"]
@@ -32,7 +33,6 @@ CONNECT_SECONDS = 20
 WORKER_SECONDS = 60.0
 # Read-only arrays of this size are sent to the scheduler once, however often they are used.
 KEPT_BYTES = 1 << 20
-MOST_KEPT = 4
 
 
 class _Held:
@@ -45,15 +45,8 @@ class _Held:
 class DaskEngine:
     """Runs functions over blocks on the workers that a client reaches.
 
-    Parameters
-    ----------
-    client : distributed.Client
-    started : sequence
-        What :meth:`close` closes, in this order.
-    on_progress : callable, optional
-        Called with the number of blocks or parts done, the total and a label.
-    worker_timeout : float
-        Seconds without any worker after which the work is cancelled.
+    :meth:`close` closes what was `started`, in this order. Work is cancelled after
+    `worker_timeout` seconds without any worker.
     """
 
     remote = True
@@ -77,13 +70,7 @@ class DaskEngine:
         with self._guarded():
             return max(1, sum(self._client.ncores().values()))
 
-    def sum(
-        self,
-        work: Callable[..., Any],
-        blocks: Sequence[Block],
-        shared: Sequence[Any] = (),
-        each: Sequence[tuple[Any, ...]] | None = None,
-    ) -> Any:
+    def sum(self, work: Work, blocks: Blocks, shared: Sequence[Any] = (), each: Each = None) -> Any:
         """Return the sum of the results, added in pairs on the workers."""
         parts = level = self._tasks(work, blocks, shared, each)
         while len(level) > 1:
@@ -92,23 +79,13 @@ class DaskEngine:
         return self._results(level, parts)[0]
 
     def collect(
-        self,
-        work: Callable[..., Any],
-        blocks: Sequence[Block],
-        shared: Sequence[Any] = (),
-        each: Sequence[tuple[Any, ...]] | None = None,
+        self, work: Work, blocks: Blocks, shared: Sequence[Any] = (), each: Each = None
     ) -> list[Any]:
         """Return the results, in the order of the blocks."""
         parts = self._tasks(work, blocks, shared, each)
         return self._results(parts, parts)
 
-    def chain(
-        self,
-        work: Callable[..., Any],
-        blocks: Sequence[Block],
-        state: Any,
-        shared: Sequence[Any] = (),
-    ) -> Any:
+    def chain(self, work: Work, blocks: Blocks, state: Any, shared: Sequence[Any] = ()) -> Any:
         """Return the state after all blocks, each of which updates it in turn."""
         self._check_held(blocks)
         nodes = [self._node(value) for value in shared]
@@ -119,7 +96,7 @@ class DaskEngine:
         return self._results([current], steps)[0].value
 
     def map(
-        self, work: Callable[..., Any], items: Sequence[Any], shared: Sequence[Any] = ()
+        self, work: Work, items: Sequence[Any], shared: Sequence[Any] = ()
     ) -> Iterator[tuple[int, Any]]:
         """Yield the number and result of every item, as they finish."""
         nodes = [self._node(value) for value in shared]
@@ -163,13 +140,7 @@ class DaskEngine:
         finally:
             log.setLevel(level)
 
-    def _tasks(
-        self,
-        work: Callable[..., Any],
-        blocks: Sequence[Block],
-        shared: Sequence[Any],
-        each: Sequence[tuple[Any, ...]] | None,
-    ) -> list[Any]:
+    def _tasks(self, work: Work, blocks: Blocks, shared: Sequence[Any], each: Each) -> list[Any]:
         self._check_held(blocks)
         nodes = [self._node(value) for value in shared]
         own = [()] * len(blocks) if each is None else each
@@ -185,14 +156,14 @@ class DaskEngine:
             return delayed(_Held(value), name=f"shared-{uuid.uuid4().hex}", traverse=False)
         if id(value) not in self._kept:
             node = delayed(_Held(value), name=f"shared-{uuid.uuid4().hex}", traverse=False)
-            while len(self._kept) >= MOST_KEPT:
+            while len(self._kept) >= 4:
                 del self._kept[next(iter(self._kept))]
             with self._guarded(), _quietly():
                 # The scheduler keeps how it is made, which is the value itself.
                 self._kept[id(value)] = value, self._client.persist(node)
         return self._kept[id(value)][1]
 
-    def _check_held(self, blocks: Sequence[Block]) -> None:
+    def _check_held(self, blocks: Blocks) -> None:
         """Refuse blocks that another cluster holds; all blocks come from one array."""
         client = holder_of(blocks[0].source) if blocks else None
         if client is None or client is self._client:
@@ -231,9 +202,9 @@ class DaskEngine:
     @contextmanager
     def _guarded(self, futures: Collection[Any] = ()) -> Iterator[None]:
         """Cancel the work when it ends early; report a lost cluster in one sentence."""
-        watch = WorkerWatch(self._client, futures, self._worker_timeout)
+        deserted = Event()
         try:
-            with watch:
+            with self._watched(futures, deserted):
                 yield
         except KilledWorker as killed:
             self._cancel(futures)
@@ -244,13 +215,40 @@ class DaskEngine:
             ) from killed
         except (CancelledError, asyncio.CancelledError, CommClosedError) as lost:
             # The client may not have noticed yet that the connection is closed.
-            raise (self._deserted() if watch.deserted else self._lost()) from lost
+            raise (self._deserted() if deserted.is_set() else self._lost()) from lost
         except BaseException as problem:
             # Ctrl-C, or a block that cannot be used: the other results are not needed.
             if self._client.status == "running" or not isinstance(problem, Exception):
                 self._cancel(futures)
                 raise
             raise self._lost() from problem
+
+    @contextmanager
+    def _watched(self, futures: Collection[Any], deserted: Event) -> Iterator[None]:
+        """Cancel the work, and set `deserted`, once there has been no worker for too long."""
+
+        async def look() -> None:
+            seen, seconds = time.monotonic(), self._worker_timeout
+            while time.monotonic() - seen < seconds:
+                await asyncio.sleep(min(1.0, seconds / 4))
+                try:
+                    if await self._client.ncores():
+                        seen = time.monotonic()
+                except OSError:
+                    # The scheduler does not answer; waiting for the work raises that error too.
+                    seen = time.monotonic()
+            deserted.set()
+            await self._client.cancel(list(futures))
+
+        if not (futures and self._client.status == "running"):
+            yield
+            return
+        loop: Any = self._client.loop
+        task = asyncio.run_coroutine_threadsafe(look(), loop.asyncio_loop)
+        try:
+            yield
+        finally:
+            task.cancel()
 
     def _cancel(self, futures: Collection[Any]) -> None:
         if futures and self._client.status == "running":

@@ -12,9 +12,12 @@ from sketchlasso.errors import Argument, ClusterLostError, InvalidInputError, Mi
 
 __all__ = [
     "Block",
+    "Blocks",
+    "Each",
     "Engine",
     "OnProgress",
     "SequentialEngine",
+    "Work",
     "active_engine",
     "add",
     "cluster",
@@ -26,6 +29,10 @@ __all__ = [
 
 # Called with how many parts are done, how many there are, and what is being done.
 OnProgress: TypeAlias = Callable[[int, int, str], None]
+# What runs on blocks, and its own arguments for each of them.
+Work: TypeAlias = Callable[..., Any]
+Blocks: TypeAlias = "Sequence[Block]"
+Each: TypeAlias = "Sequence[tuple[Any, ...]] | None"
 _IN_FORCE: ContextVar[Engine | None] = ContextVar("sketchlasso_engine", default=None)
 
 
@@ -61,35 +68,19 @@ class Engine(Protocol):
     def remote(self) -> bool:
         """Whether the calls run in other processes than this one."""
 
-    def sum(
-        self,
-        work: Callable[..., Any],
-        blocks: Sequence[Block],
-        shared: Sequence[Any] = (),
-        each: Sequence[tuple[Any, ...]] | None = None,
-    ) -> Any:
+    def sum(self, work: Work, blocks: Blocks, shared: Sequence[Any] = (), each: Each = None) -> Any:
         """Return the sum of the results, added in pairs and never all in memory together."""
 
     def collect(
-        self,
-        work: Callable[..., Any],
-        blocks: Sequence[Block],
-        shared: Sequence[Any] = (),
-        each: Sequence[tuple[Any, ...]] | None = None,
+        self, work: Work, blocks: Blocks, shared: Sequence[Any] = (), each: Each = None
     ) -> list[Any]:
         """Return the results, in the order of the blocks."""
 
-    def chain(
-        self,
-        work: Callable[..., Any],
-        blocks: Sequence[Block],
-        state: Any,
-        shared: Sequence[Any] = (),
-    ) -> Any:
+    def chain(self, work: Work, blocks: Blocks, state: Any, shared: Sequence[Any] = ()) -> Any:
         """Return the state after ``state = work(entries, state, *shared)`` on every block."""
 
     def map(
-        self, work: Callable[..., Any], items: Sequence[Any], shared: Sequence[Any] = ()
+        self, work: Work, items: Sequence[Any], shared: Sequence[Any] = ()
     ) -> Iterator[tuple[int, Any]]:
         """Yield the number and result of ``work(item, *shared)``, as they finish."""
 
@@ -165,13 +156,7 @@ def value_of(source: Any) -> Any:
 
 
 class SequentialEngine:
-    """Opens one block at a time; needs nothing installed.
-
-    Parameters
-    ----------
-    on_progress : callable, optional
-        Called with the number of blocks done, the total and a label.
-    """
+    """Opens one block at a time, in this process; needs nothing installed."""
 
     n_workers = 1
     remote = False
@@ -179,63 +164,43 @@ class SequentialEngine:
     def __init__(self, on_progress: OnProgress | None = None) -> None:
         self.on_progress = on_progress
 
-    def sum(
-        self,
-        work: Callable[..., Any],
-        blocks: Sequence[Block],
-        shared: Sequence[Any] = (),
-        each: Sequence[tuple[Any, ...]] | None = None,
-    ) -> Any:
+    def sum(self, work: Work, blocks: Blocks, shared: Sequence[Any] = (), each: Each = None) -> Any:
         """Return the sum of the results, added in pairs."""
         return tree_sum(self._results(work, blocks, shared, each))
 
     def collect(
-        self,
-        work: Callable[..., Any],
-        blocks: Sequence[Block],
-        shared: Sequence[Any] = (),
-        each: Sequence[tuple[Any, ...]] | None = None,
+        self, work: Work, blocks: Blocks, shared: Sequence[Any] = (), each: Each = None
     ) -> list[Any]:
         """Return the results, in the order of the blocks."""
         return list(self._results(work, blocks, shared, each))
 
-    def chain(
-        self,
-        work: Callable[..., Any],
-        blocks: Sequence[Block],
-        state: Any,
-        shared: Sequence[Any] = (),
-    ) -> Any:
+    def chain(self, work: Work, blocks: Blocks, state: Any, shared: Sequence[Any] = ()) -> Any:
         """Return the state after all blocks, each of which updates it in turn."""
         for number, block in enumerate(blocks):
             state = work(block.open(value_of(block.source)), state, *shared)
-            self._tell(number + 1, len(blocks), "blocks")
+            self._report(number + 1, len(blocks), "blocks")
         return state
 
     def map(
-        self, work: Callable[..., Any], items: Sequence[Any], shared: Sequence[Any] = ()
+        self, work: Work, items: Sequence[Any], shared: Sequence[Any] = ()
     ) -> Iterator[tuple[int, Any]]:
         """Yield the number and result of every item, in order."""
         for number, item in enumerate(items):
             yield number, work(item, *shared)
-            self._tell(number + 1, len(items), "parts")
+            self._report(number + 1, len(items), "parts")
 
     def close(self) -> None:
         """Nothing was started."""
 
     def _results(
-        self,
-        work: Callable[..., Any],
-        blocks: Sequence[Block],
-        shared: Sequence[Any],
-        each: Sequence[tuple[Any, ...]] | None,
+        self, work: Work, blocks: Blocks, shared: Sequence[Any], each: Each
     ) -> Iterator[Any]:
         for number, block in enumerate(blocks):
             own = () if each is None else each[number]
             yield work(block.open(value_of(block.source)), *shared, *own)
-            self._tell(number + 1, len(blocks), "blocks")
+            self._report(number + 1, len(blocks), "blocks")
 
-    def _tell(self, done: int, total: int, what: str) -> None:
+    def _report(self, done: int, total: int, what: str) -> None:
         if self.on_progress is not None:
             self.on_progress(done, total, what)
 

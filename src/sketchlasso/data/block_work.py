@@ -56,18 +56,9 @@ SPARSE, MANY_COLUMNS, SOME_COLUMNS, MOST_ENTRIES = 32, 16, 3, 1 << 24
 class Survey:
     """Sums over rows, made in one pass; those of two sets of rows can be added.
 
-    Attributes
-    ----------
-    rows : int
-    sums : ndarray of shape (n,)
-    spreads : ndarray of shape (n,)
-        Squared deviations of the columns from their means over these rows.
-    squares : float
-        Sum of all squared entries.
-    stored : int
-        Entries that are stored.
-    digests : tuple of str
-        Of the blocks, in order.
+    `sums` (n,) are those of the columns, `spreads` (n,) their squared deviations from the means
+    of these rows, `squares` the sum of all squared entries, `stored` the number of stored entries,
+    and `digests` those of the blocks, in order.
     """
 
     rows: int
@@ -157,11 +148,11 @@ def strip_of(entries: Any, start: int, stop: int) -> Any:
     return entries if stop - start == entries.shape[0] else entries[start:stop]
 
 
-def _over_strips(work: Callable[..., Any], entries: Any, V: RealArray, *shared: Any) -> Any:
-    """Return the sum of ``work(strip, V, *shared)``, a tuple, over strips of a block."""
+def _over_strips(work: Callable[[Any], Any], entries: Any, V: RealArray) -> Any:
+    """Return the sum of ``work(strip)``, a tuple, over strips of a block for products with V."""
     total: tuple[Any, ...] | None = None
     for start, stop in pairwise(strip_edges(entries.shape, V.shape[1])):
-        part = work(strip_of(entries, start, stop), V, *shared)
+        part = work(strip_of(entries, start, stop))
         if total is None:
             total = part
             continue
@@ -190,28 +181,20 @@ def gram_product(
     entries: Any, V: RealArray, shift: RealArray | None
 ) -> tuple[RealArray, FloatArray]:
     """Return X'B, of shape (n, t), and the sums of the columns of B = X V - 1 shift'."""
-    return _over_strips(_gram_of_strip, entries, V, shift)
-
-
-def _gram_of_strip(
-    entries: Any, V: RealArray, shift: RealArray | None
-) -> tuple[RealArray, FloatArray]:
-    return storage_of(entries).gram_matmat(V, shift)
+    return _over_strips(lambda strip: storage_of(strip).gram_matmat(V, shift), entries, V)
 
 
 def orthogonal_product(
     entries: Any, V: RealArray, shift: RealArray | None
 ) -> tuple[RealArray, FloatArray, Triangle]:
     """Return X'B, the sums of the columns of B, and its triangle, B = X V - 1 shift'."""
-    return _over_strips(_orthogonal_of_strip, entries, V, shift)
 
+    def of_strip(strip: Any) -> tuple[RealArray, FloatArray, Triangle]:
+        B = centred_product(strip, V, shift)
+        sums = B.sum(axis=0, dtype=np.float64)
+        return storage_of(strip).rmatmat(B), sums, triangle_of(B)
 
-def _orthogonal_of_strip(
-    entries: Any, V: RealArray, shift: RealArray | None
-) -> tuple[RealArray, FloatArray, Triangle]:
-    B = centred_product(entries, V, shift)
-    sums = B.sum(axis=0, dtype=np.float64)
-    return storage_of(entries).rmatmat(B), sums, triangle_of(B)
+    return _over_strips(of_strip, entries, V)
 
 
 def product_triangle(entries: Any, V: RealArray, shift: RealArray | None) -> Triangle:

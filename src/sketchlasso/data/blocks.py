@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from sketchlasso.cluster import Engine, SequentialEngine, current_engine
+from sketchlasso.cluster import Each, Engine, SequentialEngine, Work, current_engine
 from sketchlasso.data.block_work import (
     Survey,
     column_sums,
@@ -287,25 +287,15 @@ class BlockMatrix:
         """Return sorted rows (r,) and their weights (r,) as those of each block."""
         return split_choice(rows, weights, self._edges)
 
-    def run_sum(
-        self,
-        work: Callable[..., Any],
-        shared: Sequence[Any] = (),
-        each: Sequence[tuple[Any, ...]] | None = None,
-    ) -> Any:
+    def run_sum(self, work: Work, shared: Sequence[Any] = (), each: Each = None) -> Any:
         """Return the sum over the blocks of ``work(entries, *shared, *each[i])``: one pass."""
         return self._run("sum", work, shared, each)
 
-    def run_collect(
-        self,
-        work: Callable[..., Any],
-        shared: Sequence[Any] = (),
-        each: Sequence[tuple[Any, ...]] | None = None,
-    ) -> list[Any]:
+    def run_collect(self, work: Work, shared: Sequence[Any] = (), each: Each = None) -> list[Any]:
         """Return ``work(entries, *shared, *each[i])`` of every block, in order: one pass."""
         return list(self._run("collect", work, shared, each))
 
-    def run_chain(self, work: Callable[..., Any], state: Any, shared: Sequence[Any] = ()) -> Any:
+    def run_chain(self, work: Work, state: Any, shared: Sequence[Any] = ()) -> Any:
         """Return the last ``state = work(entries, state, *shared)`` over all blocks: one pass."""
         found = self._engine.chain(work, self._blocks(), state, shared)
         self._checked = True
@@ -314,9 +304,9 @@ class BlockMatrix:
     def _run(
         self,
         how: str,
-        work: Callable[..., Any],
+        work: Work,
         shared: Sequence[Any],
-        each: Sequence[tuple[Any, ...]] | None,
+        each: Each,
         used: Sequence[int] | None = None,
     ) -> Any:
         blocks = self._blocks(used)

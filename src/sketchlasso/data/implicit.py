@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from sketchlasso.data.block_storage import BlockStorage
 from sketchlasso.data.block_work import centred_product, strip_edges, strip_of
 from sketchlasso.data.blocks import BlockMatrix
+from sketchlasso.data.indirect import BlockStorage
 from sketchlasso.data.matrix import DataMatrix
 from sketchlasso.types import FloatArray, IntArray, RealArray
 
@@ -23,15 +23,10 @@ __all__ = ["BlockRows", "ImplicitRows", "RowFactor", "blocks_of", "gram_of", "su
 
 @dataclass(frozen=True, eq=False)
 class ImplicitRows:
-    """Q = A W, of shape (m, k), stored as W and formed block by block where needed.
+    """Q = A W, of shape (m, k), stored as W (n, k) and formed block by block where needed.
 
-    ``numpy.asarray(Q)`` and ``Q[rows]`` collect their rows in one pass over the data.
-
-    Attributes
-    ----------
-    base : DataMatrix of shape (m, n)
-        With its entries in blocks.
-    W : ndarray of shape (n, k)
+    The entries of A (m, n), the `base`, are in blocks. ``numpy.asarray(Q)`` and ``Q[rows]`` collect
+    their rows in one pass over the data.
     """
 
     base: DataMatrix

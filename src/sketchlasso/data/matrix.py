@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from sketchlasso.data.block_storage import BlockStorage
 from sketchlasso.data.block_work import Triangle, orthogonal_product, product_triangle
 from sketchlasso.data.blocks import BlockMatrix
+from sketchlasso.data.indirect import BlockStorage
 from sketchlasso.data.on_device import DeviceStorage
 from sketchlasso.data.opening import storage_of
 from sketchlasso.data.storage import DenseStorage, SparseStorage, Storage
@@ -28,9 +28,6 @@ from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.types import FloatArray, RealArray
 
 __all__ = ["DataMatrix", "MatrixLike", "Meter", "fingerprint"]
-
-# Rows of a product that are centred at a time.
-SOME_ROWS = 4096
 
 
 @dataclass
@@ -50,16 +47,9 @@ class Meter:
 class DataMatrix:
     """A validated data matrix A: X itself, or X with its columns centred and scaled.
 
-    Build one with :meth:`of`.
-
-    Attributes
-    ----------
-    storage : Storage
-        The entries of X, shape (m, n), never copied where they can be used in place.
-    transform : ColumnTransform
-        What centring and scaling do to the columns.
-    meter : Meter
-        Passes over X so far.
+    Build one with :meth:`of`. The storage holds the entries of X (m, n), not copied where they
+    can be used in place; the transform is what centring and scaling do to the columns; the meter
+    counts the passes over X.
     """
 
     storage: Storage
@@ -68,21 +58,10 @@ class DataMatrix:
 
     @classmethod
     def of(cls, X: MatrixLike, *, center: bool = False, scale: bool = False) -> DataMatrix:
-        """Validate X and find the means and scales of its columns.
+        """Validate X (m, n) and find the means and scales of its columns.
 
-        Parameters
-        ----------
-        X : array-like, memory map, sparse matrix, BlockMatrix, dask array or LinearOperator
-            Of shape (m, n).
-        center : bool
-            Whether columns have their means subtracted.
-        scale : bool
-            Whether columns are divided by their standard deviations (those of the population,
-            about the mean, as scikit-learn's StandardScaler); constant columns by 1.
-
-        Returns
-        -------
-        DataMatrix
+        With `scale`, columns are divided by their standard deviations (those of the population,
+        about the mean, as scikit-learn's StandardScaler); constant columns by 1.
         """
         return cls._of_storage(as_storage(X), center, scale)
 
@@ -267,8 +246,8 @@ class DataMatrix:
         """Return A'U from X'U (n, t) and the sums 1'U (t,)."""
         if self.transform.means is not None:
             # A temporary of the product's size would take longer than the arithmetic.
-            for start in range(0, len(product), SOME_ROWS):
-                rows = slice(start, start + SOME_ROWS)
+            for start in range(0, len(product), 4096):
+                rows = slice(start, start + 4096)
                 product[rows] -= np.outer(self.transform.means[rows], sums)
         return self._divided(product)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sketchlasso.data.storage import DenseStorage, SparseStorage
+from sketchlasso.data.storage import DenseStorage, SparseStorage, Storage
 from sketchlasso.linalg.device import Device
 from sketchlasso.types import FloatArray, RealArray
 
@@ -20,21 +20,12 @@ __all__ = ["DeviceStorage"]
 STRIP = 64
 
 
-class DeviceStorage:
+class DeviceStorage(Storage):
     """Dense or sparse entries whose products are computed by PyTorch.
 
     Where the entries and a thin factor fit the device's memory they stay there; where they do not,
     blocks of rows are copied there for every product.
-
-    Parameters
-    ----------
-    base : DenseStorage or SparseStorage
-    device : Device
     """
-
-    has_entries = True
-    fused = False
-    surveyed = False
 
     def __init__(self, base: DenseStorage | SparseStorage, device: Device) -> None:
         self._base, self._device = base, device
@@ -123,25 +114,19 @@ class DeviceStorage:
         if not sparse.issparse(entries):
             block = self._device.tensor(np.ascontiguousarray(entries, dtype=self.dtype))
             return block, block.T
-        rows = sparse.csr_array(entries)
-        by_rows = self._compressed(rows)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            return by_rows, by_rows.transpose(0, 1).to_sparse_csr()
-
-    def _compressed(self, rows: Any) -> Any:
-        torch = self._device.torch
+        rows, torch = sparse.csr_array(entries), self._device.torch
+        wide = max(rows.nnz, *rows.shape) >= 2**31
+        kind = torch.int64 if wide else torch.int32
         with warnings.catch_warnings():
             # PyTorch warns that its compressed matrices are in beta; we use only their products.
             warnings.simplefilter("ignore", UserWarning)
-            wide = max(rows.nnz, *rows.shape) >= 2**31
-            kind = torch.int64 if wide else torch.int32
-            return torch.sparse_csr_tensor(
+            by_rows = torch.sparse_csr_tensor(
                 self._device.tensor(rows.indptr, kind),
                 self._device.tensor(rows.indices, kind),
                 self._device.tensor(rows.data),
                 rows.shape,
             )
+            return by_rows, by_rows.transpose(0, 1).to_sparse_csr()
 
     @property
     def matrix(self) -> Any:

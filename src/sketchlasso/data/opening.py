@@ -174,20 +174,9 @@ def check_alike(handles: list[BlockHandle]) -> None:
 class Opening:
     """How a loaded block becomes an array to compute with.
 
-    Attributes
-    ----------
-    label : str
-        Name of the block in messages.
-    shape : tuple of int
-        Announced rows and columns.
-    dtype : dtype
-        Announced type; anything but float32 is computed with as float64.
-    chosen : ndarray of shape (r,) or None
-        Rows of the block to keep; None for all.
-    check : bool
-        Whether to check that entries are finite and not too large.
-    whole : bool
-        Whether the block is all of X, in memory: it is used as it is, and never copied.
+    Messages call the block by its label; shape and type are those that were announced. Of the
+    rows only the `chosen` (r,) are kept, all where it is None. `check` says whether to check that
+    entries are finite and not too large. A block that is all of X, in memory, is used as it is.
     """
 
     label: str
@@ -260,18 +249,7 @@ class Opening:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """The chosen rows of one stored block, for an engine.
-
-    Attributes
-    ----------
-    handle : BlockHandle
-    number : int
-        Of the block, for messages.
-    chosen : ndarray of shape (r,) or None
-        Rows of the block; None for all of them.
-    check : bool
-        Whether opening it checks its entries.
-    """
+    """The chosen rows (r,) of one stored block (None: all), for an engine."""
 
     handle: BlockHandle
     number: int

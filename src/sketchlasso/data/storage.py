@@ -21,14 +21,12 @@ __all__ = [
     "canonical",
     "new_digest",
     "sum_of_squares",
-    "two_products",
 ]
 
 # Entries processed at a time by passes over a matrix: temporaries of a few MiB.
 CHUNK = 1 << 18
-# Multiplications from which a product uses several threads, and columns per thread.
+# Multiplications from which a product uses several threads.
 THREADED_WORK = 1_000_000
-COLUMNS_PER_THREAD = 4
 
 Compressed: TypeAlias = "SparseRows | sparse.csc_array[Any]"
 
@@ -36,21 +34,22 @@ Compressed: TypeAlias = "SparseRows | sparse.csc_array[Any]"
 class Storage(Protocol):
     """A stored matrix X of shape (m, n)."""
 
+    # Floating type of the products.
+    dtype: np.dtype[Any]
+
     @property
     def shape(self) -> tuple[int, int]:
         """Samples and features, (m, n)."""
 
     @property
-    def dtype(self) -> np.dtype[Any]:
-        """Floating type of the products."""
-
-    @property
     def has_entries(self) -> bool:
         """Whether single rows and entries can be read."""
+        return True
 
     @property
     def density(self) -> float:
         """Share of entries that are stored."""
+        return 1.0
 
     @property
     def matrix(self) -> Any:
@@ -59,10 +58,12 @@ class Storage(Protocol):
     @property
     def fused(self) -> bool:
         """Whether :meth:`gram_matmat` takes one pass over X instead of two."""
+        return False
 
     @property
     def surveyed(self) -> bool:
         """Whether sums of columns, of squares and the digest are known without another pass."""
+        return False
 
     def matmat(self, V: RealArray) -> RealArray:
         """Return X V."""
@@ -74,6 +75,10 @@ class Storage(Protocol):
         self, V: RealArray, shift: RealArray | None = None
     ) -> tuple[RealArray, FloatArray]:
         """Return X'B and 1'B for B = X V - 1 shift', of shapes (n, t) and (t,)."""
+        B = self.matmat(V)
+        if shift is not None:
+            B -= shift
+        return self.rmatmat(B), B.sum(axis=0, dtype=np.float64)
 
     def squared_norm(self) -> float:
         """Return the sum of all squared entries."""
@@ -96,29 +101,14 @@ def new_digest(*header: object) -> hashlib._Hash:
     return hashlib.sha256("|".join(str(part) for part in header).encode())
 
 
-def two_products(
-    storage: Storage, V: RealArray, shift: RealArray | None
-) -> tuple[RealArray, FloatArray]:
-    """Return X'B and 1'B for B = X V - 1 shift', by two products."""
-    B = storage.matmat(V)
-    if shift is not None:
-        B -= shift
-    return storage.rmatmat(B), B.sum(axis=0, dtype=np.float64)
-
-
 def sum_of_squares(values: RealArray) -> float:
     """Return the sum of squared entries, added up in float64."""
     flat = values.ravel().astype(np.float64, copy=False)
     return float(flat @ flat)
 
 
-class DenseStorage:
+class DenseStorage(Storage):
     """An ndarray or memory map of any real type; products are float32 or float64."""
-
-    has_entries = True
-    fused = False
-    surveyed = False
-    density = 1.0
 
     def __init__(self, values: NDArray[Any], dtype: Any = None) -> None:
         self._values = values
@@ -164,12 +154,6 @@ class DenseStorage:
             product += block.T @ U[chosen]
         return product
 
-    def gram_matmat(
-        self, V: RealArray, shift: RealArray | None = None
-    ) -> tuple[RealArray, FloatArray]:
-        """Return X'B and 1'B for B = X V - 1 shift'."""
-        return two_products(self, V, shift)
-
     def in_double(self) -> DenseStorage:
         """Return the same entries with products in float64; float32 is converted in blocks."""
         return DenseStorage(self._values, np.float64)
@@ -213,12 +197,8 @@ class DenseStorage:
         return digest.hexdigest()
 
 
-class SparseStorage:
+class SparseStorage(Storage):
     """A compressed sparse matrix, by rows or by columns, of 32- or 64-bit indices."""
-
-    has_entries = True
-    fused = False
-    surveyed = False
 
     def __init__(self, matrix: Compressed) -> None:
         self._matrix = matrix
@@ -265,12 +245,6 @@ class SparseStorage:
     def rmatmat(self, U: RealArray) -> RealArray:
         """Return X'U."""
         return _product(self._transposed, U)
-
-    def gram_matmat(
-        self, V: RealArray, shift: RealArray | None = None
-    ) -> tuple[RealArray, FloatArray]:
-        """Return X'B and 1'B for B = X V - 1 shift'."""
-        return two_products(self, V, shift)
 
     def in_double(self) -> SparseStorage:
         """Return the same entries with products in float64."""
@@ -349,7 +323,7 @@ def _product(matrix: Any, V: RealArray) -> RealArray:
     SciPy uses one thread. The result does not depend on the number of threads.
     """
     columns = V.shape[1]
-    threads = min(blas_threads(), columns // COLUMNS_PER_THREAD)
+    threads = min(blas_threads(), columns // 4)
     if threads <= 1 or matrix.nnz * columns < THREADED_WORK:
         return np.asarray(matrix @ V)
     product: RealArray = np.empty((matrix.shape[0], columns), np.result_type(matrix, V))

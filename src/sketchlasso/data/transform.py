@@ -21,8 +21,6 @@ __all__ = [
     "ColumnTransform",
     "column_scales",
     "column_units",
-    "divide_block_columns",
-    "divide_columns",
     "divided_columns",
     "in_units",
     "matrix_unit",
@@ -35,9 +33,6 @@ __all__ = [
 COMFORT = {np.dtype(np.float64): 64, np.dtype(np.float32): 12}
 
 Rows = TypeVar("Rows", "FloatArray", "SparseRows")
-# Entries that are worked on at a time.
-CHUNK = 2**20
-EPS = np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,12 +43,7 @@ class ColumnTransform:
 
         A w + b  =  X v + d    with    v = w / scales,    d = b - means'v
 
-    Attributes
-    ----------
-    means : ndarray of shape (n,) or None
-        None when the columns were not centred.
-    scales : ndarray of shape (n,) or None
-        None when the columns were not scaled.
+    The means (n,) are None where columns were not centred, the scales (n,) where not scaled.
     """
 
     means: FloatArray | None = None
@@ -65,13 +55,9 @@ class ColumnTransform:
         return self.means is None and self.scales is None
 
     def unscale(self, coef: Rows, units: FloatArray | float = 1.0) -> Rows:
-        """Return v = w / scales (t, n), the coefficients for X, from those for A (t, n).
+        """Return v = w / scales, the coefficients (t, n) or (n,) for X, from those for A.
 
-        Parameters
-        ----------
-        coef : ndarray of shape (t, n) or (n,), or csr_array of shape (t, n)
-        units : float or ndarray of shape (t,)
-            What the responses were divided by.
+        The responses were divided by `units`, one number or (t,).
         """
         given: Any = coef
         columns, rows = self._sizes(given, units)
@@ -147,8 +133,23 @@ def column_units(Y: FloatArray) -> FloatArray:
     return np.array([unit_of(float(size)) for size in np.abs(Y).max(axis=0, initial=0.0)])
 
 
-def divide_columns(entries: Any, scales: FloatArray) -> Any:
-    """Return entries (r, n) with their columns divided by `scales` (n,), kind and type kept."""
+def divided_columns(X: Any, scales: FloatArray) -> Any:
+    """Return X (m, n) with its columns divided by `scales` (n,), kind and floating type kept.
+
+    Blocks are divided when they are read.
+    """
+    if not isinstance(X, BlockMatrix):
+        return _divided_entries(X, scales)
+    handles = {id(part.handle): _divided(part.handle, scales) for part in X._parts}
+    divided = BlockMatrix.__new__(BlockMatrix)
+    divided._take_over(
+        [replace(part, handle=handles[id(part.handle)]) for part in X._parts], X._checked
+    )
+    return divided
+
+
+def _divided_entries(entries: Any, scales: FloatArray) -> Any:
+    """Return entries (r, n) with their columns divided by `scales` (n,)."""
     kept = entries.dtype if entries.dtype == np.float32 else np.float64
     divisors = scales.astype(kept)
     if isinstance(entries, np.ndarray):
@@ -157,16 +158,6 @@ def divide_columns(entries: Any, scales: FloatArray) -> Any:
     # Only the entries are new; the index arrays are shared.
     values = stored.data / divisors[stored.indices]
     return sparse.csr_array((values, stored.indices, stored.indptr), shape=stored.shape)
-
-
-def divide_block_columns(X: BlockMatrix, scales: FloatArray) -> BlockMatrix:
-    """Return X with its columns divided by `scales` (n,), block by block and when they are read."""
-    handles = {id(part.handle): _divided(part.handle, scales) for part in X._parts}
-    divided = BlockMatrix.__new__(BlockMatrix)
-    divided._take_over(
-        [replace(part, handle=handles[id(part.handle)]) for part in X._parts], X._checked
-    )
-    return divided
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +174,7 @@ class _DividedBlock:
 
     def load(self) -> Any:
         """Return the entries, divided."""
-        return divide_columns(self.handle.load(), self.scales)
+        return _divided_entries(self.handle.load(), self.scales)
 
 
 def _divided(handle: BlockHandle, scales: FloatArray) -> BlockHandle:
@@ -194,21 +185,14 @@ def _divided(handle: BlockHandle, scales: FloatArray) -> BlockHandle:
         )
     from dask.delayed import delayed  # installed, since Dask made the block
 
-    quotient = delayed(divide_columns, pure=True)(handle.delayed, scales)
+    quotient = delayed(_divided_entries, pure=True)(handle.delayed, scales)
     return replace(handle, delayed=quotient, dtype=dtype)
 
 
 def column_scales(X: Any, weights: FloatArray, centred: bool = True) -> FloatArray:
     """Root mean squares (n,) of the columns of X, about their means where `centred`.
 
-    Zero for columns that are constant up to rounding.
-
-    Parameters
-    ----------
-    X : ndarray, csr_array or BlockMatrix of shape (m, n)
-    weights : ndarray of shape (m,)
-        A row of weight 2 counts as two rows.
-    centred : bool
+    Zero for columns that are constant up to rounding. A row of weight 2 counts as two rows.
     """
     m = X.shape[0]
     if isinstance(X, BlockMatrix):
@@ -218,7 +202,7 @@ def column_scales(X: Any, weights: FloatArray, centred: bool = True) -> FloatArr
         squares = _block_deviations(X, means, weights)
     squares = squares / weights.sum()
     # What rounding leaves of a constant column.
-    return np.sqrt(np.where(squares <= (m * EPS * means) ** 2, 0.0, squares))
+    return np.sqrt(np.where(squares <= (m * np.finfo(np.float64).eps * means) ** 2, 0.0, squares))
 
 
 def robust_scales(
@@ -228,26 +212,12 @@ def robust_scales(
 
         sqrt( mean_i x_ij^2 e_i^2 / mean_i e_i^2 ),    x about its mean where `centred`
 
-    Where the residual says nothing of the size of x_j these are the :func:`column_scales`.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (m, n)
-    weights : ndarray of shape (m,)
-    residual : ndarray of shape (m,)
-        e, not zero everywhere.
-    centred : bool
+    X (m, n) is in memory; the residual e (m,) is not zero everywhere. Where it says nothing of the
+    size of x_j these are the :func:`column_scales`.
     """
     squares = weights * np.square(residual)
     deviations = _block_deviations(X, _means(X, weights, centred), squares)
     return np.sqrt(deviations / squares.sum())
-
-
-def divided_columns(X: Any, scales: FloatArray) -> Any:
-    """X with its columns divided by `scales` (n,), of X's own kind and floating type."""
-    if isinstance(X, BlockMatrix):
-        return divide_block_columns(X, scales)
-    return divide_columns(X, scales)
 
 
 def _of_blocks(X: BlockMatrix, weights: FloatArray, centred: bool) -> tuple[FloatArray, FloatArray]:
@@ -274,7 +244,7 @@ def _means(X: Any, weights: FloatArray, centred: bool) -> FloatArray:
 def _blocks(X: Any) -> Iterator[tuple[slice, Any]]:
     m = X.shape[0]
     entries = X.size if isinstance(X, np.ndarray) else X.nnz
-    step = max(1, int(CHUNK * m / max(entries, 1)))
+    step = max(1, int(2**20 * m / max(entries, 1)))
     for start in range(0, m, step):
         rows = slice(start, start + step)
         yield rows, X[rows]

@@ -12,10 +12,9 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
 from sketchlasso.cluster import active_engine, cluster, holder_of
-from sketchlasso.data.block_storage import BlockStorage
 from sketchlasso.data.blocks import BlockMatrix
+from sketchlasso.data.indirect import BlockStorage, OperatorStorage
 from sketchlasso.data.opening import is_dask_array
-from sketchlasso.data.operator import OperatorStorage
 from sketchlasso.data.storage import CHUNK, DenseStorage, SparseStorage, Storage, canonical
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray, RealArray
@@ -42,23 +41,10 @@ Result = TypeVar("Result")
 
 
 def as_storage(X: MatrixLike) -> Storage:
-    """Return X as dense, sparse, block or operator storage.
+    """Return X (m, n) as dense, sparse, block or operator storage; refuse other than real numbers.
 
-    Parameters
-    ----------
-    X : array-like, memory map, sparse matrix, BlockMatrix, dask array or LinearOperator
-        Of shape (m, n).
-        float32 stays float32, any other real type is computed with as float64. Sparse formats
-        other than CSR and CSC are converted to CSR.
-
-    Returns
-    -------
-    Storage
-
-    Raises
-    ------
-    InvalidInputError
-        X is not a matrix of finite real numbers.
+    float32 stays float32, any other real type is computed with as float64. Sparse formats other
+    than CSR and CSC are converted to CSR.
     """
     X = as_blocks(X)
     if isinstance(X, BlockMatrix):
@@ -104,14 +90,10 @@ def as_factor(name: str, values: ArrayLike) -> RealArray:
 
 
 def as_responses(y: ArrayLike, n_samples: int, *, squared: bool = False) -> FloatArray:
-    """Return Y (m, t) in doubles: one response per column, every number finite.
+    """Return y, of shape (m,) or (m, t), as Y (m, t) in doubles, every number finite.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,) or (n_samples, t)
-    n_samples : int
-    squared : bool
-        Refuse a response whose squares overflow or vanish. Estimators scale theirs themselves.
+    With `squared`, refuse a response whose squares overflow or vanish. Estimators scale theirs
+    themselves.
     """
     try:
         Y = np.asarray(y, dtype=np.float64)
@@ -136,18 +118,13 @@ def as_responses(y: ArrayLike, n_samples: int, *, squared: bool = False) -> Floa
             "y contains NaN or infinity, but every response must be a finite number; remove or "
             "impute those rows first."
         )
-    if squared:
-        _check_squares(np.abs(Y).max(axis=0))
-    return Y
-
-
-def _check_squares(sizes: FloatArray) -> None:
-    """Refuse responses by their largest magnitudes (t,); zero is fine."""
+    sizes = np.abs(Y).max(axis=0) if squared else np.empty(0)
     for size in sizes[(sizes > 0) & ((sizes > LARGEST) | (sizes < 1 / LARGEST))]:
         raise InvalidInputError(
             f"the largest entry of y is {size:.3g}, but its square must be a double, so between "
             f"{1 / LARGEST:.0e} and {LARGEST:.0e} is accepted; divide y by a constant first."
         )
+    return Y
 
 
 def _as_array(X: Any) -> NDArray[Any]:

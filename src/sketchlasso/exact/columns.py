@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from sketchlasso.data.block_storage import BlockStorage
+from sketchlasso.data.indirect import BlockStorage
 from sketchlasso.data.storage import DenseStorage, SparseStorage
 from sketchlasso.data.validate import as_storage
 from sketchlasso.errors import InvalidInputError

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from sketchlasso.data import as_blocks, as_responses, as_rows, spread
-from sketchlasso.data.operator import OperatorStorage
+from sketchlasso.data.indirect import OperatorStorage
 from sketchlasso.data.validate import as_storage
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.instances import check_weights

@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.data import DataMatrix, ImplicitRows, MatrixLike
-from sketchlasso.data.block_storage import BlockStorage
+from sketchlasso.data.indirect import BlockStorage
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.sketches.sketch import Sketch
 from sketchlasso.types import RealArray
