@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.files.cells import MISSING
 from sketchlasso.files.mixed import Gathered
-from sketchlasso.files.options import NUMBERS_ONLY, Columns, ReadOptions
+from sketchlasso.files.options import Columns, ReadOptions
 from sketchlasso.files.source import NoRowsError, Source, require
 from sketchlasso.files.table import Table, dense_blocks, finite_or_refuse, names_to_write
 from sketchlasso.storage import replacing
@@ -59,7 +59,13 @@ def read_arrow_target(source: Source, columns: Columns) -> NDArray[Any]:
     with open_batches(source) as (_, batches):
         for batch in batches([name]):
             column = batch.column(batch.schema.names.index(name))
-            labels.append(_labels(source, columns, columns.target, column, done))
+            if column.null_count:
+                row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+                raise InvalidInputError(
+                    f"{source} has no target in row {done + row + 1}, column {name!r}, but every "
+                    "row of a shard needs one; fill it in or delete the row."
+                )
+            labels.append(_labels(source, columns, columns.target, column))
             done += batch.num_rows
     return np.concatenate(labels) if labels else np.empty(0)
 
@@ -161,16 +167,14 @@ def _table(source: Source, columns: Columns, batches: Any, options: ReadOptions)
             kinds = {str(batch.column(places[name]).type) for name in columns.feature_names or ()}
             common = np.dtype(np.float32 if kinds == {"float"} else np.float64)
             body = Gathered(source, columns, options, options.real_type() or common)
-        done = len(body)
         block = np.empty((batch.num_rows, len(columns.features)))
         for j, position in enumerate(columns.features):
             column = batch.column(places[columns.names[position]])
-            if options.mixed:
-                column = _numbers_alone(body, j, column)
-            block[:, j] = _numbers(source, columns, position, column, done, options.mixed)
+            column = _numbers_alone(body, j, column)
+            block[:, j] = _numbers(source, columns, position, column)
         if columns.target is not None:
             column = batch.column(places[columns.names[columns.target]])
-            labels = _labels(source, columns, columns.target, column, done, options.mixed)
+            labels = _labels(source, columns, columns.target, column)
             body.add_labels(labels, column.is_null().to_numpy(zero_copy_only=False))
         if columns.id is not None:
             cells = batch.column(places[columns.names[columns.id]]).to_pylist()
@@ -200,29 +204,21 @@ def _numbers_alone(body: Gathered, place: int, column: Any) -> Any:
     return pyarrow.nulls(len(column), pyarrow.float64())
 
 
-def _labels(
-    source: Source, columns: Columns, position: int, column: Any, done: int, gaps: bool = False
-) -> NDArray[Any]:
-    """Return targets (b,) as numbers or text; empty where they are missing and may be (`gaps`)."""
+def _labels(source: Source, columns: Columns, position: int, column: Any) -> NDArray[Any]:
+    """Return targets (b,) as numbers or text; NaN or empty where they are missing."""
     types = require("pyarrow", "reading these files").types
     if types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if types.is_string(column.type) or types.is_large_string(column.type):
-        if not gaps:
-            _no_nulls(source, columns, position, column, done)
         return np.array(["" if cell is None else cell for cell in column.to_pylist()], np.str_)
-    return _numbers(source, columns, position, column, done, gaps)
+    return _numbers(source, columns, position, column)
 
 
-def _numbers(
-    source: Source, columns: Columns, position: int, column: Any, done: int, gaps: bool = False
-) -> NDArray[Any]:
-    """Return numbers (b,); NaN where they are missing and may be (`gaps`)."""
+def _numbers(source: Source, columns: Columns, position: int, column: Any) -> NDArray[Any]:
+    """Return numbers (b,); NaN where they are missing."""
     types = require("pyarrow", "reading these files").types
-    if not gaps:
-        _no_nulls(source, columns, position, column, done)
     kind = column.type
-    if gaps and column.null_count and types.is_boolean(kind):
+    if column.null_count and types.is_boolean(kind):
         column = column.cast("uint8")
     if types.is_decimal(kind):
         column = column.cast("float64")
@@ -232,17 +228,6 @@ def _numbers(
             f"{source} holds {kind} values{shown} in column {columns.label(position)}, but numbers "
             "are needed; convert it, make it the target if it is text, or leave it out with ",
             Argument("drop", [columns.reference(position)]),
-            "." if gaps else NUMBERS_ONLY,
+            ".",
         )
     return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
-
-
-def _no_nulls(source: Source, columns: Columns, position: int, column: Any, done: int) -> None:
-    if column.null_count:
-        row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-        raise InvalidInputError(
-            f"{source} has no value in row {done + row + 1}, column {columns.label(position)}, but "
-            "every cell is needed; fill it in, delete the row or leave the column out with ",
-            Argument("drop", [columns.reference(position)]),
-            NUMBERS_ONLY,
-        )

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.files.cells import MISSING, is_dressed_number, is_number, with_point
 from sketchlasso.files.mixed import Gathered
-from sketchlasso.files.options import NUMBERS_ONLY, Columns, ReadOptions
+from sketchlasso.files.options import Columns, ReadOptions
 from sketchlasso.files.source import NoRowsError, Source
 from sketchlasso.files.table import Table, dense_blocks, names_to_write
 from sketchlasso.storage import replacing
@@ -193,7 +193,7 @@ class _Body:
     def __init__(
         self, source: Source, columns: Columns, options: ReadOptions, separator: str
     ) -> None:
-        self._source, self._columns, self._options = source, columns, options
+        self._source, self._columns = source, columns
         self._decimal_comma = options.mixed and separator != ","
         dtype = options.real_type() or np.dtype(np.float64)
         self.rows = Gathered(source, columns, options, dtype, self._decimal_comma)
@@ -214,11 +214,7 @@ class _Body:
         try:
             values = np.array(records, dtype=np.float64)
         except ValueError:
-            if not self._options.mixed:
-                self._refuse(lines, records)
             values = self._taken_apart(records)
-        if not (self._options.mixed or np.isfinite(values).all()):
-            self._refuse(lines, records)
         self.rows.append(values, lines)
 
     def _taken_apart(self, records: Records) -> FloatArray:
@@ -247,8 +243,6 @@ class _Body:
         for place, (line, cell) in enumerate(zip(lines, cells, strict=True)):
             kind = "a number" if is_number(cell) else "text"
             if cell.strip().lower() in MISSING:
-                if not self._options.mixed:
-                    self._refuse_cell(line, self._columns.target, cell)
                 lost[place] = True
                 continue
             if self._first_kind is None:
@@ -275,33 +269,9 @@ class _Body:
         infinite = ~np.isfinite(numbers) & ~lost
         if infinite.any():
             place = int(np.argmax(infinite))
-            self._refuse_cell(lines[place], self._columns.target, cells[place])
-        return numbers, lost
-
-    def _refuse(self, lines: list[int], records: Records) -> NoReturn:
-        for line, record in zip(lines, records, strict=True):
-            for position, cell in zip(self._columns.features, record, strict=True):
-                if not is_number(cell) or not np.isfinite(float(cell)):
-                    self._refuse_cell(line, position, cell)
-        raise AssertionError("a block without a wrong cell was refused")  # pragma: no cover
-
-    def _refuse_cell(self, line: int, position: int, cell: str) -> NoReturn:
-        label = self._columns.label(position)
-        leave = Argument("drop", [self._columns.reference(position)])
-        whole = "." if self._options.mixed else NUMBERS_ONLY
-        shown = repr(cell.strip() if len(cell) <= 40 else cell[:37] + "...")
-        if cell.strip().lower() in MISSING:
             raise InvalidInputError(
-                f"{self._source} has no value ({shown}) in line {line}, column {label}, but every "
-                f"cell is needed; fill it in, delete the line or leave the column out with ",
-                leave,
-                whole,
+                f"{self._source} holds {cells[place].strip()!r} in line {lines[place]}, column "
+                f"{self._columns.label(self._columns.target)}, but the target must be finite; "
+                "correct it or delete the line."
             )
-        hint = " with a decimal point" if "," in cell else ""
-        raise InvalidInputError(
-            f"{self._source} holds {shown} in line {line}, column {label}, but a finite number"
-            f"{hint} is needed; correct it, make the column the target or leave "
-            "the column out with ",
-            leave,
-            whole,
-        )
+        return numbers, lost

@@ -107,6 +107,8 @@ class Gathered:
                 X, y, columns.feature_names, columns.target_name, str(self._source), ids=ids
             )
         cells = self._cells(X)
+        if not self._options.mixed:
+            raise _not_numbers(self._source, columns, cells, lost)
         _refuse_faults(self._source, columns, cells, lost, self._options)
         kept, notes = _kept(columns, cells, lost, self._options)
         rules, blocks = [], []
@@ -153,6 +155,31 @@ class Gathered:
         blank: Any = "" if kinds == {"U"} else np.nan
         parts = [np.full(len(lost), blank) if y is None else y for y, lost in self._labels]
         return np.concatenate(parts), np.concatenate([lost for _, lost in self._labels])
+
+
+def _not_numbers(
+    source: object, columns: Columns, cells: Sequence[Cells], lost: NDArray[np.bool_]
+) -> InvalidInputError:
+    """Return the error for the first cell that is no number, where all have to be."""
+    wrong = np.column_stack([lost, *(~np.isfinite(column.numbers) for column in cells)])
+    row, j = np.argwhere(wrong)[0]
+    position, text = columns.target, None
+    if j > 0:
+        position, number = columns.features[j - 1], cells[j - 1].numbers[row]
+        text = f"{number:g}" if np.isinf(number) else cells[j - 1].texts.get(row)
+    assert position is not None
+    if text is None:
+        held, wanted = "has no value", "every cell is needed; fill it in"
+    else:
+        hint = " with a decimal point" if "," in text else ""
+        held, wanted = f"holds {shortened(text)}", f"a finite number{hint} is needed; correct it"
+    return InvalidInputError(
+        f"{source} {held} in {cells[0].where(row)}, column {columns.label(position)}, but "
+        f"{wanted}, or leave the column out with ",
+        Argument("drop", [columns.reference(position)]),
+        ", or read the file whole: tables in blocks hold numbers only, without gaps and "
+        "categories.",
+    )
 
 
 def _refuse_faults(

@@ -15,13 +15,9 @@ from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.files.encoding import Encoding
 from sketchlasso.files.source import Source
 
-__all__ = ["NUMBERS_ONLY", "Column", "Columns", "ReadOptions", "find_column", "nearest"]
+__all__ = ["Column", "Columns", "ReadOptions", "find_column", "nearest"]
 
 Column = str | int
-# How a refusal of a cell ends where a table is read in blocks.
-NUMBERS_ONLY = (
-    ", or read the file whole: tables in blocks hold numbers only, without gaps and categories."
-)
 
 TABULAR = frozenset({"target", "drop", "dtype"})
 MIXED = TABULAR | {"impute", "encoding", "id"}
