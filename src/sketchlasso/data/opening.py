@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.cluster import holder_of, value_of
-from sketchlasso.data.storage import DenseStorage, SparseStorage, canonical
+from sketchlasso.data.storage import DenseStorage, SparseStorage, canonical, find_entry
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray, IntArray
 
@@ -230,12 +230,9 @@ class Opening:
         # NaN propagates to both, and fails both comparisons.
         if values.max() <= largest and values.min() >= -largest:
             return
-        place = np.argwhere(~(np.abs(values) <= largest))[0]
-        if is_sparse(entries):
-            row = int(np.searchsorted(entries.indptr, place[0], side="right")) - 1
-            column, value = int(entries.indices[place[0]]), values[place[0]]
-        else:
-            row, column, value = int(place[0]), int(place[1]), values[tuple(place)]
+        found = find_entry(entries, lambda values: ~(np.abs(values) <= largest))
+        assert found is not None
+        row, column, value = found
         where = f"X holds {value:g} in {self.label}, row {row} of it, column {column}"
         if np.isfinite(value):
             raise InvalidInputError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -19,6 +19,7 @@ __all__ = [
     "SparseStorage",
     "Storage",
     "canonical",
+    "find_entry",
     "new_digest",
     "sum_of_squares",
 ]
@@ -315,6 +316,31 @@ def canonical(matrix: Any) -> Any:
     matrix = matrix.copy()
     matrix.sum_duplicates()
     return matrix
+
+
+def find_entry(
+    matrix: Any, fault: Callable[[NDArray[Any]], Any]
+) -> tuple[int, int, np.generic] | None:
+    """Return row, column and value of the first entry with a fault, or None.
+
+    The matrix (m, n) is dense or compressed; of a sparse one the stored entries are looked at.
+    `fault` returns a mask of the shape of its argument.
+    """
+    dense = isinstance(matrix, np.ndarray)
+    values = matrix if dense else matrix.data
+    step = max(1, CHUNK // max(1, values[:1].size))
+    for start in range(0, len(values), step):
+        wrong = np.argwhere(fault(values[start : start + step]))
+        if len(wrong) == 0:
+            continue
+        place = start + int(wrong[0][0])
+        if dense:
+            return place, int(wrong[0][1]), values[place, wrong[0][1]]
+        major = int(np.searchsorted(matrix.indptr, place, side="right")) - 1
+        minor = int(matrix.indices[place])
+        row, column = (major, minor) if matrix.format == "csr" else (minor, major)
+        return row, column, values[place]
+    return None
 
 
 def _product(matrix: Any, V: RealArray) -> RealArray:

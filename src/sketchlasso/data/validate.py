@@ -15,7 +15,7 @@ from sketchlasso.cluster import active_engine, cluster, holder_of
 from sketchlasso.data.blocks import BlockMatrix
 from sketchlasso.data.indirect import BlockStorage, OperatorStorage
 from sketchlasso.data.opening import is_dask_array
-from sketchlasso.data.storage import CHUNK, DenseStorage, SparseStorage, Storage, canonical
+from sketchlasso.data.storage import DenseStorage, SparseStorage, Storage, canonical, find_entry
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray, RealArray
 
@@ -83,9 +83,7 @@ def as_factor(name: str, values: ArrayLike) -> RealArray:
     _check_kind(array.dtype, name)
     kept = array.dtype == np.float32
     factor: RealArray = array.astype(np.float32) if kept else array.astype(np.float64)
-    if not np.isfinite(factor).all():
-        row, column = np.argwhere(~np.isfinite(factor))[0]
-        raise _not_finite(int(row), int(column), factor[row, column], name)
+    _check_finite(factor, name)
     return factor
 
 
@@ -165,13 +163,9 @@ def _dense_storage(values: NDArray[Any]) -> DenseStorage:
     # A memory map is cast block by block; an array in memory is cast once.
     if values.dtype.kind in "biu" and not isinstance(values, np.memmap):
         values = values.astype(np.float64)
-    storage = DenseStorage(values)
     if values.dtype.kind == "f":
-        for chosen, block in storage.blocks():
-            if not np.isfinite(block).all():
-                row, column = np.argwhere(~np.isfinite(block))[0]
-                raise _not_finite(chosen.start + int(row), int(column), block[row, column])
-    return storage
+        _check_finite(values)
+    return DenseStorage(values)
 
 
 def _sparse_storage(X: Any) -> SparseStorage:
@@ -180,14 +174,7 @@ def _sparse_storage(X: Any) -> SparseStorage:
     array = canonical(sparse.csc_array(X) if X.format == "csc" else sparse.csr_array(X))
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float64)
-    for start in range(0, len(array.data), CHUNK):
-        bad = np.flatnonzero(~np.isfinite(array.data[start : start + CHUNK]))
-        if len(bad):
-            place = start + int(bad[0])
-            major = int(np.searchsorted(array.indptr, place, side="right")) - 1
-            minor = int(array.indices[place])
-            row, column = (major, minor) if array.format == "csr" else (minor, major)
-            raise _not_finite(row, column, array.data[place])
+    _check_finite(array)
     return SparseStorage(array)
 
 
@@ -214,11 +201,14 @@ def _check_kind(dtype: np.dtype[Any], name: str = "X") -> None:
         )
 
 
-def _not_finite(row: int, column: int, value: object, name: str = "X") -> InvalidInputError:
-    return InvalidInputError(
-        f"{name} holds {value} in row {row}, column {column}, but every entry must be finite; "
-        "replace or drop such entries first."
-    )
+def _check_finite(entries: Any, name: str = "X") -> None:
+    found = find_entry(entries, lambda values: ~np.isfinite(values))
+    if found is not None:
+        row, column, value = found
+        raise InvalidInputError(
+            f"{name} holds {value} in row {row}, column {column}, but every entry must be finite; "
+            "replace or drop such entries first."
+        )
 
 
 def spread(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:

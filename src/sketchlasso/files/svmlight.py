@@ -7,7 +7,6 @@ follows a ``#`` is a comment, and ``qid:`` entries are passed over.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +55,11 @@ def read_svmlight(source: Source, options: ReadOptions) -> Table:
     matrix, names = as_csr(X), None
     matrix.eliminate_zeros()
     if options.multilabel:
-        y, names = _indicators(y)
+        from sklearn.preprocessing import MultiLabelBinarizer
+
+        labels = MultiLabelBinarizer()
+        y = labels.fit_transform(y).astype(np.float64)
+        names = tuple(f"{label:g}" for label in labels.classes_)
     finite_or_refuse(str(source), matrix, y)
     return Table(matrix, y, None, names, str(source))
 
@@ -91,15 +94,6 @@ def _lines(table: Table, y: NDArray[Any]) -> Iterator[list[str]]:
                 pairs.append(f"{columns}:0")
             lines.append(" ".join([repr(label), *pairs]) + "\n")
         yield lines
-
-
-def _indicators(labels: list[tuple[float, ...]]) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    known = sorted(set(chain.from_iterable(labels)))
-    columns = {label: column for column, label in enumerate(known)}
-    Y = np.zeros((len(labels), len(known)))
-    for row, some in enumerate(labels):
-        Y[row, [columns[label] for label in some]] = 1.0
-    return Y, tuple(f"{label:g}" for label in known)
 
 
 def _explained(source: Source, options: ReadOptions, problem: str) -> InvalidInputError:

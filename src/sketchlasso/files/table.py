@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from sketchlasso.data.storage import find_entry
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.files.encoding import Encoding
 from sketchlasso.storage.door import check_memory
@@ -262,36 +263,19 @@ def finite_or_refuse(
     title: str, X: TableMatrix, y: NDArray[Any] | None, names: tuple[str, ...] | None = None
 ) -> None:
     """Refuse NaN and infinite entries, naming the first one's row and column (from 1)."""
-    values: NDArray[Any] = X if isinstance(X, np.ndarray) else X.data
-    place, where = _first_not_finite(values), ""
-    if place is not None:
-        row, column = _position(X, place)
-        label = f" ({names[column]!r})" if names else ""
-        where = f"row {row + 1}, column {column + 1}{label}"
+    found = find_entry(X, lambda values: ~np.isfinite(values))
+    where = ""
+    if found is not None:
+        label = f" ({names[found[1]]!r})" if names else ""
+        where = f"row {found[0] + 1}, column {found[1] + 1}{label}"
     elif y is not None and y.dtype.kind == "f":
-        values, place = y, _first_not_finite(y)
-        if place is not None:
-            where = f"the target of row {place // y[:1].size + 1}"
-    if place is not None:
+        found = find_entry(y.reshape(len(y), -1), lambda values: ~np.isfinite(values))
+        where = "" if found is None else f"the target of row {found[0] + 1}"
+    if found is not None:
         raise InvalidInputError(
-            f"{title} holds {values.reshape(-1)[place]} in {where}, but every number must be "
-            "finite; fill in or leave out such entries first."
+            f"{title} holds {found[2]} in {where}, but every number must be finite; fill in or "
+            "leave out such entries first."
         )
-
-
-def _first_not_finite(values: NDArray[Any]) -> int | None:
-    rows = max(1, (1 << 20) // max(1, values[:1].size))  # temporaries of a few MiB
-    for start in range(0, len(values), rows):
-        bad = ~np.isfinite(values[start : start + rows])
-        if bad.any():
-            return start * values[:1].size + int(np.argmax(bad))
-    return None
-
-
-def _position(X: TableMatrix, place: int) -> tuple[int, int]:
-    if isinstance(X, np.ndarray):
-        return place // X.shape[1], place % X.shape[1]
-    return int(np.searchsorted(X.indptr, place, side="right")) - 1, int(X.indices[place])
 
 
 def _matrix(X: Any) -> TableMatrix:

@@ -183,7 +183,13 @@ def treatment_effect(
     m, n = controls.shape
     names = column_names(getattr(X, "columns", None), n)
     check_enough_rows(m)
-    response = _one_response(y, m)
+    responses = as_responses(y, m)
+    if responses.shape[1] != 1:
+        raise InvalidInputError(
+            f"y has {responses.shape[1]} columns, but effects are on one response at a time; pass "
+            "one of them."
+        )
+    response = responses[:, 0]
     treatments, own = _treatments(d, m), treatment_names(d)
     _warn_of_few(treatments, own)
     k = treatments.shape[1]
@@ -198,37 +204,21 @@ def treatment_effect(
         of_d, d_left = rigorous_selection(W, treatment, loss, loadings, tol)
         union = of_y | of_d
         chosen[number, others] = union
-        c = 0
+        free = m - 2
         if method == "double-selection":
-            c = int(union.sum())
             d_left, y_left = _without(W[:, union], treatment, response)
-        v, e = d_left - d_left.mean(), y_left - y_left.mean()
-        if np.linalg.norm(v) <= ROUNDING * np.linalg.norm(treatment - treatment.mean()):
+            # White's errors are enlarged for the controls as in hdm.
+            free = m - int(union.sum()) - (1 if robust else 2)
+        d_left = d_left - d_left.mean()
+        if np.linalg.norm(d_left) <= ROUNDING * np.linalg.norm(treatment - treatment.mean()):
             raise InvalidInputError(
                 f"treatment {own[number]} is an exact combination of its controls, so it has no "
                 "effect of its own; leave those controls out."
             )
-        estimate[number] = v @ e / (v @ v)
-        left = e - estimate[number] * v
-        if robust:
-            # White's errors, with the residuals enlarged for the controls as in hdm.
-            free = m - c - 1 if method == "double-selection" else m - 2
-            error[number] = np.sqrt(m / free * (v**2 @ left**2)) / (v @ v)
-        else:
-            error[number] = np.sqrt(left @ left / (m - c - 2) / (v @ v))
+        estimate[number], error[number] = _effect(d_left, y_left, free, robust)
         if progress is not None:
             progress(number + 1, k)
     return TreatmentEffects(estimate, error, chosen, own, (*names, *own), method, m)
-
-
-def _one_response(y: ArrayLike, m: int) -> FloatArray:
-    Y = as_responses(y, m)
-    if Y.shape[1] != 1:
-        raise InvalidInputError(
-            f"y has {Y.shape[1]} columns, but effects are on one response at a time; pass one of "
-            "them."
-        )
-    return Y[:, 0]
 
 
 def _treatments(d: Any, m: int) -> FloatArray:
@@ -268,6 +258,16 @@ def _warn_of_few(treatments: FloatArray, names: Sequence[str]) -> None:
                     f"{FEWEST_TREATED} such rows; collect more, or do not rely on its interval."
                 )
             )
+
+
+def _effect(v: FloatArray, y: FloatArray, free: int, robust: bool) -> tuple[float, float]:
+    """Least squares of a residual y (m,) on a centred one v (m,): the effect and its error."""
+    e, square = y - y.mean(), v @ v
+    effect = v @ e / square
+    left = e - effect * v
+    if robust:
+        return effect, np.sqrt(len(v) / free * (v**2 @ left**2)) / square
+    return effect, np.sqrt(left @ left / free / square)
 
 
 def _without(W: FloatArray, d: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -263,7 +263,11 @@ def neighbourhoods(
     chosen = checked_columns("targets", _places("targets", targets, titles), n)
     explaining = checked_columns("predictors", _places("predictors", predictors, titles), n)
     _check_half_samples(n_half_samples, entries)
-    _check_one_penalty(alpha)
+    if not isinstance(alpha, str) and np.ndim(alpha) != 0:
+        raise InvalidInputError(
+            f"alpha of shape {np.shape(alpha)} was given, but 'pivotal' or one number > 0 is "
+            "accepted; pass one, or use nodewise for several."
+        )
     settings = Settings(tol=tol, n_threads=n_threads, device=device)
     columns, seed = column_rows(entries, True), seed_of(random_state)
     plain = {
@@ -323,14 +327,6 @@ def _check_half_samples(count: Any, entries: Any) -> None:
             "pass ",
             Argument("n_half_samples", 0),
             ", or collect more samples.",
-        )
-
-
-def _check_one_penalty(alpha: Any) -> None:
-    if not isinstance(alpha, str) and np.ndim(alpha) != 0:
-        raise InvalidInputError(
-            f"alpha of shape {np.shape(alpha)} was given, but 'pivotal' or one number > 0 is "
-            "accepted; pass one, or use nodewise for several."
         )
 
 

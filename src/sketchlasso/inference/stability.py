@@ -26,14 +26,13 @@ from sketchlasso.estimators.task import Prepared, prepare
 from sketchlasso.inference.checks import duplicate_columns
 from sketchlasso.inference.error_control import (
     Assumption,
-    ErrorControl,
     error_control,
     grid_step,
 )
 from sketchlasso.instances import complementary_pairs
 from sketchlasso.linalg.threads import thread_count
 from sketchlasso.problem.terms import Terms, default_ratio
-from sketchlasso.results.entering import Entered, first_to_enter
+from sketchlasso.results.entering import first_to_enter
 from sketchlasso.results.fitting import Task
 from sketchlasso.sketches import Sketch
 from sketchlasso.sketches import sketch as make_sketch
@@ -202,7 +201,12 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
         state = check_random_state(self.random_state)
         ready = self.sketch if isinstance(self.sketch, Sketch) else None
         data = prepare(X, y, None, self.standardize, ready)
-        varying = _varying(data)
+        varying = column_scales(data.X, np.ones(len(data.Y))) > 0
+        if not varying.any():
+            raise InvalidInputError(
+                "every column of X is constant, but a feature has to vary to be selected; pass "
+                "columns that do."
+            )
         control = error_control(
             int(varying.sum()),
             cutoff=self.cutoff,
@@ -216,7 +220,12 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
         rows = complementary_pairs(len(y), int(self.n_pairs), int(state.randint(2**31 - 1)))
         shared = self._shared_sketch(data, state)
         found = first_to_enter(self._task(data), rows, control.q, shared)
-        self._keep(found, control, X.shape[1])
+        there = found.features >= 0
+        counts = np.zeros((len(found.alphas), X.shape[1]))
+        np.add.at(counts, (found.steps[there], found.features[there]), 1.0)
+        self.stability_path_ = np.cumsum(counts, axis=0) / len(found.features)
+        self.frequencies_ = self.stability_path_[-1].copy()
+        self.cutoff_, self.q_, self.pfer_ = control.cutoff, control.q, control.pfer
         self.alphas_ = found.alphas * data.x_unit
         self.sketch_ = data.original_sketch(shared, ready)
         return self
@@ -288,28 +297,8 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
             )
         )
 
-    def _keep(self, found: Entered, control: ErrorControl, n: int) -> None:
-        """Write the fitted attributes that follow from what entered when."""
-        there = found.features >= 0
-        counts = np.zeros((len(found.alphas), n))
-        np.add.at(counts, (found.steps[there], found.features[there]), 1.0)
-        self.stability_path_ = np.cumsum(counts, axis=0) / len(found.features)
-        self.frequencies_ = self.stability_path_[-1].copy()
-        self.cutoff_, self.q_, self.pfer_ = control.cutoff, control.q, control.pfer
-
     def _get_support_mask(self) -> BoolArray:
         check_is_fitted(self)
         # In counts, so that no rounding of a share decides.
         counts = np.rint(self.frequencies_ * 2 * self.n_pairs)
         return np.asarray(counts >= grid_step(self.cutoff_, int(self.n_pairs)))
-
-
-def _varying(data: Prepared) -> BoolArray:
-    """Which columns (n,) are not constant; refuses where all are."""
-    varying = column_scales(data.X, np.ones(len(data.Y))) > 0
-    if not varying.any():
-        raise InvalidInputError(
-            "every column of X is constant, but a feature has to vary to be selected; pass columns "
-            "that do."
-        )
-    return np.asarray(varying)

@@ -209,7 +209,7 @@ def _check(file: BinaryIO, path: str | os.PathLike[str], content: Content) -> No
     prefix = file.read(PREFIX.size)
     if prefix[: len(MAGIC)] != MAGIC[: len(prefix)] or not prefix:
         raise StoredFileError(
-            f"{path} is not {_stored(content)}; give the path of a file written by ",
+            f"{path} is not {_article(content, 'stored ')}; give the path of a file written by ",
             content.writer,
             ".",
         )
@@ -258,7 +258,8 @@ def _check_content(path: str | os.PathLike[str], content: Content, found: Any) -
     for other in KNOWN:
         if found == other.name != content.name:
             raise StoredFileError(
-                f"{path} holds {_article(other)}, but {_needed(content)}; read it with ",
+                f"{path} holds {_article(other)}, but {_article(content)} "
+                f"{'are' if content.name.endswith('s') else 'is'} needed; read it with ",
                 other.reader,
                 ", or give a file written by ",
                 content.writer,
@@ -272,19 +273,9 @@ def _check_content(path: str | os.PathLike[str], content: Content, found: Any) -
         )
 
 
-def _stored(content: Content) -> str:
-    """Say "a stored sketch", but "stored topics"."""
-    return f"stored {content.name}" if content.name.endswith("s") else f"a stored {content.name}"
-
-
-def _needed(content: Content) -> str:
-    """Say "a sketch is needed", but "topics are needed"."""
-    return f"{_article(content)} {'are' if content.name.endswith('s') else 'is'} needed"
-
-
-def _article(content: Content) -> str:
+def _article(content: Content, kind: str = "") -> str:
     """Say "a sketch", but "topics"."""
-    return content.name if content.name.endswith("s") else f"a {content.name}"
+    return f"{'' if content.name.endswith('s') else 'a '}{kind}{content.name}"
 
 
 def _truncated(path: str | os.PathLike[str], content: Content) -> StoredFileError:

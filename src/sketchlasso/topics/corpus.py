@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from scipy import sparse
 
+from sketchlasso.data.storage import find_entry
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.types import BoolArray, IntArray
 
@@ -253,15 +254,14 @@ def _counts(given: Any) -> CountMatrix:
     counts: CountMatrix = sparse.csr_array(values.astype(np.float64))
     counts.sum_duplicates()
     counts.eliminate_zeros()
-    for wrong, wanted in ((~np.isfinite(counts.data), "finite"), (counts.data < 0, "0 or more")):
-        if wrong.any():
-            place = int(np.argmax(wrong))
-            row = int(np.searchsorted(counts.indptr, place, side="right")) - 1
-            raise InvalidInputError(
-                f"counts hold {counts.data[place]} in row {row + 1}, column "
-                f"{counts.indices[place] + 1}, but every count must be {wanted}; correct such "
-                "entries first."
-            )
+    found = find_entry(counts, lambda values: ~(np.isfinite(values) & (values >= 0)))
+    if found is not None:
+        row, column, value = found
+        wanted = "0 or more" if np.isfinite(value) else "finite"
+        raise InvalidInputError(
+            f"counts hold {value} in row {row + 1}, column {column + 1}, but every count must be "
+            f"{wanted}; correct such entries first."
+        )
     return counts
 
 

@@ -26,7 +26,6 @@ from sketchlasso.topics.image import DocumentMatch, TopicImage, advice, match
 from sketchlasso.topics.judging import HalfSample, held_out, image_halves, split
 from sketchlasso.topics.reading import as_corpus
 from sketchlasso.topics.vocabulary import Vocabulary
-from sketchlasso.types import FloatArray
 
 __all__ = ["TopicImager"]
 
@@ -304,8 +303,11 @@ class TopicImager(BaseEstimator):
         members = [np.unique(self._vocabulary.indices(group)) for group in groups]
         queries = Queries(members, [np.union1d(words, forbidden) for words in members])
         answers = self._answer(queries, question)
-        unknown = np.full(len(groups), np.nan)
-        shares = self._held_out(queries, answers, question) if judge else unknown
+        shares = np.full(len(groups), np.nan)
+        if judge:
+            sizes = [len(answers.strongest(i, question.n_words)[0]) for i in range(len(groups))]
+            settings = self._solving(queries)
+            shares = held_out(self._made_halves(), queries, question, sizes, settings)
         images = [
             replace(
                 self._image(queries, answers, number, question, exclude, float(shares[number])),
@@ -351,11 +353,6 @@ class TopicImager(BaseEstimator):
         if self._halves is None:
             self._halves = split(self._columns.weights.tocsr(), self.rank, self.scale)
         return self._halves
-
-    def _held_out(self, queries: Queries, answers: Answers, question: Question) -> FloatArray:
-        """Held-out explained variance (B,) of the answers."""
-        sizes = [len(answers.strongest(i, question.n_words)[0]) for i in range(len(answers.alpha))]
-        return held_out(self._made_halves(), queries, question, sizes, self._solving(queries))
 
     def _image(
         self,

@@ -26,20 +26,16 @@ __all__ = ["as_corpus", "read_corpus"]
 
 MATRICES = ("bag-of-words", "npz", "npy", "matrix-market", "svmlight")
 TITLE = 60
-# Which options mean something for which kind of source, and what a kind is called in a sentence.
-UNDERSTOOD = {
-    "documents": {"vectorizer"},
-    "folder": {"vectorizer", "follow_links"},
-    "lines": {"vectorizer"},
-    "columns": {"vectorizer", "column", "title_column", "group_column", "separator", "header"},
-    "counts": {"vocabulary"},
-}
-MEANINGS = {
-    "documents": "documents given as strings",
-    "folder": "a folder of text files",
-    "lines": "a file with one document per line",
-    "columns": "a file with columns of text",
-    "counts": "a file with counts",
+# Kinds of sources: how a sentence calls them, and the options that apply to them.
+KINDS = {
+    "documents": ("documents given as strings", "vectorizer"),
+    "folder": ("a folder of text files", "vectorizer follow_links"),
+    "lines": ("a file with one document per line", "vectorizer"),
+    "columns": (
+        "a file with columns of text",
+        "vectorizer column title_column group_column separator header",
+    ),
+    "counts": ("a file with counts", "vocabulary"),
 }
 
 
@@ -243,12 +239,11 @@ def _beginnings(texts: Sequence[str]) -> list[str]:
 
 
 def _check_options(kind: str, **options: Any) -> None:
-    understood = UNDERSTOOD[kind]
+    title, applying = KINDS[kind]
     for name, value in options.items():
-        if value is not None and name not in understood:
+        if value is not None and name not in applying.split():
             raise InvalidInputError(
-                Argument(name),
-                f" was given, but it means nothing for {MEANINGS[kind]}; leave it out.",
+                Argument(name), f" was given, but it means nothing for {title}; leave it out."
             )
 
 
