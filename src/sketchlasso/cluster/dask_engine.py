@@ -281,7 +281,7 @@ def open_engine(
     on_progress: OnProgress | None = None,
     worker_timeout: float | None = None,
 ) -> DaskEngine:
-    """Return an engine for a client, an address, the current client or workers of our own."""
+    """Return an engine for a client, an address, the current client, or workers that it starts."""
     seconds = WORKER_SECONDS if worker_timeout is None else worker_timeout
     if isinstance(scheduler, Client):
         return DaskEngine(scheduler, (), on_progress, seconds)

@@ -130,11 +130,11 @@ def holder_of(collection: Any) -> Any:
     if client is None:  # the value was unpickled
         try:
             client = distributed.get_client()
-        except ValueError as nobody:
+        except ValueError as missing:
             raise ClusterLostError(
                 "X was persisted on a Dask cluster, but no Dask client is current here; connect a "
                 "distributed.Client to that cluster, or use the array before persist()."
-            ) from nobody
+            ) from missing
     if client.status != "running":
         raise ClusterLostError(
             "X was persisted on a Dask cluster, but the client that did so is closed; persist the "

@@ -72,7 +72,7 @@ class BlockMatrix:
     ``exact`` 1 for few features (n <= 64, or 3 times the rank), each one more where directions
     differ in size by more than 1e4; ``response`` those of ``randomized`` and two for every
     direction from y. A spectral radius takes 6 more, a few more for millions of features. A
-    path takes 2, cross-validation 4, whatever the folds and penalties, and the search for
+    path takes 2, cross-validation 4 for any folds and penalties, and the search for
     realised radii 1 to 5. For n >= m a step of a Krylov space takes two passes instead of one.
 
     Memory in this process, beside one block: some (n, rank) arrays, and requested results with

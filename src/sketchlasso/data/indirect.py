@@ -24,24 +24,16 @@ class BlockStorage(Storage):
     first of them is requested.
     """
 
+    fused = True
+
     def __init__(self, matrix: BlockMatrix) -> None:
         self._matrix = matrix
-        self.dtype = matrix.dtype
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Samples and features, (m, n)."""
-        return self._matrix.shape
+        self.shape, self.dtype = matrix.shape, matrix.dtype
 
     @property
     def matrix(self) -> BlockMatrix:
         """The blocks."""
         return self._matrix
-
-    @property
-    def fused(self) -> bool:
-        """Whether a product with X'X takes one pass: yes."""
-        return True
 
     @property
     def density(self) -> float:
@@ -97,19 +89,12 @@ class BlockStorage(Storage):
 class OperatorStorage(Storage):
     """A linear operator, which only supports products."""
 
+    has_entries = False
+
     def __init__(self, operator: LinearOperator) -> None:
         self._operator = operator
+        self.shape = int(operator.shape[0]), int(operator.shape[1])
         self.dtype = np.dtype(np.float32 if operator.dtype == np.float32 else np.float64)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Samples and features, (m, n)."""
-        return int(self._operator.shape[0]), int(self._operator.shape[1])
-
-    @property
-    def has_entries(self) -> bool:
-        """Whether single rows and entries can be read: no."""
-        return False
 
     def matmat(self, V: RealArray) -> RealArray:
         """Return X V."""

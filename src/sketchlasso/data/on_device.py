@@ -29,7 +29,7 @@ class DeviceStorage(Storage):
 
     def __init__(self, base: DenseStorage | SparseStorage, device: Device) -> None:
         self._base, self._device = base, device
-        self.dtype = base.dtype
+        self.shape, self.dtype = base.shape, base.dtype
         m, n = base.shape
         stored = base.density * n * (self.dtype.itemsize + (0 if base.density == 1.0 else 8))
         # A sparse block is stored twice, by rows and by columns, and sorted once.
@@ -45,11 +45,6 @@ class DeviceStorage(Storage):
         beside = ThreadPoolExecutor(1)
         self._digest = beside.submit(base.fingerprint)
         beside.shutdown(wait=False)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Samples and features, (m, n)."""
-        return self._base.shape
 
     @property
     def density(self) -> float:

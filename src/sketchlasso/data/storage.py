@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,17 +35,14 @@ Compressed: TypeAlias = "SparseRows | sparse.csc_array[Any]"
 class Storage(Protocol):
     """A stored matrix X of shape (m, n)."""
 
+    # Samples and features, (m, n).
+    shape: tuple[int, int]
     # Floating type of the products.
     dtype: np.dtype[Any]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Samples and features, (m, n)."""
-
-    @property
-    def has_entries(self) -> bool:
-        """Whether single rows and entries can be read."""
-        return True
+    # Whether single rows and entries can be read.
+    has_entries: ClassVar[bool] = True
+    # Whether gram_matmat takes one pass over X instead of two.
+    fused: ClassVar[bool] = False
 
     @property
     def density(self) -> float:
@@ -55,11 +52,6 @@ class Storage(Protocol):
     @property
     def matrix(self) -> Any:
         """The entries as stored: an array, a sparse matrix or a BlockMatrix."""
-
-    @property
-    def fused(self) -> bool:
-        """Whether :meth:`gram_matmat` takes one pass over X instead of two."""
-        return False
 
     @property
     def surveyed(self) -> bool:
@@ -113,16 +105,12 @@ class DenseStorage(Storage):
 
     def __init__(self, values: NDArray[Any], dtype: Any = None) -> None:
         self._values = values
+        self.shape = values.shape[0], values.shape[1]
         usual = np.float32 if values.dtype == np.float32 else np.float64
         self.dtype = np.dtype(usual if dtype is None else dtype)
         # BLAS reads such arrays in place; a product would copy any other whole.
         flags = values.flags
         self._direct = values.dtype == self.dtype and (flags.c_contiguous or flags.f_contiguous)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Samples and features, (m, n)."""
-        return self._values.shape[0], self._values.shape[1]
 
     @property
     def matrix(self) -> NDArray[Any]:
@@ -204,12 +192,8 @@ class SparseStorage(Storage):
     def __init__(self, matrix: Compressed) -> None:
         self._matrix = matrix
         self._transposed = matrix.T
+        self.shape = matrix.shape[0], matrix.shape[1]
         self.dtype = matrix.dtype
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Samples and features, (m, n)."""
-        return self._matrix.shape[0], self._matrix.shape[1]
 
     @property
     def density(self) -> float:

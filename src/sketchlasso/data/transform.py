@@ -212,8 +212,8 @@ def robust_scales(
 
         sqrt( mean_i x_ij^2 e_i^2 / mean_i e_i^2 ),    x about its mean where `centred`
 
-    X (m, n) is in memory; the residual e (m,) is not zero everywhere. Where it says nothing of the
-    size of x_j these are the :func:`column_scales`.
+    X (m, n) is in memory; the residual e (m,) is not zero everywhere. Where e^2 and x_j^2 are
+    uncorrelated these are the :func:`column_scales`.
     """
     squares = weights * np.square(residual)
     deviations = _block_deviations(X, _means(X, weights, centred), squares)
@@ -250,21 +250,18 @@ def _blocks(X: Any) -> Iterator[tuple[slice, Any]]:
         yield rows, X[rows]
 
 
-def _deviations(block: Any, weights: FloatArray, means: FloatArray) -> FloatArray:
-    """Weighted squares (n,) of what the columns of a block differ from `means` by."""
-    if isinstance(block, np.ndarray):
-        return weights @ np.square(block - means)
-    own = np.repeat(weights, np.diff(block.indptr))
-    columns, n = block.indices, len(means)
-    stored = np.bincount(columns, own * np.square(block.data - means[columns]), minlength=n)
-    # Entries that are not stored are zeros, each at distance means_j.
-    absent = weights.sum() - np.bincount(columns, own, minlength=n)
-    return np.asarray(stored + absent * np.square(means))
-
-
 def _block_deviations(entries: Any, means: FloatArray, weights: FloatArray) -> FloatArray:
     """Weighted squares (n,) of a block of rows, a part of it at a time."""
     total = np.zeros(len(means))
     for rows, part in _blocks(entries):
-        total += _deviations(part, weights[rows], means)
+        own = weights[rows]
+        if isinstance(part, np.ndarray):
+            total += own @ np.square(part - means)
+            continue
+        columns, each = part.indices, np.repeat(own, np.diff(part.indptr))
+        squares = each * np.square(part.data - means[columns])
+        total += np.bincount(columns, squares, minlength=len(means))
+        # Entries that are not stored are zeros, each at distance means_j.
+        absent = own.sum() - np.bincount(columns, each, minlength=len(means))
+        total += absent * np.square(means)
     return total

@@ -221,18 +221,13 @@ def spread(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
 
     @wraps(function)
     def called(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        values = map(_dask_value, (*args[:2], kwargs.get("X")))
-        far = next((value for value in values if value is not None), None)
+        far: Any = None
+        for X in (*args[:2], kwargs.get("X")):
+            found = X.dask_value if isinstance(X, BlockMatrix) else X if is_dask_array(X) else None
+            far = found if far is None else far
         if active_engine() is not None or far is None:
             return function(*args, **kwargs)
         with cluster(holder_of(far)):
             return function(*args, **kwargs)
 
     return called
-
-
-def _dask_value(X: Any) -> Any:
-    """A dask array, or a Dask value that blocks were made from; None for any other X."""
-    if is_dask_array(X):
-        return X
-    return X.dask_value if isinstance(X, BlockMatrix) else None

@@ -1,4 +1,4 @@
-"""NumPy's npz and npy files. Arrays are checked before they are read; pickles never are read."""
+"""NumPy's npz and npy files. Arrays are checked before they are read; pickles are never read."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ __all__ = [
     "write_npz",
 ]
 
-# The arrays by which SciPy's save_npz is known.
+# The arrays that files of SciPy's save_npz have.
 SPARSE_KEYS = frozenset({"format", "shape", "data"})
-# How many bytes a stored byte becomes at most, and what a member costs beside that.
+# The most bytes that a stored byte can become, and the overhead of a member.
 TIMES, MARGIN = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}, 1 << 10
 
 
@@ -159,7 +159,7 @@ def target_key(source: Source, held: Sequence[str], target: int | str | None) ->
 
 
 def texts(stored: NpzArchive, key: str) -> tuple[str, ...] | None:
-    """Return an array of text by its name, where it is there."""
+    """Return an array of text by its name, or None."""
     return tuple(map(str, np.atleast_1d(stored[key]))) if key in stored else None
 
 
@@ -250,7 +250,7 @@ class NpzArchive:
         return form[0].decode("latin1") if form and isinstance(form[0], bytes) else "".join(form)
 
     def _checked(self, name: str) -> zipfile.ZipInfo:
-        """Return what the archive says of an array, unless its bytes cannot become so many."""
+        """Return the archive's entry of an array; refuse a size that its bytes cannot have."""
         info = self._members[name]
         times = TIMES.get(info.compress_type)
         if times is not None and info.file_size > info.compress_size * times + MARGIN:
@@ -291,7 +291,7 @@ def map_rows(source: Source, header: ArrayHeader, start: int, stop: int) -> Any:
 
 @contextmanager
 def _understood(source: Source) -> Iterator[None]:
-    """Translate what NumPy and zipfile say of a file they cannot read into one sentence."""
+    """Translate errors of NumPy and zipfile into one sentence."""
     try:
         yield
     except (InvalidInputError, StoredFileError):

@@ -57,7 +57,7 @@ def read_bag_of_words(source: Source, options: ReadOptions) -> Table:
 
 
 def write_bag_of_words(path: Path, table: Table) -> None:
-    """Write word counts, and the words beside them where they are known."""
+    """Write word counts, and the words to a vocab file if they are known."""
     X = sparse.csr_array(table.X)
     X.eliminate_zeros()
     if table.y is not None:
@@ -138,7 +138,7 @@ def line_blocks(file: BinaryIO) -> Iterator[bytes]:
 
 
 def parse_numbers(block: bytes, dtype: Any) -> NDArray[Any] | None:
-    """Return the numbers (k,) of a block of text, or None where some word is none."""
+    """Return the numbers (k,) of a block of text, or None if some word is not a number."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", DeprecationWarning)  # NumPy before 2.3 only warns
@@ -192,7 +192,7 @@ def _vocabulary(
 
 
 def _beside(path: Path) -> Path | None:
-    """Return the vocabulary's place for docword.NAME.txt: vocab.NAME.txt, never compressed."""
+    """Return the path of the vocabulary of docword.NAME.txt: vocab.NAME.txt, never compressed."""
     name = path.name.removesuffix(path.suffix) if path.suffix in COMPRESSIONS else path.name
     if not name.startswith("docword."):
         return None

@@ -29,7 +29,7 @@ __all__ = [
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-", ".", "missing"})
 
 DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
-# $1,200 or 12 %: people read numbers where float() does not.
+# Numbers that float() cannot read, such as $1,200 or 12 %.
 DRESSED = re.compile(
     r"[-+]?[$€£¥]?\s?\d{1,3}([,.' ]\d{3})+([.,]\d+)?\s?[$€£¥%]?|"
     r"[-+]?[$€£¥]\s?\d+([.,]\d+)?|[-+]?\d+([.,]\d+)?\s?[$€£¥%]"
@@ -125,7 +125,7 @@ class Cells:
 
 
 def is_number(cell: str) -> bool:
-    """Tell whether a cell reads as a finite or infinite number; missing values do not."""
+    """Whether a cell is a finite or infinite number; a missing value is none."""
     if cell.strip().lower() in MISSING:
         return False
     try:
@@ -141,7 +141,7 @@ def is_dressed_number(cell: str) -> bool:
 
 
 def with_point(cell: str) -> str:
-    """Return a cell with a point for a decimal comma; one that is no such number as it is."""
+    """Return a number with its decimal comma as a point, and any other cell unchanged."""
     return cell.replace(",", ".") if DECIMAL_COMMA.fullmatch(cell.strip()) else cell
 
 

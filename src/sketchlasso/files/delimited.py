@@ -36,7 +36,7 @@ __all__ = [
 
 # Cells parsed at a time.
 CELLS = 1 << 18
-# In this order: a decimal comma must not win over the separator beside it.
+# In this order: a decimal comma must not be taken for the separator.
 SEPARATORS = ("\t", ";", "|", ",")
 
 Records = list[list[str]]
@@ -57,8 +57,13 @@ def read_delimited(source: Source, options: ReadOptions) -> Table:
 def write_delimited(path: Path, table: Table, separator: str = ",") -> None:
     """Write names, ids, features and last the target, with every number in full."""
     names, y = names_to_write(path, table), table.y
-    if y is not None:
-        _check_labels(path, y)
+    labels = np.unique(y).tolist() if y is not None and y.dtype.kind == "U" else []
+    for label in labels:
+        if is_number(label) or label.strip().lower() in MISSING or label != label.strip():
+            raise InvalidInputError(
+                f"{path} cannot be written: the text label {label!r} would not be read back as "
+                "it is; choose other labels or write an npz file."
+            )
     with replacing(path, compress=True) as file:
         # All text in quotation marks: no character of a name then looks like a separator.
         writer = csv.writer(
@@ -79,19 +84,8 @@ def write_delimited(path: Path, table: Table, separator: str = ",") -> None:
             writer.writerows(records)
 
 
-def _check_labels(path: Path, y: NDArray[Any]) -> None:
-    if y.dtype.kind != "U":
-        return
-    for label in np.unique(y).tolist():
-        if is_number(label) or label.strip().lower() in MISSING or label != label.strip():
-            raise InvalidInputError(
-                f"{path} cannot be written: the text label {label!r} would not be read back as "
-                "it is; choose other labels or write an npz file."
-            )
-
-
 class _Encoded:
-    """A text file, as far as csv needs one, over a binary file."""
+    """The write method that csv needs, over a binary file."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -150,7 +144,7 @@ class DelimitedReader:
         self.width = len(self._waiting[0][1])
 
     def names(self, header: bool | None) -> list[str] | None:
-        """Take the names off the top, if they are there."""
+        """Return the names and remove them from the records, if the file begins with names."""
         first = self._waiting[0][1]
         second = self._waiting[1][1] if len(self._waiting) > 1 else None
         if header is False or (header is None and not has_header(first, second)):
@@ -188,7 +182,7 @@ class DelimitedReader:
 
 
 class _Body:
-    """The numbers of a text table as they come in, block by block."""
+    """Converts the records of a text table, block by block."""
 
     def __init__(
         self, source: Source, columns: Columns, options: ReadOptions, separator: str
@@ -218,7 +212,7 @@ class _Body:
         self.rows.append(values, lines)
 
     def _taken_apart(self, records: Records) -> FloatArray:
-        """Return numbers (b, features); text is kept beside them, and leaves NaN as gaps do."""
+        """Return numbers (b, features), NaN for gaps and for text, which is kept separately."""
         values = np.empty((len(records), len(self._columns.features)))
         done = len(self.rows)
         for j, cells in enumerate(zip(*records, strict=True)):

@@ -93,7 +93,7 @@ class Encoding:
     def refilled(
         self, X: FloatArray, gaps: NDArray[np.bool_], rows: IntArray, impute: str
     ) -> FloatArray:
-        """Fill the gaps of a table anew, by what some of its rows hold.
+        """Fill the gaps of a table again, from some of its rows only.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class Encoding:
 
 
 def _rule(name: Any, levels: Any, fill: Any) -> ColumnRule:
-    """Return a rule of values that must have the right types."""
+    """Return a rule; refuse values of wrong types."""
     texts = [] if levels is None else levels
     right = isinstance(name, str) and isinstance(texts, list)
     right = right and all(isinstance(level, str) for level in texts)

@@ -80,7 +80,7 @@ def fetch_dataset(
     The published files are looked for in the folder that the environment variable
     SKETCHLASSO_DATA names (in a subfolder per set, such as ``gisette/``) and in the cache; else
     they are downloaded into the cache. The table must have the published shape. The SHA-256 of a
-    download is noted beside it and compared from then on.
+    download is stored with it and checked from then on.
 
     Numbers come as published, cast to floating point: nothing is centred or scaled.
 

@@ -33,7 +33,7 @@ KINDS = (
 
 @dataclass(frozen=True)
 class Banner:
-    """What stands before the numbers: layout, field, symmetry, and the declared sizes."""
+    """The declaration before the numbers: layout, field, symmetry and sizes."""
 
     layout: str
     field: str
@@ -159,7 +159,7 @@ def _dense(banner: Banner, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     if banner.symmetry == "general":
         return np.ascontiguousarray(values.reshape(columns, rows).T)
     skew = banner.symmetry == "skew-symmetric"
-    # The lower triangle by columns is the upper one by rows, turned over.
+    # The lower triangle listed by columns is the transposed upper triangle by rows.
     col, row = np.triu_indices(rows, 1 if skew else 0)
     X = np.zeros(banner.shape)
     X[col, row] = -values if skew else values

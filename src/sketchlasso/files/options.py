@@ -64,11 +64,11 @@ class Columns:
         return None if self.names is None or self.target is None else self.names[self.target]
 
     def label(self, position: int) -> str:
-        """How a column is called in a sentence: by name, else by number from 1."""
+        """The column in a sentence: its name, else its number from 1."""
         return str(position + 1) if self.names is None else repr(self.names[position])
 
     def reference(self, position: int) -> Column:
-        """How a user would name a column in an argument."""
+        """The column as an argument: its name, else its position."""
         return position if self.names is None else self.names[position]
 
 
@@ -190,7 +190,7 @@ def _found(
 
 
 def nearest(word: str, known: Sequence[str]) -> str:
-    """Return a remark with the names nearest to a mistyped one, or nothing."""
+    """Return a remark with the names closest to a mistyped one, or an empty string."""
     lowered = {name.lower(): name for name in reversed(known)}
     close = get_close_matches(word.lower(), list(lowered), n=3, cutoff=0.6)
     if not close:
@@ -201,7 +201,7 @@ def nearest(word: str, known: Sequence[str]) -> str:
 def find_column(
     title: object, names: tuple[str, ...] | None, width: int, column: Column, role: str
 ) -> int:
-    """Return a column's position; `role` is what the argument that names it is called."""
+    """Return a column's position; `role` is the name of the argument that names it."""
     if names is None and isinstance(column, str) and column.lstrip("-").isdecimal():
         column = int(column)  # a command line has no other way to write a number
     if isinstance(column, int | np.integer) and not isinstance(column, bool):

@@ -1,4 +1,4 @@
-"""One file of a matrix in many: a look at it without reading its matrix, and its blocks of rows."""
+"""One file of a matrix in many: scan it without reading its matrix, and cut it into blocks."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from sketchlasso.storage.door import check_memory, in_words
 
 __all__ = ["COPIES", "PRODUCTS", "SHARD_FORMATS", "Scan", "ShardBlock", "cut_into_blocks", "scan"]
 
-# What work on a block takes at most, in blocks: itself, a copy while it is read, rows chosen from
-# it, and products; and the bytes of products that a row is counted with, however short it is.
+# Memory that work on a block takes at most, in blocks: itself, a copy while it is read, rows chosen
+# from it, and products. PRODUCTS are the bytes of products counted per row of any length.
 COPIES = 4
 PRODUCTS = 8 * PRODUCT_COLUMNS
 
@@ -65,7 +65,7 @@ class Scan:
 
 
 def scan(source: Source, options: ReadOptions) -> Scan:
-    """Look at a shard.
+    """Scan a shard.
 
     npz, npy and Parquet files are known from their headers and their targets. Text has to be read
     once. Of a file without rows nothing else is known.
@@ -237,7 +237,7 @@ class ShardBlock:
 
     @property
     def name(self) -> str:
-        """How the block is called in a sentence."""
+        """Name of the block in messages."""
         if self.rows == self.total:
             return self.path
         return f"{self.path}, rows {self.start + 1} to {self.stop}"

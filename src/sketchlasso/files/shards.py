@@ -43,7 +43,7 @@ class Shards:
     X : BlockMatrix of shape (n_samples, n_features)
         Stays in the files; blocks are read one at a time where they are used.
     y : ndarray of shape (n_samples,) or (n_samples, n_targets), or None
-        Read when the files were looked at: one number or label a row.
+        Read when the files were scanned: one number or label per row.
     feature_names : tuple of str, or None
     target_name : str or None
     paths : tuple of str
@@ -80,7 +80,7 @@ def read_shards(
     dtype: DTypeLike | None = None,
     memory: int | str | None = None,
 ) -> Shards:
-    """Look at a data matrix in many files; its rows are read later, one block at a time.
+    """Scan a data matrix in many files; its rows are read later, one block at a time.
 
     npz, npy and Parquet files are known from their headers. svmlight text is walked through
     once, and any other format is read once, file by file. Responses are read now. Files without
@@ -96,7 +96,7 @@ def read_shards(
         in any svmlight file counts, without `zero_based` whether the index 0 is in any.
     memory : int or str, optional
         Bytes (also ``"500MB"``, ``"2GB"``) that reading a block and multiplying it may take at
-        a time: four times a block, and 1.5 kB a row for products, whatever the rank. npy files
+        a time: four times a block, and 1.5 kB per row for products at any rank. npy files
         are cut at any row and Parquet files between row groups to keep to it; a file that has to
         be read whole and is too large is refused. By default 512 MB, and no file is refused.
 
@@ -203,7 +203,7 @@ def _sources(paths: Paths, format: str | None) -> list[Source]:
 
 
 def _files_of(path: str | os.PathLike[str], format: str | None) -> Iterator[Path]:
-    """Files that a path means: itself, those in a folder, or those that match a pattern."""
+    """Yield the file of a path, those in a folder, or those that match a pattern."""
     place = Path(path)
     if place.is_dir():
         held = [item for item in place.iterdir() if item.is_file() and _is_data(item, format)]
@@ -224,7 +224,7 @@ def _files_of(path: str | os.PathLike[str], format: str | None) -> Iterator[Path
 
 
 def _is_data(place: Path, format: str | None) -> bool:
-    """Whether a file of a folder is meant: marks such as _SUCCESS and hidden files are not."""
+    """Whether a file in a folder is data: hidden files and markers such as _SUCCESS are not."""
     if place.name.startswith((".", "_")):
         return False
     if format is not None:

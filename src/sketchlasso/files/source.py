@@ -40,7 +40,7 @@ FORMATS: dict[str, tuple[str, ...]] = {
 }
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz"}
 COMPRESSIBLE = ("svmlight", "bag-of-words", "csv", "tsv", "matrix-market")
-# How contents begin that cannot be mistaken for another kind.
+# First bytes that identify a format or compression.
 BEGINNINGS = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bzip2",
@@ -53,7 +53,7 @@ BEGINNINGS = {
     b"%%MatrixMarket": "matrix-market",
 }
 MARKED = ("npz", "npy", "parquet", "matrix-market")
-# Bytes that any file may become, and times its size that a larger one may. Tables of numbers
+# A compressed file may become ANY bytes, or TIMES its size if that is more. Tables of numbers
 # compress 3 to 30 times, and hardly any text 400 times.
 ANY, TIMES = 1 << 23, 400
 
@@ -151,7 +151,7 @@ class Source:
             ) from problem
 
     def damaged(self, fault: str) -> StoredFileError:
-        """Return the error for a file that must be got again."""
+        """Return the error for a damaged file."""
         return StoredFileError(f"{self} {fault}; restore it from a copy or fetch it again.")
 
     def misread(self, problem: Exception) -> StoredFileError:
@@ -165,7 +165,7 @@ class Source:
         return size if self.compression is None else max(ANY, TIMES * size)
 
     def _unfit(self, problem: BaseException) -> StoredFileError:
-        """Return the error for what did not pass the door, or was too much for it."""
+        """Return the error for content that failed a check or did not fit the memory."""
         if isinstance(problem, PickledError):
             return StoredFileError(
                 f"{self} holds Python objects, which are never read because they can run code; "

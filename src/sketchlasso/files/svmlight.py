@@ -97,7 +97,7 @@ def _lines(table: Table, y: NDArray[Any]) -> Iterator[list[str]]:
 
 
 def _explained(source: Source, options: ReadOptions, problem: str) -> InvalidInputError:
-    """Find the line that could not be read; only a failed reading pays for this."""
+    """Find the line that could not be read, after reading failed."""
     lowest = 1 if options.zero_based is False else 0
     with source.open() as file:
         for number, line in enumerate(file, start=1):

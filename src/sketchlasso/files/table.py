@@ -88,7 +88,15 @@ class Table:
     gaps: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "X", _matrix(self.X))
+        given: Any = self.X
+        kept = sparse.issparse(given) or isinstance(given, np.memmap)
+        X: Any = given if kept else np.asarray(given)
+        if X.ndim != 2 or X.dtype.kind not in "biuf":
+            raise InvalidInputError(
+                f"X has shape {X.shape} and type {X.dtype}, but a matrix of real numbers of shape "
+                "(n_samples, n_features) is needed; convert it first."
+            )
+        object.__setattr__(self, "X", as_csr(X) if sparse.issparse(X) else as_real(X))
         if self.y is not None:
             object.__setattr__(self, "y", as_response(self.y))
         if self.feature_names is not None:
@@ -168,7 +176,7 @@ class GrowingArray:
         self._length = needed
 
     def take(self) -> NDArray[Any]:
-        """Return the rows and forget them."""
+        """Return the rows and release them."""
         rows, self._rows = self._rows, np.empty((0, *self._tail), dtype=self._rows.dtype)
         rows.resize((self._length, *self._tail), refcheck=False)
         self._length = 0
@@ -212,7 +220,7 @@ def refuse_target(path: Path, table: Table) -> None:
 
 
 def dense_blocks(table: Table) -> Iterator[tuple[slice, NDArray[Any]]]:
-    """Rows of X by the block, dense; a sparse X is never turned dense as a whole."""
+    """Yield the rows of X in dense blocks; a sparse X is never made dense as a whole."""
     rows, width = table.shape
     size = max(1, CELLS // width)
     for start in range(0, rows, size):
@@ -276,13 +284,3 @@ def finite_or_refuse(
             f"{title} holds {found[2]} in {where}, but every number must be finite; fill in or "
             "leave out such entries first."
         )
-
-
-def _matrix(X: Any) -> TableMatrix:
-    values: Any = X if sparse.issparse(X) or isinstance(X, np.memmap) else np.asarray(X)
-    if values.ndim != 2 or values.dtype.kind not in "biuf":
-        raise InvalidInputError(
-            f"X has shape {values.shape} and type {values.dtype}, but a matrix of real numbers "
-            "of shape (n_samples, n_features) is needed; convert it first."
-        )
-    return as_csr(values) if sparse.issparse(values) else as_real(values)

@@ -1,4 +1,4 @@
-"""Columns of text, as they lie in JSON Lines, delimited, Parquet and Arrow files."""
+"""Columns of text in JSON Lines, delimited, Parquet and Arrow files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TextColumns:
 
 
 def plain_ending(path: Path) -> str:
-    """Return how a file's name ends, in small letters, without what says that it is compressed."""
+    """Return the ending of a file's name, in lower case, without that of its compression."""
     compressed = path.suffix.lower() in COMPRESSIONS
     return (Path(path.stem) if compressed else path).suffix.lower()
 
@@ -114,7 +114,7 @@ def _json_lines(source: Source, column: Column | None, title_column: Column | No
         if not isinstance(record, dict):
             raise InvalidInputError(
                 f"{source} holds no object but {_shown(record)} in line {line}; give one JSON "
-                'object a line, such as {"text": "..."}.'
+                'object per line, such as {"text": "..."}.'
             )
     names = list(dict.fromkeys(key for _, record in records for key in record))
     places = _places(source, names, len(names), column, title_column) if names else []
@@ -135,7 +135,7 @@ def _json_records(source: Source) -> Iterator[tuple[int, Any]]:
             except (ValueError, RecursionError) as problem:
                 raise InvalidInputError(
                     f"{source} holds {_shown(line.strip())} in line {number}, which is not JSON; "
-                    "give one JSON object a line."
+                    "give one JSON object per line."
                 ) from problem
 
 

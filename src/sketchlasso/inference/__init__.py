@@ -1,4 +1,4 @@
-"""What many regressions together say: errors of estimates, graphs, stability."""
+"""Inference from many regressions: errors of estimates, graphs, stability."""
 
 from sketchlasso.inference.desparsified import Desparsified
 from sketchlasso.inference.desparsify import desparsified

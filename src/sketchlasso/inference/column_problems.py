@@ -40,7 +40,7 @@ __all__ = [
 # Entries of the correlations of the regressions solved together, and the most targets.
 ENTRIES_PER_PART = 2**24
 TARGETS_PER_PART = 512
-# Entries of the predictors from which on a product with all of them costs more than choosing few.
+# From this many entries of the predictors on, solving on a few of them is faster than on all.
 LARGE = 100_000
 
 
@@ -72,7 +72,7 @@ class ColumnRows:
 
     @property
     def transform(self) -> ColumnTransform:
-        """From X to the columns that P stands for; a unit of all of X changes no coefficient."""
+        """The map from X to the columns in P; the unit of X changes no coefficient."""
         return ColumnTransform(self.means, self.scales)
 
 
@@ -197,7 +197,7 @@ class ColumnProblems:
         )
         coef, gap = found.coef, found.relative_gap
         status = status_of(gap, settings.tol, Status.STALLED)
-        # A target is solved afresh at all of its penalties where one was not proved.
+        # Solve a target again at all of its penalties where one was not proved.
         again = np.flatnonzero(~found.proved.reshape(alphas.shape).all(axis=1))
         if len(again):
             rows = (again[:, None] * alphas.shape[1] + np.arange(alphas.shape[1])).ravel()
@@ -250,7 +250,7 @@ class ColumnProblems:
 def _spread_rows(
     matrix: sparse.csr_array[Any, tuple[int, int]], rows: IntArray, size: int
 ) -> sparse.csr_array[Any, tuple[int, int]]:
-    """A sparse matrix whose rows become some rows of a taller one (size, n), the rest empty."""
+    """Return a sparse matrix (size, n) with the given rows filled in order, the others empty."""
     lengths = np.zeros(size, dtype=np.int64)
     lengths[rows] = np.diff(matrix.indptr)
     indptr = np.concatenate([[0], np.cumsum(lengths)])

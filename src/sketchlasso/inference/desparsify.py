@@ -48,7 +48,7 @@ def desparsified(
     checkpoint: str | os.PathLike[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Desparsified:
-    """Confidence intervals and p-values for every coefficient of a linear model with many.
+    """Confidence intervals and p-values for every coefficient of a high-dimensional linear model.
 
     ::
 
@@ -207,7 +207,7 @@ def _initial(
 def _initial_of_blocks(
     X: BlockMatrix, Y: FloatArray, alpha: Any, tol: float, n_threads: int
 ) -> FloatArray:
-    """The same, by regressions of the responses as of any other column."""
+    """Coefficients (t, n) by regressions of the responses on the columns of X in blocks."""
     n, t = X.shape[1], Y.shape[1]
     rows = with_responses(column_rows(X, True), X, Y)
     problems = ColumnProblems(rows, np.arange(n, n + t), np.arange(n), alpha)
@@ -224,8 +224,8 @@ def _noise(residual: FloatArray, noise: ArrayLike | None) -> FloatArray:
         found = np.linalg.norm(residual, axis=0) / np.sqrt(m)
         if not (found > 0).all():
             raise InvalidInputError(
-                "the initial estimate fits y without any residual, so it says nothing of the "
-                "noise; pass ",
+                "the initial estimate fits y without any residual, so the noise cannot be "
+                "estimated from it; pass ",
                 Argument("noise"),
                 ", or a larger alpha.",
             )
@@ -244,12 +244,12 @@ def _noise(residual: FloatArray, noise: ArrayLike | None) -> FloatArray:
 def _check_left(
     Z: FloatArray, inner: FloatArray, columns: Columns, features: Any, names: tuple[str, ...]
 ) -> None:
-    """Refuse columns of which nothing is left after the others."""
+    """Refuse columns that the other columns explain completely."""
     lengths = columns.lengths[features]
     short = (np.linalg.norm(Z, axis=0) <= 1e-8 * lengths) & (np.abs(inner) <= 1e-8 * lengths**2)
     gone = np.flatnonzero(short | (inner == 0.0))
     if len(gone):
         raise InvalidInputError(
-            f"the score of column {names[features[gone[0]]]} is zero beside the column itself, so "
+            f"the score of column {names[features[gone[0]]]} is zero compared with the column, so "
             "there is nothing to estimate its coefficient from; use a larger score_alpha."
         )

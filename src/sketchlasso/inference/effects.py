@@ -1,4 +1,4 @@
-"""Effects of treatments among many controls, with standard errors that survive the selection."""
+"""Effects of treatments among many controls, with standard errors valid after selection."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ __all__ = ["TreatmentEffects", "rigorous_selection", "treatment_effect"]
 EffectMethod: TypeAlias = Literal["double-selection", "partialling-out"]
 Errors: TypeAlias = Literal["auto", "robust", "equal"]
 Loadings: TypeAlias = Literal["robust", "equal"]
-# What is left of a treatment after its controls, as a share of its length, that is rounding.
+# A treatment whose residual on its controls is below this share of its length is explained fully.
 ROUNDING = 1e-10
-# Rows in which a treatment has to differ from its most common value; with fewer, each of them
-# is fitted almost exactly, and the error comes out too small.
+# Rows in which a treatment has to differ from its most common value; fewer rows are fitted almost
+# exactly, and the error comes out too small.
 FEWEST_TREATED = 5
 
 
@@ -301,7 +301,7 @@ def rigorous_selection(
 def _by_lasso(
     X: FloatArray, y: FloatArray, loadings: Loadings, tol: float
 ) -> tuple[BoolArray, FloatArray]:
-    """The LASSO, whose penalty needs the noise level: both are iterated, until the support stays.
+    """Select by the LASSO; its penalty and the noise level are iterated until the support stays.
 
     As in Belloni, Chen, Chernozhukov and Hansen (2012), appendix A: the first residual is that
     of the most correlated features, the first penalty is halved, and the later residuals are

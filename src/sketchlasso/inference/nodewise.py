@@ -324,7 +324,7 @@ def part_solver(
     total: int,
     progress: Callable[[int, int], None] | None,
 ) -> Iterator[PartSolver]:
-    """Yield a solver whose finished parts lie beside a path, if there is one, until the block ends.
+    """Yield a solver that keeps finished parts beside a path, if one is given, until the end.
 
     `decisive` are the settings, as JSON, and the arrays that decide the answer.
     """

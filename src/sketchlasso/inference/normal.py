@@ -1,4 +1,4 @@
-"""What follows from an estimate and its standard error where the estimate is about normal."""
+"""Tests and intervals from estimates that are approximately normal, and their errors."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def adjusted_p_values(p_value: FloatArray, method: Adjustment) -> FloatArray:
 
 
 def data_frame(columns: dict[str, Any]) -> Any:
-    """Columns of equal length as a data frame of pandas or polars, else as they are."""
+    """Return columns as a data frame of pandas or polars, or unchanged without either package."""
     for package in ("pandas", "polars"):
         try:
             return import_module(package).DataFrame(columns)

@@ -1,4 +1,4 @@
-"""A sparse precision matrix, as scikit-learn has them."""
+"""A sparse precision matrix with the interface of scikit-learn."""
 
 from __future__ import annotations
 

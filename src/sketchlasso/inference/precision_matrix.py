@@ -265,7 +265,12 @@ def select_by_cv(
             held_out = empirical_covariance(rest, assume_centered=True)
             lengths = np.linalg.norm(columns.P, axis=1) * columns.scales * columns.unit
             for i in range(len(alphas)):
-                scores[number, i] = _likelihood(found.penalty(i), lengths, path.rule, held_out)
+                own = found.penalty(i)
+                if (lengths == 0).any() or interpolates(own, lengths).any():
+                    scores[number, i] = -np.inf
+                else:
+                    precision = assemble(own, lengths, path.rule).precision()[0]
+                    scores[number, i] = log_likelihood(held_out, precision)
             done += len(alphas)
             if on_progress is not None:
                 on_progress(done, len(splits) * len(path.alphas))
@@ -273,10 +278,3 @@ def select_by_cv(
 
     criterion = _descend(path, value)
     return int(np.nanargmax(criterion)), criterion
-
-
-def _likelihood(found: Nodewise, lengths: FloatArray, rule: Rule, held_out: FloatArray) -> float:
-    if (lengths == 0).any() or interpolates(found, lengths).any():
-        return -np.inf
-    precision = assemble(found, lengths, rule).precision()[0]
-    return float(log_likelihood(held_out, precision))

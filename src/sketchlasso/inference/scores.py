@@ -1,4 +1,4 @@
-"""Score vectors: what is left of each column after the others, always on the full data."""
+"""Score vectors: residuals of each column on the others, always on the full data."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ __all__ = ["Columns", "bias_bounds", "made_scores", "ready_scores"]
 # Penalty of the regressions over the bound that pure noise keeps to. A smaller one leaves less
 # bias and larger errors; at a half, intervals cover as they should in benchmarks/inference.
 SCORE_SHARE = 0.5
-# Errors may be so many times those of a column that no other one resembles.
+# Largest ratio of an error to that of a column that is uncorrelated with the others.
 LARGEST_INFLATION = 3.0
 COLUMNS_AT_A_TIME = 1024
-# A score this short beside its column is rounding.
+# A score shorter than this share of its column is rounding.
 ROUNDING = 1e-8
 
 

@@ -1,4 +1,4 @@
-"""Stability selection: features that are chosen again and again on half of the rows."""
+"""Stability selection: features that are selected on most half-samples."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
         return self
 
     def _check(self, X: Any, y: Any) -> None:
-        """Refuse what no half-sample can be made of."""
+        """Refuse data without usable half-samples."""
         check_values(self.get_params(deep=False))
         if isinstance(X, BlockMatrix):
             raise InvalidInputError(
@@ -299,6 +299,6 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
 
     def _get_support_mask(self) -> BoolArray:
         check_is_fitted(self)
-        # In counts, so that no rounding of a share decides.
+        # Compare counts, so that rounding of a share does not matter.
         counts = np.rint(self.frequencies_ * 2 * self.n_pairs)
         return np.asarray(counts >= grid_step(self.cutoff_, int(self.n_pairs)))

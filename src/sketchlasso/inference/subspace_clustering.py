@@ -1,4 +1,4 @@
-"""Clusters of points that lie near a few subspaces: each point written by a few others."""
+"""Clusters of points near a few subspaces: each point is a combination of a few others."""
 
 from __future__ import annotations
 
@@ -184,13 +184,13 @@ def _affinities(coef: Any, kept: int | None) -> Any:
 
 
 def _connected(affinity: Any) -> Any:
-    """Affinities with faint links between the parts that have none, as scikit-learn takes them."""
+    """Return affinities as scikit-learn takes them, with faint links between separate parts."""
     count, part = connected_components(affinity, directed=False)
     first = np.unique(part, return_index=True)[1]
     size = affinity.shape[0]
     links = np.full(count - 1, FAINT)
     chain: Any = sparse.csr_array((links, (first[:-1], first[1:])), shape=(size, size))
     joined = sparse.csr_matrix(affinity + chain + chain.T)
-    # ARPACK's solvers take no longer indices.
+    # ARPACK's solvers take 32-bit indices only.
     joined.indices, joined.indptr = joined.indices.astype(np.int32), joined.indptr.astype(np.int32)
     return joined

@@ -39,7 +39,7 @@ __all__ = [
     "read_array_header",
 ]
 
-# Limit and use of the container that the process runs in, where there is one.
+# Memory limit and use of the control group of this process, if it has one.
 GROUP = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current"))
 # Errors that content of the wrong kind can raise.
 MISFITS = (
@@ -247,7 +247,7 @@ def check_numbers(values: Any, what: str, kinds: str = "f", *, finite: bool = Tr
 
 
 def parse_json(text: bytes) -> Any:
-    """Return what UTF-8 JSON says; NaN, infinity, deep nesting and broken text are refused."""
+    """Parse UTF-8 JSON; refuse NaN, infinity, deep nesting and broken text."""
     try:
         content = json.loads(text.decode(), parse_constant=_refused, parse_float=_finite)
         json.dumps(content, ensure_ascii=False).encode()  # half a character cannot be written

@@ -44,7 +44,10 @@ class Parts:
         with ExitStack() as held:
             try:
                 held.enter_context(only_writer(folder, path))
-                same = _same_settings(folder, settings)
+                stamp, text = folder / "settings.json", json.dumps(settings, sort_keys=True)
+                if not stamp.exists():
+                    stamp.write_text(text, encoding="utf-8")
+                same = stamp.read_text(encoding="utf-8") == text
             except OSError as problem:
                 raise StoredFileError(
                     f"{folder} could not be used for finished parts ({problem.strerror}); choose "
@@ -139,11 +142,3 @@ def _lock(descriptor: int) -> bool:
     except OSError as problem:
         return problem.errno not in (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
     return True
-
-
-def _same_settings(folder: Path, settings: Mapping[str, Any]) -> bool:
-    """Whether the parts in a folder belong to these settings; writes them into a new folder."""
-    stamp, text = folder / "settings.json", json.dumps(settings, sort_keys=True)
-    if not stamp.exists():
-        stamp.write_text(text, encoding="utf-8")
-    return stamp.read_text(encoding="utf-8") == text

@@ -1,11 +1,11 @@
-"""Words as responses, and their answers: radius, penalty, solution, in batches.
+"""Regress words on other words in batches: radius, penalty and solution of each query.
 
 The columns of the (weighted, centred, scaled) matrix A ~ Q P' are features and responses alike.
 With orthonormal Q and P = A'Q a query a = sum of A_j / ||A_j|| over its words enters through
 
     c = sum of P_j / ||A_j||,     s^2 = ||a||^2 - ||c||^2
 
-and its words, and whatever the user forbids, are left out.
+and its words, and those that the user excludes, are left out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A collection of documents as word counts, with the names that people need to read them."""
+"""A collection of documents as word counts, with their titles and words."""
 
 from __future__ import annotations
 
@@ -77,12 +77,12 @@ class Corpus:
 
     @property
     def name(self) -> str:
-        """What to call the corpus where others read it: its file or folder, without the path."""
+        """Name of the corpus for display: its file or folder, without the path."""
         return PurePath(self.source).name or "a corpus"
 
     @cached_property
     def document_frequency(self) -> IntArray:
-        """In how many documents each word stands: shape (n_words,)."""
+        """Number of documents that contain each word: shape (n_words,)."""
         return np.bincount(self.counts.indices, minlength=self.shape[1])
 
     def __repr__(self) -> str:
@@ -91,10 +91,9 @@ class Corpus:
         return f"<Corpus of {documents} documents, {words} words{origin}>"
 
     def readable_title(self, row: int) -> str:
-        """Return the title of a document, or its number and five most telling words if it has none.
+        """Return the title of a document, or its number and five characteristic words without one.
 
-        Telling are the words whose count times the logarithm of documents over documents with the
-        word is largest.
+        These are the words with the largest count times log(documents / documents with the word).
         """
         title = self.titles[row]
         if title != numbered(row):
@@ -112,7 +111,7 @@ class Corpus:
         max_share: float = 0.95,
         stop_words: StopWords = "english",
     ) -> Corpus:
-        """Leave out words that say nothing: rare ones, those in almost every document, stop words.
+        """Leave out rare words, words in almost every document, and stop words.
 
         Counts of the words that stay are not changed. Documents that lose all their words stay,
         as empty rows, so that rows keep their meaning; ``settings["empty_documents"]`` says how
@@ -129,7 +128,7 @@ class Corpus:
             every document has; less would cost long documents their own subject ("learning"
             stands in 77 % of the NIPS papers).
         stop_words : {"english"}, iterable of str, or None
-            Words to leave out whatever their frequency; "english" means scikit-learn's list.
+            Words to leave out at any frequency; "english" means scikit-learn's list.
 
         Returns
         -------
@@ -220,7 +219,7 @@ def stop_list(stop_words: StopWords) -> frozenset[str]:
                 " was given, but only 'english' is known by name; pass it, a list of words, or "
                 "None.",
             )
-        # Imported here: the library does without the package's text tools until a corpus is made.
+        # Imported here, because importing the text tools takes time.
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
         return frozenset(ENGLISH_STOP_WORDS)

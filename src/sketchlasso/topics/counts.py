@@ -89,7 +89,12 @@ def corpus_from_matrix(
             Argument("vocabulary"),
             " with one word per column.",
         )
-    words = _words(vocabulary, int(counts.shape[1]))
+    if isinstance(vocabulary, Mapping):
+        words = _ordered(vocabulary, int(counts.shape[1]))
+    elif hasattr(vocabulary, "transform"):
+        words = _words_of(vocabulary)
+    else:
+        words = names_from(vocabulary) or ()
     named = names_from(titles)
     if named is None:
         named = tuple(numbered(i) for i in range(counts.shape[0]))
@@ -117,14 +122,6 @@ def vocabulary_beside(path: Path, width: int) -> Path | None:
         if place.is_file() and len(names_from(place) or ()) == width:
             return place
     return None
-
-
-def _words(vocabulary: Any, width: int) -> tuple[str, ...]:
-    if isinstance(vocabulary, Mapping):
-        return _ordered(vocabulary, width)
-    if hasattr(vocabulary, "transform"):
-        return _words_of(vocabulary)
-    return names_from(vocabulary) or ()
 
 
 def _ordered(columns: Mapping[str, int], width: int) -> tuple[str, ...]:

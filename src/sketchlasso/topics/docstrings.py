@@ -22,7 +22,7 @@ __all__ = [
     "without_repeated",
 ]
 
-# Folders and files that hold other people's code, tests, or tables.
+# Folders and files that hold vendored code, tests, or tables.
 NO_PROSE = """
 __pycache__ _examples _vendor conftest.py dist-packages distutils encodings ensurepip extern
 externals f2py idlelib lib-dynload lib2to3 mpl-data pydoc_data setup.py site-packages src test
@@ -58,7 +58,7 @@ INLINE = [
     (re.compile(r"[%{$]\(?\w+[)}$]s?|\|[\w ]+\||\\\w+"), " "),
     # Names of a program, not words: dotted, called, or with an equals sign.
     (re.compile(r"\b\w+(?:\.\w+)+(?:\(\S*\))?|\b\w+\(\S*\)|\b\w+=\S+"), " "),
-    # So are those with a capital inside, but for the few that people say aloud.
+    # So are those with a capital inside, except for a few that are used as words.
     (re.compile(rf"\b(?!(?:{SPOKEN})\b)[A-Za-z]*[a-z][A-Z]\w*\b"), " "),
 ]
 SENTENCE_END = re.compile(r"(?<=[.;:!?])\s+")
@@ -120,7 +120,7 @@ def _folder(root: Path, package: str) -> Iterator[tuple[str, str]]:
 def _file(path: Path, module: str) -> Iterator[tuple[str, str]]:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of other people's escape sequences
+            warnings.simplefilter("ignore")  # invalid escape sequences
             tree = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError):
         return
@@ -141,7 +141,7 @@ def _members(body: Sequence[ast.stmt], inside: str) -> Iterator[tuple[str, str]]
 
 
 def prose(docstring: str) -> str:
-    """Return the words of a docstring that a reader would call text.
+    """Return the prose of a docstring.
 
     Doctests, code and formulas, references, types of parameters, roles, directives and the names
     of sections are taken out; what parameters mean, notes and the text between examples stay.

@@ -39,7 +39,7 @@ from sketchlasso.topics.packing import pack_corpus, unpack_corpus
 
 __all__ = ["embedded_corpus"]
 
-# Changes whenever the same installation would give another corpus: caches are then made anew.
+# Raise this number when the same installation gives another corpus, so that caches are renewed.
 RECIPE = 2
 CONTENT = Content("corpus", Name("embedded_corpus"), Name("embedded_corpus"))
 
@@ -64,17 +64,17 @@ COMPILED = (
     "math",
     "itertools",
 )
-# Shorter texts say what something is called and little more.
+# Shorter texts hold little more than a name.
 LEAST_WORDS = 12
 LEAST_DOCUMENTS = 8
 # Sentences in more documents than this were pasted.
 MOST_REPEATED = 5
-# A plural is counted with its singular where that is at least this share as frequent: of the
-# package pandas there is no singular, whatever some docstring says of an animal.
+# A plural is counted with its singular where that is at least this share as frequent, so that
+# the package pandas is not counted as several pandas.
 LEAST_SINGULAR = 0.05
 SHOWN = 1200
 
-# Words of documentation as such, whatever it is about; of plurals the singular is enough, and
+# Words that occur in documentation on any subject; of plurals the singular is enough, and
 # adverbs, which say how and not what, are recognised by their ending.
 ADVERB = re.compile(r"(?!anomaly|assembly|family|multiply|supply)\w{4,}ly")
 BOILERPLATE = """
@@ -189,7 +189,7 @@ def _made(versions: dict[str, str]) -> Corpus:
 
 
 def _documents(versions: dict[str, str]) -> Iterator[tuple[str, str, str]]:
-    """Yield the name, the beginning and the prose of every docstring that has something to say."""
+    """Yield the name, the beginning and the prose of every docstring with enough words."""
     found: dict[str, str] = {}
     seen: set[str] = set()
     for title, docstring in _docstrings(versions):
@@ -237,7 +237,7 @@ def _singular(counts: CountMatrix, words: Sequence[str]) -> tuple[CountMatrix, t
 
 
 def _singulars(word: str) -> Iterator[str]:
-    """Yield what a word would be the plural of."""
+    """Yield the possible singulars of a word."""
     if len(word) < 4 or re.search("(?:ss|us|is)$", word):
         return
     if word.endswith("ies"):

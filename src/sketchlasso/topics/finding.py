@@ -1,4 +1,4 @@
-"""Topics to begin with: communities of the word graph, their documents, how stable they are."""
+"""Find topics: communities of the word graph, their documents, and their stability."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["Topic", "Topics", "find_topics", "periods"]
 
-# Smaller communities are accidents of a few rare words.
+# Smaller communities come from a few rare words by chance.
 SMALLEST = 4
 DATE = re.compile(r"\d{4}-\d{2}(-\d{2})?([T ].*)?")
 
@@ -197,7 +197,7 @@ def periods(values: Sequence[str]) -> tuple[str, ...]:
 
 
 def _positive_graph(weights: Any, words: tuple[str, ...]) -> WordGraph:
-    """Return the links between words that come along with each other."""
+    """Return the links between words that occur together."""
     return word_graph(sparse.csr_array(weights).maximum(0), words)
 
 
@@ -251,7 +251,7 @@ def _examples(corpus: Corpus, scores: FloatArray) -> tuple[DocumentMatch, ...]:
 
 
 def _stability(words: IntArray, again: list[IntArray]) -> float:
-    """Return the share of pairs of words that are in one community of each other grouping."""
+    """Return the share of pairs of words that share a community in the other groupings."""
     first, second = np.triu_indices(len(words), 1)
     shares = [
         np.mean((groups[words][first] == groups[words][second]) & (groups[words][first] >= 0))

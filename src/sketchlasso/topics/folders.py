@@ -14,7 +14,7 @@ from sketchlasso.errors import Argument, InvalidInputError, StoredFileError
 __all__ = ["ENDINGS", "FolderTexts", "read_folder"]
 
 ENDINGS = (".txt", ".text", ".md", ".rst", ".tex", ".org", ".adoc", ".py")
-# Folders that hold no documents of the reader's.
+# Folders that hold no documents.
 SKIPPED = frozenset({"__pycache__", "node_modules"})
 MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
@@ -105,11 +105,11 @@ class _Walk:
                     yield path
 
     def _wanted(self, path: str) -> bool:
-        """Whether to go on to a file or folder; links are counted that are left out."""
+        """Whether to read a file or enter a folder; count the links that are left out."""
         if self.follow_links or not os.path.islink(path):
             return True
         inside = Path(os.path.realpath(path)).is_relative_to(self._home)
-        # Folders inside are met anyway, and twice where a link to them is followed.
+        # A folder inside is visited anyway; following a link to it would read it twice.
         wanted = inside and not os.path.isdir(path)
         self.left_out += not inside
         return wanted
@@ -134,7 +134,7 @@ def _bytes(path: Path, most: int) -> bytes:
 
 
 def _decoded(data: bytes, *, whole: bool) -> str | None:
-    """Return the text, or None for what is no text; a cut may go through a character."""
+    """Return the text, or None for binary data; a cut may split a character."""
     encoding = next((name for mark, name in MARKS.items() if data.startswith(mark)), None)
     if encoding is None and b"\0" in data:
         return None

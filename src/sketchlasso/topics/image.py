@@ -1,4 +1,4 @@
-"""What a question about a word is answered with, and what would help a weak answer."""
+"""Images of words, and advice for weak ones."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class TopicImage:
 
     @property
     def signs(self) -> IntArray:
-        """+1 for words that come along with the query, -1 for those that keep away."""
+        """+1 for words that occur with the query, -1 for words that avoid it."""
         return np.sign(self.weights).astype(np.intp)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""A corpus as a header and arrays, for files of our own, and back."""
+"""Convert a corpus to a header and arrays for a container, and back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ __all__ = ["pack_corpus", "pack_strings", "unpack_corpus", "unpack_strings"]
 
 def pack_corpus(corpus: Corpus) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return what JSON can hold of a corpus, and its arrays."""
-    counts = corpus.counts
+    counts, data = corpus.counts, corpus.counts.data
+    largest = float(data.max(initial=0))
+    if largest < 2**32 and np.all(data == np.rint(data)):  # counts, and not weights
+        data = data.astype(np.min_scalar_type(int(largest)))
     header = {
         "source": corpus.source,
         "settings": dict(corpus.settings),
@@ -26,7 +29,7 @@ def pack_corpus(corpus: Corpus) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
         "has_texts": corpus.texts is not None,
     }
     arrays: dict[str, NDArray[Any]] = {
-        "counts_data": _narrowed(counts.data),
+        "counts_data": data,
         "counts_indices": counts.indices,
         "counts_indptr": counts.indptr,
     }
@@ -72,9 +75,3 @@ def unpack_strings(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> tuple[st
     check_lengths(ends, len(data), "the ends of words or texts")
     whole, bounds = data.tobytes(), [0, *ends.tolist()]
     return tuple(whole[start:end].decode("utf-8") for start, end in pairwise(bounds))
-
-
-def _narrowed(values: NDArray[np.float64]) -> NDArray[Any]:
-    """Return counts in the smallest type that holds them all, weights as they are."""
-    whole = bool(np.all(values == np.rint(values))) and float(values.max(initial=0)) < 2**32
-    return values.astype(np.min_scalar_type(int(values.max(initial=0)))) if whole else values

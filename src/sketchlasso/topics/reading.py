@@ -56,7 +56,7 @@ def read_corpus(
     header: bool | None = None,
     follow_links: bool | None = None,
 ) -> Corpus:
-    """Read documents, or counts of their words, from wherever they are.
+    """Read documents, or counts of their words, from memory, a folder or a file.
 
     No word is left out; see :meth:`Corpus.pruned` for that.
 

@@ -1,4 +1,4 @@
-"""Words by how people write them: case folded, stop words named, close spellings offered."""
+"""Look up words: case is folded, stop words are recognised, close spellings are suggested."""
 
 from __future__ import annotations
 
