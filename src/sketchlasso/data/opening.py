@@ -61,33 +61,14 @@ class BlockHandle(Protocol):
         """Return the entries: ndarray or csr_array of shape (rows, columns)."""
 
 
-@dataclass(frozen=True, eq=False)
 class ArrayBlock:
     """A block in memory, or in a memory map; `whole` if it is all of X."""
 
-    entries: Any
-    name: str = ""
-    whole: bool = False
-
-    @property
-    def rows(self) -> int:
-        """Number of rows."""
-        return int(self.entries.shape[0])
-
-    @property
-    def columns(self) -> int:
-        """Number of columns."""
-        return int(self.entries.shape[1])
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the entries."""
-        return np.dtype(self.entries.dtype)
-
-    @property
-    def sparse(self) -> bool:
-        """Whether the entries are a sparse matrix."""
-        return bool(sparse.issparse(self.entries))
+    def __init__(self, entries: Any, name: str = "", whole: bool = False) -> None:
+        self.entries, self.name, self.whole = entries, name, whole
+        self.rows, self.columns = int(entries.shape[0]), int(entries.shape[1])
+        self.dtype = np.dtype(entries.dtype)
+        self.sparse = is_sparse(entries)
 
     def load(self) -> Any:
         """Return the entries."""

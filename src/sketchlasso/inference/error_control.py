@@ -23,6 +23,7 @@ JRSS B 75 (2013): equations 8 and 9, and appendix A.4 for D.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, sqrt
@@ -159,14 +160,8 @@ def _largest_q(
     def bound(q: int) -> float:
         return pfer_bound(p, q, cutoff, pairs, assumption)
 
-    low, high = 0, largest_share(p, pairs, assumption)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if bound(middle) <= pfer:
-            low = middle
-        else:
-            high = middle - 1
-    if low == 0:
+    q = bisect_right(range(1, largest_share(p, pairs, assumption) + 1), pfer, key=bound)
+    if q == 0:
         raise InvalidInputError(
             Argument("pfer", pfer, "g"),
             " with ",
@@ -174,7 +169,7 @@ def _largest_q(
             f" leaves no feature per half-sample for {p} feature(s), but at least one is needed; "
             "pass a larger pfer or a larger cutoff.",
         )
-    return ErrorControl(cutoff, low, bound(low))
+    return ErrorControl(cutoff, q, bound(q))
 
 
 def _smallest_cutoff(

@@ -63,6 +63,10 @@ class Content:
     writer: Name
     reader: Name
 
+    def refusal(self, text: str) -> StoredFileError:
+        """Return an error whose sentence ends with the name of the writer."""
+        return StoredFileError(text, self.writer, ".")
+
 
 SKETCH = Content("sketch", Name("Sketch.save"), Name("load_sketch"))
 MODEL = Content("model", Name("save_model"), Name("load_model"))
@@ -139,27 +143,21 @@ def read_container(
             file.seek(PREFIX.size)
             header, arrays = _payload(file, os.fstat(file.fileno()).st_size - PREFIX.size)
     except FileNotFoundError as missing:
-        raise StoredFileError(
-            f"{path} does not exist; give the path of a file written by ",
-            content.writer,
-            ".",
+        raise content.refusal(
+            f"{path} does not exist; give the path of a file written by "
         ) from missing
     except OSError as problem:
-        raise StoredFileError(
-            f"{path} could not be read ({problem.strerror}); give the path of a file written by ",
-            content.writer,
-            ".",
+        raise content.refusal(
+            f"{path} could not be read ({problem.strerror}); give the path of a file written by "
         ) from problem
     except StoredFileError:
         raise
     except (*MISFITS, struct.error) as problem:
         # The checksum fits, so nothing was damaged: another program wrote the payload.
         reason = f" ({problem})" if isinstance(problem, UnfitError) else ""
-        raise StoredFileError(
+        raise content.refusal(
             f"{path} has the frame of {_article(content)} but its content cannot be understood"
-            f"{reason}; write it again with ",
-            content.writer,
-            ".",
+            f"{reason}; write it again with "
         ) from problem
     if content is not ANYTHING:
         _check_content(path, content, header.get("content"))
@@ -173,10 +171,8 @@ def unpacking(path: str | os.PathLike[str], content: Content) -> Iterator[None]:
         yield
     except MISFITS as problem:
         reason = f" ({problem})" if isinstance(problem, UnfitError) else ""
-        raise StoredFileError(
-            f"{path} holds no complete {content.name}{reason}; write it again with ",
-            content.writer,
-            ".",
+        raise content.refusal(
+            f"{path} holds no complete {content.name}{reason}; write it again with "
         ) from problem
 
 
@@ -208,10 +204,8 @@ def stored_info(path: str | os.PathLike[str]) -> StoredInfo:
 def _check(file: BinaryIO, path: str | os.PathLike[str], content: Content) -> None:
     prefix = file.read(PREFIX.size)
     if prefix[: len(MAGIC)] != MAGIC[: len(prefix)] or not prefix:
-        raise StoredFileError(
-            f"{path} is not {_article(content, 'stored ')}; give the path of a file written by ",
-            content.writer,
-            ".",
+        raise content.refusal(
+            f"{path} is not {_article(content, 'stored ')}; give the path of a file written by "
         )
     if len(prefix) < PREFIX.size:
         raise _truncated(path, content)
@@ -228,11 +222,9 @@ def _check(file: BinaryIO, path: str | os.PathLike[str], content: Content) -> No
     if found < length:
         raise _truncated(path, content)
     if found > length or digest.digest() != checksum:
-        raise StoredFileError(
+        raise content.refusal(
             f"{path} was altered after it was written (its checksum does not match); restore it "
-            "from a copy or write it again with ",
-            content.writer,
-            ".",
+            "from a copy or write it again with "
         )
 
 
@@ -266,10 +258,8 @@ def _check_content(path: str | os.PathLike[str], content: Content, found: Any) -
                 ".",
             )
     if found != content.name:
-        raise StoredFileError(
-            f"{path} does not say that it holds {_article(content)}; give a file written by ",
-            content.writer,
-            ".",
+        raise content.refusal(
+            f"{path} does not say that it holds {_article(content)}; give a file written by "
         )
 
 
@@ -279,9 +269,7 @@ def _article(content: Content, kind: str = "") -> str:
 
 
 def _truncated(path: str | os.PathLike[str], content: Content) -> StoredFileError:
-    return StoredFileError(
+    return content.refusal(
         f"{path} is truncated (it ends before its content does); restore it from a copy or write "
-        "it again with ",
-        content.writer,
-        ".",
+        "it again with "
     )

@@ -28,14 +28,14 @@ MATRICES = ("bag-of-words", "npz", "npy", "matrix-market", "svmlight")
 TITLE = 60
 # Kinds of sources: how a sentence calls them, and the options that apply to them.
 KINDS = {
-    "documents": ("documents given as strings", "vectorizer"),
-    "folder": ("a folder of text files", "vectorizer follow_links"),
-    "lines": ("a file with one document per line", "vectorizer"),
+    "documents": ("documents given as strings", {"vectorizer"}),
+    "folder": ("a folder of text files", {"vectorizer", "follow_links"}),
+    "lines": ("a file with one document per line", {"vectorizer"}),
     "columns": (
         "a file with columns of text",
-        "vectorizer column title_column group_column separator header",
+        {"vectorizer", "column", "title_column", "group_column", "separator", "header"},
     ),
-    "counts": ("a file with counts", "vocabulary"),
+    "counts": ("a file with counts", {"vocabulary"}),
 }
 
 
@@ -241,7 +241,7 @@ def _beginnings(texts: Sequence[str]) -> list[str]:
 def _check_options(kind: str, **options: Any) -> None:
     title, applying = KINDS[kind]
     for name, value in options.items():
-        if value is not None and name not in applying.split():
+        if value is not None and name not in applying:
             raise InvalidInputError(
                 Argument(name), f" was given, but it means nothing for {title}; leave it out."
             )
