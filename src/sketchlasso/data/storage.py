@@ -314,12 +314,13 @@ def find_entry(
     values = matrix if dense else matrix.data
     step = max(1, CHUNK // max(1, values[:1].size))
     for start in range(0, len(values), step):
-        wrong = np.argwhere(fault(values[start : start + step]))
-        if len(wrong) == 0:
+        wrong = fault(values[start : start + step])
+        if not wrong.any():
             continue
-        place = start + int(wrong[0][0])
+        first = np.argwhere(wrong)[0]
+        place = start + int(first[0])
         if dense:
-            return place, int(wrong[0][1]), values[place, wrong[0][1]]
+            return place, int(first[1]), values[place, first[1]]
         major = int(np.searchsorted(matrix.indptr, place, side="right")) - 1
         minor = int(matrix.indices[place])
         row, column = (major, minor) if matrix.format == "csr" else (minor, major)

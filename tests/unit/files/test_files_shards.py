@@ -259,6 +259,31 @@ def test_a_faulty_line_of_a_shard_is_named(tmp_path):
     assert "b.svm has '2:x' in line 2" in text
 
 
+@pytest.mark.parametrize(
+    ("row", "fault"),
+    [
+        ("1;2;", "has no value in line 3, column 'y', but every cell is needed"),
+        ("1;inf;3", "holds 'inf' in line 3, column 'b', but a finite number is needed"),
+        ("1;2,5;3", "holds '2,5' in line 3, column 'b', but a finite number with a decimal point"),
+        ("1;2;inf", "holds 'inf' in line 3, column 'y', but the target must be finite"),
+    ],
+)
+def test_the_first_cell_that_is_no_number_is_named(tmp_path, row, fault):
+    (tmp_path / "a.csv").write_text(f"a;b;y\n1;2;3\n{row}\n")
+    assert fault in refusal(InvalidInputError, read_shards, tmp_path / "a.csv", target="y")
+
+
+def test_rows_of_a_parquet_shard_need_numbers_and_a_target(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pyarrow.table({"a": [1.0, None], "y": ["u", "v"]}), tmp_path / "a.parquet")
+    X = read_shards(tmp_path / "a.parquet", target="y").X
+    assert "has no value in row 2, column 'a'" in refusal(InvalidInputError, X.collect)
+    parquet.write_table(pyarrow.table({"a": [1.0, 2.0], "y": ["u", None]}), tmp_path / "b.parquet")
+    text = refusal(InvalidInputError, read_shards, tmp_path / "b.parquet", target="y")
+    assert "has no target in row 2, column 'y'" in text
+
+
 def test_no_file_is_said_so(tmp_path):
     assert "no file matches" in refusal(StoredFileError, read_shards, tmp_path / "*.npz")
     assert "holds no file of a known format" in refusal(StoredFileError, read_shards, tmp_path)
