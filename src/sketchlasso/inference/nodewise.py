@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,7 @@ from sketchlasso.linalg.device import CPU
 from sketchlasso.solvers import Settings, Status
 from sketchlasso.solvers.solution import warn_of_ending
 from sketchlasso.storage.container import Content
-from sketchlasso.storage.door import MISFITS
 from sketchlasso.storage.parts import Parts
-from sketchlasso.storage.sparse import pack_rows, unpack_rows
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 __all__ = [
@@ -277,15 +276,13 @@ class PartSolver:
         """Solve all regressions of a set that no finished part holds, some targets at a time."""
         found, count = [], problems.grid.shape[1]
         for part in slices(len(problems.targets), problems.targets_per_part):
+            make = partial(problems.solve, part, settings)
             shape = ((part.stop - part.start) * count, problems.columns.n_features)
-            solved = None if self._parts is None else _read(self._parts, self._number, shape)
-            if solved is None:
-                solved = problems.solve(part, settings)
-                if self._parts is not None:
-                    vectors = {name: getattr(solved, name) for name in VECTORS}
-                    arrays = pack_rows(solved.coef, vectors)
-                    self._parts.write(self._number, {"shape": list(shape)}, arrays)
-            found.append(solved)
+            if self._parts is None:
+                found.append(make())
+            else:
+                number, rebuild = self._number, ColumnSolutions
+                found.append(self._parts.resumed(number, make, shape, VECTORS, rebuild))
             self._number += 1
             self._done += part.stop - part.start
             if self._progress is not None:
@@ -342,18 +339,3 @@ def _digest(values: NDArray[Any]) -> str:
     digest = hashlib.sha256(f"{stored.dtype} {stored.shape}".encode())
     digest.update(stored.tobytes())
     return digest.hexdigest()
-
-
-def _read(parts: Parts, number: int, shape: tuple[int, int]) -> ColumnSolutions | None:
-    """A finished part; None where it is missing, damaged or of another shape."""
-    stored = parts.read(number)
-    if stored is None:
-        return None
-    header, arrays = stored
-    try:
-        if tuple(header["shape"]) != shape:
-            return None
-        coef, vectors = unpack_rows(arrays, shape, VECTORS)
-    except MISFITS:
-        return None
-    return ColumnSolutions(coef, *vectors)

@@ -7,18 +7,22 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
 from sketchlasso.errors import InvalidInputError, StoredFileError
 from sketchlasso.storage.container import Content, read_container, write_container
+from sketchlasso.storage.door import MISFITS
+from sketchlasso.storage.sparse import pack_rows, unpack_rows
 
 __all__ = ["Parts", "only_writer"]
+
+Rows = TypeVar("Rows")
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,31 @@ class Parts:
     ) -> None:
         """Write a part."""
         write_container(self._file(number), self.content, header, arrays)
+
+    def resumed(
+        self,
+        number: int,
+        make: Callable[[], Rows],
+        shape: tuple[int, int],
+        vectors: Mapping[str, str],
+        rebuild: Callable[..., Rows],
+        *,
+        finite: bool = True,
+    ) -> Rows:
+        """Return a finished part; make and write it where it is missing, damaged or does not fit.
+
+        It has a sparse `coef` of this shape (m, n) and vectors (m,), whose types `vectors` gives
+        by name; ``rebuild(coef, *vectors)`` makes it again.
+        """
+        stored = self.read(number)
+        if stored is not None and stored[0].get("shape") == list(shape):
+            with suppress(*MISFITS):
+                coef, values = unpack_rows(stored[1], shape, vectors, finite=finite)
+                return rebuild(coef, *values)
+        made: Any = make()
+        arrays = pack_rows(made.coef, {name: getattr(made, name) for name in vectors})
+        self.write(number, {"shape": list(shape)}, arrays)
+        return made
 
     def _remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -17,7 +17,7 @@ from sketchlasso.errors import InvalidInputError, Name
 from sketchlasso.linalg.device import CPU
 from sketchlasso.storage import read_container, unpacking, write_container
 from sketchlasso.storage.container import IMAGES
-from sketchlasso.storage.door import MISFITS, UnfitError, check_facts
+from sketchlasso.storage.door import UnfitError, check_facts
 from sketchlasso.storage.parts import Parts
 from sketchlasso.storage.sparse import pack_rows, unpack_rows
 from sketchlasso.topics.answering import Answers, Queries, Question
@@ -134,15 +134,16 @@ def image_everything(
         answers = []
         for start in range(0, count, size):
             stop = min(start + size, count)
-            found = None if parts is None else _read_part(parts, start)
-            if found is None:
-                found = answer(Queries.single(np.arange(start, stop)), question)
-                found = _strongest(found, question.n_words)
-                if parts is not None:
-                    vectors = {name: getattr(found, name) for name in VECTORS}
-                    arrays = pack_rows(found.coef, vectors)
-                    parts.write(start, {"shape": list(found.coef.shape)}, arrays)
-            answers.append(found)
+
+            def make(first: int = start, last: int = stop) -> Answers:
+                found = answer(Queries.single(np.arange(first, last)), question)
+                return _strongest(found, question.n_words)
+
+            if parts is None:
+                answers.append(make())
+            else:
+                shape = (stop - start, count)
+                answers.append(parts.resumed(start, make, shape, VECTORS, Answers, finite=False))
             if progress is not None:
                 progress(stop, count)
         images = WordImages(
@@ -190,16 +191,3 @@ def _strongest(answers: Answers, n_words: int) -> Answers:
         answers.radius,
         answers.gap,
     )
-
-
-def _read_part(parts: Parts, start: int) -> Answers | None:
-    """A finished part, or None where it is missing or was damaged."""
-    stored = parts.read(start)
-    if stored is None:
-        return None
-    header, arrays = stored
-    try:
-        coef, vectors = unpack_rows(arrays, header["shape"], VECTORS, finite=False)
-    except MISFITS:
-        return None
-    return Answers(coef, *vectors)

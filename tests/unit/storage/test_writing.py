@@ -6,9 +6,11 @@ import lzma
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy import sparse
 from tests.sentences import refusal
 
 from sketchlasso.errors import InvalidInputError, Name, StoredFileError
@@ -127,6 +129,27 @@ def test_a_damaged_part_counts_as_missing(tmp_path):
     part.write_bytes(part.read_bytes()[:-1])
     with Parts.beside(path, {}, THING, "corpus") as parts:
         assert parts.read(0) is None
+
+
+def test_a_part_is_made_again_only_where_it_is_missing_or_does_not_fit(tmp_path):
+    made = []
+
+    def make():
+        made.append(len(made))
+        coef = sparse.csr_array(np.eye(2, 3) + len(made))
+        return SimpleNamespace(coef=coef, gap=np.array([0.5, np.nan]))
+
+    def rebuild(coef, gap):
+        return SimpleNamespace(coef=coef, gap=gap)
+
+    with Parts.beside(tmp_path / "all.images", {}, THING, "corpus") as parts:
+        for shape, calls in (((2, 3), 1), ((2, 3), 1), ((3, 3), 2)):
+            found = parts.resumed(0, make, shape, {"gap": "f"}, rebuild, finite=False)
+            assert len(made) == calls
+            assert found.coef.toarray()[0, 1] == calls and found.gap[0] == 0.5
+        parts.resumed(1, make, (2, 3), {"gap": "f"}, rebuild)
+        parts.resumed(1, make, (2, 3), {"gap": "f"}, rebuild)  # a gap that is not finite
+        assert len(made) == 4
 
 
 def test_parts_of_other_settings_are_kept_and_refused(tmp_path):
