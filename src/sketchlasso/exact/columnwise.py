@@ -32,7 +32,7 @@ __all__ = ["ColumnSolver"]
 # this many times the numbers of an iteration is a^2 (1 - a / rows). The share of rows that are left
 # stands for the iterations: they multiply as the fit becomes exact.
 EVEN = 6
-# Time that an iteration takes whatever the columns, in numbers of X.
+# Fixed time of an iteration, in numbers of X.
 OVERHEAD = 25_000
 # Iterations allowed: this many times the square of the support over the numbers of an iteration.
 PATIENCE = 60

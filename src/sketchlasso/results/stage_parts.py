@@ -45,8 +45,6 @@ __all__ = ["Points", "Stage", "StagePart", "spread_fits"]
 # A solution is kept where log(radius) is this close to its fixed point. Policies differ by
 # factors of three, and the fit that follows the search settles its radius anew.
 SETTLED = 0.1
-# Lines through two dual points go on for at most the distance between the two.
-FARTHEST = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,7 +268,7 @@ class StagePart:
         return then
 
     def _starts(self, problems: ProblemSet, path: IntArray) -> Iterates | None:
-        """The nearest solution on the path, with the dual point of a line through two of them.
+        """Mixes of the two nearest solutions on the path, or the last one for points beyond it.
 
         The dual point of a path is nearly smooth in log(alpha), and penalties are evenly spaced
         there. A path of which nothing is known starts from the next policy's. None where nothing
@@ -285,15 +283,10 @@ class StagePart:
             # Its neighbours, or the last two where it is beyond them.
             after = min(bisect_left(solved, place), len(solved) - 1)
             left, right = solved[max(after - 1, 0)], solved[after]
-            shares.append(min((place - left) / max(right - left, 1), FARTHEST))
+            shares.append((place - left) / max(right - left, 1))
             ends.append(((number, left), (number, right)))
-        share = np.array(shares)
         left_ends, right_ends = (self._iterates([pair[side] for pair in ends]) for side in (0, 1))
-        start = between(left_ends, right_ends, np.clip(share, 0.0, 1.0))
-        dual = left_ends.dual + share[:, None] * (right_ends.dual - left_ends.dual)
-        # A line may leave the unit ball, where no dual point is; Newton is slow to come back.
-        dual /= np.maximum(np.linalg.norm(dual, axis=1, keepdims=True), 1.0)
-        return replace(start, dual=dual)
+        return between(left_ends, right_ends, np.clip(shares, 0.0, 1.0))
 
     def _iterates(self, keys: list[tuple[int, int]]) -> Iterates:
         rows = [self._found[key] for key in keys]
