@@ -226,10 +226,10 @@ def _free_unpenalised(
     for b in map(int, np.flatnonzero(((batch.alpha == 0) | some_free) & ~smooth)):
         thresholds = batch.thresholds(b)
         over = soft_threshold(correlation[b].astype(np.float64), thresholds, batch.positive)
-        free = np.flatnonzero(thresholds == 0)
+        is_free = thresholds == 0
+        free, others = np.flatnonzero(is_free), over[~is_free]
         violation = float(np.linalg.norm(over[free]))
-        others = float(over @ over) - violation**2
-        left = float(radius_left(batch.radius[b], others))
+        left = float(radius_left(batch.radius[b], float(others @ others)))
         if violation > left:
             shrinkage = 1.0 - left / violation
             freed[b] = _shrink_part(batch.rows(b, free), u[b], shrinkage, batch.positive)
