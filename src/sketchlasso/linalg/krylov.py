@@ -133,8 +133,9 @@ def extend_basis(
         A'Q, whose new columns the steps compute in passing.
     """
     held = U.shape[1]
-    Q = np.empty((A.shape[0], held + count), dtype=A.dtype)
-    P = np.empty((A.shape[1], held + count), dtype=A.dtype)
+    # By columns while they are added one by one.
+    Q = np.empty((A.shape[0], held + count), dtype=A.dtype, order="F")
+    P = np.empty((A.shape[1], held + count), dtype=A.dtype, order="F")
     Q[:, :held], P[:, :held] = U, A.rmatmat(U) if image is None else image
     block, done = start, held
     while done < held + count:
@@ -146,7 +147,8 @@ def extend_basis(
         if done < held + count:
             # The next step projects this off Q, so U need not be subtracted from A.
             block = A.matmat(P[:, new])
-    return Q, P
+    Q = np.ascontiguousarray(Q)
+    return Q, np.ascontiguousarray(P)
 
 
 def _new_directions(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import sparse
 
 from sketchlasso.problem.batch import Batch
-from sketchlasso.types import BoolArray, FloatArray, IntArray, RealArray
+from sketchlasso.types import BoolArray, FloatArray, IntArray, RealArray, SparseRows
 
 __all__ = [
+    "Restriction",
     "RowNorms",
     "dual_reach",
     "gap_safe_distance",
@@ -49,6 +51,66 @@ class RowNorms:
     def of(self, instance: int) -> FloatArray:
         """Bounds (n,) of one instance."""
         return self.scale[instance] * self.norms[self.row_of[instance]]
+
+    def largest(self) -> FloatArray:
+        """The largest bound (n,) over all instances."""
+        lines = np.unique(self.row_of)
+        scales = [self.scale[self.row_of == line].max() for line in lines]
+        return np.asarray((self.norms[lines] * np.array(scales)[:, None]).max(axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class Restriction:
+    """Batches over some of the features, where the static rule removes all others, and back.
+
+    A solution and its certificate on these features hold for all of them.
+
+    Attributes
+    ----------
+    P : ndarray of shape (n, k)
+        The factor of the batches.
+    features : ndarray of shape (p,)
+        In increasing order.
+    rows : ndarray of shape (p, k)
+        ``P[features]``.
+    """
+
+    P: RealArray
+    features: IntArray
+    rows: RealArray
+
+    @classmethod
+    def of(cls, P: RealArray, features: IntArray) -> Restriction:
+        """The restriction to the given features."""
+        return cls(P, features, P[features])
+
+    def apply(self, batch: Batch) -> Batch:
+        """A batch over the features only."""
+        return replace(
+            batch,
+            P=self.rows,
+            penalty_factor=np.ascontiguousarray(batch.penalty_factor[..., self.features]),
+            excluded=None if batch.excluded is None else self.narrow(batch.excluded),
+        )
+
+    def narrow(self, rows: SparseRows) -> SparseRows:
+        """Sparse rows (b, n) on the features (b, p); entries of other features are dropped."""
+        place = np.full(len(self.P), -1)
+        place[self.features] = np.arange(len(self.features))
+        indices = place[rows.indices]
+        kept = indices >= 0
+        before = np.concatenate([[0], np.cumsum(kept)])
+        return sparse.csr_array(
+            (rows.data[kept], indices[kept], before[rows.indptr]),
+            shape=(rows.shape[0], len(self.features)),
+        )
+
+    def widen(self, rows: SparseRows) -> SparseRows:
+        """Sparse rows (b, p) on the features as rows (b, n) on all."""
+        return sparse.csr_array(
+            (rows.data, self.features[rows.indices], rows.indptr),
+            shape=(rows.shape[0], len(self.P)),
+        )
 
 
 def row_norms(batch: Batch) -> RowNorms:

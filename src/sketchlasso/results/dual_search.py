@@ -40,6 +40,8 @@ VIOLATED_ROUNDS = 2
 # Violated constraints that join in a round, and that may join at all.
 MOST_JOINING = 64
 MOST_JOINED = 256
+# Where more than this are violated, meeting a few of them proves nothing.
+HOPELESS = 8 * MOST_JOINED
 # Columns of the support that see less than this share of their penalty are not near the optimum.
 NEAR = 0.5
 # Operations that all factorisations together, and one in units of X's entries, may take.
@@ -266,6 +268,8 @@ class _Search:
         violated = self.penalised & (size > limit * (1 + TIGHT))
         violated[attempt.columns] = False
         outside = np.flatnonzero(violated)
+        if len(outside) > HOPELESS:
+            return False
         most = max(min(MOST_JOINING, MOST_JOINED - len(attempt.bounded)), 0)
         if len(outside) > most:
             ratio = size[outside] / self.factor[outside]

@@ -48,6 +48,8 @@ __all__ = [
 
 # With a realised radius the l2 term shrinks with the penalty, and good penalties are small.
 REALISED_RATIO = 1e-3
+# A response of which no more than this share lies outside a sketch is in it, but for rounding.
+HELD = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,11 +108,20 @@ def sketched_rows(
 ) -> Iterator[SketchedRows]:
     """The sketches on which the row sets are solved, none of which has seen what it must not."""
     bound = any(policy.kind == "spectral" for policy in policies)
-    if not sketch.response_rank:
+    plain = len(rows) == 1 and not len(rows[0].removed) and rows[0].weights is None
+    if not sketch.response_rank or (plain and _holds(sketch, Y)):
         yield SketchedRows(sketch.with_spectral_radius(X) if bound else sketch, None, rows)
         return
     for row_set in rows:
         yield sketch_training_rows(sketch, X, Y, row_set, policies)
+
+
+def _holds(sketch: Sketch, Y: FloatArray) -> bool:
+    """Whether the directions of a sketch of all rows started from these responses (m, t)."""
+    centred = Y - Y.mean(axis=0)
+    Q = np.asarray(sketch.Q)
+    missed = np.linalg.norm(centred - Q @ (Q.T @ centred), axis=0)
+    return bool((missed <= HELD * np.linalg.norm(centred, axis=0)).all())
 
 
 class FoldBases:

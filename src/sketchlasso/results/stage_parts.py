@@ -19,13 +19,10 @@ from scipy import sparse
 
 from sketchlasso.instances import ProblemSet, RowSets
 from sketchlasso.linalg.rows import stack_rows
+from sketchlasso.problem.batch import Batch
+from sketchlasso.problem.screening import Restriction, row_norms
 from sketchlasso.results.models import LinearModels, held_out_predictions
-from sketchlasso.results.realised import (
-    EVALUATIONS,
-    FIRST_SLOPE,
-    TOO_LARGE,
-    secant_slope,
-)
+from sketchlasso.results.realised import EVALUATIONS, FIRST_SLOPE, TOO_LARGE, secant_slope
 from sketchlasso.results.sketched import Fits, SketchedProblems, join_fits
 from sketchlasso.solvers import (
     Iterates,
@@ -45,6 +42,8 @@ __all__ = ["Points", "Stage", "StagePart", "spread_fits"]
 # A solution is kept where log(radius) is this close to its fixed point. Policies differ by
 # factors of three, and the fit that follows the search settles its radius anew.
 SETTLED = 0.1
+# Features are chosen anew when this share of those in use would do.
+FEWER = 0.7
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +109,9 @@ class StagePart:
         self._radii: dict[int, dict[float, float]] = defaultdict(dict)
         # The same as another response has it.
         self._expected: dict[int, dict[float, float]] = {}
+        self._norms = row_norms(batch).largest()
+        self._restriction: Restriction | None = None
+        self._floor = np.inf
 
     def expect(self, radius: FloatArray, alphas: FloatArray) -> None:
         """Begin the search for radii near those that another response has led to.
@@ -212,6 +214,7 @@ class StagePart:
         self, problems: ProblemSet, path: IntArray, x: FloatArray, follows: BoolArray
     ) -> tuple[Solution, FloatArray]:
         """Solutions at radii exp(x), moved near their fixed points where they follow them."""
+        only = self._restricted(problems.batch)
         warm = self._starts(problems, path)
         chain = path if warm is None else None
         open_ = np.arange(len(path))
@@ -219,9 +222,12 @@ class StagePart:
         x, pieces, numbers, seconds = x.copy(), [], [], 0.0
         # The last solve is at the radius that the evaluations before it lead to.
         for left in range(EVALUATIONS, -1, -1):
-            batch = replace(problems.batch.take(open_), radius=np.exp(x[open_]))
+            batch = only.apply(replace(problems.batch.take(open_), radius=np.exp(x[open_])))
             own = None if chain is None else chain[open_]
+            if warm is not None:
+                warm = replace(warm, coef=only.narrow(warm.coef))
             found = solve_or_raise(batch, self.solver, self.settings, warm, own)
+            found = replace(found, coef=only.widen(found.coef))
             seconds += found.seconds
             moves = np.zeros(len(open_), dtype=bool)
             if left and follows.any():
@@ -237,6 +243,21 @@ class StagePart:
             start = Iterates(found.coef, found.dual_point, np.zeros_like(found.steps))
             warm, chain, open_ = start.take(np.flatnonzero(moves)), None, open_[moves]
         return join_solutions(pieces, numbers, seconds), x
+
+    def _restricted(self, batch: Batch) -> Restriction:
+        """Features that the static rule leaves to the smallest penalty of a batch, or a few more.
+
+        Of text most words are too rare to matter at the penalties of a search.
+        """
+        alpha, known = float(batch.alpha.min()), self._restriction
+        with np.errstate(invalid="ignore"):  # 0 times inf
+            features = np.flatnonzero(self._norms > alpha * batch.penalty_factor)
+        if known is None or alpha < self._floor or len(features) < FEWER * len(known.features):
+            # A batch has at least one feature.
+            features = features if len(features) else np.array([np.argmax(self._norms)])
+            known, self._floor = Restriction.of(batch.P, features), alpha
+            self._restriction = known
+        return known
 
     def _next_radii(
         self,

@@ -25,7 +25,7 @@ from sketchlasso.cluster import active_engine
 from sketchlasso.data import BlockMatrix
 from sketchlasso.instances import RowSets
 from sketchlasso.linalg.device import CPU
-from sketchlasso.linalg.threads import map_rows, single_blas_thread
+from sketchlasso.linalg.threads import map_items, single_blas_thread
 from sketchlasso.results.choices import (
     IN_A_ROW,
     CrossValidation,
@@ -154,7 +154,7 @@ class _Search:
         self.stages: list[tuple[Points, Stage]] = []
         self.settings = task.settings or Settings()
         self.parts: list[StagePart] = []
-        self.over, self.beside = False, 0
+        self.over, self.aside = False, 1
 
     def begin(self, sketch: Sketch) -> None:
         """Make the sketches and lay out the problems, row sets side by side."""
@@ -163,9 +163,9 @@ class _Search:
             groups = [RowSets(sets.n_samples, (row_set,)) for row_set in sets]
         else:
             groups = [sets]
-        aside = self._aside(len(groups))
-        # Parts that are left over when every thread has had the same number use all threads.
-        self.beside = len(groups) - len(groups) % aside if aside > 1 else 0
+        # Solves of a few points each have less to do at once than there are cores.
+        on_cpu = self.settings.device == CPU
+        self.aside = min(self.settings.n_threads, len(groups)) if on_cpu else 1
         bar = SharedProgress(self.settings.callback, int(self.cost[..., : self.count].size))
 
         def made(number: int) -> StagePart:
@@ -178,7 +178,7 @@ class _Search:
             alphas = self.alphas[..., :1]
             laid = lay_out(own, task.X, task.Y, self.policies, task.terms, alphas)
             settings = replace(self.settings, callback=bar.part())
-            if number < self.beside:
+            if self.aside > 1:
                 settings = replace(settings, n_threads=1)
             part = StagePart(laid, groups[number], task.X, task.solver, settings)
             if task.guide is not None:
@@ -186,15 +186,10 @@ class _Search:
             return part
 
         self.bar = bar
-        self.parts = map_rows(made, len(groups), aside)
+        self.parts = map_items(made, range(len(groups)), self.aside)
 
     def _shared(self, sketch: Sketch) -> SketchedRows:
         return next(sketched_rows(sketch, self.task.X, self.task.Y, self.rows, self.policies))
-
-    def _aside(self, parts: int) -> int:
-        """Threads over sketches; where they are few, or on a device, one at a time."""
-        threads = self.settings.n_threads
-        return threads if parts >= 2 * threads and self.settings.device == CPU else 1
 
     def walk(self) -> None:
         """Go down the penalties with one radius policy until the smaller ones are out.
@@ -330,8 +325,7 @@ class _Search:
         def solved(number: int) -> Stage:
             return self.parts[number].solve(points, self.alphas, search)
 
-        stages = map_rows(solved, self.beside, self._aside(len(self.parts)))
-        stages += [solved(number) for number in range(self.beside, len(self.parts))]
+        stages = map_items(solved, range(len(self.parts)), self.aside)
         stage = Stage(
             join_fits([stage.fits for stage in stages]),
             [held_out for stage in stages for held_out in stage.predicted],
