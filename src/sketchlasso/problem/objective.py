@@ -41,15 +41,10 @@ def loss_value(batch: Batch, remainder: FloatArray) -> FloatArray:
     return length if batch.loss == "sqrt" else 0.5 * length * length
 
 
-def _penalty_value(batch: Batch, rows: SparseRows) -> FloatArray:
-    """Alpha sum_j f_j |w_j| (B,); infinite where an excluded feature is not zero."""
-    owner = np.repeat(np.arange(batch.n_instances), np.diff(rows.indptr))
-    values: FloatArray = np.bincount(
-        owner,
-        weights=batch.alpha[owner] * np.abs(rows.data) * _factors_at(batch, rows, owner),
-        minlength=batch.n_instances,
-    ).astype(np.float64)
-    return values
+def _penalty_terms(batch: Batch, rows: SparseRows, owner: IntArray) -> FloatArray:
+    """Alpha f_j |w_j| of the stored entries; infinite where an excluded feature is not zero."""
+    terms: FloatArray = batch.alpha[owner] * np.abs(rows.data) * _factors_at(batch, rows, owner)
+    return terms
 
 
 def _factors_at(batch: Batch, rows: SparseRows, owner: IntArray) -> FloatArray:
@@ -94,10 +89,12 @@ def penalties(batch: Batch, coef: Coefficients) -> FloatArray:
 
 
 def _objective(batch: Batch, rows: SparseRows, loss: FloatArray) -> FloatArray:
+    size = batch.n_instances
+    owner = np.repeat(np.arange(size), np.diff(rows.indptr))
     value: FloatArray = objective(
         loss,
-        np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel()),
-        _penalty_value(batch, rows),
+        np.sqrt(np.bincount(owner, weights=rows.data**2, minlength=size)),
+        np.bincount(owner, weights=_penalty_terms(batch, rows, owner), minlength=size),
         batch.radius,
         batch.loss == "squared",
     )

@@ -42,8 +42,9 @@ __all__ = ["Points", "Stage", "StagePart", "spread_fits"]
 # A solution is kept where log(radius) is this close to its fixed point. Policies differ by
 # factors of three, and the fit that follows the search settles its radius anew.
 SETTLED = 0.1
-# Features are chosen anew when this share of those in use would do.
-FEWER = 0.7
+# Features in use serve penalties down to this share of the smallest asked for. They are chosen
+# anew below it, and where this share of them would do.
+AHEAD, FEWER = 0.3, 0.7
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,17 +246,17 @@ class StagePart:
         return join_solutions(pieces, numbers, seconds), x
 
     def _restricted(self, batch: Batch) -> Restriction:
-        """Features that the static rule leaves to the smallest penalty of a batch, or a few more.
+        """Features that the static rule leaves to the smallest penalty of a batch, and some more.
 
         Of text most words are too rare to matter at the penalties of a search.
         """
         alpha, known = float(batch.alpha.min()), self._restriction
         with np.errstate(invalid="ignore"):  # 0 times inf
-            features = np.flatnonzero(self._norms > alpha * batch.penalty_factor)
+            features = np.flatnonzero(self._norms > AHEAD * alpha * batch.penalty_factor)
         if known is None or alpha < self._floor or len(features) < FEWER * len(known.features):
             # A batch has at least one feature.
             features = features if len(features) else np.array([np.argmax(self._norms)])
-            known, self._floor = Restriction.of(batch.P, features), alpha
+            known, self._floor = Restriction.of(batch.P, features), AHEAD * alpha
             self._restriction = known
         return known
 

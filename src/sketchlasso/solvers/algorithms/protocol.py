@@ -51,7 +51,9 @@ class Iterates:
     steps: IntArray
 
     def take(self, rows: IntArray) -> Iterates:
-        """The iterates of some of the instances."""
+        """The iterates of some of the instances; these themselves where it is all of them."""
+        if np.array_equal(rows, np.arange(len(self.steps))):
+            return self
         return Iterates(self.coef[rows], self.dual[rows], self.steps[rows])
 
 
