@@ -82,7 +82,8 @@ class Walk:
         self.point = target.point(none, np.empty(0))
         # Penalty at which the present point is about optimal.
         self.alpha = target.alpha_max()
-        self._follower = Follower()
+        # Made when a restricted problem is first solved.
+        self._follower: Follower | None = None
         # Serves large supports of sparse columns; None where columns are dense, or once it gave up.
         self.by_columns: ColumnSolver | None = None
         if isinstance(target.training.columns, SparseColumns):
@@ -197,6 +198,7 @@ class Walk:
             square=point.square,
             positive=self.target.positive,
         )
+        self._follower = self._follower or Follower()
         steps = improve(problem, tol, self._follower)
         return self.target.point(columns, problem.w), steps
 
@@ -232,7 +234,7 @@ class Walk:
             if np.count_nonzero(kept) <= MOST_KEPT * len(kept):
                 self.gram.keep(kept)
                 # Its factor knows columns by their places, which change.
-                self._follower = Follower()
+                self._follower = None
                 return
 
     def _last_resort(self, found: Found, alpha: float) -> Found:

@@ -35,6 +35,8 @@ __all__ = ["Path", "Task", "exact_path", "fit_all", "sketched_path"]
 
 # A gap of the full problem costs products with X; statistics does not ask for more digits.
 FULL_TOL = 1e-4
+# The full problem has no sketch error to guard against.
+NO_RADIUS = (RadiusPolicy("given", 0.0),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +143,9 @@ class Path(Fits):
     @property
     def full_gap(self) -> FloatArray:
         """Relative duality gap (B,) of the models in the problem without a sketch."""
+        # The solver of the full problem has proved the gaps of its own models on all of X.
+        if self._proved and (self.dual > 0).all():
+            return self.relative_gap
         return self.certificate.relative_gap
 
 
@@ -296,7 +301,7 @@ def exact_path(found: ExactSolution, alphas: FloatArray, task: Task, terms: Term
         radius=np.zeros(len(found.primal)),
         seconds=found.seconds,
         alphas=alphas[:, None],
-        radii=(RadiusPolicy("given", 0.0),),
+        radii=NO_RADIUS,
         _task=task,
         _terms=terms,
         _proved=True,

@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.data import BlockMatrix
-from sketchlasso.data.block_work import Stacked, dense_product, fastest_form
-from sketchlasso.data.storage import CHUNK
+from sketchlasso.data.block_work import Stacked
+from sketchlasso.data.storage import CHUNK, dense_product, fastest_form
 from sketchlasso.results.models import LazyPredictions
 from sketchlasso.results.scores import Metric, OutOfFold, is_sum, score, score_of_sums, score_sums
 from sketchlasso.types import FloatArray, IntArray

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchlasso.data import BlockMatrix, ColumnTransform, spread
+from sketchlasso.data import BlockMatrix, ColumnTransform, products, spread
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import ProblemSet, RowSets
 from sketchlasso.results.scores import OutOfFold
@@ -49,7 +49,7 @@ class LinearModels:
         """Predictions (rows of X, instances)."""
         coef = self.coef if instances is None else self.coef[instances]
         intercept = self.intercept if instances is None else self.intercept[instances]
-        return fitted_values(X, coef) + intercept
+        return BlockMatrix.of(X) @ coef.T + intercept
 
 
 def linear_models(
@@ -114,10 +114,10 @@ def held_out_predictions(
     rows: RowSets, shape: tuple[int, int, int, int], models: LinearModels, X: Any
 ) -> Iterator[tuple[IntArray, FloatArray]]:
     """Test rows and their predictions (rows, responses, radii, alphas), per row set: one pass."""
-    products = BlockMatrix.of(X).products(
-        [(rows[number].test, models.coef[members].T) for number, members in _by_row_set(shape)]
+    found = products(
+        X, [(rows[number].test, models.coef[members].T) for number, members in _by_row_set(shape)]
     )
-    for (number, members), product in zip(_by_row_set(shape), products, strict=True):
+    for (number, members), product in zip(_by_row_set(shape), found, strict=True):
         test = rows[number].test
         predicted = product + models.intercept[members]
         yield test, predicted.reshape((len(test), *shape[1:]))
@@ -125,7 +125,7 @@ def held_out_predictions(
 
 def fitted_values(X: Any, coef: SparseRows) -> FloatArray:
     """X w (rows of X, instances) for coefficients (instances, n)."""
-    return BlockMatrix.of(X) @ coef.T
+    return products(X, [(None, coef.T)])[0]
 
 
 def tidy_table(problems: ProblemSet, solution: Solution) -> dict[str, NDArray[Any]]:
