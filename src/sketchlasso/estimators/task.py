@@ -20,6 +20,7 @@ from sketchlasso.data.transform import (
     divided_columns,
     in_units,
     matrix_unit,
+    unscaled,
 )
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.estimators.blocks import in_memory
@@ -105,14 +106,18 @@ class Prepared:
         return np.all(used == used[:1], axis=0)
 
     @property
+    def divisors(self) -> FloatArray:
+        """What the columns of the user's X were divided by (n,)."""
+        return np.full(self.X.shape[1], self.x_unit) if self.scales is None else self.scales
+
+    @property
     def transform(self) -> ColumnTransform:
         """From the user's X to `X`."""
-        units = np.full(self.X.shape[1], self.x_unit) if self.scales is None else self.scales
-        return ColumnTransform(scales=units)
+        return ColumnTransform(scales=self.divisors)
 
     def to_original(self, coef: FloatArray, columns: IntArray) -> FloatArray:
         """Coefficients (t, n) of some responses in the units of the user's X and y."""
-        return self.transform.unscale(coef, self.y_units[columns])
+        return unscaled(coef, self.divisors, self.y_units[columns])
 
     def radius_in_units(self, radius: Radii) -> Radii:
         """The radius, or the radii, of the user's in the units of `X`."""

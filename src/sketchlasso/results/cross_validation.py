@@ -131,7 +131,8 @@ def searched(
         return search(task, sketch, rows, metrics)
     fits = fit_all(task, sketch, radii, rows, refine)
     predictions = LazyPredictions(rows, fits.shape, fits.models, task.X)
-    return CrossValidation(fits, *judge(predictions, task.Y, task.weights, metrics), rows)
+    scores, kept = judge(predictions, task.Y, task.weights, metrics)
+    return CrossValidation(fits, scores, rows, kept=kept)
 
 
 @spread

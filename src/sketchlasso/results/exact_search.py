@@ -24,7 +24,7 @@ from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.problem.terms import alpha_grid, default_ratio
 from sketchlasso.results.choices import CrossValidation, decided
 from sketchlasso.results.fitting import FULL_TOL, Task, exact_path
-from sketchlasso.results.models import LazyPredictions, LinearModels, fitted_values
+from sketchlasso.results.models import LinearModels, fitted_values
 from sketchlasso.results.scores import Metric, greater_is_better, score
 from sketchlasso.solvers import Settings
 from sketchlasso.solvers.settings import StopSolve
@@ -246,7 +246,6 @@ class _Search:
         return CrossValidation(
             path,
             {name: values[:, :, None, :longest] for name, values in self._scores.items()},
-            LazyPredictions(self._rows, path.shape, path.models, self._task.X),
             self._rows,
             self._models(longest),
         )

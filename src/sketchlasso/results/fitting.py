@@ -121,6 +121,11 @@ class Path(Fits):
         responses, radii, alphas = self.alphas.shape
         return len(self.status) // self.alphas.size, responses, radii, alphas
 
+    @property
+    def X(self) -> Any:
+        """The data (m, n) that the models are of."""
+        return self._task.X
+
     @cached_property
     def certificate(self) -> FullCertificate:
         """How far models of all rows are from the optimum of the full problem.

@@ -19,6 +19,7 @@ from sketchlasso.types import FloatArray, IntArray, SparseRows
 __all__ = [
     "LazyPredictions",
     "LinearModels",
+    "averaged_predictions",
     "fitted_values",
     "held_out_predictions",
     "linear_models",
@@ -44,12 +45,15 @@ class LinearModels:
         """Non-zero coefficients (B,) of each instance."""
         return np.diff(self.coef.indptr).astype(np.intp)
 
+    def of(self, instances: IntArray) -> LinearModels:
+        """The models of some instances."""
+        return LinearModels(self.coef[instances], self.intercept[instances])
+
     @spread
     def predict(self, X: Any, instances: IntArray | None = None) -> FloatArray:
         """Predictions (rows of X, instances)."""
-        coef = self.coef if instances is None else self.coef[instances]
-        intercept = self.intercept if instances is None else self.intercept[instances]
-        return BlockMatrix.of(X) @ coef.T + intercept
+        models = self if instances is None else self.of(instances)
+        return BlockMatrix.of(X) @ models.coef.T + models.intercept
 
 
 def linear_models(
@@ -219,12 +223,11 @@ class LazyPredictions:
         """Predictions (m, points), averaged over the folds that held a row out."""
         size = int(np.prod(self.grid[1:]))
         chosen = np.concatenate([fold * size + points for fold in range(self.grid[0])])
-        models = LinearModels(self.models.coef[chosen], self.models.intercept[chosen])
-        return _averaged(self.X, self.rows, models, len(points))
+        return averaged_predictions(self.X, self.rows, self.models.of(chosen), len(points))
 
 
 @spread
-def _averaged(X: Any, rows: RowSets, models: LinearModels, count: int) -> FloatArray:
+def averaged_predictions(X: Any, rows: RowSets, models: LinearModels, count: int) -> FloatArray:
     """Held-out predictions (m, count) of `count` models per fold; NaN for rows never held out."""
     found = OutOfFold(rows)
     shape = (len(rows), 1, 1, count)
