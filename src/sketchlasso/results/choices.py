@@ -14,7 +14,7 @@ from sketchlasso.results.guide import Guide
 from sketchlasso.results.models import LazyPredictions, LinearModels, averaged_predictions
 from sketchlasso.results.radius_policy import RadiusPolicy
 from sketchlasso.results.scores import Metric, greater_is_better
-from sketchlasso.types import BoolArray, FloatArray, IntArray
+from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 
 __all__ = ["Choice", "CrossValidation", "closer_looks", "decided", "mean_of", "worthwhile"]
 
@@ -51,8 +51,8 @@ class CrossValidation:
     scores : dict of ndarray of shape (folds, responses, radii, alphas)
         One entry per metric, in the order given.
     rows : RowSets
-    on_all_rows : LinearModels or None
-        Of responses x alphas, fitted to all rows, where the search solved them on its way.
+    on_all_rows : csr_array of shape (responses * alphas, n) or None
+        Coefficients on all rows, where the search solved them on its way.
     kept : ndarray of shape (m, responses, radii, alphas) or None
         Out-of-fold predictions, where the search has kept them.
     """
@@ -60,7 +60,7 @@ class CrossValidation:
     fits: Path
     scores: dict[Metric, FloatArray]
     rows: RowSets
-    on_all_rows: LinearModels | None = None
+    on_all_rows: SparseRows | None = None
     kept: FloatArray | None = None
 
     @property
@@ -80,13 +80,8 @@ class CrossValidation:
         at = (response, choice.radius_index, choice.alpha_index)
         if self.kept is not None:
             return self.kept[:, *at]
-        models = self.models.of(self.instances(at))
+        models = self.models.of(self._instances(at))
         return averaged_predictions(self.fits.X, self.rows, models, 1)[:, 0]
-
-    def instances(self, at: tuple[int, int, int]) -> IntArray:
-        """Instances (folds,) of the models of all folds at (response, radius, alpha)."""
-        shape = self.fits.shape
-        return np.ravel_multi_index(at, shape[1:]) + np.arange(shape[0]) * np.prod(shape[1:])
 
     @property
     def alphas(self) -> FloatArray:
@@ -201,14 +196,19 @@ class CrossValidation:
         if self.on_all_rows is None:
             return None
         row = response * self.alphas.shape[2] + choice.alpha_index
-        return self.on_all_rows.coef[[row]]
+        return self.on_all_rows[[row]]
 
     def support_share(self, response: int, choice: Choice) -> FloatArray:
         """Share (n,) of the folds in which a feature has a part, at a grid point."""
         at = (response, choice.radius_index, choice.alpha_index)
-        coef = self.models.coef[self.instances(at)]
+        coef = self.models.coef[self._instances(at)]
         used = coef.indices[coef.data != 0]
         return np.bincount(used, minlength=coef.shape[1]) / coef.shape[0]
+
+    def _instances(self, at: tuple[int, int, int]) -> IntArray:
+        """Instances (folds,) of the models of all folds at (response, radius, alpha)."""
+        shape = self.fits.shape
+        return np.ravel_multi_index(at, shape[1:]) + np.arange(shape[0]) * np.prod(shape[1:])
 
     def _of(self, metric: Metric | None) -> FloatArray:
         return self.scores[metric or self.first_metric]
