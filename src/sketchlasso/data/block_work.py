@@ -14,31 +14,6 @@ from sketchlasso.data.opening import storage_of
 from sketchlasso.data.storage import CHUNK, dense_product, is_sparse
 from sketchlasso.types import FloatArray, IntArray, RealArray
 
-__all__ = [
-    "FEW_ENTRIES",
-    "PRODUCT_COLUMNS",
-    "Stacked",
-    "Survey",
-    "Triangle",
-    "centred_product",
-    "column_sums",
-    "correlate",
-    "entries_of",
-    "gram_product",
-    "multiply_parts",
-    "orthogonal_product",
-    "product_triangle",
-    "row_deviations",
-    "row_products",
-    "stacked",
-    "strip_edges",
-    "strip_of",
-    "sums_of_rows",
-    "survey",
-    "transposed_product",
-    "triangle_of",
-]
-
 # A wider product of a block is made of some rows at a time, so that it is no larger than one of
 # this many columns; a budget of memory counts on it. Products of few entries are made whole.
 PRODUCT_COLUMNS = 48

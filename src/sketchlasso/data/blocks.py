@@ -37,8 +37,6 @@ from sketchlasso.data.storage import is_dask_array
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["BlockMatrix"]
-
 
 class BlockMatrix:
     """A matrix X of shape (m, n) in blocks of rows, each opened only where it is processed.

@@ -19,21 +19,6 @@ from sketchlasso.data.storage import (
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = [
-    "ArrayBlock",
-    "BlockHandle",
-    "DaskBlock",
-    "Opening",
-    "Part",
-    "check_alike",
-    "check_factor",
-    "dask_blocks",
-    "row_numbers",
-    "split_choice",
-    "split_rows",
-    "storage_of",
-]
-
 # Sums of squares of larger entries may overflow, and X in blocks is not rescaled.
 LARGEST = {np.dtype(np.float64): 1e120, np.dtype(np.float32): 1e15}
 

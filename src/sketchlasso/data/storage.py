@@ -13,21 +13,6 @@ from scipy import sparse
 from sketchlasso.linalg.threads import blas_threads, map_slices
 from sketchlasso.types import FloatArray, RealArray, SparseRows
 
-__all__ = [
-    "CHUNK",
-    "DenseStorage",
-    "SparseStorage",
-    "Storage",
-    "canonical",
-    "dense_product",
-    "fastest_form",
-    "find_entry",
-    "is_dask_array",
-    "is_sparse",
-    "new_digest",
-    "sum_of_squares",
-]
-
 # Entries processed at a time by passes over a matrix: temporaries of a few MiB.
 CHUNK = 1 << 18
 # Multiplications from which a product uses several threads.

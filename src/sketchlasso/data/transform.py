@@ -17,18 +17,6 @@ from sketchlasso.data.blocks import BlockMatrix
 from sketchlasso.data.opening import BlockHandle, DaskBlock
 from sketchlasso.types import FloatArray, SparseRows
 
-__all__ = [
-    "ColumnTransform",
-    "column_scales",
-    "column_units",
-    "divided_columns",
-    "in_units",
-    "matrix_unit",
-    "robust_scales",
-    "unit_of",
-    "unscaled",
-]
-
 # Largest entries within these powers of two are left as they are, which saves a copy of X: the
 # fourth powers of their sums neither overflow nor vanish.
 COMFORT = {np.dtype(np.float64): 64, np.dtype(np.float32): 12}

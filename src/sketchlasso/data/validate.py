@@ -27,17 +27,6 @@ from sketchlasso.data.storage import (
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray, IntArray, RealArray
 
-__all__ = [
-    "MatrixLike",
-    "as_blocks",
-    "as_factor",
-    "as_responses",
-    "as_rows",
-    "as_storage",
-    "products",
-    "spread",
-]
-
 # A sum of a hundred million squares of this number is finite.
 LARGEST = 1e150
 

@@ -23,16 +23,6 @@ from sketchlasso.sketches import Sketch
 from sketchlasso.types import FloatArray, IntArray, SparseRows
 from sketchlasso.warn import warn_user
 
-__all__ = [
-    "Attributes",
-    "Fitted",
-    "LinearModel",
-    "fit_response",
-    "keep_fits",
-    "refit_on_support",
-    "warn_of_empty_models",
-]
-
 # An empty model with a larger gap in the full problem is not that problem's solution.
 EMPTY_GAP = 1e-6
 # Attributes of some fits only.

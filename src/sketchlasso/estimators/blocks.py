@@ -20,8 +20,6 @@ from sketchlasso.data.storage import is_dask_array
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray
 
-__all__ = ["ACCEPTED", "in_memory", "linear_values", "map_rows", "validated", "validated_rows"]
-
 ACCEPTED = {
     "accept_sparse": ("csr", "csc"),
     "dtype": (np.float64, np.float32),

@@ -20,8 +20,6 @@ from sketchlasso.estimators.selection import choose
 from sketchlasso.estimators.task import Prepared
 from sketchlasso.types import FloatArray
 
-__all__ = ["SqrtLassoClassifier", "SqrtLassoClassifierCV"]
-
 METRICS = ("accuracy", "f1", "auc", "mse")
 
 

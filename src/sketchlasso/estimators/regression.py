@@ -18,8 +18,6 @@ from sketchlasso.estimators.rigorous import fit_responses
 from sketchlasso.estimators.selection import choose
 from sketchlasso.estimators.task import Prepared
 
-__all__ = ["SqrtLasso", "SqrtLassoCV"]
-
 METRICS = ("mse", "mae", "r2")
 
 

@@ -33,16 +33,6 @@ from sketchlasso.problem.terms import Terms
 from sketchlasso.sketches import Sketch
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-__all__ = [
-    "MAX_ITERATIONS",
-    "first_guess",
-    "fit_responses",
-    "refit_residual",
-    "residual_loadings",
-    "rigorous_fits",
-    "scale_loadings",
-]
-
 # The first residual is that of least squares on so many features, the most correlated with y.
 FIRST_FEATURES = 5
 MAX_ITERATIONS = 15

@@ -29,8 +29,6 @@ from sketchlasso.sketches import Sketch
 from sketchlasso.types import FloatArray, IntArray
 from sketchlasso.warn import warn_user
 
-__all__ = ["choose"]
-
 FOLDS = 5
 # Responses that are searched from the start; the others begin where these ended.
 GUIDES = 2

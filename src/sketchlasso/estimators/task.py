@@ -34,15 +34,6 @@ from sketchlasso.sketches import sketch as make_sketch
 from sketchlasso.sketches.matching import check_sketch_shape
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-__all__ = [
-    "Prepared",
-    "automatic_method",
-    "prepare",
-    "sketches",
-    "solves_without_sketch",
-    "task_of",
-]
-
 # Up to this smaller side a sketch saves nothing.
 EXACT_BELOW = 500
 # A full problem costs a few products with X, a sketch about as many as this many problems do.

@@ -26,8 +26,6 @@ from sketchlasso.solvers.polish import NEARLY_EXACT, exact_fit
 from sketchlasso.solvers.solution import Status
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["Chain", "Solved"]
-
 # Error of ||r||^2 as a share of ||y||^2 when it comes from a Gram matrix.
 GRAM_ERROR = 1e-13
 # Columns join before a stretch if they reach this share of its last lambda; at most this many, or

@@ -19,8 +19,6 @@ from sketchlasso.kernels.gram_path import GramFace, GramProblem, blank_solutions
 from sketchlasso.problem.terms import spread_factors
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["MOST_ACTIVE", "KeptFace", "KnotWalk", "Stretch", "TotalGram", "TrainingGram"]
-
 # With more active columns a knot costs more than a penalty of another solver.
 MOST_ACTIVE = 1000
 NOBODY = np.empty(0, dtype=np.int64)

@@ -10,18 +10,16 @@ from scipy import linalg
 
 from sketchlasso.exact.columns import SparseColumns
 from sketchlasso.exact.columnwise import ColumnSolver
-from sketchlasso.exact.follow import Follower
+from sketchlasso.exact.follow import Follower, Restricted
 from sketchlasso.exact.knots import TrainingGram
 from sketchlasso.exact.point import Point, Target
-from sketchlasso.exact.restricted import Restricted, improve
+from sketchlasso.exact.restricted import improve
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.full_problem import SMALL_RESIDUAL, FullValues
 from sketchlasso.problem.reduction import unreachable_part
 from sketchlasso.solvers import Settings, solve_or_raise
 from sketchlasso.solvers.solution import Status
 from sketchlasso.types import BoolArray, FloatArray, IntArray
-
-__all__ = ["Answer", "Walk", "solve_on_columns", "within_reach"]
 
 # Columns that enter at a time: at least this many, at most as many as the support has.
 FEWEST_ENTERING = 64

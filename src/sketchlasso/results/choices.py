@@ -16,8 +16,6 @@ from sketchlasso.results.radius_policy import RadiusPolicy
 from sketchlasso.results.scores import Metric, greater_is_better
 from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 
-__all__ = ["Choice", "CrossValidation", "closer_looks", "decided", "mean_of", "worthwhile"]
-
 TIE = 1e-10
 # A penalty is out when its cost exceeds the best by so many standard errors of the difference.
 STANDARD_ERRORS = 1.0

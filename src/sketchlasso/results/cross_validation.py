@@ -23,8 +23,6 @@ from sketchlasso.results.staged import can_stage, search
 from sketchlasso.sketches import Sketch
 from sketchlasso.solvers import Settings, Solver
 
-__all__ = ["cross_validate", "searched", "sqrt_lasso_path"]
-
 
 @spread
 def cross_validate(

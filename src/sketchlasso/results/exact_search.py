@@ -30,8 +30,6 @@ from sketchlasso.solvers.settings import StopSolve
 from sketchlasso.solvers.solution import Stopwatch
 from sketchlasso.types import FloatArray, IntArray, SparseRows
 
-__all__ = ["search_exact"]
-
 # Penalties between two decisions. Larger stages cost less than they save with many responses, and
 # where all row sets share a Gram matrix: there the first penalties cost next to nothing.
 STAGE = 6

@@ -31,8 +31,6 @@ from sketchlasso.sketches.matching import check_sketch_of
 from sketchlasso.solvers import Settings, Solver
 from sketchlasso.types import FloatArray
 
-__all__ = ["Path", "Task", "exact_path", "fit_all", "sketched_path"]
-
 # A gap of the full problem costs products with X; statistics does not ask for more digits.
 FULL_TOL = 1e-4
 # The full problem has no sketch error to guard against.

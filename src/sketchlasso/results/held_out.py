@@ -14,8 +14,6 @@ from sketchlasso.results.models import LazyPredictions
 from sketchlasso.results.scores import Metric, OutOfFold, is_sum, score, score_of_sums, score_sums
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["judge"]
-
 
 def judge(
     predictions: LazyPredictions,

@@ -16,16 +16,6 @@ from sketchlasso.results.scores import OutOfFold
 from sketchlasso.solvers import Solution, Status
 from sketchlasso.types import FloatArray, IntArray, SparseRows
 
-__all__ = [
-    "LazyPredictions",
-    "LinearModels",
-    "averaged_predictions",
-    "fitted_values",
-    "held_out_predictions",
-    "linear_models",
-    "tidy_table",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class LinearModels:
