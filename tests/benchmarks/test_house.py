@@ -37,12 +37,13 @@ def test_a_walk_names_files_and_records():
     assert records == {"Settings", "Screening"}
 
 
-def test_a_reader_follows_one_fit_through_few_files():
+def test_a_reader_follows_one_fit_through_few_files_and_records():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((80, 12))
     y = X[:, 0] - X[:, 1] + 0.1 * rng.standard_normal(80)
-    files, _ = house.walked(lambda: sl.SqrtLassoCV(cv=3).fit(X, y))
-    assert len(files) <= 45, "merge small helpers into the file that knows the formula"
+    files, records = house.walked(lambda: sl.SqrtLassoCV(cv=3).fit(X, y))
+    assert len(files) <= 35, "merge small helpers into the file that knows the formula"
+    assert len(records) <= 16, "let one record travel instead of one per step"
 
 
 def test_the_reproduction_is_not_packed():

@@ -26,8 +26,6 @@ from distributed.comm.core import CommClosedError
 from sketchlasso.cluster.engine import Block, Blocks, Each, OnProgress, Work, add, holder_of
 from sketchlasso.errors import Argument, ClusterLostError, InvalidInputError
 
-__all__ = ["DaskEngine", "open_engine"]
-
 CONNECT_SECONDS = 20
 # Default seconds that work waits while there is no worker.
 WORKER_SECONDS = 60.0

@@ -10,23 +10,6 @@ from typing import Any, Protocol, TypeAlias
 
 from sketchlasso.errors import Argument, ClusterLostError, InvalidInputError, MissingExtraError
 
-__all__ = [
-    "Block",
-    "Blocks",
-    "Each",
-    "Engine",
-    "OnProgress",
-    "SequentialEngine",
-    "Work",
-    "active_engine",
-    "add",
-    "cluster",
-    "current_engine",
-    "holder_of",
-    "tree_sum",
-    "value_of",
-]
-
 # Called with how many parts are done, how many there are, and what is being done.
 OnProgress: TypeAlias = Callable[[int, int, str], None]
 # What runs on blocks, and its own arguments for each of them.

@@ -2,9 +2,16 @@
 
 from sketchlasso.data.blocks import BlockMatrix
 from sketchlasso.data.implicit import ImplicitRows, RowFactor, gram_of
-from sketchlasso.data.matrix import DataMatrix, MatrixLike, fingerprint
+from sketchlasso.data.matrix import DataMatrix, fingerprint
 from sketchlasso.data.transform import ColumnTransform
-from sketchlasso.data.validate import as_blocks, as_responses, as_rows, spread
+from sketchlasso.data.validate import (
+    MatrixLike,
+    as_blocks,
+    as_responses,
+    as_rows,
+    products,
+    spread,
+)
 
 __all__ = [
     "BlockMatrix",
@@ -18,5 +25,6 @@ __all__ = [
     "as_rows",
     "fingerprint",
     "gram_of",
+    "products",
     "spread",
 ]

@@ -10,46 +10,14 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from sketchlasso.data.opening import is_sparse, storage_of
-from sketchlasso.data.storage import CHUNK
+from sketchlasso.data.opening import storage_of
+from sketchlasso.data.storage import CHUNK, dense_product, is_sparse
 from sketchlasso.types import FloatArray, IntArray, RealArray
-
-__all__ = [
-    "FEW_ENTRIES",
-    "PRODUCT_COLUMNS",
-    "Stacked",
-    "Survey",
-    "Triangle",
-    "centred_product",
-    "column_sums",
-    "correlate",
-    "dense_product",
-    "entries_of",
-    "fastest_form",
-    "gram_product",
-    "multiply_parts",
-    "orthogonal_product",
-    "product_triangle",
-    "row_deviations",
-    "row_products",
-    "stacked",
-    "strip_edges",
-    "strip_of",
-    "sums_of_rows",
-    "survey",
-    "transposed_product",
-    "triangle_of",
-]
 
 # A wider product of a block is made of some rows at a time, so that it is no larger than one of
 # this many columns; a budget of memory counts on it. Products of few entries are made whole.
 PRODUCT_COLUMNS = 48
 FEW_ENTRIES = 4 * CHUNK
-# A sparse factor is used as it is where fewer than one entry in `SPARSE` is not zero. With a dense
-# block, which SciPy copies first, it also needs many columns, and with a sparse block a few: two
-# products with vectors are faster than one with a sparse matrix. A factor of which a dense copy
-# would be large stays sparse.
-SPARSE, MANY_COLUMNS, SOME_COLUMNS, MOST_ENTRIES = 32, 16, 3, 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,20 +229,3 @@ def entries_of(entries: Any, rows: IntArray | None, columns: Any) -> Any:
 def stacked(parts: list[Any]) -> Any:
     """Return arrays (r_i, ...) one below the other; a single one as it is."""
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-def dense_product(X: Any, V: Any) -> FloatArray:
-    """Return X V, dense, for any mix of dense and sparse."""
-    V = fastest_form(X, V)
-    if not is_sparse(X):
-        return np.asarray((V.T @ X.T).T if is_sparse(V) else X @ V)
-    return np.asarray((X @ V).toarray() if is_sparse(V) else storage_of(X).matmat(V))
-
-
-def fastest_form(X: Any, V: Any) -> Any:
-    """Return a factor V (n, t) dense or sparse, as it multiplies X fastest; dense ones as given."""
-    if not is_sparse(V) or (is_sparse(X) and np.prod(V.shape) > MOST_ENTRIES):
-        return V
-    fewest = SOME_COLUMNS if is_sparse(X) else MANY_COLUMNS
-    thin = SPARSE * V.nnz < np.prod(V.shape) and V.shape[1] >= fewest
-    return V if thin else V.toarray()

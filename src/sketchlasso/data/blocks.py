@@ -29,15 +29,13 @@ from sketchlasso.data.opening import (
     check_alike,
     check_factor,
     dask_blocks,
-    is_dask_array,
     row_numbers,
     split_choice,
     split_rows,
 )
+from sketchlasso.data.storage import is_dask_array
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.types import FloatArray, IntArray
-
-__all__ = ["BlockMatrix"]
 
 
 class BlockMatrix:

@@ -18,8 +18,6 @@ from sketchlasso.data.indirect import BlockStorage
 from sketchlasso.data.matrix import DataMatrix
 from sketchlasso.types import FloatArray, IntArray, RealArray
 
-__all__ = ["BlockRows", "ImplicitRows", "RowFactor", "blocks_of", "gram_of", "sum_over_rows"]
-
 
 @dataclass(frozen=True, eq=False)
 class ImplicitRows:

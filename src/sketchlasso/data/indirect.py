@@ -14,8 +14,6 @@ from sketchlasso.data.storage import Storage, new_digest
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray, RealArray
 
-__all__ = ["BlockStorage", "OperatorStorage"]
-
 
 class BlockStorage(Storage):
     """A matrix in blocks of rows, processed by the current engine.

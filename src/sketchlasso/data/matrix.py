@@ -27,8 +27,6 @@ from sketchlasso.linalg.device import Device
 from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.types import FloatArray, RealArray
 
-__all__ = ["DataMatrix", "MatrixLike", "Meter", "fingerprint"]
-
 
 @dataclass
 class Meter:

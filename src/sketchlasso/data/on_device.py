@@ -14,8 +14,6 @@ from sketchlasso.data.storage import DenseStorage, SparseStorage, Storage
 from sketchlasso.linalg.device import Device
 from sketchlasso.types import FloatArray, RealArray
 
-__all__ = ["DeviceStorage"]
-
 # Columns multiplied at a time, so that memory does not depend on the rank.
 STRIP = 64
 

@@ -9,26 +9,15 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.cluster import holder_of, value_of
-from sketchlasso.data.storage import DenseStorage, SparseStorage, canonical, find_entry
+from sketchlasso.data.storage import (
+    DenseStorage,
+    SparseStorage,
+    canonical,
+    find_entry,
+    is_sparse,
+)
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray, IntArray
-
-__all__ = [
-    "ArrayBlock",
-    "BlockHandle",
-    "DaskBlock",
-    "Opening",
-    "Part",
-    "check_alike",
-    "check_factor",
-    "dask_blocks",
-    "is_dask_array",
-    "is_sparse",
-    "row_numbers",
-    "split_choice",
-    "split_rows",
-    "storage_of",
-]
 
 # Sums of squares of larger entries may overflow, and X in blocks is not rescaled.
 LARGEST = {np.dtype(np.float64): 1e120, np.dtype(np.float32): 1e15}
@@ -89,12 +78,6 @@ class DaskBlock:
     def load(self) -> Any:
         """Compute the chunk in this thread, or fetch it from the cluster that holds it."""
         return value_of(self.delayed)
-
-
-def is_dask_array(X: Any) -> bool:
-    """Return whether X is a dask array, without importing Dask."""
-    kind = type(X)
-    return kind.__module__.startswith("dask.array") and hasattr(X, "to_delayed")
 
 
 def dask_blocks(array: Any) -> list[DaskBlock]:
@@ -261,11 +244,6 @@ class Part:
             self.check,
             self.whole,
         )
-
-
-def is_sparse(entries: Any) -> bool:
-    """Return whether entries are a sparse matrix."""
-    return bool(sparse.issparse(entries))
 
 
 def storage_of(entries: Any) -> DenseStorage | SparseStorage:

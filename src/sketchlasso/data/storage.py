@@ -13,21 +13,15 @@ from scipy import sparse
 from sketchlasso.linalg.threads import blas_threads, map_slices
 from sketchlasso.types import FloatArray, RealArray, SparseRows
 
-__all__ = [
-    "CHUNK",
-    "DenseStorage",
-    "SparseStorage",
-    "Storage",
-    "canonical",
-    "find_entry",
-    "new_digest",
-    "sum_of_squares",
-]
-
 # Entries processed at a time by passes over a matrix: temporaries of a few MiB.
 CHUNK = 1 << 18
 # Multiplications from which a product uses several threads.
 THREADED_WORK = 1_000_000
+# A sparse factor is used as it is where fewer than one entry in `SPARSE` is not zero. With a dense
+# block, which SciPy copies first, it also needs many columns, and with a sparse block a few: two
+# products with vectors are faster than one with a sparse matrix. A factor of which a dense copy
+# would be large stays sparse.
+SPARSE, MANY_COLUMNS, SOME_COLUMNS, MOST_ENTRIES = 32, 16, 3, 1 << 24
 
 Compressed: TypeAlias = "SparseRows | sparse.csc_array[Any]"
 
@@ -326,6 +320,34 @@ def find_entry(
         row, column = (major, minor) if matrix.format == "csr" else (minor, major)
         return row, column, values[place]
     return None
+
+
+def is_sparse(entries: Any) -> bool:
+    """Return whether entries are a sparse matrix."""
+    return bool(sparse.issparse(entries))
+
+
+def is_dask_array(X: Any) -> bool:
+    """Return whether X is a dask array, without importing Dask."""
+    kind = type(X)
+    return kind.__module__.startswith("dask.array") and hasattr(X, "to_delayed")
+
+
+def dense_product(X: Any, V: Any) -> FloatArray:
+    """Return X V, dense, for any mix of dense and sparse."""
+    V = fastest_form(X, V)
+    if not is_sparse(X):
+        return np.asarray((V.T @ X.T).T if is_sparse(V) else X @ V)
+    return np.asarray((X @ V).toarray() if is_sparse(V) else _product(X, V))
+
+
+def fastest_form(X: Any, V: Any) -> Any:
+    """Return a factor V (n, t) dense or sparse, as it multiplies X fastest; dense ones as given."""
+    if not is_sparse(V) or (is_sparse(X) and np.prod(V.shape) > MOST_ENTRIES):
+        return V
+    fewest = SOME_COLUMNS if is_sparse(X) else MANY_COLUMNS
+    thin = SPARSE * V.nnz < np.prod(V.shape) and V.shape[1] >= fewest
+    return V if thin else V.toarray()
 
 
 def _product(matrix: Any, V: RealArray) -> RealArray:

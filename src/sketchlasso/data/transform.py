@@ -17,17 +17,6 @@ from sketchlasso.data.blocks import BlockMatrix
 from sketchlasso.data.opening import BlockHandle, DaskBlock
 from sketchlasso.types import FloatArray, SparseRows
 
-__all__ = [
-    "ColumnTransform",
-    "column_scales",
-    "column_units",
-    "divided_columns",
-    "in_units",
-    "matrix_unit",
-    "robust_scales",
-    "unit_of",
-]
-
 # Largest entries within these powers of two are left as they are, which saves a copy of X: the
 # fourth powers of their sums neither overflow nor vanish.
 COMFORT = {np.dtype(np.float64): 64, np.dtype(np.float32): 12}
@@ -59,29 +48,38 @@ class ColumnTransform:
 
         The responses were divided by `units`, one number or (t,).
         """
-        given: Any = coef
-        columns, rows = self._sizes(given, units)
-        return cast("Rows", _with_entries(given, _entries(given) / columns * rows))
+        return unscaled(coef, self.scales, units)
 
     def scale(self, coef: Rows, units: FloatArray | float = 1.0) -> Rows:
         """Return the coefficients for A from those for X: the inverse of :meth:`unscale`."""
         given: Any = coef
-        columns, rows = self._sizes(given, units)
+        columns, rows = _sizes(given, self.scales, units)
         return cast("Rows", _with_entries(given, _entries(given) / rows * columns))
-
-    def _sizes(self, coef: Any, units: Any) -> tuple[Any, Any]:
-        """What the column and the response of every entry were divided by."""
-        scales = 1.0 if self.scales is None else self.scales
-        if isinstance(coef, np.ndarray):
-            return scales, np.expand_dims(units, -1) if np.ndim(units) else units
-        columns = scales if self.scales is None else self.scales[coef.indices]
-        return columns, np.repeat(units, np.diff(coef.indptr)) if np.ndim(units) else units
 
     def shift(self, coef: SparseRows) -> FloatArray:
         """Return means'v (t,) for coefficients v (t, n) for X; zeros without means."""
         if self.means is None:
             return np.zeros(coef.shape[0])
         return np.asarray(coef @ self.means)
+
+
+def unscaled(coef: Rows, scales: FloatArray | None, units: FloatArray | float = 1.0) -> Rows:
+    """Return coefficients for X from those for its divided columns: the inverse of dividing.
+
+    The columns of X were divided by `scales` (n,), the responses by `units`, one number or (t,).
+    """
+    given: Any = coef
+    columns, rows = _sizes(given, scales, units)
+    return cast("Rows", _with_entries(given, _entries(given) / columns * rows))
+
+
+def _sizes(coef: Any, scales: FloatArray | None, units: Any) -> tuple[Any, Any]:
+    """What the column and the response of every entry were divided by."""
+    if isinstance(coef, np.ndarray):
+        own = np.expand_dims(units, -1) if np.ndim(units) else units
+        return 1.0 if scales is None else scales, own
+    columns = 1.0 if scales is None else scales[coef.indices]
+    return columns, np.repeat(units, np.diff(coef.indptr)) if np.ndim(units) else units
 
 
 def _entries(coef: Any) -> FloatArray:

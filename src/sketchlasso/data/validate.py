@@ -1,4 +1,4 @@
-"""Convert a user's X and y to stored numbers, or refuse them in one sentence."""
+"""Convert a user's X and y to stored numbers, or refuse them in one sentence; products with X."""
 
 from __future__ import annotations
 
@@ -14,20 +14,18 @@ from scipy.sparse.linalg import LinearOperator
 from sketchlasso.cluster import active_engine, cluster, holder_of
 from sketchlasso.data.blocks import BlockMatrix
 from sketchlasso.data.indirect import BlockStorage, OperatorStorage
-from sketchlasso.data.opening import is_dask_array
-from sketchlasso.data.storage import DenseStorage, SparseStorage, Storage, canonical, find_entry
+from sketchlasso.data.storage import (
+    DenseStorage,
+    SparseStorage,
+    Storage,
+    canonical,
+    dense_product,
+    find_entry,
+    is_dask_array,
+    is_sparse,
+)
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.types import FloatArray, RealArray
-
-__all__ = [
-    "MatrixLike",
-    "as_blocks",
-    "as_factor",
-    "as_responses",
-    "as_rows",
-    "as_storage",
-    "spread",
-]
+from sketchlasso.types import FloatArray, IntArray, RealArray
 
 # A sum of a hundred million squares of this number is finite.
 LARGEST = 1e150
@@ -74,6 +72,17 @@ def as_rows(X: Any) -> Any:
 def as_blocks(X: Any) -> Any:
     """Return a dask array as a BlockMatrix, and anything else as it is."""
     return BlockMatrix.from_dask(X) if is_dask_array(X) else X
+
+
+def products(X: Any, pairs: Sequence[tuple[IntArray | None, Any]]) -> list[FloatArray]:
+    """Return X[rows] V for several pairs of rows (None: all) and V (n, t): one pass over blocks.
+
+    An array or sparse matrix in memory is multiplied directly.
+    """
+    if not (isinstance(X, np.ndarray) or is_sparse(X)):
+        return BlockMatrix.of(X).products(pairs)
+    entries = X.tocsr() if is_sparse(X) else X
+    return [dense_product(entries if rows is None else entries[rows], V) for rows, V in pairs]
 
 
 def as_factor(name: str, values: ArrayLike) -> RealArray:
@@ -225,7 +234,7 @@ def spread(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
         for X in (*args[:2], kwargs.get("X")):
             found = X.dask_value if isinstance(X, BlockMatrix) else X if is_dask_array(X) else None
             far = found if far is None else far
-        if active_engine() is not None or far is None:
+        if far is None or active_engine() is not None:
             return function(*args, **kwargs)
         with cluster(holder_of(far)):
             return function(*args, **kwargs)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,54 +20,20 @@ from sketchlasso.estimators.task import Prepared, prepare, task_of
 from sketchlasso.problem.terms import Terms
 from sketchlasso.results.fitting import fit_all
 from sketchlasso.sketches import Sketch
-from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
+from sketchlasso.types import FloatArray, IntArray, SparseRows
 from sketchlasso.warn import warn_user
-
-__all__ = [
-    "LinearModel",
-    "ResponseFit",
-    "fit_response",
-    "keep_fits",
-    "refit_on_support",
-    "warn_of_empty_models",
-]
 
 # An empty model with a larger gap in the full problem is not that problem's solution.
 EMPTY_GAP = 1e-6
 # Attributes of some fits only.
 OPTIONAL = ("penalised_coef", "penalised_intercept", "loadings")
+# Attributes of the floating type of X.
+TYPED = ("coef", "intercept", *OPTIONAL)
 
-
-@dataclass(frozen=True, eq=False)
-class ResponseFit:
-    """The final model of some responses, one row each, on the scale of the user's X.
-
-    Attributes
-    ----------
-    coef : ndarray of shape (t, n)
-    intercept, alpha, radius, dual_gap, full_gap, n_iter : ndarray of shape (t,)
-    columns : ndarray of shape (t,)
-        Which responses they are.
-    emptied : ndarray of shape (t,)
-        Whether the radius alone leaves no feature.
-    penalised_coef, penalised_intercept : ndarray of shape (t, n) and (t,), or None
-        Before the refit, where there was one.
-    loadings : ndarray of shape (t, n) or None
-        Factors of the penalty that the fit has found itself.
-    """
-
-    coef: FloatArray
-    intercept: FloatArray
-    alpha: FloatArray
-    radius: FloatArray
-    dual_gap: FloatArray
-    full_gap: FloatArray
-    n_iter: IntArray
-    columns: IntArray
-    emptied: BoolArray
-    penalised_coef: FloatArray | None = None
-    penalised_intercept: FloatArray | None = None
-    loadings: FloatArray | None = None
+# Fitted attributes by name, without the underscore: arrays with one row per response.
+Attributes: TypeAlias = "dict[str, Any]"
+# Which responses (t,), and their attributes.
+Fitted: TypeAlias = "tuple[IntArray, Attributes]"
 
 
 class LinearModel(BaseEstimator):
@@ -125,8 +91,8 @@ def fit_response(
     alpha: float,
     radius: Radii,
     start: SparseRows | None = None,
-) -> ResponseFit:
-    """Fit responses that share a sketch and a penalty on all rows.
+) -> Attributes:
+    """Fit responses that share a sketch and a penalty on all rows, in the units of the user.
 
     Parameters
     ----------
@@ -139,6 +105,12 @@ def fit_response(
     radius : float, str, RadiusPolicy or None
     start : csr_array of shape (t, n), optional
         Coefficients near the solution of the full problem.
+
+    Returns
+    -------
+    dict
+        Arrays (t, ...): coef, intercept, alpha, radius, dual_gap, full_gap and n_iter; with
+        ``relaxed``, which refits, also penalised_coef and penalised_intercept.
     """
     task = replace(task_of(spec, data, columns, sketch, [alpha]), start=start)
     path = fit_all(
@@ -149,41 +121,45 @@ def fit_response(
         spec.refine if sketch is not None else None,
     )
     coef, intercept = path.models.coef.toarray(), path.models.intercept
-    # Where the problem without a radius has features, only the radius keeps them out.
-    empty = ~coef.any(axis=1) & (path.radius > 0) & (path.full_gap > EMPTY_GAP)
-    before = None
-    if spec.relaxed:
-        before = coef.copy(), intercept.copy()
-        for row, column in enumerate(columns):
-            coef[row], intercept[row] = refit_on_support(
-                data, data.Y[:, column], coef[row], spec.terms
-            )
-    return ResponseFit(
-        coef=data.to_original(coef, columns),
-        intercept=intercept * data.y_units[columns],
-        alpha=path.alphas.reshape(len(columns), -1)[:, 0] * data.x_unit,
-        radius=path.radius * data.x_unit,
-        dual_gap=np.maximum(path.primal - path.dual, 0.0) * data.y_units[columns],
-        full_gap=path.full_gap,
-        n_iter=path.n_iter,
-        columns=columns,
-        emptied=empty,
-        penalised_coef=None if before is None else data.to_original(before[0], columns),
-        penalised_intercept=None if before is None else before[1] * data.y_units[columns],
-    )
+    units = data.y_units[columns]
+    found: Attributes = {
+        "coef": data.to_original(coef, columns),
+        "intercept": intercept * units,
+        "alpha": path.alphas.reshape(len(columns), -1)[:, 0] * data.x_unit,
+        "radius": path.radius * data.x_unit,
+        "dual_gap": np.maximum(path.primal - path.dual, 0.0) * units,
+        "full_gap": path.full_gap,
+        "n_iter": path.n_iter,
+    }
+    if not spec.relaxed:
+        return found
+    relaxed, shifts = coef.copy(), intercept.copy()
+    for row, column in enumerate(columns):
+        relaxed[row], shifts[row] = refit_on_support(data, data.Y[:, column], coef[row], spec.terms)
+    return {
+        **found,
+        "coef": data.to_original(relaxed, columns),
+        "intercept": shifts * units,
+        "penalised_coef": found["coef"],
+        "penalised_intercept": found["intercept"],
+    }
 
 
-def warn_of_empty_models(fits: Sequence[ResponseFit]) -> None:
+def warn_of_empty_models(fits: Sequence[Fitted]) -> None:
     """Warn where a radius leaves no feature although the full problem chooses some."""
-    emptied = np.concatenate([fit.columns[fit.emptied] for fit in fits])
-    if len(emptied) == 0:
+    radii: list[float] = []
+    for _, found in fits:
+        coef = found["penalised_coef" if "penalised_coef" in found else "coef"]
+        # Where the problem without a radius has features, only the radius keeps them out.
+        empty = ~coef.any(axis=1) & (found["full_gap"] > EMPTY_GAP) & (found["radius"] > 0)
+        radii += found["radius"][empty].tolist()
+    if not radii:
         return
-    radius = max(float(fit.radius[fit.emptied].max(initial=0.0)) for fit in fits)
-    total = sum(len(fit.columns) for fit in fits)
-    whose = "the model has" if total == 1 else f"{len(emptied)} of {total} models have"
+    total = sum(len(columns) for columns, _ in fits)
+    whose = "the model has" if total == 1 else f"{len(radii)} of {total} models have"
     warn_user(
         EmptyModelWarning(
-            f"{whose} no feature because of the sketch's radius ({radius:.3g}), but the full "
+            f"{whose} no feature because of the sketch's radius ({max(radii):.3g}), but the full "
             "problem has some at this penalty; use ",
             Argument("sketch", None),
             ", a larger rank or a smaller radius.",
@@ -192,26 +168,17 @@ def warn_of_empty_models(fits: Sequence[ResponseFit]) -> None:
 
 
 def keep_fits(
-    estimator: LinearModel, fits: Sequence[ResponseFit], single: bool, dtype: np.dtype[Any]
+    estimator: LinearModel, fits: Sequence[Fitted], single: bool, dtype: np.dtype[Any]
 ) -> None:
     """Write the fitted attributes; those of a single response without their first axis."""
-    order = np.argsort(np.concatenate([fit.columns for fit in fits]))
-
-    def joined(name: str) -> Any:
-        values = np.concatenate([getattr(fit, name) for fit in fits])[order]
-        return values[0] if single else values
-
-    estimator.coef_ = joined("coef").astype(dtype, copy=False)
-    estimator.intercept_ = joined("intercept").astype(dtype)
-    estimator.alpha_ = joined("alpha")
-    estimator.radius_ = joined("radius")
-    estimator.dual_gap_ = joined("dual_gap")
-    estimator.full_gap_ = joined("full_gap")
+    order = np.argsort(np.concatenate([columns for columns, _ in fits]))
     for name in OPTIONAL:
         estimator.__dict__.pop(f"{name}_", None)
-        if getattr(fits[0], name) is not None:
-            setattr(estimator, f"{name}_", joined(name).astype(dtype, copy=False))
-    estimator.n_iter_ = int(max(int(np.max(fit.n_iter)) for fit in fits))
+    for name in fits[0][1]:
+        values = np.concatenate([found[name] for _, found in fits])[order]
+        values = values.astype(dtype, copy=False) if name in TYPED else values
+        setattr(estimator, f"{name}_", values[0] if single else values)
+    estimator.n_iter_ = int(np.max(estimator.n_iter_))
 
 
 def refit_on_support(

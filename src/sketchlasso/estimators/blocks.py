@@ -16,11 +16,9 @@ from sklearn.utils.validation import check_X_y, validate_data
 
 from sketchlasso.cluster import holder_of
 from sketchlasso.data import BlockMatrix, as_blocks, as_responses
-from sketchlasso.data.opening import is_dask_array
+from sketchlasso.data.storage import is_dask_array
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray
-
-__all__ = ["ACCEPTED", "in_memory", "linear_values", "map_rows", "validated", "validated_rows"]
 
 ACCEPTED = {
     "accept_sparse": ("csr", "csc"),

@@ -28,15 +28,6 @@ from sketchlasso.storage.door import UnfitError, check_numbers
 from sketchlasso.storage.sparse import checked_csr
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = [
-    "Calibration",
-    "IntervalMethod",
-    "TargetResiduals",
-    "calibrated",
-    "packed_calibration",
-    "unpacked_calibration",
-]
-
 IntervalMethod: TypeAlias = Literal["jackknife+", "cv+", "split"]
 
 FEWEST_ROWS = 10

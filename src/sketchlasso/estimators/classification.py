@@ -16,11 +16,9 @@ from sketchlasso.estimators.blocks import in_memory, map_rows, validated
 from sketchlasso.estimators.callbacks import CallbackSupport, reported
 from sketchlasso.estimators.parameters import PenaltySearch, SinglePenalty, Specification
 from sketchlasso.estimators.rigorous import fit_responses
-from sketchlasso.estimators.selection import choose, keep_choices
+from sketchlasso.estimators.selection import choose
 from sketchlasso.estimators.task import Prepared
 from sketchlasso.types import FloatArray
-
-__all__ = ["SqrtLassoClassifier", "SqrtLassoClassifierCV"]
 
 METRICS = ("accuracy", "f1", "auc", "mse")
 
@@ -279,8 +277,7 @@ class SqrtLassoClassifierCV(_SignClassifier, PenaltySearch):
         X, y = validated(self, X, y, ensure_min_samples=2)
         spec = self._specification(X.shape[1])
         data = self._signed(spec, X, y, sample_weight)
-        fits, choices = choose(spec, data, y, groups, METRICS, self.classes_)
+        fits, decisions, self.sketch_ = choose(spec, data, y, groups, METRICS, self.classes_)
         keep_fits(self, fits, single=False, dtype=X.dtype)
-        decisions = keep_choices(self, choices, single=False)
         self.oof_decision_ = decisions[:, 0] if len(self.classes_) == 2 else decisions
         return self

@@ -23,8 +23,6 @@ from sketchlasso.results.intervals import check_level, plus_intervals, split_int
 from sketchlasso.results.models import fitted_values
 from sketchlasso.types import FloatArray
 
-__all__ = ["PredictionIntervals"]
-
 METHODS = get_args(IntervalMethod)
 # Predictions that are held at a time: new rows times models.
 AT_A_TIME = 2**24

@@ -16,8 +16,6 @@ from sketchlasso.problem.terms import Terms
 from sketchlasso.results.left_out import LeftOut
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["left_out_problems"]
-
 # Rows whose column sizes are held at a time.
 AT_A_TIME = 2**22
 

@@ -24,16 +24,6 @@ from sketchlasso.solvers import Settings, Solver
 from sketchlasso.types import FloatArray, IntArray
 from sketchlasso.warn import warn_user
 
-__all__ = [
-    "PenaltySearch",
-    "Radii",
-    "SearchSpecification",
-    "SinglePenalty",
-    "SingleSpecification",
-    "Specification",
-    "check_values",
-]
-
 # Products with factors in single precision cannot prove a smaller gap.
 SINGLE_PRECISION_TOL = 1e-6
 # Scores on held-out rows do not change beyond this gap; the fit that is kept is made to `tol`.

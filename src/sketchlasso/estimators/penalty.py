@@ -18,17 +18,6 @@ from sketchlasso.problem.terms import Terms
 from sketchlasso.types import BoolArray, FloatArray
 from sketchlasso.warn import warn_user
 
-__all__ = [
-    "RIGOROUS",
-    "PenaltyScale",
-    "convert_alpha",
-    "noise_quantile",
-    "outweighing",
-    "penalties",
-    "pivotal_alpha",
-    "rigorous_level",
-]
-
 PenaltyScale: TypeAlias = Literal[
     "sketchlasso", "skglm", "pycasso", "statsmodels", "scikit-learn", "celer", "glmnet"
 ]

@@ -15,10 +15,8 @@ from sketchlasso.estimators.callbacks import CallbackSupport, reported
 from sketchlasso.estimators.intervals import PredictionIntervals
 from sketchlasso.estimators.parameters import PenaltySearch, SinglePenalty, Specification
 from sketchlasso.estimators.rigorous import fit_responses
-from sketchlasso.estimators.selection import choose, keep_choices
+from sketchlasso.estimators.selection import choose
 from sketchlasso.estimators.task import Prepared
-
-__all__ = ["SqrtLasso", "SqrtLassoCV"]
 
 METRICS = ("mse", "mae", "r2")
 
@@ -288,8 +286,8 @@ class SqrtLassoCV(_Regressor, PenaltySearch):
         X, y = self._validated(X, y)
         spec = self._specification(X.shape[1])
         data = self._prepared(spec, X, y, sample_weight)
-        fits, choices = choose(spec, data, y if np.ndim(y) == 1 else None, groups, METRICS)
         single = np.ndim(y) == 1
+        fits, held_out, self.sketch_ = choose(spec, data, y if single else None, groups, METRICS)
         keep_fits(self, fits, single=single, dtype=X.dtype)
-        self.oof_prediction_ = keep_choices(self, choices, single=single)
+        self.oof_prediction_ = held_out[:, 0] if single else held_out
         return self

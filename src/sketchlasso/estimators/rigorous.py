@@ -20,7 +20,8 @@ import numpy as np
 from sketchlasso.data.transform import column_scales, robust_scales
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.estimators.base import (
-    ResponseFit,
+    Attributes,
+    Fitted,
     fit_response,
     refit_on_support,
     warn_of_empty_models,
@@ -31,16 +32,6 @@ from sketchlasso.estimators.task import Prepared, sketches
 from sketchlasso.problem.terms import Terms
 from sketchlasso.sketches import Sketch
 from sketchlasso.types import BoolArray, FloatArray, IntArray
-
-__all__ = [
-    "MAX_ITERATIONS",
-    "first_guess",
-    "fit_responses",
-    "refit_residual",
-    "residual_loadings",
-    "rigorous_fits",
-    "scale_loadings",
-]
 
 # The first residual is that of least squares on so many features, the most correlated with y.
 FIRST_FEATURES = 5
@@ -54,7 +45,7 @@ def rigorous_fits(
     sketch: Sketch | None,
     alpha: float,
     radius: Radii,
-) -> Iterator[ResponseFit]:
+) -> Iterator[Fitted]:
     """Fits of responses with loadings for equal variances, or robust ones for each response.
 
     Parameters
@@ -70,7 +61,7 @@ def rigorous_fits(
     """
     if spec.alpha == "rigorous":
         loadings = scale_loadings(data, spec.terms.fit_intercept)
-        yield _fit(spec, data, columns, sketch, alpha, radius, loadings)
+        yield columns, _fit(spec, data, columns, sketch, alpha, radius, loadings)
         return
     if data.in_blocks:
         raise InvalidInputError(
@@ -81,7 +72,7 @@ def rigorous_fits(
             ".",
         )
     for column in columns:
-        yield _robust_fit(spec, data, column, sketch, alpha, radius)
+        yield np.array([column]), _robust_fit(spec, data, column, sketch, alpha, radius)
 
 
 def _robust_fit(
@@ -91,7 +82,7 @@ def _robust_fit(
     sketch: Sketch | None,
     alpha: float,
     radius: Radii,
-) -> ResponseFit:
+) -> Attributes:
     """Fit one response, then loadings from its residual, until the support stays."""
     y, intercept, part = data.Y[:, column], spec.terms.fit_intercept, np.array([column])
     rows = len(y) if data.weights is None else int(np.count_nonzero(data.weights))
@@ -101,7 +92,7 @@ def _robust_fit(
     for _ in range(MAX_ITERATIONS):
         loadings = residual_loadings(data, residual, intercept)
         fit = _fit(penalised, data, part, sketch, alpha, radius, loadings)
-        support = fit.coef[0] != 0
+        support = fit["coef"][0] != 0
         # Least squares on as many features as rows has no residual.
         if support.tobytes() in seen or support.sum() + intercept >= rows:
             break
@@ -172,35 +163,34 @@ def _fit(
     alpha: float,
     radius: Radii,
     loadings: FloatArray,
-) -> ResponseFit:
+) -> Attributes:
     """Fit with given loadings (n,), which are on the scale of ``data.X``."""
     terms = spec.terms.scaled(loadings)
     if sketch is not None and sketch.column_scales is not None:
         terms = terms.scaled(1.0 / sketch.column_scales)
     fit = fit_response(replace(spec, terms=terms), data, columns, sketch, alpha, radius)
-    return replace(
-        fit,
+    return {
+        **fit,
         # The loadings carry the unit of X, so that the level has none.
-        alpha=fit.alpha / data.x_unit,
-        loadings=np.tile(data.transform.scale(loadings), (len(columns), 1)),
-    )
+        "alpha": fit["alpha"] / data.x_unit,
+        "loadings": np.tile(loadings * data.divisors, (len(columns), 1)),
+    }
 
 
-def fit_responses(
-    spec: SingleSpecification, data: Prepared
-) -> tuple[list[ResponseFit], Sketch | None]:
+def fit_responses(spec: SingleSpecification, data: Prepared) -> tuple[list[Fitted], Sketch | None]:
     """Fit every response; those that share sketch and penalty in one go.
 
     Returns
     -------
-    fits : list of ResponseFit
+    fits : list of (columns, attributes)
+        See :func:`~sketchlasso.estimators.base.fit_response`.
     sketch : Sketch or None
         Of the first response.
     """
     alphas = penalties(spec, data)
     radius = data.radius_in_units(spec.radius)
     constant = data.constant_responses(spec.terms.fit_intercept)
-    fits: list[ResponseFit] = []
+    fits: list[Fitted] = []
     first = None
     for columns, sketch in sketches(spec, data):
         first = sketch if not fits else first
@@ -213,6 +203,6 @@ def fit_responses(
             unneeded = sketch is None and level == 0 and bool(constant[part].all())
             used = 1.0 if unneeded else level
             fit = fit_response(spec, data, part, sketch, used, radius)
-            fits.append(replace(fit, alpha=np.zeros_like(fit.alpha)) if unneeded else fit)
+            fits.append((part, {**fit, "alpha": 0.0 * fit["alpha"]} if unneeded else fit))
     warn_of_empty_models(fits)
     return fits, data.original_sketch(first, spec.ready)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sketchlasso.cluster import active_engine
 from sketchlasso.errors import Argument, GridEdgeWarning, InvalidInputError, Name, Part
-from sketchlasso.estimators.base import ResponseFit, fit_response
+from sketchlasso.estimators.base import Attributes, Fitted, fit_response
 from sketchlasso.estimators.blocks import in_memory
-from sketchlasso.estimators.parameters import PenaltySearch, SearchSpecification
+from sketchlasso.estimators.parameters import SearchSpecification
 from sketchlasso.estimators.task import Prepared, SketchPlan, sketch_plans, task_of
 from sketchlasso.instances import RowSet, RowSets, shuffled_folds, splitter_rows
 from sketchlasso.linalg.device import CPU
@@ -29,50 +29,14 @@ from sketchlasso.sketches import Sketch
 from sketchlasso.types import FloatArray, IntArray
 from sketchlasso.warn import warn_user
 
-__all__ = ["Chosen", "choose", "keep_choices"]
-
 FOLDS = 5
 # Responses that are searched from the start; the others begin where these ended.
 GUIDES = 2
 # Scores differ by less than this share of their standard error: the penalty makes no difference.
 FLAT = 1e-3
 
-
-@dataclass(frozen=True, eq=False)
-class Chosen:
-    """What cross-validation says of one response.
-
-    Attributes
-    ----------
-    used : Choice
-        In the units of the data, which the fit is made in; all others in those of the user.
-    best, one_standard_error : Choice
-    alphas : ndarray of shape (n_alphas,)
-    mse, scores, n_nonzero : ndarray of shape (n_alphas, n_folds)
-        NaN and 0 for penalties that the search left out.
-    predictions : ndarray of shape (m,)
-        Out of fold, at the penalty used; NaN for rows never held out.
-    fold_share : ndarray of shape (n,)
-        Share of the folds in which a feature has a part, at the penalty used.
-    sketch : Sketch or None
-    column : int
-        Which response.
-    guide : Guide
-        Where the search of another response may begin.
-    """
-
-    used: Choice
-    best: Choice
-    one_standard_error: Choice
-    alphas: FloatArray
-    mse: FloatArray
-    scores: FloatArray
-    n_nonzero: IntArray
-    predictions: FloatArray
-    fold_share: FloatArray
-    sketch: Sketch | None
-    column: int
-    guide: Guide
+# Fits of the responses that share a sketch, where searches of others may begin, and the sketch.
+Searched: TypeAlias = "tuple[list[Fitted], list[Guide], Sketch | None]"
 
 
 def choose(
@@ -82,7 +46,7 @@ def choose(
     groups: Any,
     metrics: tuple[str, ...],
     classes: NDArray[Any] | None = None,
-) -> tuple[list[ResponseFit], list[Chosen]]:
+) -> tuple[list[Fitted], FloatArray, Sketch | None]:
     """Cross-validate every response and fit it at its choice on all rows.
 
     Parameters
@@ -96,6 +60,15 @@ def choose(
         What `scoring` may name.
     classes : ndarray of shape (n_classes,), optional
         Labels of a classifier, whose folds are stratified.
+
+    Returns
+    -------
+    fits : list of (columns, attributes)
+        Attributes of the search and of the fit, by name.
+    predictions : ndarray of shape (m, t)
+        Out of fold, at the penalties used; NaN for rows never held out.
+    sketch : Sketch or None
+        Of the first response.
     """
     scoring: Any = spec.scoring
     if scoring not in metrics:
@@ -111,26 +84,27 @@ def choose(
     progress = SharedProgress(spec.report, parts=len(plans)) if len(plans) > 1 else None
     threads = _searches_at_once(spec, data, rows, plans)
     bases = FoldBases() if progress is not None else None
-    parts: list[tuple[list[ResponseFit], list[Chosen]]] = []
+    parts: list[Searched] = []
 
-    def search(guide: Guide | None, plan: SketchPlan) -> tuple[list[ResponseFit], list[Chosen]]:
+    def search(guide: Guide | None, plan: SketchPlan) -> Searched:
         own = spec if progress is None else replace(spec, report=progress.part())
         return _search(own, data, rows, plan, classes, guide, bases)
 
     stop = progress.stop if progress is not None else lambda: None
     for some in (plans[:GUIDES], plans[GUIDES:]):
-        guide = _guide([chosen for _, choices in parts for chosen in choices])
+        # Where the search with the largest radius ended.
+        earlier = [guide for _, guides, _ in parts for guide in guides]
+        guide = max(earlier, key=lambda guide: guide.best, default=None)
         parts += map_items(partial(search, guide), some, threads, stop)
     if progress is not None:
         progress.end()
-    fits = [fit for some, _ in parts for fit in some]
-    return fits, [chosen for _, some in parts for chosen in some]
-
-
-def _guide(earlier: list[Chosen]) -> Guide | None:
-    """Where searches begin after earlier ones: where the one with the largest radius ended."""
-    guides = [chosen.guide for chosen in earlier]
-    return max(guides, key=lambda guide: guide.best, default=None)
+    fits = [fit for some, _, _ in parts for fit in some]
+    predictions = np.full((data.n_given, data.Y.shape[1]), np.nan)
+    longest = max(found["alphas"].shape[1] for _, found in fits)
+    for columns, found in fits:
+        predictions[data.rows[:, None], columns] = found.pop("predictions").T
+        _continue(found, longest)
+    return fits, predictions, data.original_sketch(parts[0][2], spec.ready)
 
 
 def _searches_at_once(
@@ -141,17 +115,10 @@ def _searches_at_once(
     A search of its own has less to do at once than there are cores, and waits for its slowest
     fold at every stage.
     """
-    _, make = plans[0]
-    engine = active_engine()
-    if (
-        spec.device != CPU
-        or len(plans) < max(2, thread_count(spec.n_jobs))
-        or data.in_blocks
-        or (engine is not None and engine.remote)
-    ):
+    if spec.device != CPU or data.in_blocks or len(plans) < max(2, thread_count(spec.n_jobs)):
         return 1
-    sketch = make()
-    if sketch is None:
+    engine, sketch = active_engine(), plans[0][1]()
+    if sketch is None or (engine is not None and engine.remote):
         return 1
     fitting = KEPT_BYTES // kept_bytes(data.matrix_for(sketch), sketch, len(rows))
     return int(max(1, min(thread_count(spec.n_jobs), fitting)))
@@ -165,7 +132,7 @@ def _search(
     classes: NDArray[Any] | None,
     guide: Guide | None,
     bases: FoldBases | None,
-) -> tuple[list[ResponseFit], list[Chosen]]:
+) -> Searched:
     """Cross-validate the responses that share a sketch, and fit them at their choices."""
     columns, make = plan
     sketch = make()
@@ -179,23 +146,18 @@ def _search(
         spec.refine if sketch is not None else None,
         tuple(dict.fromkeys((scoring, "mse"))),
     )
-    fits, choices = [], []
-    for place, column in enumerate(columns):
-        whose = _whose(classes, data, int(column))
-        chosen = _chosen(spec, scoring, found, place, sketch, data, int(column), whose)
-        choices.append(chosen)
-        fits.append(
-            fit_response(
-                spec,
-                data,
-                np.array([column]),
-                sketch,
-                chosen.used.alpha,
-                chosen.used.radius if sketch is not None else None,
-                found.start_of(place, chosen.used),
-            )
-        )
-    return fits, choices
+    fits = []
+    for place, column in enumerate(columns.tolist()):
+        choices = {rule: found.best(scoring, place, rule) for rule in ("min", "1se")}
+        used, own = choices[spec.selection], np.array([column])
+        _warn_at_the_edge(spec, data, found, place, column, choices["min"], classes)
+        grid = _grid_attributes(spec, data, found, place, column, choices)
+        radius = used.radius if sketch is not None else None
+        start = found.start_of(place, used)
+        fits.append((own, grid | fit_response(spec, data, own, sketch, used.alpha, radius, start)))
+    # Nobody follows a search of the only sketch.
+    followed = range(len(columns)) if bases is not None else ()
+    return fits, [found.guide(place) for place in followed], sketch
 
 
 def _alphas(alphas: Any, data: Prepared) -> Any:
@@ -240,48 +202,31 @@ def _folds(
     return RowSets(len(data.rows), judged)
 
 
-def _chosen(
+def _grid_attributes(
     spec: SearchSpecification,
-    scoring: Any,
+    data: Prepared,
     found: CrossValidation,
     response: int,
-    sketch: Sketch | None,
-    data: Prepared,
     column: int,
-    whose: str,
-) -> Chosen:
-    best = found.best(scoring, response)
-    careful = found.best(scoring, response, rule="1se")
-    used = best if spec.selection == "min" else careful
-    best, careful = (
-        replace(choice, alpha=choice.alpha * data.x_unit) for choice in (best, careful)
-    )
-    alphas = found.alphas[response, best.radius_index] * data.x_unit
+    choices: dict[str, Choice],
+) -> Attributes:
+    """Attributes of the search for one response, and its out-of-fold predictions (1, r)."""
+    scoring: Any = spec.scoring
+    best, used = choices["min"], choices[spec.selection]
     unit = float(data.y_units[column])
-    at = (response, best.radius_index)
     units = {"mse": unit * unit, "mae": unit}  # unit**2 raises where the square overflows
-    if np.ptp(data.Y[:, column]) > 0 and spec.terms.penalised(data.X.shape[1]).any():
-        automatic = isinstance(spec.alphas, int | np.integer)
-        if not _flat_end(best, alphas, found.scores[scoring][:, *at].T):
-            _warn_at_the_edge(best, alphas, automatic, whose)
-    predictions = np.full(data.n_given, np.nan)
-    predictions[data.rows] = (
-        unit * found.predictions[:, response, used.radius_index, used.alpha_index]
-    )
-    return Chosen(
-        used=used,
-        best=best,
-        one_standard_error=careful,
-        alphas=alphas,
-        mse=found.scores["mse"][:, *at].T * units["mse"],
-        scores=found.scores[scoring][:, *at].T * units.get(scoring, 1.0),
-        n_nonzero=found.n_nonzero[:, *at].T,
-        predictions=predictions,
-        fold_share=found.support_share(response, used),
-        sketch=data.original_sketch(sketch, spec.ready),
-        column=column,
-        guide=found.guide(response),
-    )
+    at = (response, best.radius_index)
+    values = {
+        "alpha_min": best.alpha * data.x_unit,
+        "alpha_1se": choices["1se"].alpha * data.x_unit,
+        "alphas": found.alphas[at] * data.x_unit,
+        "mse_path": found.scores["mse"][:, *at].T * units["mse"],
+        "score_path": found.scores[scoring][:, *at].T * units.get(scoring, 1.0),
+        "n_nonzero_path": found.n_nonzero[:, *at].T,
+        "fold_share": found.support_share(response, used),
+        "predictions": unit * found.out_of_fold(response, used),
+    }
+    return {name: np.asarray(value)[None] for name, value in values.items()}
 
 
 def _whose(classes: NDArray[Any] | None, data: Prepared, column: int) -> str:
@@ -293,75 +238,64 @@ def _whose(classes: NDArray[Any] | None, data: Prepared, column: int) -> str:
     return f" of target {column}"
 
 
-def _flat_end(best: Choice, alphas: FloatArray, scores: FloatArray) -> bool:
-    """Return whether the best penalty is the smallest and ten times as much scores the same.
-
-    The penalty then has no influence any more, so smaller ones cannot be better. `scores` has
-    shape (n_alphas, n_folds).
-    """
-    larger = np.flatnonzero(alphas >= 10.0 * alphas[-1])
-    if best.alpha_index != len(alphas) - 1 or not len(larger):
-        return False
-    changes, last = scores[larger[-1]] - scores[-1], scores[-1]
-    # NaN, where that penalty was left out, is not flat.
-    return bool(abs(changes.mean()) <= FLAT * last.std() / np.sqrt(len(last)))
-
-
-def _warn_at_the_edge(best: Choice, alphas: FloatArray, automatic: bool, whose: str) -> None:
+def _warn_at_the_edge(
+    spec: SearchSpecification,
+    data: Prepared,
+    found: CrossValidation,
+    response: int,
+    column: int,
+    best: Choice,
+    classes: NDArray[Any] | None,
+) -> None:
     """Warn where the grid ends at the best penalty; a grid of one or two has no inside."""
-    if len(alphas) < 3 or 0 < best.alpha_index < len(alphas) - 1:
+    scoring: Any = spec.scoring
+    at, index = (response, best.radius_index), best.alpha_index
+    alphas = found.alphas[at] * data.x_unit
+    if len(alphas) < 3 or 0 < index < len(alphas) - 1:
         return
+    constant = np.ptp(data.Y[:, column]) == 0
+    if constant or not spec.terms.penalised(data.X.shape[1]).any():
+        return
+    if _flat_end(index, alphas, found.scores[scoring][:, *at].T):
+        return
+    automatic = isinstance(spec.alphas, int | np.integer)
     remedy: tuple[Part, ...] = ()
-    if best.alpha_index > 0:
+    if index > 0:
         remark = "the smallest of the grid, so a smaller one may be better; "
         remedy = ("lower ", Name("alpha_min_ratio")) if automatic else ("add smaller penalties",)
     elif automatic:
         remark = "the largest of the grid: no penalised feature makes predictions better"
     else:
         remark = "the largest of the grid, so a larger one may be better; add larger penalties"
-    best_penalty = f"the best penalty{whose}, {best.alpha:.3g}"
+    best_penalty = f"the best penalty{_whose(classes, data, column)}, {alphas[index]:.3g}"
     warn_user(GridEdgeWarning(f"{best_penalty}, is {remark}", *remedy, "."))
 
 
-def _continued(chosen: Chosen, count: int) -> Chosen:
-    """The same with so many penalties, evenly spaced; those added were left out."""
-    more = count - len(chosen.alphas)
-    if more == 0:
-        return chosen
-    step = chosen.alphas[-1] / chosen.alphas[-2]
-    unknown = np.full((more, chosen.mse.shape[1]), np.nan)
-    return replace(
-        chosen,
-        alphas=np.append(chosen.alphas, chosen.alphas[-1] * step ** np.arange(1, more + 1)),
-        mse=np.vstack([chosen.mse, unknown]),
-        scores=np.vstack([chosen.scores, unknown]),
-        n_nonzero=np.vstack([chosen.n_nonzero, np.zeros_like(unknown, dtype=np.intp)]),
-    )
+def _flat_end(index: int, alphas: FloatArray, scores: FloatArray) -> bool:
+    """Return whether the best penalty is the smallest and ten times as much scores the same.
 
-
-def keep_choices(estimator: PenaltySearch, choices: list[Chosen], single: bool) -> FloatArray:
-    """Write the attributes that describe the search; return the out-of-fold predictions.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,) or (n_samples, n_targets)
+    The penalty then has no influence any more, so smaller ones cannot be better. `scores` has
+    shape (n_alphas, n_folds).
     """
-    estimator.sketch_ = choices[0].sketch
-    choices = sorted(choices, key=lambda chosen: chosen.column)
+    larger = np.flatnonzero(alphas >= 10.0 * alphas[-1])
+    if index != len(alphas) - 1 or not len(larger):
+        return False
+    changes, last = scores[larger[-1]] - scores[-1], scores[-1]
+    # NaN, where that penalty was left out, is not flat.
+    return bool(abs(changes.mean()) <= FLAT * last.std() / np.sqrt(len(last)))
 
-    # The grid of one response may have been continued further than that of another.
-    longest = max(len(chosen.alphas) for chosen in choices)
-    choices = [_continued(chosen, longest) for chosen in choices]
 
-    def each(values: list[Any]) -> Any:
-        return values[0] if single else np.array(values)
+def _continue(found: Attributes, count: int) -> None:
+    """Give the grid of a response so many penalties, evenly spaced; those added were left out.
 
-    estimator.alpha_min_ = each([chosen.best.alpha for chosen in choices])
-    estimator.alpha_1se_ = each([chosen.one_standard_error.alpha for chosen in choices])
-    estimator.alphas_ = each([chosen.alphas for chosen in choices])
-    estimator.mse_path_ = each([chosen.mse for chosen in choices])
-    estimator.score_path_ = each([chosen.scores for chosen in choices])
-    estimator.n_nonzero_path_ = each([chosen.n_nonzero for chosen in choices])
-    estimator.fold_share_ = each([chosen.fold_share for chosen in choices])
-    predictions = np.column_stack([chosen.predictions for chosen in choices])
-    return predictions[:, 0] if single else predictions
+    The grid of one response may have been continued further than that of another.
+    """
+    alphas = found["alphas"]
+    more = count - alphas.shape[1]
+    if more == 0:
+        return
+    further = alphas[:, -1:] * (alphas[:, -1:] / alphas[:, -2:-1]) ** np.arange(1, more + 1)
+    found["alphas"] = np.hstack([alphas, further])
+    for name, unknown in (("mse_path", np.nan), ("score_path", np.nan), ("n_nonzero_path", 0)):
+        padding = ((0, 0), (0, more), (0, 0))
+        found[name] = np.pad(found[name], padding, constant_values=unknown)

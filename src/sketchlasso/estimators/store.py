@@ -24,8 +24,6 @@ from sketchlasso.storage.container import MODEL, read_container, unpacking, writ
 from sketchlasso.storage.door import UnfitError, check_facts, check_memory, check_numbers
 from sketchlasso.storage.sparse import checked_csr
 
-__all__ = ["load_model", "save_model"]
-
 ESTIMATORS = {
     kind.__name__: kind
     for kind in (SqrtLasso, SqrtLassoCV, SqrtLassoClassifier, SqrtLassoClassifierCV)

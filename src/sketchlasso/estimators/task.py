@@ -20,6 +20,7 @@ from sketchlasso.data.transform import (
     divided_columns,
     in_units,
     matrix_unit,
+    unscaled,
 )
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.estimators.blocks import in_memory
@@ -32,15 +33,6 @@ from sketchlasso.sketches import Sketch, extend_sketch
 from sketchlasso.sketches import sketch as make_sketch
 from sketchlasso.sketches.matching import check_sketch_shape
 from sketchlasso.types import BoolArray, FloatArray, IntArray
-
-__all__ = [
-    "Prepared",
-    "automatic_method",
-    "prepare",
-    "sketches",
-    "solves_without_sketch",
-    "task_of",
-]
 
 # Up to this smaller side a sketch saves nothing.
 EXACT_BELOW = 500
@@ -105,14 +97,18 @@ class Prepared:
         return np.all(used == used[:1], axis=0)
 
     @property
+    def divisors(self) -> FloatArray:
+        """What the columns of the user's X were divided by (n,)."""
+        return np.full(self.X.shape[1], self.x_unit) if self.scales is None else self.scales
+
+    @property
     def transform(self) -> ColumnTransform:
         """From the user's X to `X`."""
-        units = np.full(self.X.shape[1], self.x_unit) if self.scales is None else self.scales
-        return ColumnTransform(scales=units)
+        return ColumnTransform(scales=self.divisors)
 
     def to_original(self, coef: FloatArray, columns: IntArray) -> FloatArray:
         """Coefficients (t, n) of some responses in the units of the user's X and y."""
-        return self.transform.unscale(coef, self.y_units[columns])
+        return unscaled(coef, self.divisors, self.y_units[columns])
 
     def radius_in_units(self, radius: Radii) -> Radii:
         """The radius, or the radii, of the user's in the units of `X`."""

@@ -17,8 +17,6 @@ from sketchlasso.estimators.callbacks import CallbackSupport, reported
 from sketchlasso.sketches import Sketch, sketch
 from sketchlasso.types import FloatArray
 
-__all__ = ["SketchTransformer"]
-
 
 class SketchTransformer(
     CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator

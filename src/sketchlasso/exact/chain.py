@@ -14,11 +14,10 @@ import numpy as np
 
 from sketchlasso.exact.knots import KnotWalk, Stretch, TrainingGram
 from sketchlasso.exact.point import Face, Target
-from sketchlasso.exact.walk import Found, Walk
+from sketchlasso.exact.walk import Walk
 from sketchlasso.problem.full_problem import (
     MOST_SIGN_ENTRIES,
     SMALL_RESIDUAL,
-    FullValues,
     dual_of_ratio,
     full_gap,
     full_primal,
@@ -26,8 +25,6 @@ from sketchlasso.problem.full_problem import (
 from sketchlasso.solvers.polish import NEARLY_EXACT, exact_fit
 from sketchlasso.solvers.solution import Status
 from sketchlasso.types import BoolArray, FloatArray, IntArray
-
-__all__ = ["Chain", "Solved"]
 
 # Error of ||r||^2 as a share of ||y||^2 when it comes from a Gram matrix.
 GRAM_ERROR = 1e-13
@@ -163,31 +160,31 @@ class Chain:
         # A nearly exact fit is only as good as the digits left of its residual: solve it afresh.
         if start is not None and self._leaves_something(*start):
             self._walk.offer(*start, alpha)
-        answer = self._made_exact(self._walk.solve(alpha), alpha)
-        self._walk.point = answer.point
-        point, values = answer.point, answer.values
+        values, ended, steps = self._walk.solve(alpha)
+        primal = self._make_exact(self._walk, values.primal, alpha)
+        point = self._walk.point
         self._alpha, self._square = alpha, point.square
         # Checking a start that needs no step counts as one.
-        steps = max(answer.steps, 1)
-        return Solved(point.support, point.values, values.primal, values.dual, steps, answer.ended)
+        return Solved(point.support, point.values, primal, values.dual, max(steps, 1), ended)
 
-    def _made_exact(self, found: Found, alpha: float) -> Found:
-        """A nearly exact fit made exact on its support, where that costs nothing.
+    def _make_exact(self, walk: Walk, primal: float, alpha: float) -> float:
+        """Move a nearly exact fit to an exact one on its support, where that costs nothing.
 
-        Which point within the tolerance a solver stops at there depends on rounding.
+        Which point within the tolerance a solver stops at there depends on rounding. Returns the
+        objective.
         """
-        point, target = found.point, self.target
+        point, target = walk.point, self.target
         near = point.length <= NEARLY_EXACT * target.null
         if not near or not 0 < len(point.support) * len(point.residual) <= MOST_SIGN_ENTRIES:
-            return found
+            return primal
         columns = target.training.scaled(point.support)
         values = exact_fit(columns, point.values, target.root * point.residual)
         fitted = target.point(point.support, values)
-        primal = target.primal(fitted, alpha)
-        if not primal < found.values.primal:
-            return found
-        proved = FullValues(primal, found.values.dual, found.values.null)
-        return Found(fitted, proved, found.ended, found.steps)
+        lower = target.primal(fitted, alpha)
+        if not lower < primal:
+            return primal
+        walk.point = fitted
+        return lower
 
     def _leaves_something(self, support: IntArray, values: FloatArray) -> bool:
         """Whether coefficients leave a residual that counts."""

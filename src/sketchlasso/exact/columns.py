@@ -23,8 +23,6 @@ from sketchlasso.kernels.columns import (
 from sketchlasso.linalg.rows import centre
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["Columns", "SparseColumns", "TrainingRows", "as_columns"]
-
 NO_WEIGHTS = np.empty(0)
 # New columns made dense at a time, so that they fit the cache.
 BLOCK = 64

@@ -26,8 +26,6 @@ from sketchlasso.kernels.columns import column_sweeps
 from sketchlasso.problem.full_problem import SMALL_RESIDUAL, FullValues
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["ColumnSolver"]
-
 # A solve with a Gram matrix takes about as long for a support of size a as one on the columns where
 # this many times the numbers of an iteration is a^2 (1 - a / rows). The share of rows that are left
 # stands for the iterations: they multiply as the fit becomes exact.

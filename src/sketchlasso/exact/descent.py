@@ -1,25 +1,28 @@
-"""All chains of an exact solve, walked down the penalties together."""
+"""Square-root LASSO problems on the full data: all chains, walked down the penalties together."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
 
+from sketchlasso.data import as_responses
+from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.exact.chain import Chain, Solved
-from sketchlasso.exact.columns import Columns, TrainingRows
+from sketchlasso.exact.columns import Columns, TrainingRows, as_columns
 from sketchlasso.exact.knots import TotalGram, TrainingGram
-from sketchlasso.exact.ledger import ExactLedger
+from sketchlasso.exact.ledger import ExactLedger, ExactSolution
 from sketchlasso.exact.point import Target
-from sketchlasso.instances.rows import RowSet, RowSets
-from sketchlasso.linalg.threads import map_items
-from sketchlasso.solvers.settings import StopSolve
-from sketchlasso.types import FloatArray, IntArray
-
-__all__ = ["Descended", "Descent", "Problems", "Start"]
+from sketchlasso.instances.rows import RowSet, RowSets, all_rows
+from sketchlasso.linalg.threads import map_items, single_blas_thread, thread_count
+from sketchlasso.problem.terms import Terms
+from sketchlasso.solvers.settings import Progress, StopSolve
+from sketchlasso.solvers.solution import Stopwatch
+from sketchlasso.types import FloatArray, IntArray, SparseRows
 
 # Support and values to start from, of a row set, a response and a number in the ledger.
 Start: TypeAlias = Callable[[int, int, int], tuple[IntArray, FloatArray]]
@@ -27,41 +30,128 @@ Start: TypeAlias = Callable[[int, int, int], tuple[IntArray, FloatArray]]
 Descended: TypeAlias = tuple[FloatArray, list[Solved]]
 # Up to this many columns one Gram matrix of all of them serves all responses.
 WHOLE_COLUMNS = 1500
+# Rounds per problem: each solves it on the working columns and checks all of X.
+MAX_ROUNDS = 100
+# With an intercept, and every feature penalised alike.
+DEFAULT_TERMS = Terms()
 
 
-@dataclass(frozen=True, eq=False)
-class Problems:
-    """Data, row sets and penalty factors of a solve, checked.
+def solve_exact(
+    X: Any,
+    y: ArrayLike,
+    alphas: ArrayLike,
+    *,
+    rows: RowSets | None = None,
+    terms: Terms = DEFAULT_TERMS,
+    tol: float = 1e-4,
+    start: SparseRows | None = None,
+    max_rounds: int = MAX_ROUNDS,
+    n_threads: int = -1,
+    callback: Callable[[Progress], None] | None = None,
+) -> ExactSolution:
+    """Solve square-root LASSO problems on the data themselves, without any sketch.
 
-    Attributes
+    ::
+
+        minimise over w, b    || y - X w - b ||_W  +  alpha * sum_j f_j |w_j|
+
+    Parameters
     ----------
-    columns : Columns
-        X of shape (m, n).
-    Y : ndarray of shape (m, t)
-    rows : RowSets
-    factor : ndarray of shape (n,)
-    fit_intercept, positive : bool
+    X : array or sparse matrix of shape (m, n)
+        A sparse X is never made dense beyond the working columns.
+    y : array-like of shape (m,) or (m, t)
+    alphas : array-like of shape (a,) or (t, a)
+        Penalties > 0 in any order; solved from the largest down.
+    rows : RowSets, optional
+        Folds, deletions, weights; all rows by default.
+    terms : Terms
+        Intercept, penalty factors f and signs.
+    tol : float
+        Relative duality gap on the full data at which a problem counts as solved.
+    start : csr_array of shape (B, n), optional
+        Coefficients to start from, such as the sketched solution; any are allowed.
+    max_rounds : int
+        Rounds per problem.
+    n_threads : int
+        Chains of penalties that are solved side by side; -1 for one per core.
+    callback : callable, optional
+        Called with a :class:`Progress` after each problem; raising :class:`StopSolve` in it
+        stops cleanly.
+
+    Returns
+    -------
+    ExactSolution
+        Instances ordered (row set, response, alpha), alpha fastest and as given. Those that
+        fell short carry a status, never an exception; where the callback stopped the solve,
+        the rest is marked INTERRUPTED. Ctrl-C raises KeyboardInterrupt.
     """
+    if not (np.isfinite(tol) and tol > 0):
+        raise InvalidInputError(Argument("tol", tol), " must be a positive number such as 1e-4")
+    if max_rounds < 1:
+        raise InvalidInputError(Argument("max_rounds", max_rounds), " must be at least 1")
+    threads = thread_count(n_threads, "n_threads")
+    with Stopwatch() as watch, single_blas_thread():
+        descent = Descent(X, y, rows, terms, tol, threads, max_rounds, knots=start is None)
+        grid = _checked_alphas(alphas, descent.Y.shape[1])
+        shape, n = (len(descent.rows), *grid.shape), descent.columns.shape[1]
+        first = None if start is None else _starts(start, shape, n)
+        ledger = ExactLedger(shape, n, tol, callback)
+        order = np.argsort(-grid, axis=1, kind="stable")
+        keys = [(row, response) for row in range(shape[0]) for response in range(shape[1])]
+        penalties = [line[places] for line, places in zip(grid, order, strict=True)]
+        try:
+            descent.solve(keys, penalties, list(order), ledger, first, keep=False)
+        except StopSolve:
+            # The problems that were not reached get w = 0 and its objective.
+            for key in keys:
+                if not ledger.begun(*key):
+                    ledger.begin(*key, descent.target(*key))
+    return ledger.solution(watch)
 
-    columns: Columns
-    Y: FloatArray
-    rows: RowSets
-    factor: FloatArray
-    fit_intercept: bool
-    positive: bool
 
-    def target(self, training: TrainingRows, response: int) -> Target:
-        """One response on one row set."""
-        return Target(training, self.Y[:, response], self.factor, self.positive)
+def exact_alpha_max(
+    X: Any,
+    y: ArrayLike,
+    *,
+    rows: RowSets | None = None,
+    terms: Terms = DEFAULT_TERMS,
+) -> FloatArray:
+    """Smallest penalty (t,) at which every penalised coefficient is zero.
+
+    Unpenalised features are fitted first; r is what they leave of y. Then
+    alpha_max = max_j |x_j'W r| / (f_j ||r||_W) (one-sided where w >= 0).
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (m, n)
+    y : array-like of shape (m,) or (m, t)
+    rows : RowSets, optional
+        The largest over the row sets is returned; all rows by default.
+    terms : Terms
+
+    Returns
+    -------
+    ndarray of shape (t,)
+    """
+    columns, Y, rows = _checked_data(X, y, rows, terms)
+    factor = terms.factors(columns.shape[1])
+    largest = np.zeros(Y.shape[1])
+    for row_set in rows:
+        training = TrainingRows(columns, row_set, terms.fit_intercept)
+        for response, own in enumerate(Y.T):
+            target = Target(training, own, factor, terms.positive)
+            largest[response] = max(largest[response], target.alpha_max())
+    return largest
 
 
 class _RowSet:
     """What the chains of one row set share."""
 
-    def __init__(self, problems: Problems, row_set: RowSet, total: TotalGram | None) -> None:
-        columns, m = problems.columns, problems.columns.shape[0]
-        self._problems = problems
-        self.training = TrainingRows(columns, row_set, problems.fit_intercept)
+    def __init__(
+        self, training: TrainingRows, row_set: RowSet, usable: IntArray, total: TotalGram | None
+    ) -> None:
+        columns, m = training.columns, training.columns.shape[0]
+        self.training, self._usable = training, usable
         downdate = total is not None and row_set.weights is None
         downdate = downdate and 2 * len(row_set.removed) < m
         self._total = total if downdate else None
@@ -72,7 +162,7 @@ class _RowSet:
     @cached_property
     def _whole_gram(self) -> TrainingGram:
         gram = TrainingGram(self.training, self._total, self._held_out)
-        gram.include(np.flatnonzero(np.isfinite(self._problems.factor)))
+        gram.include(self._usable)
         return gram
 
     def prepare(self) -> None:
@@ -92,30 +182,52 @@ class Descent:
 
     Parameters
     ----------
-    problems : Problems
+    X : array or sparse matrix of shape (m, n)
+    y : array-like of shape (m,) or (m, t)
+    rows : RowSets or None
+        All rows where it is None.
+    terms : Terms
     tol : float
         Relative full-data gap.
-    max_rounds : int
     n_threads : int
+    max_rounds : int
     knots : bool
         Whether to walk along the knots of the paths while that is possible.
     """
 
     def __init__(
-        self, problems: Problems, tol: float, max_rounds: int, n_threads: int, knots: bool = True
+        self,
+        X: Any,
+        y: ArrayLike,
+        rows: RowSets | None,
+        terms: Terms,
+        tol: float,
+        n_threads: int = 1,
+        max_rounds: int = MAX_ROUNDS,
+        knots: bool = True,
     ) -> None:
-        self.problems = problems
+        self.columns, self.Y, self.rows = _checked_data(X, y, rows, terms)
+        self._factor, self._positive = terms.factors(self.columns.shape[1]), bool(terms.positive)
         self._tol, self._max_rounds, self._n_threads = tol, max_rounds, n_threads
         self._knots = knots
-        chains = len(problems.rows) * problems.Y.shape[1]
-        total = TotalGram(problems.columns) if chains > 1 else None
-        self._rows = [_RowSet(problems, row_set, total) for row_set in problems.rows]
+        chains = len(self.rows) * self.Y.shape[1]
+        total = TotalGram(self.columns) if chains > 1 else None
+        usable = np.flatnonzero(np.isfinite(self._factor))
+        self._rows = [
+            _RowSet(TrainingRows(self.columns, own, terms.fit_intercept), own, usable, total)
+            for own in self.rows
+        ]
         self._chains: dict[tuple[int, int], Chain] = {}
 
     @property
     def shares_gram(self) -> bool:
         """Whether the responses of a row set share one Gram matrix of all columns."""
-        return self.problems.columns.shape[1] <= WHOLE_COLUMNS
+        return self.columns.shape[1] <= WHOLE_COLUMNS
+
+    def target(self, row_set: int, response: int) -> Target:
+        """One response on one row set."""
+        training = self._rows[row_set].training
+        return Target(training, self.Y[:, response], self._factor, self._positive)
 
     def chain(self, row_set: int, response: int) -> Chain:
         """The chain of a row set and a response, made on first use."""
@@ -123,7 +235,7 @@ class Descent:
         if key not in self._chains:
             shared = self._rows[row_set]
             self._chains[key] = Chain(
-                self.problems.target(shared.training, response),
+                self.target(*key),
                 shared.gram(),
                 self._tol,
                 self._max_rounds,
@@ -209,3 +321,49 @@ class Descent:
             self._n_threads,
         )
         return dict(zip(lambdas, found, strict=True))
+
+
+def _checked_data(
+    X: Any, y: ArrayLike, rows: RowSets | None, terms: Terms
+) -> tuple[Columns, FloatArray, RowSets]:
+    """Columns of X (m, n), responses (m, t) and row sets; all rows where none are given."""
+    columns = as_columns(X, terms.fit_intercept)
+    m = columns.shape[0]
+    rows = rows or all_rows(m)
+    if rows.n_samples != m:
+        raise InvalidInputError(f"the row sets are for {rows.n_samples} rows but X has {m}")
+    return columns, as_responses(y, m), rows
+
+
+def _checked_alphas(alphas: ArrayLike, t: int) -> FloatArray:
+    """Penalties (t, a) of every response."""
+    grid = np.asarray(alphas, dtype=np.float64)
+    grid = np.broadcast_to(grid, (t, *grid.shape)) if grid.ndim == 1 else grid
+    if grid.ndim != 2 or grid.size == 0 or grid.shape[0] != t:
+        raise InvalidInputError(
+            f"alphas has shape {np.shape(alphas)}; pass (a,) or ({t}, a), a >= 1"
+        )
+    bad = grid[~(np.isfinite(grid) & (grid > 0))]
+    if bad.size:
+        raise InvalidInputError(
+            f"alphas contains {bad[0]:g}, but problems on X itself take finite penalties > 0; give "
+            "those, or a sketch, which takes 0 as well."
+        )
+    return grid
+
+
+def _starts(start: Any, shape: tuple[int, int, int], n: int) -> Start:
+    """Coefficients to start from, checked, by row set, response and number."""
+    rows = sparse.csr_array(start, dtype=np.float64)
+    size = int(np.prod(shape))
+    if rows.shape != (size, n):
+        raise InvalidInputError(f"start has shape {rows.shape}; pass ({size}, {n})")
+    if not np.isfinite(rows.data).all():
+        raise InvalidInputError("start contains NaN or infinity; pass finite coefficients")
+
+    def of(row_set: int, response: int, number: int) -> tuple[IntArray, FloatArray]:
+        row = (row_set * shape[1] + response) * shape[2] + number
+        part = slice(rows.indptr[row], rows.indptr[row + 1])
+        return rows.indices[part].astype(np.intp), rows.data[part]
+
+    return of

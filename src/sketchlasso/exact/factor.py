@@ -20,8 +20,6 @@ from scipy import linalg
 from sketchlasso.kernels.faces import gather_block, gather_lower
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["SupportFactor"]
-
 # Changes that a factor of size a bears before a new one is cheaper: a / SHARE, at least FEWEST.
 SHARE = 6
 FEWEST_CHANGES = 32

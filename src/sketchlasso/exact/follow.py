@@ -24,8 +24,6 @@ from sketchlasso.kernels.coordinate import LOST_DIGITS, gram_gap
 from sketchlasso.kernels.faces import add_gram_rows, knot_distances, proximal_point
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["Follower", "Restricted"]
-
 # e_j as a share of G_jj: at first, at least and at most. Large values make Newton steps easy,
 # small ones make the centre converge quickly.
 HELD = 1e-4

@@ -19,8 +19,6 @@ from sketchlasso.kernels.gram_path import GramFace, GramProblem, blank_solutions
 from sketchlasso.problem.terms import spread_factors
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["MOST_ACTIVE", "KeptFace", "KnotWalk", "Stretch", "TotalGram", "TrainingGram"]
-
 # With more active columns a knot costs more than a penalty of another solver.
 MOST_ACTIVE = 1000
 NOBODY = np.empty(0, dtype=np.int64)
@@ -35,7 +33,17 @@ MOST_COLUMNS = 16_000
 
 
 class _Growing:
-    """A symmetric matrix with room to grow; the leading (count, count) part counts."""
+    """A symmetric matrix with room to grow.
+
+    Attributes
+    ----------
+    buffer : ndarray of shape (c, c), c >= count
+        Its leading (count, count) part is the matrix.
+    columns : ndarray of shape (count,)
+        In the order of the matrix.
+    place : ndarray of shape (n,)
+        Position of each of n columns, negative for those not held.
+    """
 
     def __init__(self, n_features: int) -> None:
         self.buffer = np.empty((FIRST_ROOM, FIRST_ROOM))
@@ -66,7 +74,7 @@ class _Growing:
         self.columns = np.concatenate([self.columns, new])
 
     def keep(self, kept: BoolArray) -> None:
-        """Forget the columns that are not marked (count,)."""
+        """Forget the columns that are not marked (count,); the others change their places."""
         places = np.flatnonzero(kept)
         # In place: a row moves up to one that has moved already, or stays.
         for row, place in enumerate(places):
@@ -96,7 +104,7 @@ class TotalGram:
         return buffer[np.ix_(rows, columns)]
 
 
-class TrainingGram:
+class TrainingGram(_Growing):
     """Centred Gram matrix of a row set, for the columns one chain of problems works with.
 
     Parameters
@@ -111,39 +119,24 @@ class TrainingGram:
     def __init__(
         self, training: TrainingRows, total: TotalGram | None, held_out: Columns | None
     ) -> None:
+        super().__init__(training.columns.shape[1])
         self._training = training
         self._total = total
         self._held_out = held_out
-        self._held = _Growing(training.columns.shape[1])
         self.rebuilt = 0
-
-    @property
-    def buffer(self) -> FloatArray:
-        """Matrix (c, c), c >= p, whose leading (p, p) part is the Gram matrix."""
-        return self._held.buffer
-
-    @property
-    def columns(self) -> IntArray:
-        """The p columns, in the order of the matrix."""
-        return self._held.columns
 
     @property
     def room(self) -> int:
         """How many more columns may be added."""
-        return max(MOST_COLUMNS - self._held.count, 0)
-
-    @property
-    def place(self) -> IntArray:
-        """Position of each of n columns, negative for those not held (n,)."""
-        return self._held.place
+        return max(MOST_COLUMNS - self.count, 0)
 
     def include(self, wanted: IntArray) -> int:
         """Add the missing columns; returns how many."""
-        new = self._held.missing(wanted)
+        new = self.missing(wanted)
         if len(new):
-            everyone = np.concatenate([self._held.columns, new])
+            everyone = np.concatenate([self.columns, new])
             lines = self._sums(new, everyone)
-            inside = slice(self._held.count, len(everyone))
+            inside = slice(self.count, len(everyone))
             before = np.diagonal(lines[:, inside]).copy()
             centre = self._training.shifted_sums
             lines -= np.outer(centre[new] / self._training.weight, centre[everyone])
@@ -151,12 +144,8 @@ class TrainingGram:
             constant = np.diagonal(lines[:, inside]) <= CONSTANT * before
             lines[constant] = 0.0
             lines[:, inside][:, constant] = 0.0
-            self._held.append(new, lines)
+            self.append(new, lines)
         return len(new)
-
-    def keep(self, kept: BoolArray) -> None:
-        """Forget the columns that are not marked (p,); the others change their places."""
-        self._held.keep(kept)
 
     def _sums(self, new: IntArray, chosen: IntArray) -> FloatArray:
         """Gram lines before centring (new, chosen)."""

@@ -18,8 +18,6 @@ from sketchlasso.solvers.settings import Progress, StopSolve
 from sketchlasso.solvers.solution import Certified, Status, Stopwatch
 from sketchlasso.types import FloatArray, IntArray, SparseRows
 
-__all__ = ["ExactLedger", "ExactSolution"]
-
 
 @dataclass(frozen=True, eq=False)
 class ExactSolution(Certified):

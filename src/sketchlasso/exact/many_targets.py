@@ -20,8 +20,6 @@ from sketchlasso.problem.full_problem import dual_of_ratio, full_gap, full_prima
 from sketchlasso.problem.terms import spread_factors
 from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 
-__all__ = ["ManyProposals", "solve_many"]
-
 # A response starts with the columns that reach this share of its last penalty, at most this many.
 NEAR = 0.7
 MOST_AT_FIRST = 150

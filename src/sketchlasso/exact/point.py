@@ -23,8 +23,6 @@ from sketchlasso.problem.full_problem import (
 )
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["Face", "Point", "Target"]
-
 
 @dataclass(frozen=True, eq=False)
 class Point:

@@ -21,8 +21,6 @@ from sketchlasso.exact.follow import Follower, Restricted
 from sketchlasso.kernels.coordinate import LOST_DIGITS, gram_move, gram_sweeps
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["Restricted", "improve"]
-
 # A Cholesky factor of size a costs about as much as a / SIZE_OF_A_SWEEP sweeps.
 SIZE_OF_A_SWEEP = 200
 FEWEST_SWEEPS = 5

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import linalg
 
 from sketchlasso.exact.columns import SparseColumns
 from sketchlasso.exact.columnwise import ColumnSolver
-from sketchlasso.exact.follow import Follower
+from sketchlasso.exact.follow import Follower, Restricted
 from sketchlasso.exact.knots import TrainingGram
 from sketchlasso.exact.point import Point, Target
-from sketchlasso.exact.restricted import Restricted, improve
+from sketchlasso.exact.restricted import improve
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.full_problem import SMALL_RESIDUAL, FullValues
 from sketchlasso.problem.reduction import unreachable_part
 from sketchlasso.solvers import Settings, solve_or_raise
 from sketchlasso.solvers.solution import Status
 from sketchlasso.types import BoolArray, FloatArray, IntArray
-
-__all__ = ["Answer", "Found", "Walk", "solve_on_columns", "within_reach"]
 
 # Columns that enter at a time: at least this many, at most as many as the support has.
 FEWEST_ENTERING = 64
@@ -50,14 +48,8 @@ WORTH = 0.5
 LARGEST_SIDE = 1200
 
 
-@dataclass(frozen=True, eq=False)
-class Found:
-    """The best point of one problem, its certificate, why the search ended, steps spent."""
-
-    point: Point
-    values: FullValues
-    ended: Status
-    steps: int
+# The certificate of the point that a walk has moved to, why the search ended, steps spent.
+Ending: TypeAlias = tuple[FullValues, Status, int]
 
 
 class Walk:
@@ -82,7 +74,8 @@ class Walk:
         self.point = target.point(none, np.empty(0))
         # Penalty at which the present point is about optimal.
         self.alpha = target.alpha_max()
-        self._follower = Follower()
+        # Made when a restricted problem is first solved.
+        self._follower: Follower | None = None
         # Serves large supports of sparse columns; None where columns are dense, or once it gave up.
         self.by_columns: ColumnSolver | None = None
         if isinstance(target.training.columns, SparseColumns):
@@ -117,7 +110,7 @@ class Walk:
         if target.primal(offered, alpha) < target.primal(self.point, alpha):
             self.point, self.alpha = offered, alpha
 
-    def solve(self, alpha: float) -> Found:
+    def solve(self, alpha: float) -> Ending:
         """Solve the problem of one penalty from the present point, which moves.
 
         A penalty far below the last one is approached by way of others, solved loosely: the
@@ -127,9 +120,11 @@ class Walk:
             if alpha >= LONGEST_STRIDE * self.alpha:
                 break
             self._reach(max(STRIDE * self.alpha, alpha), max(self.tol, LOOSE))
-        found = self._reach(alpha, self.tol)
-        proved = found.values.relative_gap <= self.tol
-        return found if proved else self._last_resort(found, alpha)
+        values, ended, steps = self._reach(alpha, self.tol)
+        if values.relative_gap > self.tol:
+            values, more = self._last_resort(values, alpha)
+            steps += more
+        return values, ended, steps
 
     def _certificate(self, point: Point, alpha: float) -> FullValues:
         """The certificate of a point, with the help of the last interpolating problem's."""
@@ -140,23 +135,22 @@ class Walk:
             values = values.joined(FullValues(values.primal, dual, values.null))
         return values
 
-    def _reach(self, alpha: float, tol: float) -> Found:
+    def _reach(self, alpha: float, tol: float) -> Ending:
         """Solve to a gap from the present point, by the solver that is likely to be faster."""
         solver, before = self.by_columns, self.alpha
         self.alpha = alpha
         if solver is None or not solver.pays(self.point, before / alpha):
             return self._rounds(alpha, tol)
         spent = solver.iterations + solver.sweeps
-        point, values = solver.solve(self.point, alpha, tol, self.max_rounds)
+        self.point, values = solver.solve(self.point, alpha, tol, self.max_rounds)
         steps = solver.iterations + solver.sweeps - spent
-        found = self._end(point, values, Status.STALLED, steps)
         if values.relative_gap <= tol:
-            return found
+            return values, Status.STALLED, steps
         self.by_columns = None
-        again = self._rounds(alpha, tol)
-        return replace(again, values=again.values.joined(values), steps=again.steps + steps)
+        again, ended, more = self._rounds(alpha, tol)
+        return again.joined(values), ended, steps + more
 
-    def _rounds(self, alpha: float, tol: float) -> Found:
+    def _rounds(self, alpha: float, tol: float) -> Ending:
         """Rounds of certificate and restricted solve until the gap is proved."""
         best, steps, stalled = self.point, 0, 0
         vanished = INTERPOLATES if within_reach(self.target, self.gram.columns) else VANISHED
@@ -177,12 +171,9 @@ class Walk:
             # New columns make the dual point worse before they make it better.
             slow = entered == 0 and values.relative_gap > 0.9 * gap
             stalled = stalled + 1 if slow else 0
+        self.point = best
         limit = number == self.max_rounds
-        return self._end(best, values, Status.ITERATION_LIMIT if limit else Status.STALLED, steps)
-
-    def _end(self, point: Point, values: FullValues, ended: Status, steps: int) -> Found:
-        self.point = point
-        return Found(point, values, ended, steps)
+        return values, Status.ITERATION_LIMIT if limit else Status.STALLED, steps
 
     def _advance(self, point: Point, alpha: float, tol: float) -> tuple[Point, int]:
         """Solve the problem of the working columns, then check all of X."""
@@ -197,6 +188,7 @@ class Walk:
             square=point.square,
             positive=self.target.positive,
         )
+        self._follower = self._follower or Follower()
         steps = improve(problem, tol, self._follower)
         return self.target.point(columns, problem.w), steps
 
@@ -232,13 +224,16 @@ class Walk:
             if np.count_nonzero(kept) <= MOST_KEPT * len(kept):
                 self.gram.keep(kept)
                 # Its factor knows columns by their places, which change.
-                self._follower = Follower()
+                self._follower = None
                 return
 
-    def _last_resort(self, found: Found, alpha: float) -> Found:
-        """Pass the columns to the sketch's Newton solver, which handles a residual of zero."""
-        point, values, steps = found.point, found.values, found.steps
-        columns = np.union1d(self._entering(point, alpha), self.gram.columns)
+    def _last_resort(self, values: FullValues, alpha: float) -> tuple[FullValues, int]:
+        """Pass the columns to the sketch's Newton solver, which handles a residual of zero.
+
+        Returns the certificate of the point, which moves, and the steps spent.
+        """
+        steps = 0
+        columns = np.union1d(self._entering(self.point, alpha), self.gram.columns)
         for _ in range(self.max_rounds):
             answer = solve_on_columns(self.target, columns, alpha, INNER_SHARE * self.tol)
             if answer is None:
@@ -247,13 +242,13 @@ class Walk:
             steps += answer.steps
             new = self._certificate(answer.point, alpha)
             dual = self.target.dual_along(answer.direction, alpha)
-            point = answer.point if new.primal < values.primal else point
+            self.point = answer.point if new.primal < values.primal else self.point
             values = values.joined(new).joined(FullValues(values.primal, dual, values.null))
             outside = self._violating(answer.direction, alpha, columns)
             if values.relative_gap <= self.tol or len(outside) == 0:
                 break
             columns = np.union1d(columns, outside)
-        return self._end(point, values, found.ended, steps)
+        return values, steps
 
     def _violating(self, direction: FloatArray, alpha: float, columns: IntArray) -> IntArray:
         """The worst columns outside that a dual point of the columns inside violates."""

@@ -13,16 +13,6 @@ from sketchlasso.data.transform import column_scales
 from sketchlasso.errors import Argument, InvalidInputError, UnusableColumnsError
 from sketchlasso.types import FloatArray
 
-__all__ = [
-    "check_choice",
-    "check_enough_rows",
-    "check_level",
-    "check_own_columns",
-    "dense_matrix",
-    "duplicate_columns",
-    "treatment_names",
-]
-
 # The errors hold for many rows; with fewer than these they are not reliable.
 FEWEST_ROWS = 10
 # Columns whose standardised values differ by no more than this, in root mean square, are equal.

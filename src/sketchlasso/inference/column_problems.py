@@ -26,17 +26,6 @@ from sketchlasso.solvers import Settings, Status, solve_or_raise
 from sketchlasso.solvers.solution import status_of
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-__all__ = [
-    "ColumnProblems",
-    "ColumnRows",
-    "ColumnSolutions",
-    "column_rows",
-    "largest_products",
-    "penalty_table",
-    "slices",
-    "with_responses",
-]
-
 # Entries of the correlations of the regressions solved together, and the most targets.
 ENTRIES_PER_PART = 2**24
 TARGETS_PER_PART = 512

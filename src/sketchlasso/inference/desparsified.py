@@ -13,8 +13,6 @@ from sketchlasso.inference.checks import check_level
 from sketchlasso.inference.normal import Adjustment, NormalEstimates, data_frame
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["Desparsified", "largest_deviations"]
-
 # Entries of the draws made at a time.
 ENTRIES_AT_A_TIME = 2**24
 

@@ -24,8 +24,6 @@ from sketchlasso.linalg.device import CPU
 from sketchlasso.solvers import Settings
 from sketchlasso.types import FloatArray
 
-__all__ = ["desparsified"]
-
 Errors: TypeAlias = Literal["equal", "robust"]
 
 

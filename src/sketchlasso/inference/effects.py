@@ -36,8 +36,6 @@ from sketchlasso.solvers import Settings, solve
 from sketchlasso.types import BoolArray, FloatArray, Loss
 from sketchlasso.warn import warn_user
 
-__all__ = ["TreatmentEffects", "rigorous_selection", "treatment_effect"]
-
 EffectMethod: TypeAlias = Literal["double-selection", "partialling-out"]
 Errors: TypeAlias = Literal["auto", "robust", "equal"]
 Loadings: TypeAlias = Literal["robust", "equal"]

@@ -36,8 +36,6 @@ from scipy.optimize import brentq, minimize_scalar
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.types import FloatArray
 
-__all__ = ["Assumption", "ErrorControl", "error_control", "grid_step", "pfer_bound"]
-
 Assumption: TypeAlias = Literal["none", "unimodal", "r-concave"]
 
 # Cutoffs such as 0.6 are multiples of 1 / (2B) up to this many steps.

@@ -26,8 +26,6 @@ from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.solvers import Settings
 from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 
-__all__ = ["Neighbourhoods", "neighbourhoods"]
-
 # Smallest p-value: zero would stand for "not tested".
 SMALLEST = 1e-300
 

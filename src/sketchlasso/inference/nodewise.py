@@ -30,15 +30,6 @@ from sketchlasso.storage.container import Content
 from sketchlasso.storage.parts import Parts
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-__all__ = [
-    "Nodewise",
-    "check_row_count",
-    "checked_columns",
-    "nodewise",
-    "part_solver",
-    "solve_columns",
-]
-
 CONTENT = Content("network", Name("neighbourhoods"), Name("neighbourhoods"))
 # Vectors of the solutions, and their types.
 VECTORS = {"intercept": "f", "residual_norm": "f", "relative_gap": "f", "status": "i"}

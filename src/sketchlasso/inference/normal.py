@@ -12,8 +12,6 @@ from scipy.stats import false_discovery_control
 from sketchlasso.inference.checks import check_choice, check_level
 from sketchlasso.types import FloatArray
 
-__all__ = ["Adjustment", "NormalEstimates", "adjusted_p_values", "data_frame"]
-
 Adjustment: TypeAlias = Literal["holm", "benjamini-hochberg", "benjamini-yekutieli"]
 # Estimates that a repr shows.
 LISTED = 3

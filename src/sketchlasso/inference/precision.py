@@ -29,8 +29,6 @@ from sketchlasso.linalg.threads import thread_count
 from sketchlasso.solvers import Settings
 from sketchlasso.types import FloatArray
 
-__all__ = ["SparsePrecision", "column_names"]
-
 FEWEST_ROWS = 10
 CHOICES = ("stars", "ebic", "cv")
 

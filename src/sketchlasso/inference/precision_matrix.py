@@ -23,8 +23,6 @@ from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.solvers import Settings
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["Path", "assemble", "penalty_path", "select_by_cv", "select_by_ebic", "select_by_stars"]
-
 OnProgress = Callable[[int, int], None]
 # A residual of no more than this share of the column's own length is an exact fit.
 EXACT_FIT = 1e-6

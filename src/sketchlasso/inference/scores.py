@@ -19,8 +19,6 @@ from sketchlasso.inference.nodewise import Nodewise, part_solver, solve_columns
 from sketchlasso.solvers import Settings
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["Columns", "bias_bounds", "made_scores", "ready_scores"]
-
 # Penalty of the regressions over the bound that pure noise keeps to. A smaller one leaves less
 # bias and larger errors; at a half, intervals cover as they should in benchmarks/inference.
 SCORE_SHARE = 0.5

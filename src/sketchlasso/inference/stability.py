@@ -41,8 +41,6 @@ from sketchlasso.solvers import Settings
 from sketchlasso.types import BoolArray
 from sketchlasso.warn import warn_user
 
-__all__ = ["StabilitySelection"]
-
 FEWEST_ROWS = 10
 
 

@@ -20,8 +20,6 @@ from sketchlasso.linalg.threads import thread_count
 from sketchlasso.solvers import Settings
 from sketchlasso.types import FloatArray
 
-__all__ = ["SparseSubspaceClustering"]
-
 # Weight of the links that connect parts of the affinities, for spectral clustering's sake.
 FAINT = 1e-6
 

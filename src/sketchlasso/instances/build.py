@@ -23,8 +23,6 @@ from sketchlasso.sketches.matching import check_sketch
 from sketchlasso.types import FloatArray, IntArray, Loss, RealArray
 from sketchlasso.warn import warn_user
 
-__all__ = ["build_problems", "feature_problems", "left_out_batch", "penalty_grid", "problems_of"]
-
 
 def build_problems(
     sketch: Sketch,

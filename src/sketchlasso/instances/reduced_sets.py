@@ -27,8 +27,6 @@ from sketchlasso.linalg.rows import centre
 from sketchlasso.problem.reduction import reduce_statistics
 from sketchlasso.types import FloatArray, IntArray, RealArray
 
-__all__ = ["ReducedSets", "reduce_row_sets"]
-
 # A direction that keeps less than this share of its weight is not trusted to a downdate.
 SAFE_SHARE = 1e-4
 

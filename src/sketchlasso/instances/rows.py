@@ -14,21 +14,6 @@ from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.problem.batch import Batch
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = [
-    "ProblemSet",
-    "RowSet",
-    "RowSets",
-    "all_rows",
-    "bootstrap_rows",
-    "check_weights",
-    "complementary_pairs",
-    "leave_one_out_rows",
-    "leave_p_out_rows",
-    "shuffled_folds",
-    "splitter_rows",
-    "weighted_rows",
-]
-
 NO_ROWS = np.empty(0, dtype=np.intp)
 
 

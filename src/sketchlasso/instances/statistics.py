@@ -19,17 +19,6 @@ from sketchlasso.data.opening import split_choice, split_rows
 from sketchlasso.instances.rows import RowSet, RowSets
 from sketchlasso.types import FloatArray, IntArray, RealArray
 
-__all__ = [
-    "Choice",
-    "Statistics",
-    "StatisticsStack",
-    "row_statistics",
-    "row_sums",
-    "summed_choice",
-    "training_choices",
-    "without_each",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Statistics:

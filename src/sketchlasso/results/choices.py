@@ -11,12 +11,10 @@ from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.instances import RowSets
 from sketchlasso.results.fitting import Path
 from sketchlasso.results.guide import Guide
-from sketchlasso.results.models import LazyPredictions, LinearModels
+from sketchlasso.results.models import LazyPredictions, LinearModels, averaged_predictions
 from sketchlasso.results.radius_policy import RadiusPolicy
 from sketchlasso.results.scores import Metric, greater_is_better
-from sketchlasso.types import BoolArray, FloatArray, IntArray
-
-__all__ = ["Choice", "CrossValidation", "closer_looks", "decided", "mean_of", "worthwhile"]
+from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 
 TIE = 1e-10
 # A penalty is out when its cost exceeds the best by so many standard errors of the difference.
@@ -50,20 +48,38 @@ class CrossValidation:
         Models of every fold, response, radius and penalty, with their certificates.
     scores : dict of ndarray of shape (folds, responses, radii, alphas)
         One entry per metric, in the order given.
-    predictions : ndarray or LazyPredictions of shape (m, responses, radii, alphas)
-        Out-of-fold predictions, averaged where a row was held out more than once, NaN where
-        never. For X in blocks they are computed on access, in one pass over the data:
-        ``predictions[:, response, radius, alpha]``.
     rows : RowSets
-    on_all_rows : LinearModels or None
-        Of responses x alphas, fitted to all rows, where the search solved them on its way.
+    on_all_rows : csr_array of shape (responses * alphas, n) or None
+        Coefficients on all rows, where the search solved them on its way.
+    kept : ndarray of shape (m, responses, radii, alphas) or None
+        Out-of-fold predictions, where the search has kept them.
     """
 
     fits: Path
     scores: dict[Metric, FloatArray]
-    predictions: FloatArray | LazyPredictions
     rows: RowSets
-    on_all_rows: LinearModels | None = None
+    on_all_rows: SparseRows | None = None
+    kept: FloatArray | None = None
+
+    @property
+    def predictions(self) -> FloatArray | LazyPredictions:
+        """Out-of-fold predictions (m, responses, radii, alphas).
+
+        They are averaged where a row was held out more than once, NaN where never. Those that were
+        not kept are computed on access, in one pass over the data:
+        ``predictions[:, response, radius, alpha]``.
+        """
+        if self.kept is not None:
+            return self.kept
+        return LazyPredictions(self.rows, self.fits.shape, self.models, self.fits.X)
+
+    def out_of_fold(self, response: int, choice: Choice) -> FloatArray:
+        """Out-of-fold predictions (m,) at a grid point."""
+        at = (response, choice.radius_index, choice.alpha_index)
+        if self.kept is not None:
+            return self.kept[:, *at]
+        models = self.models.of(self._instances(at))
+        return averaged_predictions(self.fits.X, self.rows, models, 1)[:, 0]
 
     @property
     def alphas(self) -> FloatArray:
@@ -178,16 +194,19 @@ class CrossValidation:
         if self.on_all_rows is None:
             return None
         row = response * self.alphas.shape[2] + choice.alpha_index
-        return self.on_all_rows.coef[[row]]
+        return self.on_all_rows[[row]]
 
     def support_share(self, response: int, choice: Choice) -> FloatArray:
         """Share (n,) of the folds in which a feature has a part, at a grid point."""
-        shape = self.fits.shape
         at = (response, choice.radius_index, choice.alpha_index)
-        rows = [np.ravel_multi_index((fold, *at), shape) for fold in range(shape[0])]
-        coef = self.models.coef[rows]
+        coef = self.models.coef[self._instances(at)]
         used = coef.indices[coef.data != 0]
-        return np.bincount(used, minlength=coef.shape[1]) / shape[0]
+        return np.bincount(used, minlength=coef.shape[1]) / coef.shape[0]
+
+    def _instances(self, at: tuple[int, int, int]) -> IntArray:
+        """Instances (folds,) of the models of all folds at (response, radius, alpha)."""
+        shape = self.fits.shape
+        return np.ravel_multi_index(at, shape[1:]) + np.arange(shape[0]) * np.prod(shape[1:])
 
     def _of(self, metric: Metric | None) -> FloatArray:
         return self.scores[metric or self.first_metric]

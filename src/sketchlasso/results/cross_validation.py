@@ -23,8 +23,6 @@ from sketchlasso.results.staged import can_stage, search
 from sketchlasso.sketches import Sketch
 from sketchlasso.solvers import Settings, Solver
 
-__all__ = ["cross_validate", "searched", "sqrt_lasso_path"]
-
 
 @spread
 def cross_validate(
@@ -131,7 +129,8 @@ def searched(
         return search(task, sketch, rows, metrics)
     fits = fit_all(task, sketch, radii, rows, refine)
     predictions = LazyPredictions(rows, fits.shape, fits.models, task.X)
-    return CrossValidation(fits, *judge(predictions, task.Y, task.weights, metrics), rows)
+    scores, kept = judge(predictions, task.Y, task.weights, metrics)
+    return CrossValidation(fits, scores, rows, kept=kept)
 
 
 @spread

@@ -30,8 +30,6 @@ from sketchlasso.problem.full_problem import (
 from sketchlasso.problem.tight_points import rounding_of_products, tight_parts
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["best_dual"]
-
 # Relative gap that is not worth improving.
 TIGHT = 1e-9
 # Rounds in which violated constraints join those of the support, and rounds without the support.

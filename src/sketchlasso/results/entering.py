@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from sketchlasso.exact import exact_alpha_max
-from sketchlasso.exact.api import checked_problems
 from sketchlasso.exact.descent import WHOLE_COLUMNS, Descent
 from sketchlasso.instances import RowSets
 from sketchlasso.linalg.threads import map_items, single_blas_thread
@@ -25,7 +24,6 @@ __all__ = ["Entered", "first_to_enter"]
 
 # Penalties solved before the entered features are counted again.
 STAGE = 4
-MAX_ROUNDS = 100
 # Bytes that the Gram matrices of the row sets at work may take together.
 GRAM_BYTES = 2**28
 
@@ -139,8 +137,7 @@ def _on_data(task: Task, rows: RowSets, count: int, alphas: FloatArray) -> list[
     entries: list[_Entry] = []
     with single_blas_thread():
         for group in _groups(rows, task.X.shape[1]):
-            problems = checked_problems(task.X, task.Y, group, task.terms)
-            descent = Descent(problems, settings.tol, MAX_ROUNDS, settings.n_threads)
+            descent = Descent(task.X, task.Y, group, task.terms, settings.tol, settings.n_threads)
 
             def walk(number: int, descent: Descent = descent) -> _Entry:
                 entry = _Entry(count)

@@ -14,7 +14,6 @@ from itertools import product
 
 import numpy as np
 
-from sketchlasso.exact.api import checked_problems
 from sketchlasso.exact.chain import Solved
 from sketchlasso.exact.descent import Descended, Descent
 from sketchlasso.exact.ledger import ExactLedger
@@ -24,14 +23,12 @@ from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.problem.terms import alpha_grid, default_ratio
 from sketchlasso.results.choices import CrossValidation, decided
 from sketchlasso.results.fitting import FULL_TOL, Task, exact_path
-from sketchlasso.results.models import LazyPredictions, LinearModels, fitted_values
+from sketchlasso.results.models import fitted_values
 from sketchlasso.results.scores import Metric, greater_is_better, score
 from sketchlasso.solvers import Settings
 from sketchlasso.solvers.settings import StopSolve
 from sketchlasso.solvers.solution import Stopwatch
-from sketchlasso.types import FloatArray, IntArray
-
-__all__ = ["search_exact"]
+from sketchlasso.types import FloatArray, IntArray, SparseRows
 
 # Penalties between two decisions. Larger stages cost less than they save with many responses, and
 # where all row sets share a Gram matrix: there the first penalties cost next to nothing.
@@ -40,7 +37,6 @@ LONG_STAGE = 25
 MANY_RESPONSES = 20
 # An automatic grid may grow to so many times its length.
 MOST_GROWTH = 2
-MAX_ROUNDS = 100
 # Chains that have Gram matrices of their own, and are held at a time.
 CHAINS_AT_ONCE = 24
 
@@ -80,8 +76,9 @@ class _Search:
         self._spacing = float(steps[1] / steps[0]) if self._count > 1 else 1.0
         self._steps: FloatArray = self._spacing ** np.arange(float(growth * self._count))
         everyone = RowSets(m, (*rows.sets, *task.all_rows.sets))
-        problems = checked_problems(task.X, task.Y, everyone, task.terms)
-        self._descent = Descent(problems, settings.tol, MAX_ROUNDS, settings.n_threads)
+        self._descent = Descent(
+            task.X, task.Y, everyone, task.terms, settings.tol, settings.n_threads
+        )
         self._all = len(rows)
         shape = (len(rows), t, len(self._steps))
         expected = shape[0] * t * self._count
@@ -246,13 +243,12 @@ class _Search:
         return CrossValidation(
             path,
             {name: values[:, :, None, :longest] for name, values in self._scores.items()},
-            LazyPredictions(self._rows, path.shape, path.models, self._task.X),
             self._rows,
-            self._models(longest),
+            self._on_all_rows(longest),
         )
 
-    def _models(self, longest: int) -> LinearModels:
-        """The path of every response on all rows."""
+    def _on_all_rows(self, longest: int) -> SparseRows:
+        """Coefficients (responses * alphas, n) of the paths on all rows."""
         nobody: tuple[IntArray, FloatArray] = (np.empty(0, dtype=np.intp), np.empty(0))
         rows = []
         for own in self._own:
@@ -261,7 +257,7 @@ class _Search:
         coef = stack_rows(rows, self._task.X.shape[1])
         coef.eliminate_zeros()
         coef.sort_indices()
-        return LinearModels(coef, np.zeros(coef.shape[0]))
+        return coef
 
 
 def _extended(alphas: FloatArray, count: int, spacing: float) -> FloatArray:

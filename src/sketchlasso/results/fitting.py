@@ -31,10 +31,10 @@ from sketchlasso.sketches.matching import check_sketch_of
 from sketchlasso.solvers import Settings, Solver
 from sketchlasso.types import FloatArray
 
-__all__ = ["Path", "Task", "exact_path", "fit_all", "sketched_path"]
-
 # A gap of the full problem costs products with X; statistics does not ask for more digits.
 FULL_TOL = 1e-4
+# The full problem has no sketch error to guard against.
+NO_RADIUS = (RadiusPolicy("given", 0.0),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +119,11 @@ class Path(Fits):
         responses, radii, alphas = self.alphas.shape
         return len(self.status) // self.alphas.size, responses, radii, alphas
 
+    @property
+    def X(self) -> Any:
+        """The data (m, n) that the models are of."""
+        return self._task.X
+
     @cached_property
     def certificate(self) -> FullCertificate:
         """How far models of all rows are from the optimum of the full problem.
@@ -141,6 +146,9 @@ class Path(Fits):
     @property
     def full_gap(self) -> FloatArray:
         """Relative duality gap (B,) of the models in the problem without a sketch."""
+        # The solver of the full problem has proved the gaps of its own models on all of X.
+        if self._proved and (self.dual > 0).all():
+            return self.relative_gap
         return self.certificate.relative_gap
 
 
@@ -296,7 +304,7 @@ def exact_path(found: ExactSolution, alphas: FloatArray, task: Task, terms: Term
         radius=np.zeros(len(found.primal)),
         seconds=found.seconds,
         alphas=alphas[:, None],
-        radii=(RadiusPolicy("given", 0.0),),
+        radii=NO_RADIUS,
         _task=task,
         _terms=terms,
         _proved=True,

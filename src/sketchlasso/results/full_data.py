@@ -27,8 +27,6 @@ from sketchlasso.results.dual_search import best_dual
 from sketchlasso.results.models import fitted_values
 from sketchlasso.types import FloatArray
 
-__all__ = ["FullCertificate", "certify", "certify_with_bound"]
-
 
 @dataclass(frozen=True, eq=False)
 class FullCertificate:

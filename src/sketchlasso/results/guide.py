@@ -13,8 +13,6 @@ import numpy as np
 
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["Guide"]
-
 
 @dataclass(frozen=True, eq=False)
 class Guide:

@@ -8,13 +8,11 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.data import BlockMatrix
-from sketchlasso.data.block_work import Stacked, dense_product, fastest_form
-from sketchlasso.data.storage import CHUNK
+from sketchlasso.data.block_work import Stacked
+from sketchlasso.data.storage import CHUNK, dense_product, fastest_form
 from sketchlasso.results.models import LazyPredictions
 from sketchlasso.results.scores import Metric, OutOfFold, is_sum, score, score_of_sums, score_sums
 from sketchlasso.types import FloatArray, IntArray
-
-__all__ = ["judge"]
 
 
 def judge(
@@ -22,7 +20,7 @@ def judge(
     Y: FloatArray,
     weights: FloatArray | None,
     metrics: tuple[Metric, ...],
-) -> tuple[dict[Metric, FloatArray], FloatArray | LazyPredictions]:
+) -> tuple[dict[Metric, FloatArray], FloatArray | None]:
     """Score every model on its held-out rows: one pass over X.
 
     Parameters
@@ -36,8 +34,8 @@ def judge(
     Returns
     -------
     scores : dict of ndarray of shape (folds, responses, radii, alphas)
-    predictions : ndarray or LazyPredictions of shape (m, responses, radii, alphas)
-        Numbers where X is in memory or a metric ranks rows, which needs all of them.
+    kept : ndarray of shape (m, responses, radii, alphas) or None
+        The predictions, where X is in memory or a metric ranks rows, which needs all of them.
     """
     X, grid, models = BlockMatrix.of(predictions.X), predictions.grid, predictions.models
     sums = tuple(metric for metric in metrics if is_sum(metric))
@@ -70,7 +68,7 @@ def judge(
         if keep:
             out_of_fold.add(test, slice(None), kept.rows)
     if not keep:
-        return scores, predictions
+        return scores, None
     return scores, out_of_fold.means((grid[1] * points,)).reshape(predictions.shape)
 
 

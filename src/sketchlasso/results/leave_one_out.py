@@ -22,8 +22,6 @@ from sketchlasso.sketches.matching import check_sketch, check_sketch_of
 from sketchlasso.solvers import Iterates, Settings, Solution, Solver, solve_or_raise
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["LeaveOneOut", "leave_one_out"]
-
 # The gap of the undeleted solution in a deleted problem is about (1 / m)^2.
 FINE = 1e-9
 CROSS_FIT_GROUPS = 10

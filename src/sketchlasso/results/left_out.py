@@ -31,8 +31,6 @@ from sketchlasso.results.models import LinearModels
 from sketchlasso.solvers import Progress
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["LeftOut", "left_out_models"]
-
 # Entries of the blocks that are worked on at a time.
 AT_A_TIME = 2**22
 # Columns whose correlation with the residual reaches this share of the penalty may enter.

@@ -9,21 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sketchlasso.data import BlockMatrix, ColumnTransform, spread
+from sketchlasso.data import BlockMatrix, ColumnTransform, products, spread
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances import ProblemSet, RowSets
 from sketchlasso.results.scores import OutOfFold
 from sketchlasso.solvers import Solution, Status
 from sketchlasso.types import FloatArray, IntArray, SparseRows
-
-__all__ = [
-    "LazyPredictions",
-    "LinearModels",
-    "fitted_values",
-    "held_out_predictions",
-    "linear_models",
-    "tidy_table",
-]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +35,15 @@ class LinearModels:
         """Non-zero coefficients (B,) of each instance."""
         return np.diff(self.coef.indptr).astype(np.intp)
 
+    def of(self, instances: IntArray) -> LinearModels:
+        """The models of some instances."""
+        return LinearModels(self.coef[instances], self.intercept[instances])
+
     @spread
     def predict(self, X: Any, instances: IntArray | None = None) -> FloatArray:
         """Predictions (rows of X, instances)."""
-        coef = self.coef if instances is None else self.coef[instances]
-        intercept = self.intercept if instances is None else self.intercept[instances]
-        return fitted_values(X, coef) + intercept
+        models = self if instances is None else self.of(instances)
+        return BlockMatrix.of(X) @ models.coef.T + models.intercept
 
 
 def linear_models(
@@ -114,10 +108,10 @@ def held_out_predictions(
     rows: RowSets, shape: tuple[int, int, int, int], models: LinearModels, X: Any
 ) -> Iterator[tuple[IntArray, FloatArray]]:
     """Test rows and their predictions (rows, responses, radii, alphas), per row set: one pass."""
-    products = BlockMatrix.of(X).products(
-        [(rows[number].test, models.coef[members].T) for number, members in _by_row_set(shape)]
+    found = products(
+        X, [(rows[number].test, models.coef[members].T) for number, members in _by_row_set(shape)]
     )
-    for (number, members), product in zip(_by_row_set(shape), products, strict=True):
+    for (number, members), product in zip(_by_row_set(shape), found, strict=True):
         test = rows[number].test
         predicted = product + models.intercept[members]
         yield test, predicted.reshape((len(test), *shape[1:]))
@@ -125,7 +119,7 @@ def held_out_predictions(
 
 def fitted_values(X: Any, coef: SparseRows) -> FloatArray:
     """X w (rows of X, instances) for coefficients (instances, n)."""
-    return BlockMatrix.of(X) @ coef.T
+    return products(X, [(None, coef.T)])[0]
 
 
 def tidy_table(problems: ProblemSet, solution: Solution) -> dict[str, NDArray[Any]]:
@@ -219,12 +213,11 @@ class LazyPredictions:
         """Predictions (m, points), averaged over the folds that held a row out."""
         size = int(np.prod(self.grid[1:]))
         chosen = np.concatenate([fold * size + points for fold in range(self.grid[0])])
-        models = LinearModels(self.models.coef[chosen], self.models.intercept[chosen])
-        return _averaged(self.X, self.rows, models, len(points))
+        return averaged_predictions(self.X, self.rows, self.models.of(chosen), len(points))
 
 
 @spread
-def _averaged(X: Any, rows: RowSets, models: LinearModels, count: int) -> FloatArray:
+def averaged_predictions(X: Any, rows: RowSets, models: LinearModels, count: int) -> FloatArray:
     """Held-out predictions (m, count) of `count` models per fold; NaN for rows never held out."""
     found = OutOfFold(rows)
     shape = (len(rows), 1, 1, count)

@@ -22,10 +22,9 @@ from sketchlasso.data import DataMatrix, ImplicitRows
 from sketchlasso.data.block_work import (
     FEW_ENTRIES,
     centred_product,
-    dense_product,
-    fastest_form,
     strip_of,
 )
+from sketchlasso.data.storage import dense_product, fastest_form
 from sketchlasso.instances import ProblemSet, RowSets
 from sketchlasso.sketches import Sketch
 from sketchlasso.solvers import Iterates, Settings, Solver, solve_or_raise

@@ -35,7 +35,6 @@ from sketchlasso.results.choices import (
     worthwhile,
 )
 from sketchlasso.results.fitting import Task, sketched_path
-from sketchlasso.results.models import LazyPredictions
 from sketchlasso.results.radius_policy import RadiusPolicy, radius_policies
 from sketchlasso.results.scores import Metric, greater_is_better, score
 from sketchlasso.results.sketched import (
@@ -366,9 +365,7 @@ class _Search:
             self.bar.end()
         alphas = self.alphas[..., :count]
         path = sketched_path(fits, alphas, self.policies, self.task, sketch)
-        # Most points of the grid were left out, so an array would be NaN for the most part.
-        predictions = LazyPredictions(self.rows, shape, fits.models, self.task.X)
-        return CrossValidation(path, scores, predictions, self.rows)
+        return CrossValidation(path, scores, self.rows)
 
 
 def _mean_of(values: FloatArray) -> FloatArray:

@@ -9,7 +9,8 @@ import numpy as np
 from scipy import linalg, sparse
 
 from sketchlasso.data import ColumnTransform, DataMatrix, ImplicitRows
-from sketchlasso.data.opening import is_sparse, storage_of
+from sketchlasso.data.opening import storage_of
+from sketchlasso.data.storage import is_sparse
 from sketchlasso.linalg.factor import (
     orthonormal_basis,
     singular_form,

@@ -13,13 +13,13 @@ import sketchlasso as sl
 from sketchlasso.cluster import SequentialEngine, cluster
 from sketchlasso.data import DataMatrix, block_work
 from sketchlasso.data.block_work import (
-    dense_product,
     entries_of,
     gram_product,
     orthogonal_product,
     product_triangle,
     strip_edges,
 )
+from sketchlasso.data.storage import dense_product
 from sketchlasso.engine import fingerprint
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.io import BlockMatrix

@@ -8,7 +8,6 @@ from sklearn.linear_model import lars_path
 from sketchlasso import certify, splitter_rows
 from sketchlasso.exact import chain as chain_module
 from sketchlasso.exact import exact_alpha_max, solve_exact
-from sketchlasso.exact.api import checked_problems
 from sketchlasso.exact.descent import Descent
 from sketchlasso.exact.knots import KnotWalk
 from sketchlasso.exact.walk import Walk
@@ -23,8 +22,7 @@ def make(m=80, n=60, noise=1.0, seed=0):
 
 
 def chain_of(X, y, tol=1e-9):
-    problems = checked_problems(X, y, None, Terms())
-    return Descent(problems, tol, 100, 1).chain(0, 0)
+    return Descent(X, y, None, Terms(), tol).chain(0, 0)
 
 
 def forbid_walk(monkeypatch):
@@ -52,9 +50,7 @@ def test_the_walk_along_knots_alone_solves_a_path(monkeypatch, whole, stored):
 def test_few_columns_at_work_suffice_on_wide_data(monkeypatch):
     forbid_walk(monkeypatch)
     X, y = make(m=60, n=5000)
-    problems = checked_problems(X, y, None, Terms())
-    descent = Descent(problems, 1e-8, 100, 1)
-    chain = descent.chain(0, 0)
+    chain = Descent(X, y, None, Terms(), 1e-8).chain(0, 0)
     alphas = exact_alpha_max(X, y)[0] * np.geomspace(0.95, 0.6, 12)
     found = chain.advance(alphas)
     assert len(chain._gram.columns) < 1500

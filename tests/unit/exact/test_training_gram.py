@@ -6,9 +6,9 @@ from scipy import sparse
 
 import sketchlasso.exact.columns as columns_module
 from sketchlasso.exact.columns import TrainingRows, as_columns
-from sketchlasso.exact.follow import Follower
+from sketchlasso.exact.follow import Follower, Restricted
 from sketchlasso.exact.knots import TotalGram, TrainingGram
-from sketchlasso.exact.restricted import Restricted, improve, newton_step
+from sketchlasso.exact.restricted import improve, newton_step
 from sketchlasso.instances.rows import NO_ROWS, RowSet
 
 M, N = 40, 12
