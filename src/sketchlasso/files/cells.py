@@ -13,19 +13,6 @@ from numpy.typing import NDArray
 from sketchlasso.errors import Part
 from sketchlasso.types import FloatArray
 
-__all__ = [
-    "CORRECT",
-    "MISSING",
-    "Cells",
-    "Fault",
-    "counted",
-    "gaps_of",
-    "is_dressed_number",
-    "is_number",
-    "shortened",
-    "with_point",
-]
-
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-", ".", "missing"})
 
 DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")

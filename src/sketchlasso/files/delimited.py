@@ -26,14 +26,6 @@ from sketchlasso.files.table import Table, dense_blocks, names_to_write
 from sketchlasso.storage import replacing
 from sketchlasso.types import FloatArray
 
-__all__ = [
-    "DelimitedReader",
-    "find_separator",
-    "has_header",
-    "read_delimited",
-    "write_delimited",
-]
-
 # Cells parsed at a time.
 CELLS = 1 << 18
 # In this order: a decimal comma must not be taken for the separator.

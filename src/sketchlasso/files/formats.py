@@ -22,8 +22,6 @@ from sketchlasso.files.source import Source, format_of
 from sketchlasso.files.svmlight import read_svmlight, write_svmlight
 from sketchlasso.files.table import Table, finite_or_refuse
 
-__all__ = ["Format", "read_source", "read_table", "write_table"]
-
 Format = Literal[
     "svmlight",
     "bag-of-words",

@@ -20,8 +20,6 @@ from sketchlasso.files.options import Columns, ReadOptions
 from sketchlasso.files.table import GrowingArray, Table
 from sketchlasso.types import FloatArray
 
-__all__ = ["Gathered"]
-
 # What to do about missing values: of a new table, of targets alone, of data for a fitted model.
 FILL: tuple[Part, ...] = (
     "fill missing values with ",

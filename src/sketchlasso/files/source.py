@@ -24,8 +24,6 @@ from typing import Any, BinaryIO, TextIO
 from sketchlasso.errors import Argument, InvalidInputError, MissingExtraError, StoredFileError
 from sketchlasso.storage.door import PickledError, TooLargeError, UnfitError
 
-__all__ = ["FORMATS", "NoRowsError", "Source", "format_of", "require", "standard_input"]
-
 # Formats and the endings that mean them; bag-of-words files are known by their beginning.
 FORMATS: dict[str, tuple[str, ...]] = {
     "svmlight": (".svm", ".svmlight", ".libsvm"),

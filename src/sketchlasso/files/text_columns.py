@@ -18,8 +18,6 @@ from sketchlasso.files.delimited import DelimitedReader
 from sketchlasso.files.options import Column, find_column
 from sketchlasso.files.source import COMPRESSIONS, Source
 
-__all__ = ["JSON_LINES", "TextColumns", "plain_ending", "read_text_columns"]
-
 JSON_LINES = (".jsonl", ".ndjson")
 USUAL = "text"
 

@@ -20,8 +20,6 @@ from sketchlasso.files.source import COMPRESSIONS, Source
 from sketchlasso.graphs.graph import Attributes, Graph, Rule, import_networkx, records
 from sketchlasso.storage import replacing
 
-__all__ = ["graph_ending", "read_graph", "write_graph"]
-
 # Names of nodes, links with their attributes, and attributes of the graph.
 Parts: TypeAlias = tuple[Iterable[Any], Iterable[tuple[Any, Any, Mapping[str, Any]]], Any]
 

@@ -16,8 +16,6 @@ from sketchlasso.graphs.layout import force_layout, ring
 from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["Attributes", "Graph", "Rule", "import_networkx", "join_directions", "records"]
-
 Rule: TypeAlias = Literal["or", "and"]
 Attributes: TypeAlias = Mapping[str, ArrayLike]
 LINK_COLUMNS = ("source", "target", "weight", "sign")

@@ -23,8 +23,6 @@ from scipy.sparse import linalg
 
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["force_layout", "ring"]
-
 # Steps, exaggeration and momentum: groups find their places first, then nodes.
 STAGES = ((150, 12.0, 0.5), (150, 4.0, 0.8), (200, 1.5, 0.8))
 # Width of a cell, where distances are measured in the width of the kernel, and most cells per side.

@@ -16,8 +16,6 @@ from typer.core import TyperCommand, TyperGroup
 import sketchlasso as sl
 from sketchlasso.interfaces.cli import Exit
 
-__all__ = ["COMMANDS", "TOPICS", "app", "loaded"]
-
 
 class Entry(NamedTuple):
     """A command that is not loaded yet.

@@ -21,8 +21,6 @@ from sketchlasso.interfaces.commands.topics.options import ImageOptions
 from sketchlasso.interfaces.commands.topics.sheets import image_data, image_words
 from sketchlasso.interfaces.commands.topics.showing import DEMO_RANK, fit_docstrings
 
-__all__ = ["demo"]
-
 FOLDS = 5
 WARM_UP = 10
 WORDS: tuple[str, ...] = ("fourier", "cluster", "file")

@@ -18,8 +18,6 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.pictures import colour_of, map_svg, save_map, save_over
 from sketchlasso.interfaces.visible import visible
 
-__all__ = ["export_topics", "topic_data"]
-
 TOPIC_COLUMNS = ("topic", "label", "n_words", "n_documents", "stability", "words", "examples")
 SHOWN_WORDS = 24
 STYLE = """

@@ -12,8 +12,6 @@ import numpy as np
 import sketchlasso as sl
 from sketchlasso.interfaces.visible import visible
 
-__all__ = ["colour_of", "image_figure", "map_svg", "save_map", "save_over"]
-
 # After Okabe and Ito: colours that colour-blind readers can distinguish.
 COLOURS = ("#0072b2", "#d55e00", "#007f5c", "#b0568a", "#9a6a00", "#2f8fc4", "#5b5bb0", "#7c7c34")
 GREY = "#8a9299"

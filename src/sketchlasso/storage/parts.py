@@ -20,8 +20,6 @@ from sketchlasso.storage.container import Content, read_container, write_contain
 from sketchlasso.storage.door import MISFITS
 from sketchlasso.storage.sparse import pack_rows, unpack_rows
 
-__all__ = ["Parts", "only_writer"]
-
 Rows = TypeVar("Rows")
 
 

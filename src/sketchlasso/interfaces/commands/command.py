@@ -32,8 +32,6 @@ from sketchlasso.interfaces.commands.report import Report
 from sketchlasso.interfaces.commands.screen import Note, Screen
 from sketchlasso.interfaces.visible import visible
 
-__all__ = ["as_command", "examples", "program", "spoken"]
-
 # Warnings after which a command ends with Exit.INACCURATE.
 SHORTFALLS = (InaccurateWarning, GridEdgeWarning)
 # Parameters whose option has another name; the command may still have an option of their own.

@@ -18,8 +18,6 @@ from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.commands.options import BlockOptions, DataOptions
 from sketchlasso.interfaces.commands.screen import Note, Watch
 
-__all__ = ["TABLES", "at_work", "by_name_or_position", "is_table", "read_given", "read_lines"]
-
 NOT_FINITE = (np.inf, -np.inf)
 # Formats of files with named columns, and how their names end.
 TABLES = {

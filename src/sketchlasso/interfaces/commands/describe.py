@@ -14,22 +14,6 @@ from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.commands.report import Bar, Sheet, short
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = [
-    "coefficient_sheet",
-    "effect_sheet",
-    "effects_of",
-    "feature_name",
-    "label",
-    "listed_coefficients",
-    "model_data",
-    "model_facts",
-    "model_words",
-    "response_names",
-    "score_of",
-    "solver_facts",
-    "target_words",
-]
-
 # Features listed in the JSON document.
 MOST_LISTED = 10_000
 

@@ -51,8 +51,6 @@ from sketchlasso.interfaces.commands.outputs import (
 from sketchlasso.interfaces.commands.report import Facts, Report, wrote
 from sketchlasso.interfaces.commands.screen import Screen
 
-__all__ = ["cv", "fit"]
-
 
 @dataclass(frozen=True)
 class ResultOptions:

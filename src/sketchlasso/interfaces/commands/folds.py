@@ -18,16 +18,6 @@ from sketchlasso.interfaces.commands.options import AlphaMinRatio, Alphas
 from sketchlasso.interfaces.commands.report import Sheet, evenly
 from sketchlasso.interfaces.plots.cross_validation import over_folds
 
-__all__ = [
-    "HeldOut",
-    "SearchOptions",
-    "chosen_words",
-    "curve_sheet",
-    "held_out_scores",
-    "out_of_fold",
-    "score_curves",
-]
-
 SPLITS = ("shuffled", "ordered", "time")
 
 

@@ -17,8 +17,6 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces import class_signs
 from sketchlasso.interfaces.commands.screen import Note
 
-__all__ = ["Given"]
-
 # A target with more values, most of which occur once, is no class.
 MOST_CLASSES = 10
 

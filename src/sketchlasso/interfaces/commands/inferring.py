@@ -33,8 +33,6 @@ from sketchlasso.interfaces.commands.outputs import (
 from sketchlasso.interfaces.commands.report import Bar, Facts, Report, Sheet, wrote
 from sketchlasso.interfaces.commands.screen import Screen, Watch, Watcher
 
-__all__ = ["infer", "stability"]
-
 # Features whose intervals are drawn at most, those of the smallest p-values.
 MOST_DRAWN = 20
 ADJUSTMENTS = {

@@ -29,8 +29,6 @@ from sketchlasso.interfaces.commands.topics.fitting import model_data as topics_
 from sketchlasso.interfaces.commands.topics.imaging import images_data, images_facts
 from sketchlasso.interfaces.commands.topics.sheets import corpus_facts
 
-__all__ = ["doctor", "info"]
-
 NEEDED = ("numpy", "scipy", "scikit-learn", "numba", "threadpoolctl")
 EXTRAS = {
     "cli": ("typer", "rich"),

@@ -34,8 +34,6 @@ from sketchlasso.interfaces.commands.outputs import (
 from sketchlasso.interfaces.commands.report import Report, Sheet, wrote
 from sketchlasso.interfaces.commands.screen import Screen
 
-__all__ = ["network"]
-
 CHOICES = ("stars", "ebic", "cv")
 
 

@@ -15,27 +15,6 @@ import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.commands.screen import Watcher
 
-__all__ = [
-    "AlphaMinRatio",
-    "Alphas",
-    "BlockOptions",
-    "ClusterOptions",
-    "DataOptions",
-    "Device",
-    "File",
-    "Files",
-    "ModelFile",
-    "ModelOptions",
-    "Seed",
-    "Threads",
-    "Top",
-    "Verbose",
-    "alphas_of",
-    "number_or_name",
-    "penalty_of",
-    "radii_of",
-]
-
 FORMATS = (
     "Data: svmlight, bag-of-words (docword.NAME.txt), CSV, TSV, Parquet, Arrow, npz, npy or "
     "Matrix Market; text also compressed; - for standard input."

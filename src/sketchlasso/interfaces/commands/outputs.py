@@ -18,19 +18,6 @@ from sketchlasso.interfaces.commands.describe import effects_of, feature_name
 from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.commands.report import Sheet
 
-__all__ = [
-    "GraphFile",
-    "check_graph_file",
-    "check_outputs",
-    "communities_sheet",
-    "draw_model",
-    "output_option",
-    "panels",
-    "plot_option",
-    "save_picture",
-    "write_graph",
-]
-
 COMPRESSED = (".gz", ".bz2", ".xz")
 PICTURES = (".png", ".svg", ".pdf")
 # Inches of one panel.

@@ -11,8 +11,6 @@ import numpy as np
 
 from sketchlasso.interfaces.visible import visible, visible_in_json
 
-__all__ = ["Bar", "Facts", "Report", "Sheet", "as_json", "evenly", "short", "wrote"]
-
 # Labels and values.
 Facts: TypeAlias = tuple[tuple[str, str], ...]
 BAR_WIDTH = 24

@@ -19,8 +19,6 @@ import sketchlasso as sl
 from sketchlasso.interfaces.commands.report import Bar, Report, Sheet, as_json, short
 from sketchlasso.interfaces.visible import visible
 
-__all__ = ["Note", "Screen", "Watch"]
-
 Watcher: TypeAlias = "Callable[[sl.Progress], None]"
 Counter = Callable[[int, int], None]
 # Seconds between the lines that a long count prints in a pipe; a short one prints none.

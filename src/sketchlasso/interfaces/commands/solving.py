@@ -32,8 +32,6 @@ from sketchlasso.interfaces.commands.outputs import output_option
 from sketchlasso.interfaces.commands.report import Report, Sheet, evenly, wrote
 from sketchlasso.interfaces.commands.screen import Screen, Watcher
 
-__all__ = ["loo", "make_sketch", "path", "sketch_data"]
-
 # Penalties of a path that are listed.
 SHOWN = 20
 # Leaving a row out moves the solution little, which a coarse gap would not show.

@@ -29,8 +29,6 @@ from sketchlasso.interfaces.commands.outputs import output_option
 from sketchlasso.interfaces.commands.report import Report, Sheet, short, wrote
 from sketchlasso.interfaces.commands.screen import Screen
 
-__all__ = ["certify", "predict"]
-
 # Below this relative gap the bound itself says how good a model is.
 TELLING = 0.01
 

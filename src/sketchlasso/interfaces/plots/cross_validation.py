@@ -24,9 +24,6 @@ from sketchlasso.interfaces.plots.canvas import (
 from sketchlasso.interfaces.plots.inputs import check_index, not_accepted
 from sketchlasso.types import FloatArray
 
-__all__ = ["CrossValidationDisplay", "over_folds", "plot_cv"]
-
-
 # Grids of radii at which every penalty gives w = 0 have numbers far below this.
 NO_PENALTY = 1e-200
 WORDS = {

@@ -31,15 +31,6 @@ from sketchlasso.interfaces.plots.inputs import (
 from sketchlasso.interfaces.plots.labels import label_points
 from sketchlasso.types import FloatArray
 
-__all__ = [
-    "ForestDisplay",
-    "IntervalDisplay",
-    "VolcanoDisplay",
-    "plot_forest",
-    "plot_intervals",
-    "plot_volcano",
-]
-
 SHOWN = 20
 # p-values below this are drawn as this; smaller doubles lose precision.
 SMALLEST = 1e-300

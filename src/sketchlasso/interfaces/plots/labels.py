@@ -10,9 +10,6 @@ import numpy as np
 from sketchlasso.interfaces.plots.canvas import Axes, font_points, ink, settle
 from sketchlasso.types import FloatArray
 
-__all__ = ["label_line_ends", "label_points", "spread"]
-
-
 LINE_HEIGHT = 1.3
 # Of an average letter, in font sizes.
 LETTER_WIDTH = 0.62

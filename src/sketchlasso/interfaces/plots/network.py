@@ -14,8 +14,6 @@ from sketchlasso.interfaces.plots.canvas import Axes, Display, hue, ink, opacity
 from sketchlasso.interfaces.plots.inputs import check_top, not_accepted
 from sketchlasso.interfaces.plots.labels import label_points
 
-__all__ = ["NetworkDisplay", "plot_network"]
-
 SQUARE = (7.2, 6.0)
 WIDEST, THINNEST = 3.0, 0.4
 LARGEST, SMALLEST = 160.0, 14.0

@@ -32,8 +32,6 @@ from sketchlasso.interfaces.plots.inputs import (
 from sketchlasso.interfaces.plots.labels import label_line_ends
 from sketchlasso.types import FloatArray
 
-__all__ = ["PathDisplay", "StabilityDisplay", "plot_path", "plot_stability"]
-
 # Lines from which on unnamed ones grow fainter.
 CROWD = 40
 

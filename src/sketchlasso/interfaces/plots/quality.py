@@ -24,8 +24,6 @@ from sketchlasso.interfaces.plots.canvas import (
 from sketchlasso.interfaces.plots.inputs import line_of, not_accepted
 from sketchlasso.types import FloatArray
 
-__all__ = ["GapDisplay", "SpectrumDisplay", "plot_gaps", "plot_spectrum"]
-
 # Smaller gaps are rounding errors, and often exact zeros, which a log scale cannot show.
 ROUNDING = 1e-12
 

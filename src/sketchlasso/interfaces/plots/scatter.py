@@ -31,8 +31,6 @@ from sketchlasso.interfaces.plots.inputs import (
 from sketchlasso.interfaces.plots.labels import label_points
 from sketchlasso.types import FloatArray
 
-__all__ = ["InfluenceDisplay", "ScatterDisplay", "plot_leave_one_out", "plot_sketched_against_full"]
-
 SQUARE = (7.0, 4.6)
 
 

@@ -14,8 +14,6 @@ from sketchlasso.interfaces.web import payloads
 from sketchlasso.interfaces.web.limits import Limits
 from sketchlasso.interfaces.web.queries import Amount, ImageQuery, read_word
 
-__all__ = ["Answers", "excerpt"]
-
 # Documents may be books; an excerpt comes from their beginning.
 SEARCHED = 50_000
 # Lines drawn with characters, as below headings of plain text.

@@ -23,8 +23,6 @@ from sketchlasso.interfaces.web.pages import page_routes
 from sketchlasso.interfaces.web.protection import HEADERS, Protection
 from sketchlasso.interfaces.web.queries import shown
 
-__all__ = ["Explorer", "application_of"]
-
 # Status, sentence and, where the client should try again, after how many seconds.
 PLAIN: dict[type[Exception], tuple[int, str, int | None]] = {
     BusyError: (503, BUSY, 1),

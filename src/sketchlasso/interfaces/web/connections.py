@@ -15,8 +15,6 @@ from sketchlasso.interfaces.web.gate import AGAIN
 from sketchlasso.interfaces.web.limits import Limits
 from sketchlasso.interfaces.web.protection import Message, Receive, Send, answer
 
-__all__ = ["ACCEPTED_AT_ONCE", "Connection", "connection_class", "report_exhaustion_once"]
-
 # Connections accepted in one turn of the event loop. asyncio would take the whole queue at once,
 # and run out of descriptors before the first of them can be counted.
 ACCEPTED_AT_ONCE = 8

@@ -11,8 +11,6 @@ from typing import TypeVar
 from sketchlasso.interfaces.web.limits import Limits
 from sketchlasso.interfaces.web.protection import Application, Message, Receive, Send, answer
 
-__all__ = ["AGAIN", "BUSY", "BusyError", "Door", "Gate", "SlowError"]
-
 BUSY = "the server is busy with other queries; ask again in a moment."
 # The header that asks a client to try again after a second.
 AGAIN = ("retry-after", "1")

@@ -15,8 +15,6 @@ from sketchlasso.interfaces.web.mapping import encoded, graph_map
 from sketchlasso.interfaces.web.pages import Page
 from sketchlasso.interfaces.web.routes import REFUSED
 
-__all__ = ["network_explorer"]
-
 # Addresses whose answers need a worker.
 ASKED = ("/api/nodes", "/api/neighbours")
 MOST_NEIGHBOURS = 500

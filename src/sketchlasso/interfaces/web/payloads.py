@@ -6,25 +6,6 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-__all__ = [
-    "About",
-    "ComparedImages",
-    "Documents",
-    "Health",
-    "Image",
-    "Images",
-    "Map",
-    "MapWord",
-    "MatchedDocument",
-    "Problem",
-    "Topic",
-    "Topics",
-    "UnknownWord",
-    "WordCount",
-    "WordWeight",
-    "Words",
-]
-
 
 class WordCount(BaseModel):
     """A word and in how many documents it stands."""

@@ -10,8 +10,6 @@ from typing import Any, TypeAlias
 
 from sketchlasso.errors import InvalidInputError
 
-__all__ = ["HEADERS", "LOOPBACK", "Protection", "answer", "read_host"]
-
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]

@@ -12,8 +12,6 @@ from typing import Literal
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.web.limits import Limits
 
-__all__ = ["Amount", "ImageQuery", "read_amount", "read_word", "read_words"]
-
 Scale = Literal["", "auto", "spectral", "realised"]
 
 NUMBER = r"[0-9]{1,12}(?:\.[0-9]{0,12})?(?:e[-+]?[0-9]{1,2})?|\.[0-9]{1,12}(?:e[-+]?[0-9]{1,2})?"

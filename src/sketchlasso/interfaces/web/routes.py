@@ -17,8 +17,6 @@ from sketchlasso.interfaces.web.limits import Limits
 from sketchlasso.interfaces.web.mapping import MapDesk
 from sketchlasso.interfaces.web.queries import ImageQuery, read_amount, read_word, read_words
 
-__all__ = ["REFUSED", "SOLVED", "topic_explorer"]
-
 # Addresses whose answers are solved for, and so need a worker.
 SOLVED = ("/api/image", "/api/images", "/api/documents", "/api/compare")
 

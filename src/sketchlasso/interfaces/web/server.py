@@ -21,8 +21,6 @@ from sketchlasso.interfaces.web.protection import LOOPBACK, read_host
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-__all__ = ["create_app", "serve"]
-
 # Connections that wait in the system's queue to be accepted.
 QUEUE = 2048
 # Seconds that a connection stays open after an answer.

@@ -26,8 +26,6 @@ from sketchlasso.interfaces.commands.topics.options import (
 from sketchlasso.interfaces.commands.topics.sheets import corpus_facts
 from sketchlasso.interfaces.exports import export_topics, topic_data
 
-__all__ = ["export", "fit", "list_topics", "model_data"]
-
 COLUMNS = ("topic", "label", "words", "documents", "stable", "such as")
 
 

@@ -45,8 +45,6 @@ from sketchlasso.interfaces.commands.topics.sheets import (
 )
 from sketchlasso.interfaces.pictures import image_figure
 
-__all__ = ["ask", "graph", "image", "image_all", "images_data", "images_facts"]
-
 COMPILING = "asking (a first run compiles for up to twenty seconds)"
 
 

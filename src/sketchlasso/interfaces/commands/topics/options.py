@@ -11,16 +11,6 @@ import typer
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.data import by_name_or_position, read_lines
 
-__all__ = [
-    "CorpusOptions",
-    "ImageOptions",
-    "NWords",
-    "Positive",
-    "Radius",
-    "TopicModel",
-    "read_source",
-]
-
 WORDS = "Words"
 
 TopicModel = Annotated[

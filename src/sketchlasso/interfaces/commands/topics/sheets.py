@@ -11,19 +11,6 @@ import numpy as np
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.report import Bar, Sheet
 
-__all__ = [
-    "advice_lines",
-    "compared_data",
-    "compared_sheet",
-    "corpus_facts",
-    "document_sheet",
-    "image_data",
-    "image_sheet",
-    "image_words",
-    "judged",
-    "name_of",
-]
-
 
 def image_sheet(image: sl.topics.TopicImage) -> Sheet:
     """Return the table of one image: every word with its weight and a bar."""

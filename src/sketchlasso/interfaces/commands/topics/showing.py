@@ -23,8 +23,6 @@ from sketchlasso.interfaces.commands.topics.options import ImageOptions, TopicMo
 from sketchlasso.interfaces.commands.topics.sheets import corpus_facts, image_data, image_sheet
 from sketchlasso.interfaces.web import serve as serve_explorer
 
-__all__ = ["DEMO_RANK", "demo", "explore", "fit_docstrings", "serve"]
-
 # Rank for the docstrings; larger than the default, because they cover many subjects.
 DEMO_RANK = 200
 DEMO_WORDS = ("fourier", "matrix", "random", "cluster", "file")
