@@ -9,7 +9,6 @@ from time import perf_counter
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.command import program
@@ -50,12 +49,12 @@ class _Outcome:
 
 def demo(
     screen: Screen,
-    rank: Annotated[int, typer.Option(help="Rank of the sketch, 1 to 64.")] = 30,
-    alphas: Annotated[int, typer.Option(help="Number of penalties.")] = 100,
-    tol: Annotated[float, typer.Option(help="Relative duality gap to reach.")] = 1e-6,
-    picture: Annotated[
-        Path, typer.Option(help="Where to write the picture of the cross-validation.")
-    ] = Path("sketchlasso-demo.png"),
+    rank: Annotated[int, "Rank of the sketch, 1 to 64."] = 30,
+    alphas: Annotated[int, "Number of penalties."] = 100,
+    tol: Annotated[float, "Relative duality gap to reach."] = 1e-6,
+    picture: Annotated[Path, "Where to write the picture of the cross-validation."] = Path(
+        "sketchlasso-demo.png"
+    ),
 ) -> Report:
     """Show everything once, on bundled digits and docstrings.
 

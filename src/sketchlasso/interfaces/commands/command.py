@@ -48,6 +48,8 @@ OTHER_NAMES = {
     "radii": "radius",
     "random_state": "seed",
 }
+# Options with a short form.
+SHORT = {"output": "-o", "quiet": "-q", "target": "-t", "verbose": "-v"}
 # Functions that write and read files, and the commands that do so.
 COMMANDS = {
     "TopicImager.save": "topics fit",
@@ -74,8 +76,9 @@ def as_command(work: Callable[..., Report]) -> Callable[..., None]:
     """Make a command of a function that returns a report.
 
     Parameters that are dataclasses become one option per field, under the heading `panel` of the
-    class if it has one, so that commands share options by naming them once. Errors of ours end in
-    one line on stderr and their exit code; so do inaccurate results, after the report.
+    class if it has one, so that commands share options by naming them once. A parameter or field
+    that is annotated with text is an option with this text as its help. Errors of ours end in one
+    line on stderr and their exit code; so do inaccurate results, after the report.
     """
     hints = get_type_hints(work, include_extras=True)
     hints.pop("return")
@@ -141,7 +144,8 @@ def _parameters(
     work: Callable[..., Report], hints: dict[str, Any], groups: dict[str, Any]
 ) -> list[inspect.Parameter]:
     """Parameters of the command, all by keyword; --json and --quiet come last."""
-    found = [_parameter("context", typer.Context, inspect.Parameter.empty)]
+    by_keyword = inspect.Parameter.KEYWORD_ONLY
+    found = [inspect.Parameter("context", by_keyword, annotation=typer.Context)]
     given = inspect.signature(work).parameters
     for name in sorted(given, key=lambda name: hints[name] is Screen):
         if name not in groups:
@@ -150,23 +154,34 @@ def _parameters(
         own = get_type_hints(groups[name], include_extras=True)
         panel = getattr(groups[name], "panel", None)
         found += [
-            _parameter(field.name, _in_panel(own[field.name], panel), field.default)
+            _parameter(field.name, own[field.name], field.default, panel)
             for field in fields(groups[name])
         ]
     return found
 
 
-def _in_panel(hint: Any, panel: str | None) -> Any:
-    """Put an option under the heading of its group, unless it has one of its own."""
+def _parameter(name: str, hint: Any, default: Any, panel: str | None = None) -> inspect.Parameter:
+    """Return an option, under the heading `panel`, or an argument, as Typer reads it."""
     kind, option = get_args(hint)
-    if option.rich_help_panel is None:
-        option = copy(option)  # other groups share it
+    if isinstance(option, str):
+        option = typer.Option(*_spellings(name, default), help=option)
+    if panel is not None:
+        option = copy(option)  # commands share it
         option.rich_help_panel = panel
-    return Annotated[kind, option]
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=Annotated[kind, option],
+    )
 
 
-def _parameter(name: str, hint: Any, default: Any) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+def _spellings(name: str, default: Any) -> list[str]:
+    """Return how an option is written; one that is on by default also has a form with --no."""
+    if default is True:
+        return []  # Typer makes both forms
+    typed = [f"--{name.replace('_', '-')}"]
+    return [*typed, SHORT[name]] if name in SHORT else typed
 
 
 def spoken(message: BaseException | str, options: Sequence[Any] = ()) -> str:

@@ -8,7 +8,6 @@ from time import perf_counter
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 from scipy import sparse
 
 import sketchlasso as sl
@@ -45,8 +44,6 @@ from sketchlasso.interfaces.commands.options import (
 from sketchlasso.interfaces.commands.outputs import (
     check_outputs,
     draw_model,
-    output_option,
-    plot_option,
 )
 from sketchlasso.interfaces.commands.report import Facts, Report, wrote
 from sketchlasso.interfaces.commands.screen import Screen
@@ -58,15 +55,13 @@ class ResultOptions:
 
     calibrate: Annotated[
         str | None,
-        typer.Option(
-            show_default=False,
-            help="Keep what predict --interval needs: jackknife+ (each row left out) or cv+ (ten "
-            "folds). The fit is repeated without these rows.",
-        ),
+        "Keep what predict --interval needs: jackknife+ (each row left out) or cv+ (ten folds). "
+        "The fit is repeated without these rows.",
     ] = None
-    output: Annotated[Path | None, output_option("The model file to write.")] = None
+    output: Annotated[Path | None, "The model file to write."] = None
     plot: Annotated[
-        Path | None, plot_option("Picture of the path and the effects, in cv of the scores too")
+        Path | None,
+        "Picture of the path and the effects, in cv of the scores too (.png, .svg, .pdf).",
     ] = None
     top: Top = 10
     verbose: Verbose = False
@@ -126,10 +121,8 @@ def fit(
     screen: Screen,
     alpha: Annotated[
         str,
-        typer.Option(
-            help="Penalty: a number, or pivotal, rigorous or rigorous-robust, which need no "
-            "cross-validation."
-        ),
+        "Penalty: a number, or pivotal, rigorous or rigorous-robust, which need no "
+        "cross-validation.",
     ] = "pivotal",
 ) -> Report:
     """Fit one penalty and write a model file.

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 
 import sketchlasso as sl
 from sketchlasso.errors import EmptyModelWarning, InvalidInputError
@@ -27,21 +26,16 @@ class SearchOptions:
 
     alphas: Alphas = "100"
     alpha_min_ratio: AlphaMinRatio = None
-    folds: Annotated[int, typer.Option(help="Number of folds.")] = 5
+    folds: Annotated[int, "Number of folds."] = 5
     split: Annotated[
         str,
-        typer.Option(
-            help="How rows are cut into folds: shuffled (classes in equal shares), ordered "
-            "(consecutive rows), or time (trained on earlier rows only)."
-        ),
+        "How rows are cut into folds: shuffled (classes in equal shares), ordered (consecutive "
+        "rows), or time (trained on earlier rows only).",
     ] = "shuffled"
-    selection: Annotated[
-        str, typer.Option(help="min: the best score; 1se: the sparsest within a standard error.")
-    ] = "min"
-    scoring: Annotated[
-        str | None,
-        typer.Option(help="mse, mae or r2; for classes accuracy, f1, auc or mse."),
-    ] = None
+    selection: Annotated[str, "min: the best score; 1se: the sparsest within a standard error."] = (
+        "min"
+    )
+    scoring: Annotated[str | None, "mse, mae or r2; for classes accuracy, f1, auc or mse."] = None
 
     def data(self, estimator: Search, scores: Sequence[HeldOut]) -> dict[str, Any]:
         """Return what a search found, for machines."""

@@ -25,9 +25,7 @@ from sketchlasso.interfaces.commands.options import (
 )
 from sketchlasso.interfaces.commands.outputs import (
     check_outputs,
-    output_option,
     panels,
-    plot_option,
     save_picture,
 )
 from sketchlasso.interfaces.commands.report import Bar, Facts, Report, Sheet, wrote
@@ -46,23 +44,18 @@ def infer(
     file: File,
     data: DataOptions,
     screen: Screen,
-    level: Annotated[float, typer.Option(help="Of the confidence intervals.")] = 0.95,
+    level: Annotated[float, "Of the confidence intervals."] = 0.95,
     adjust: Annotated[
-        str, typer.Option(help="p-values for many tests: holm, bh or by (false discovery rates).")
+        str, "p-values for many tests: holm, bh or by (false discovery rates)."
     ] = "holm",
-    robust: Annotated[
-        bool, typer.Option("--robust", help="Errors for noise whose variance may differ.")
-    ] = False,
+    robust: Annotated[bool, "Errors for noise whose variance may differ."] = False,
     alpha: Annotated[
-        str,
-        typer.Option(
-            help="Penalty of the initial estimate: a number, or pivotal, rigorous or "
-            "rigorous-robust."
-        ),
+        str, "Penalty of the initial estimate: a number, or pivotal, rigorous or rigorous-robust."
     ] = "pivotal",
-    output: Annotated[Path | None, output_option("Table to write, one row per feature.")] = None,
+    output: Annotated[Path | None, "Table to write, one row per feature."] = None,
     plot: Annotated[
-        Path | None, plot_option("Picture of the intervals, and of p-values against estimates")
+        Path | None,
+        "Picture of the intervals, and of p-values against estimates (.png, .svg, .pdf).",
     ] = None,
     top: Annotated[
         int, typer.Option(help="How many features to show, smallest p-values first.", min=0)
@@ -214,35 +207,22 @@ class SelectionOptions:
 
     panel: ClassVar[str] = "Selection"
     pfer: Annotated[
-        float | None,
-        typer.Option(help="Expected number of false selections to accept at most; 1 by default."),
+        float | None, "Expected number of false selections to accept at most; 1 by default."
     ] = None
     cutoff: Annotated[
-        float | None,
-        typer.Option(help="Share of half-samples that a feature needs; 0.75 by default."),
+        float | None, "Share of half-samples that a feature needs; 0.75 by default."
     ] = None
     q: Annotated[
         int | None,
-        typer.Option(
-            "--q",
-            help="Features chosen on each half-sample. Two of --pfer, --cutoff and --q decide the "
-            "third.",
-        ),
+        "Features chosen on each half-sample. Two of --pfer, --cutoff and --q decide the third.",
     ] = None
     assumption: Annotated[
-        str,
-        typer.Option(
-            help="Of the bound: unimodal, r-concave, or none (Meinshausen and Buehlmann)."
-        ),
+        str, "Of the bound: unimodal, r-concave, or none (Meinshausen and Buehlmann)."
     ] = "unimodal"
-    pairs: Annotated[int, typer.Option(help="Pairs of half-samples.")] = 50
-    intercept: Annotated[bool, typer.Option(help="Whether models have an intercept.")] = True
-    standardize: Annotated[
-        bool, typer.Option(help="Divide columns by their standard deviations.")
-    ] = True
-    positive: Annotated[bool, typer.Option("--positive", help="Choose positive effects only.")] = (
-        False
-    )
+    pairs: Annotated[int, "Pairs of half-samples."] = 50
+    intercept: Annotated[bool, "Whether models have an intercept."] = True
+    standardize: Annotated[bool, "Divide columns by their standard deviations."] = True
+    positive: Annotated[bool, "Choose positive effects only."] = False
     threads: Threads = -1
     seed: Seed = 0
 
@@ -270,11 +250,9 @@ def stability(
     screen: Screen,
     output: Annotated[
         Path | None,
-        output_option(
-            "Table to write: every feature, how often it was chosen, whether it is selected."
-        ),
+        "Table to write: every feature, how often it was chosen, whether it is selected.",
     ] = None,
-    plot: Annotated[Path | None, plot_option("Picture of the stability paths")] = None,
+    plot: Annotated[Path | None, "Picture of the stability paths (.png, .svg, .pdf)."] = None,
     top: Annotated[int, typer.Option(help="How many features to show at most.", min=0)] = 20,
 ) -> Report:
     """Select features with a bound on the number of false ones.

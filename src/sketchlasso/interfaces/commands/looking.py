@@ -48,9 +48,7 @@ def info(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE",
-            show_default=False,
-            help="A file written by sketch, fit, cv, topics fit or topics all.",
+            metavar="FILE", help="A file written by sketch, fit, cv, topics fit or topics all."
         ),
     ],
     screen: Screen,

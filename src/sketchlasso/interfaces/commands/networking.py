@@ -44,35 +44,26 @@ class NetworkOptions:
     panel: ClassVar[str] = "Network"
     targets: Annotated[
         str | None,
-        typer.Option(
-            help="Columns to explain: names separated by commas, or a file with one per line. All "
-            "by default."
-        ),
+        "Columns to explain: names separated by commas, or a file with one per line. All by "
+        "default.",
     ] = None
     predictors: Annotated[
-        str | None,
-        typer.Option(help="Columns that may explain them, given in the same way. All by default."),
+        str | None, "Columns that may explain them, given in the same way. All by default."
     ] = None
     alpha: Annotated[
         str,
-        typer.Option(
-            help="Penalty: pivotal, a number, or stars, ebic or cv to choose one by stability, "
-            "extended BIC or likelihood."
-        ),
+        "Penalty: pivotal, a number, or stars, ebic or cv to choose one by stability, extended "
+        "BIC or likelihood.",
     ] = "pivotal"
-    rule: Annotated[
-        str, typer.Option(help="Link columns if either (or) or each (and) explains the other.")
-    ] = "and"
+    rule: Annotated[str, "Link columns if either (or) or each (and) explains the other."] = "and"
     half_samples: Annotated[
-        int, typer.Option(help="Even number of half-samples to measure the stability of links by.")
+        int, "Even number of half-samples to measure the stability of links by."
     ] = 0
     min_stability: Annotated[
-        float, typer.Option(help="Keep links found in at least this share of the half-samples.")
+        float, "Keep links found in at least this share of the half-samples."
     ] = 0.0
-    p_values: Annotated[
-        bool, typer.Option("--p-values", help="Test links whose two columns were both explained.")
-    ] = False
-    tol: Annotated[float, typer.Option(help="Relative duality gap, on the full data.")] = 1e-6
+    p_values: Annotated[bool, "Test links whose two columns were both explained."] = False
+    tol: Annotated[float, "Relative duality gap, on the full data."] = 1e-6
     device: Device = "cpu"
 
     def check(self) -> None:
@@ -109,12 +100,8 @@ def network(
     asked: NetworkOptions,
     screen: Screen,
     output: GraphFile,
-    communities: Annotated[
-        bool, typer.Option("--communities", help="Find groups of columns, and write them too.")
-    ] = False,
-    drop_isolated: Annotated[
-        bool, typer.Option("--drop-isolated", help="Leave out columns without links.")
-    ] = False,
+    communities: Annotated[bool, "Find groups of columns, and write them too."] = False,
+    drop_isolated: Annotated[bool, "Leave out columns without links."] = False,
     top: Annotated[int, typer.Option(help="How many links to show, strongest first.", min=0)] = 10,
     seed: Seed = 0,
 ) -> Report:

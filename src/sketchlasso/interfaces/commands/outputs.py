@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, MissingExtraError, StoredFileError
@@ -26,21 +25,9 @@ MOST_BARS = 15
 COMMUNITIES_SHOWN, MEMBERS_SHOWN = 12, 8
 
 
-def output_option(help: str) -> Any:
-    """Return the option -o."""
-    return typer.Option("--output", "-o", show_default=False, help=help)
-
-
-def plot_option(what: str) -> Any:
-    """Return the option --plot."""
-    return typer.Option("--plot", show_default=False, help=f"{what} (.png, .svg, .pdf).")
-
-
 GraphFile = Annotated[
     Path,
-    output_option(
-        "The graph to write: .graphml, .gexf, .json (nodes and links) or .csv (links only)."
-    ),
+    "The graph to write: .graphml, .gexf, .json (nodes and links) or .csv (links only).",
 ]
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
@@ -25,7 +24,6 @@ from sketchlasso.interfaces.commands.options import (
     Files,
     ModelFile,
 )
-from sketchlasso.interfaces.commands.outputs import output_option
 from sketchlasso.interfaces.commands.report import Report, Sheet, short, wrote
 from sketchlasso.interfaces.commands.screen import Screen
 
@@ -41,26 +39,17 @@ def predict(
     screen: Screen,
     output: Annotated[
         Path | None,
-        output_option(
-            "Table to write (.csv, .tsv, .parquet, .npz); by default to stdout, one per line."
-        ),
+        "Table to write (.csv, .tsv, .parquet, .npz); by default to stdout, one per line.",
     ] = None,
     id: Annotated[
         str | None,
-        typer.Option(
-            "--id",
-            show_default=False,
-            help="The column that identifies rows, to stand beside the predictions. The numbers "
-            "of the rows stand in files by default.",
-        ),
+        "The column that identifies rows, to stand beside the predictions. The numbers of the rows "
+        "stand in files by default.",
     ] = None,
     interval: Annotated[
         float | None,
-        typer.Option(
-            show_default=False,
-            help="Lower and upper ends as well, which hold new responses with this probability, "
-            "such as 0.9; the model has to be calibrated (fit --calibrate).",
-        ),
+        "Lower and upper ends as well, which hold new responses with this probability, such as "
+        "0.9; the model has to be calibrated (fit --calibrate).",
     ] = None,
 ) -> Report:
     """Predict rows with a model file.
@@ -158,9 +147,7 @@ def certify(
     file: File,
     data: DataOptions,
     screen: Screen,
-    tol: Annotated[
-        float | None, typer.Option(help="End with exit code 1 where a gap is above this.")
-    ] = None,
+    tol: Annotated[float | None, "End with exit code 1 where a gap is above this."] = None,
 ) -> Report:
     """Prove how far a model is from the optimum.
 

@@ -14,14 +14,13 @@ import sketchlasso as sl
 from sketchlasso.errors import StoredFileError
 from sketchlasso.interfaces.commands.command import program
 from sketchlasso.interfaces.commands.options import Device, Seed, Threads, number_or_name
-from sketchlasso.interfaces.commands.outputs import output_option
 from sketchlasso.interfaces.commands.report import Report, Sheet, wrote
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.topics.options import (
     CorpusOptions,
     Positive,
     TopicModel,
-    read_source,
+    WordOptions,
 )
 from sketchlasso.interfaces.commands.topics.sheets import corpus_facts
 from sketchlasso.interfaces.exports import export_topics, topic_data
@@ -43,12 +42,7 @@ class TopicOptions:
         float,
         typer.Option(help="Above 1 for more and smaller topics, below 1 for fewer.", min=1e-3),
     ] = 1.0
-    stability: Annotated[
-        bool,
-        typer.Option(
-            "--stability/--no-stability", help="Make the topics again from half of the documents."
-        ),
-    ] = True
+    stability: Annotated[bool, "Make the topics again from half of the documents."] = True
     seed: Seed = 0
 
     def find(
@@ -78,26 +72,21 @@ def fit(
         Path,
         typer.Argument(
             metavar="SOURCE",
-            show_default=False,
             help="A folder of text files; JSON Lines, CSV, TSV, Parquet or Arrow with a column of "
             "text; a .txt with one document per line; counts (docword.NAME.txt, npz, mtx, svm).",
         ),
     ],
     corpus: CorpusOptions,
+    words: WordOptions,
     screen: Screen,
-    output: Annotated[Path, output_option("The model file to write.")],
+    output: Annotated[Path, "The model file to write."],
     rank: Annotated[
         int, typer.Option(help="Rank of the sketch; more for finer topics.", min=1)
     ] = 50,
-    weighting: Annotated[str, typer.Option(help="tfidf, log, counts or length.")] = "tfidf",
-    scale: Annotated[
-        bool, typer.Option("--scale", help="Bring words to one spread: rare ones gain.")
-    ] = False,
+    weighting: Annotated[str, "tfidf, log, counts or length."] = "tfidf",
+    scale: Annotated[bool, "Bring words to one spread: rare ones gain."] = False,
     radius: Annotated[
-        str,
-        typer.Option(
-            help="auto, realised, spectral, a multiple such as 0.03*spectral, or a number."
-        ),
+        str, "auto, realised, spectral, a multiple such as 0.03*spectral, or a number."
     ] = "auto",
     positive: Positive = False,
     threads: Threads = -1,
@@ -109,9 +98,9 @@ def fit(
     The model answers topics image, all and serve, and keeps documents and settings.
     """
     start = perf_counter()
-    left_out = corpus.words_left_out()
+    left_out = words.left_out()
     with screen.waiting(f"reading {source}"):
-        found = read_source(source, corpus)
+        found = corpus.read(source)
     with screen.waiting(f"sketching {found.shape[0]} documents x {found.shape[1]} words"):
         imager = sl.topics.TopicImager(
             rank=rank,
@@ -119,8 +108,8 @@ def fit(
             scale=scale,
             radius=number_or_name(radius),
             positive=positive,
-            min_documents=corpus.min_documents,
-            max_share=corpus.max_share,
+            min_documents=words.min_documents,
+            max_share=words.max_share,
             stop_words=left_out,
             n_jobs=threads,
             random_state=seed,
@@ -194,7 +183,7 @@ def export(
     model: TopicModel,
     asked: TopicOptions,
     screen: Screen,
-    output: Annotated[Path, output_option("The folder to write to.")],
+    output: Annotated[Path, "The folder to write to."],
 ) -> Report:
     """Write topics, words and documents to a folder.
 

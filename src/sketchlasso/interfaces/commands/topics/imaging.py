@@ -20,8 +20,6 @@ from sketchlasso.interfaces.commands.outputs import (
     check_graph_file,
     check_outputs,
     communities_sheet,
-    output_option,
-    plot_option,
     save_picture,
     write_graph,
 )
@@ -50,14 +48,10 @@ COMPILING = "asking (a first run compiles for up to twenty seconds)"
 
 def image(
     model: TopicModel,
-    words: Annotated[
-        list[str], typer.Argument(metavar="WORD", show_default=False, help="Words to ask for.")
-    ],
+    words: Annotated[list[str], typer.Argument(metavar="WORD", help="Words to ask for.")],
     asked: ImageOptions,
     screen: Screen,
-    together: Annotated[
-        bool, typer.Option("--together", help="One image of all words instead of one each.")
-    ] = False,
+    together: Annotated[bool, "One image of all words instead of one each."] = False,
     documents: Annotated[
         int, typer.Option(help="How many documents behind each image to list.", min=0)
     ] = 0,
@@ -65,10 +59,7 @@ def image(
         Path | None,
         typer.Option(metavar="MODEL2", help="Another model: the same words in both corpora."),
     ] = None,
-    plot: Annotated[
-        Path | None,
-        plot_option("Picture of the images"),
-    ] = None,
+    plot: Annotated[Path | None, "Picture of the images (.png, .svg, .pdf)."] = None,
 ) -> Report:
     """Show the few words that explain a word.
 
@@ -169,13 +160,11 @@ def image_all(
     model: TopicModel,
     where: ClusterOptions,
     screen: Screen,
-    output: Annotated[Path, output_option("The images file to write.")],
+    output: Annotated[Path, "The images file to write."],
     n_words: NWords = 10,
     radius: Radius = None,
     positive: Positive = False,
-    device: Annotated[
-        str | None, typer.Option(help="cpu, cuda or auto; as the model was made by default.")
-    ] = None,
+    device: Annotated[str | None, "cpu, cuda or auto; as the model was made by default."] = None,
 ) -> Report:
     """Image every word of the vocabulary.
 
@@ -205,22 +194,12 @@ def image_all(
 
 
 def graph(
-    images: Annotated[
-        Path,
-        typer.Argument(metavar="IMAGES", show_default=False, help="A file written by topics all."),
-    ],
+    images: Annotated[Path, typer.Argument(metavar="IMAGES", help="A file written by topics all.")],
     screen: Screen,
     output: GraphFile,
-    rule: Annotated[
-        str,
-        typer.Option(help="Link words if either (or) or each (and) is in the other's image."),
-    ] = "or",
-    communities: Annotated[
-        bool, typer.Option("--communities", help="Find groups of words, and write them too.")
-    ] = False,
-    drop_isolated: Annotated[
-        bool, typer.Option("--drop-isolated", help="Leave out words without links.")
-    ] = False,
+    rule: Annotated[str, "Link words if either (or) or each (and) is in the other's image."] = "or",
+    communities: Annotated[bool, "Find groups of words, and write them too."] = False,
+    drop_isolated: Annotated[bool, "Leave out words without links."] = False,
     seed: Seed = 0,
 ) -> Report:
     """Join the images of all words into one graph."""
