@@ -8,12 +8,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 from typing import TypeVar
 
+from starlette.types import ASGIApp, Receive, Scope, Send
+
 from sketchlasso.interfaces.web.limits import Limits
-from sketchlasso.interfaces.web.protection import Application, Message, Receive, Send, answer
+from sketchlasso.interfaces.web.protection import refusal
 
 BUSY = "the server is busy with other queries; ask again in a moment."
 # The header that asks a client to try again after a second.
-AGAIN = ("retry-after", "1")
+AGAIN = {"retry-after": "1"}
 
 Result = TypeVar("Result")
 
@@ -99,14 +101,13 @@ class Door:
     than the rest of a refusal. `paths` are the addresses whose answers need the gate.
     """
 
-    def __init__(self, application: Application, gate: Gate, paths: Collection[str]) -> None:
-        self._application = application
+    def __init__(self, app: ASGIApp, gate: Gate, paths: Collection[str]) -> None:
+        self._application = app
         self._gate = gate
         self._paths = frozenset(paths)
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse a request, or pass it on."""
-        if self._gate.is_full and scope.get("path") in self._paths:
-            await answer(send, 503, BUSY, AGAIN)
-        else:
-            await self._application(scope, receive, send)
+        busy = self._gate.is_full and scope.get("path") in self._paths
+        answer = refusal(503, BUSY, AGAIN) if busy else self._application
+        await answer(scope, receive, send)
