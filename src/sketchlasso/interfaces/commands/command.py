@@ -87,11 +87,13 @@ def as_command(work: Callable[..., Report]) -> Callable[..., None]:
 
     @functools.wraps(work)
     def command(context: typer.Context, **values: Any) -> None:
-        origin = _origin(values, context)
+        files: dict[str, Any] = {
+            name: values[name] for name in ("output", "plot") if name in values
+        }
         for name, group in groups.items():
             own = {field.name: values.pop(field.name) for field in fields(group)}
             values[name] = group(**own)
-        code = _run(work, values, origin, context.command.params)
+        code = _run(work, values, context, files)
         if code:
             raise typer.Exit(int(code))
 
@@ -101,8 +103,14 @@ def as_command(work: Callable[..., Report]) -> Callable[..., None]:
 
 
 def _run(
-    work: Callable[..., Report], values: dict[str, Any], origin: dict[str, Any], options: list[Any]
+    work: Callable[..., Report],
+    values: dict[str, Any],
+    context: typer.Context,
+    files: dict[str, Path | None],
 ) -> Exit:
+    """Run a command and print its report, which also names the command and the files written."""
+    options = context.command.params
+    command = context.command_path.removeprefix(context.find_root().command_path).strip()
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -118,7 +126,11 @@ def _run(
     kinds = {spoken(note.message, options): issubclass(note.category, Note) for note in shown}
     try:
         values["screen"].show(
-            replace(report, data={**origin, **report.data}),
+            replace(
+                report,
+                data={"command": command, **files, **report.data},
+                facts=(*report.facts, *(("wrote", str(path)) for path in files.values() if path)),
+            ),
             [remark for remark, is_note in kinds.items() if not is_note],
             [remark for remark, is_note in kinds.items() if is_note],
         )
@@ -128,16 +140,6 @@ def _run(
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     fell_short = any(issubclass(note.category, SHORTFALLS) for note in shown)
     return Exit.INACCURATE if fell_short or report.fell_short else Exit.FINE
-
-
-def _origin(values: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Return the first entries of every document: the command and its output file."""
-    names = []
-    while context.parent is not None:
-        names.append(context.info_name)
-        context = context.parent
-    output = {"output": values["output"]} if "output" in values else {}
-    return {"command": " ".join(reversed(names)), **output}
 
 
 def _parameters(

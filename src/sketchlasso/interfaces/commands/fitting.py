@@ -45,7 +45,7 @@ from sketchlasso.interfaces.commands.outputs import (
     check_outputs,
     draw_model,
 )
-from sketchlasso.interfaces.commands.report import Facts, Report, wrote
+from sketchlasso.interfaces.commands.report import Facts, Report
 from sketchlasso.interfaces.commands.screen import Screen
 
 
@@ -88,13 +88,13 @@ class ResultOptions:
             )
 
     def finish(self, estimator: Model, given: Given) -> Facts:
-        """Calibrate, draw and save a fitted model as asked; return facts that say so."""
-        calibrated: Facts = ()
+        """Calibrate, draw and save a fitted model as asked; return facts about the calibration."""
+        facts: Facts = ()
         method: Any = self.calibrate
         if method is not None:
             estimator.calibrate(given.X, given.response, method=method)
             given.note_on_gaps("--calibrate left rows out after gaps were filled from all rows")
-            calibrated = (("calibrated", f"by {method} on {given.X.shape[0]} rows"),)
+            facts = (("calibrated", f"by {method} on {given.X.shape[0]} rows"),)
         draw_model(estimator, given, self.plot)
         if self.output is not None:
             estimator.set_params(verbose=False)
@@ -109,7 +109,7 @@ class ResultOptions:
                 target_name=given.target_name,
                 encoding=given.encoding,
             )
-        return (*calibrated, *wrote(self.output, self.plot))
+        return facts
 
 
 def fit(

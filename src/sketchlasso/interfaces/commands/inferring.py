@@ -28,7 +28,7 @@ from sketchlasso.interfaces.commands.outputs import (
     panels,
     save_picture,
 )
-from sketchlasso.interfaces.commands.report import Bar, Facts, Report, Sheet, wrote
+from sketchlasso.interfaces.commands.report import Bar, Facts, Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen, Watch, Watcher
 
 # Features whose intervals are drawn at most, those of the smallest p-values.
@@ -83,7 +83,6 @@ def infer(
     facts = _facts(found, given, columns, level, adjustment)
     return Report(
         data={
-            "plot": plot,
             "n_samples": given.X.shape[0],
             "target": given.target_name,
             "level": level,
@@ -94,7 +93,7 @@ def infer(
             **columns,
             "seconds": seconds,
         },
-        facts=(*facts, ("seconds", f"{seconds:.2f}"), *wrote(output, plot)),
+        facts=(*facts, ("seconds", f"{seconds:.2f}")),
         sheets=_sheet(found, columns, level, top),
     )
 
@@ -278,7 +277,7 @@ def stability(
     selected = f"{len(selector.get_support(indices=True))} of {given.X.shape[1]} features"
     bound = f"{selector.pfer_:.3g} false selections expected at most ({rule.assumption})"
     return Report(
-        data={"plot": plot, **_selected(selector, given), "seconds": seconds},
+        data={**_selected(selector, given), "seconds": seconds},
         facts=(
             ("data", given.words()),
             ("target", target_words(given, classes)),
@@ -287,7 +286,6 @@ def stability(
             ("bound", bound),
             ("selected", selected),
             ("seconds", f"{seconds:.2f}"),
-            *wrote(output, plot),
         ),
         sheets=_shares_sheet(selector, given, top),
     )

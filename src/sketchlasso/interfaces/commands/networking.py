@@ -31,7 +31,7 @@ from sketchlasso.interfaces.commands.outputs import (
     communities_sheet,
     write_graph,
 )
-from sketchlasso.interfaces.commands.report import Report, Sheet, wrote
+from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
 
 CHOICES = ("stars", "ebic", "cv")
@@ -192,7 +192,6 @@ def _report(
             ("columns", f"{len(graph.names)}, {alone} of them without links"),
             ("links", f"{len(graph.edges)}, if {either} explains the other"),
             *(() if members is None else (("communities", str(len(members))),)),
-            *wrote(output),
         ),
         sheets=sheets,
         closing=f"walk through it in the browser: {program()} explore {output} --open",

@@ -112,11 +112,6 @@ class Report:
         )
 
 
-def wrote(*paths: Path | None) -> Facts:
-    """Return the facts that say which files were written."""
-    return tuple(("wrote", str(path)) for path in paths if path is not None)
-
-
 def short(value: Any) -> str:
     """Return a value as text for people."""
     if value is None:

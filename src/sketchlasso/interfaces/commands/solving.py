@@ -28,7 +28,7 @@ from sketchlasso.interfaces.commands.options import (
     penalty_of,
     radii_of,
 )
-from sketchlasso.interfaces.commands.report import Report, Sheet, evenly, wrote
+from sketchlasso.interfaces.commands.report import Report, Sheet, evenly
 from sketchlasso.interfaces.commands.screen import Screen, Watcher
 
 # Penalties of a path that are listed.
@@ -80,7 +80,6 @@ def make_sketch(
     return Report(
         data={**sketch_data(found)},
         text=found.summary(),
-        facts=wrote(output),
     )
 
 
@@ -158,7 +157,6 @@ def path(
             ("target", target_words(given, classes)),
             ("sketch", "none, the full problem" if sketch is None else repr(sketch)),
             ("seconds", f"{seconds:.2f}"),
-            *wrote(output),
         ),
         sheets=(_thinned(columns),),
     )
@@ -250,7 +248,6 @@ def loo(
             *((name, f"{value:.4f}") for name, value in scores.items()),
             ("rows", f"{len(found.rows)} left out, one at a time, in {seconds:.2f} s"),
             ("gap", f"{found.relative_gap.max():.1e} relative, at worst"),
-            *wrote(output),
         ),
         sheets=_influence_sheet(found, top),
     )

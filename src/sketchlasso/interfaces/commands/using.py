@@ -24,7 +24,7 @@ from sketchlasso.interfaces.commands.options import (
     Files,
     ModelFile,
 )
-from sketchlasso.interfaces.commands.report import Report, Sheet, short, wrote
+from sketchlasso.interfaces.commands.report import Report, Sheet, short
 from sketchlasso.interfaces.commands.screen import Screen
 
 # Below this relative gap the bound itself says how good a model is.
@@ -104,7 +104,7 @@ def _predicted(
     table = _prediction_table(estimator, given, predictions, ends)
     ids = given.rows + 1 if given.ids is None else given.ids
     sl.io.write_table(output, replace(table, ids=ids, id_name=id or "row"))
-    return Report(document, facts=(*facts, *wrote(output)))
+    return Report(document, facts=tuple(facts))
 
 
 def _with_ends(predictions: Any, ends: Any) -> Any:

@@ -14,7 +14,7 @@ import sketchlasso as sl
 from sketchlasso.errors import StoredFileError
 from sketchlasso.interfaces.commands.command import program
 from sketchlasso.interfaces.commands.options import Device, Seed, Threads, number_or_name
-from sketchlasso.interfaces.commands.report import Report, Sheet, wrote
+from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.topics.options import (
     CorpusOptions,
@@ -119,7 +119,7 @@ def fit(
     seconds = perf_counter() - start
     return Report(
         {"words_before": found.shape[1], "seconds": seconds, **model_data(imager)},
-        facts=(*corpus_facts(imager), ("seconds", f"{seconds:.2f}"), *wrote(output)),
+        facts=(*corpus_facts(imager), ("seconds", f"{seconds:.2f}")),
         closing=f"ask it: {program()} topics image {output} {_example(imager)}",
     )
 
@@ -199,6 +199,6 @@ def export(
         ) from problem
     return Report(
         {"files": written, "n_topics": len(found)},
-        facts=(("topics", str(len(found))), ("wrote", f"{output}: {', '.join(written)}")),
+        facts=(("topics", str(len(found))), ("files", ", ".join(written))),
         closing=f"open {output / 'topics.html'} in a browser; it needs no server",
     )

@@ -23,7 +23,7 @@ from sketchlasso.interfaces.commands.outputs import (
     save_picture,
     write_graph,
 )
-from sketchlasso.interfaces.commands.report import Facts, Report, wrote
+from sketchlasso.interfaces.commands.report import Facts, Report
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.topics.options import (
     ImageOptions,
@@ -88,32 +88,27 @@ def image(
             ]
             for pair in pairs
         ]
-        drawn = _draw(named, plot)
+        _draw(named, plot)
         found |= {"compared_with": str(compare), "compared": list(map(compared_data, pairs))}
-        return Report(
-            found,
-            facts=drawn,
-            sheets=tuple(compared_sheet(pair, model, compare) for pair in pairs),
-        )
+        return Report(found, sheets=tuple(compared_sheet(pair, model, compare) for pair in pairs))
     behind = [imager.documents(one, documents) if documents else [] for one in images]
     found["images"] = [image_data(*pair) for pair in zip(images, behind, strict=True)]
-    drawn = _draw([[(name_of(one), one)] for one in images], plot)
+    _draw([[(name_of(one), one)] for one in images], plot)
     sheets = []
     for one, matches in zip(images, behind, strict=True):
         sheets += [image_sheet(one), *([document_sheet(one, matches)] if matches else [])]
-    return Report(found, facts=drawn, sheets=tuple(sheets), closing=advice_lines(images))
+    return Report(found, sheets=tuple(sheets), closing=advice_lines(images))
 
 
-def _draw(rows: list[list[tuple[str, sl.topics.TopicImage]]], path: Path | None) -> Facts:
+def _draw(rows: list[list[tuple[str, sl.topics.TopicImage]]], path: Path | None) -> None:
     """Draw images to a file, where one was asked for."""
     if path is None:
-        return ()
+        return
     try:
         figure = image_figure(rows)
     except ModuleNotFoundError as missing:
         raise MissingExtraError("--plot", str(missing.name), "plot") from missing
     save_picture(figure.axes[0], path)
-    return wrote(path)
 
 
 def ask(
@@ -189,7 +184,7 @@ def image_all(
             "seconds": seconds,
             **images_data(images),
         },
-        facts=(*images_facts(images), ("seconds", f"{seconds:.2f}"), *wrote(output)),
+        facts=(*images_facts(images), ("seconds", f"{seconds:.2f}")),
     )
 
 
@@ -226,7 +221,6 @@ def graph(
             ("words", f"{len(joined.words)}, {alone} of them without links"),
             ("links", f"{len(joined.edges)}, if {either} word names the other"),
             *(() if members is None else (("communities", str(len(members))),)),
-            *wrote(output),
         ),
         sheets=() if members is None else (communities_sheet(members, "words"),),
     )

@@ -15,7 +15,7 @@ import typer
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.command import program
 from sketchlasso.interfaces.commands.options import Seed
-from sketchlasso.interfaces.commands.report import Report, wrote
+from sketchlasso.interfaces.commands.report import Report
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.topics.imaging import COMPILING, ask
 from sketchlasso.interfaces.commands.topics.options import ImageOptions, TopicModel
@@ -140,7 +140,6 @@ def demo(
         facts=(
             *corpus_facts(imager),
             ("seconds", f"{fitting:.2f} to read and sketch"),
-            *wrote(output),
         ),
         sheets=tuple(map(image_sheet, found)),
         closing=f"walk on in the browser: {program()} topics demo --serve",
