@@ -6,6 +6,7 @@ wide the file is.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import re
 from collections.abc import Iterator, Sequence
@@ -59,7 +60,7 @@ def write_delimited(path: Path, table: Table, separator: str = ",") -> None:
     with replacing(path, compress=True) as file:
         # All text in quotation marks: no character of a name then looks like a separator.
         writer = csv.writer(
-            _Encoded(file),
+            codecs.getwriter("utf-8")(file),
             delimiter=separator,
             lineterminator="\n",
             quoting=csv.QUOTE_NONNUMERIC,
@@ -74,16 +75,6 @@ def write_delimited(path: Path, table: Table, separator: str = ",") -> None:
                 for record, label in zip(records, y[chosen].tolist(), strict=True):
                     record.append(label)
             writer.writerows(records)
-
-
-class _Encoded:
-    """The write method that csv needs, over a binary file."""
-
-    def __init__(self, file: Any) -> None:
-        self._file = file
-
-    def write(self, text: str) -> int:
-        return int(self._file.write(text.encode()))
 
 
 def find_separator(lines: Sequence[str]) -> str:

@@ -284,13 +284,16 @@ def format_of(path: Path, format: str | None = None) -> str:
 
 
 def _by_name(path: Path) -> str | None:
-    name = path.name.lower()
-    for ending in COMPRESSIONS:
-        name = name.removesuffix(ending)
-    if name.startswith("docword.") and name.endswith(".txt"):
+    ending = plain_ending(path)
+    if path.name.lower().startswith("docword.") and ending == ".txt":
         return "bag-of-words"
-    ending = Path(name).suffix
     return next((key for key, endings in FORMATS.items() if ending in endings), None)
+
+
+def plain_ending(path: Path) -> str:
+    """Return the ending of a file's name, in lower case, without that of its compression."""
+    compressed = path.suffix.lower() in COMPRESSIONS
+    return (Path(path.stem) if compressed else path).suffix.lower()
 
 
 def require(module: str, feature: str) -> Any:
