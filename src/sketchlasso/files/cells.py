@@ -21,7 +21,7 @@ DRESSED = re.compile(
     r"[-+]?[$€£¥]?\s?\d{1,3}([,.' ]\d{3})+([.,]\d+)?\s?[$€£¥%]?|"
     r"[-+]?[$€£¥]\s?\d+([.,]\d+)?|[-+]?\d+([.,]\d+)?\s?[$€£¥%]"
 )
-# More levels are names of rows rather than categories; so are texts that hardly repeat.
+# More levels are names of rows rather than categories; so are texts that rarely repeat.
 MOST_LEVELS = 100
 FEW_LEVELS = 10
 DATE = re.compile(

@@ -91,7 +91,7 @@ def find_separator(lines: Sequence[str]) -> str:
 def has_header(first: Sequence[str], second: Sequence[str] | None) -> bool:
     """Whether the first record holds names.
 
-    It does if nothing in it is a number, if a number stands below some text of it, or if it
+    It does if nothing in it is a number, if there is a number below some text of it, or if it
     counts 0, 1, 2, ... as tables without names are written by some programs.
     """
     numbers = [is_number(cell) for cell in first]

@@ -123,7 +123,7 @@ def read_table(
         `encoding` of an earlier table: its columns are read by name and become features by its
         rules, and all others are ignored.
     id : str, int or None
-        The column that identifies rows: it is no feature, and is returned as `ids`.
+        The column that identifies rows: it is not a feature, and is returned as `ids`.
 
     Returns
     -------

@@ -158,7 +158,7 @@ class Gathered:
 def _not_numbers(
     source: object, columns: Columns, cells: Sequence[Cells], lost: NDArray[np.bool_]
 ) -> InvalidInputError:
-    """Return the error for the first cell that is no number, where all have to be."""
+    """Return the error for the first cell that is not a number, where all have to be numbers."""
     wrong = np.column_stack([lost, *(~np.isfinite(column.numbers) for column in cells)])
     row, j = np.argwhere(wrong)[0]
     position, text = columns.target, None

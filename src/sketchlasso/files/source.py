@@ -52,7 +52,7 @@ BEGINNINGS = {
 }
 MARKED = ("npz", "npy", "parquet", "matrix-market")
 # A compressed file may become ANY bytes, or TIMES its size if that is more. Tables of numbers
-# compress 3 to 30 times, and hardly any text 400 times.
+# compress 3 to 30 times, and text rarely 400 times.
 ANY, TIMES = 1 << 23, 400
 
 

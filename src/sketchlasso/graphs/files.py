@@ -163,7 +163,7 @@ def read_graph(path: str | os.PathLike[str]) -> Graph:
     Returns
     -------
     Graph
-        With the numbers that all links have as `edge_attributes`. A list of links knows no nodes
+        With the numbers that all links have as `edge_attributes`. A list of links has no nodes
         without links. Where the file does not name the rule, it is "or".
 
     Raises

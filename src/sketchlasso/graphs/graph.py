@@ -117,7 +117,7 @@ class Graph:
         Returns
         -------
         Graph
-            Of the same kind.
+            An object of the same class.
         """
         linked = self.degrees > 0
         number = np.cumsum(linked) - 1

@@ -97,7 +97,7 @@ def demo(
         ),
         closing="\n".join(
             (
-                f"walk on from these words in the browser: {program()} topics demo --serve --open",
+                f"explore these words in the browser: {program()} topics demo --serve --open",
                 f"LassoCV warned {unfinished} times that a fit did not converge; our model is "
                 f"proved to a gap of {judged.full_gap_:.0e}",
                 f"(compiling took {compiling:.1f} s and happens once)",

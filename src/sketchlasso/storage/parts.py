@@ -57,8 +57,8 @@ class Parts:
                 ) from problem
             if not same:
                 raise InvalidInputError(
-                    f"{folder} has parts of another {what} or other settings; go on with those, "
-                    "or delete that folder to start afresh."
+                    f"{folder} has parts of another {what} or other settings; continue with those, "
+                    "or delete that folder to start again."
                 )
             yield parts
             parts._remove()

@@ -34,7 +34,7 @@ from sketchlasso.interfaces.visible import visible
 
 # Warnings after which a command ends with Exit.INACCURATE.
 SHORTFALLS = (InaccurateWarning, GridEdgeWarning)
-# Parameters whose option has another name; the command may still have an option of their own.
+# Parameters whose option has another name, unless the command has an option of their own name.
 OTHER_NAMES = {
     "cv": "folds",
     "fit_intercept": "intercept",

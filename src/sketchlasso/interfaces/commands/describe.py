@@ -157,7 +157,7 @@ def feature_name(names: Sequence[str] | None, j: int) -> str:
 def effects_of(model: Model, X: Any) -> Any:
     """Return effects (t, n): coefficients times the standard deviations of the columns.
 
-    Those of data in blocks, whose columns are not at hand, are the coefficients themselves.
+    For data in blocks, whose columns are not in memory, they are the coefficients themselves.
     """
     rows = np.atleast_2d(model.coef_)
     if not (isinstance(X, np.ndarray) or sparse.issparse(X)):

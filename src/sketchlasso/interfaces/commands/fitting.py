@@ -39,6 +39,7 @@ from sketchlasso.interfaces.commands.options import (
     Top,
     Verbose,
     alphas_of,
+    check_choice,
     penalty_of,
 )
 from sketchlasso.interfaces.commands.outputs import (
@@ -71,11 +72,7 @@ class ResultOptions:
         method = self.calibrate
         if method is None:
             return
-        if method not in ("jackknife+", "cv+"):
-            raise InvalidInputError(
-                f"--calibrate {method} was given, but jackknife+ or cv+ is accepted; give one of "
-                "them."
-            )
+        check_choice("--calibrate", method, ("jackknife+", "cv+"))
         if classes:
             raise InvalidInputError(
                 "--calibrate was given for classes, but intervals are of numbers; leave it out, or "

@@ -13,7 +13,7 @@ import sketchlasso as sl
 from sketchlasso.errors import EmptyModelWarning, InvalidInputError
 from sketchlasso.interfaces import Search, class_signs
 from sketchlasso.interfaces.commands.given import Given
-from sketchlasso.interfaces.commands.options import AlphaMinRatio, Alphas
+from sketchlasso.interfaces.commands.options import AlphaMinRatio, Alphas, check_choice
 from sketchlasso.interfaces.commands.report import Sheet, evenly
 from sketchlasso.interfaces.plots.cross_validation import over_folds
 
@@ -56,11 +56,7 @@ class SearchOptions:
         """Return the training and test rows of each fold, for responses y (m,)."""
         from sklearn.model_selection import KFold, StratifiedKFold, TimeSeriesSplit
 
-        if self.split not in SPLITS:
-            raise InvalidInputError(
-                f"--split {self.split} was given, but {', '.join(SPLITS[:-1])} or {SPLITS[-1]} is "
-                "accepted; give one of them."
-            )
+        check_choice("--split", self.split, SPLITS)
         stratified = classes and self.split != "time"
         labels, counts = np.unique(y, return_counts=True)
         most = int(counts.max()) if stratified else len(y)

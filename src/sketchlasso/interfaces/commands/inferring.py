@@ -21,6 +21,7 @@ from sketchlasso.interfaces.commands.options import (
     File,
     Seed,
     Threads,
+    check_choice,
     penalty_of,
 )
 from sketchlasso.interfaces.commands.outputs import (
@@ -31,7 +32,7 @@ from sketchlasso.interfaces.commands.outputs import (
 from sketchlasso.interfaces.commands.report import Bar, Facts, Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen, Watch, Watcher
 
-# Features whose intervals are drawn at most, those of the smallest p-values.
+# How many intervals are drawn at most: those of the smallest p-values.
 MOST_DRAWN = 20
 ADJUSTMENTS = {
     "holm": "holm",
@@ -44,11 +45,11 @@ def infer(
     file: File,
     data: DataOptions,
     screen: Screen,
-    level: Annotated[float, "Of the confidence intervals."] = 0.95,
+    level: Annotated[float, "Level of the confidence intervals."] = 0.95,
     adjust: Annotated[
         str, "p-values for many tests: holm, bh or by (false discovery rates)."
     ] = "holm",
-    robust: Annotated[bool, "Errors for noise whose variance may differ."] = False,
+    robust: Annotated[bool, "Standard errors for noise of unequal variance."] = False,
     alpha: Annotated[
         str, "Penalty of the initial estimate: a number, or pivotal, rigorous or rigorous-robust."
     ] = "pivotal",
@@ -65,7 +66,12 @@ def infer(
 
     The desparsified square-root LASSO: one regression per feature, on the full data.
     """
-    _check(level, adjust)
+    if not 0 < level < 1:
+        raise InvalidInputError(
+            f"--level {level:g} was given, but a number strictly between 0 and 1 is accepted; give "
+            "for example 0.95."
+        )
+    check_choice("--adjust", adjust, tuple(ADJUSTMENTS))
     check_outputs(output, plot)
     given = read_given(file, data, needs_target=True)
     penalty = penalty_of(alpha, "rigorous", "rigorous-robust")
@@ -148,19 +154,6 @@ def _facts(
     )
 
 
-def _check(level: float, adjust: str) -> None:
-    if not 0 < level < 1:
-        raise InvalidInputError(
-            f"--level {level:g} was given, but a number strictly between 0 and 1 is accepted; give "
-            "for example 0.95."
-        )
-    if adjust not in ADJUSTMENTS:
-        raise InvalidInputError(
-            f"--adjust {adjust} was given, but {', '.join(ADJUSTMENTS)} are accepted; give one of "
-            "them."
-        )
-
-
 def _columns(found: sl.inference.Desparsified, level: float, adjustment: Any) -> dict[str, Any]:
     lower, upper = found.interval(level)
     return {
@@ -216,7 +209,7 @@ class SelectionOptions:
         "Features chosen on each half-sample. Two of --pfer, --cutoff and --q decide the third.",
     ] = None
     assumption: Annotated[
-        str, "Of the bound: unimodal, r-concave, or none (Meinshausen and Buehlmann)."
+        str, "Assumption of the bound: unimodal, r-concave, or none (Meinshausen and Buehlmann)."
     ] = "unimodal"
     pairs: Annotated[int, "Pairs of half-samples."] = 50
     intercept: Annotated[bool, "Whether models have an intercept."] = True

@@ -117,7 +117,7 @@ def _topics_info(file: Path, top: int) -> Report:
 
 
 def _images_info(file: Path, top: int) -> Report:
-    """Show what a file of images holds, with the words that stand in most of them."""
+    """Show what a file of images holds, with the words that most of them name."""
     images = sl.topics.load_images(file)
     named = np.bincount(images.weights.indices, minlength=len(images.words))
     order = np.argsort(-named, kind="stable")[:top]

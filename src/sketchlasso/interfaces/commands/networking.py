@@ -23,6 +23,7 @@ from sketchlasso.interfaces.commands.options import (
     Device,
     Files,
     Seed,
+    check_choice,
     penalty_of,
 )
 from sketchlasso.interfaces.commands.outputs import (
@@ -68,10 +69,7 @@ class NetworkOptions:
 
     def check(self) -> None:
         """Refuse invalid options before the work begins."""
-        if self.rule not in ("and", "or"):
-            raise InvalidInputError(
-                f"--rule {self.rule} was given, but 'and' or 'or' is accepted; give one of them."
-            )
+        check_choice("--rule", self.rule, ("and", "or"))
         if not 0 <= self.min_stability <= 1 or (self.min_stability > 0 and not self.half_samples):
             raise InvalidInputError(
                 f"--min-stability {self.min_stability:g} was given, but a share from 0 to 1 is "
@@ -194,7 +192,7 @@ def _report(
             *(() if members is None else (("communities", str(len(members))),)),
         ),
         sheets=sheets,
-        closing=f"walk through it in the browser: {program()} explore {output} --open",
+        closing=f"explore it in the browser: {program()} explore {output} --open",
     )
 
 

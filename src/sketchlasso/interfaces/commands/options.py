@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,7 +79,7 @@ class ClusterOptions:
     worker_timeout: Annotated[
         float | None,
         "Seconds to wait while the cluster of --scheduler has no worker at all; 60 by default, "
-        "inf to wait for ever.",
+        "inf to wait forever.",
     ] = None
 
     def check(self) -> None:
@@ -145,7 +145,7 @@ class ModelOptions:
         ),
     ] = None
     positive: Annotated[bool, "Coefficients >= 0 only."] = False
-    refine: Annotated[bool, "Go on from the sketched solution to that of the full problem."] = False
+    refine: Annotated[bool, "Continue from the sketched solution to the full one."] = False
     relaxed: Annotated[bool, "Refit by least squares on the selected features."] = False
     solver: Annotated[str, "newton, barrier, first_order or conic."] = "newton"
     tol: Annotated[float, "Relative duality gap to reach."] = 1e-8
@@ -251,6 +251,16 @@ class ModelOptions:
                 raise InvalidInputError(
                     f"--{name} means nothing for {command}; leave it out, or use fit or cv."
                 )
+
+
+def check_choice(option: str, value: str, accepted: Sequence[str]) -> None:
+    """Refuse a value that is not one of those an option accepts."""
+    if value not in accepted:
+        *others, last = accepted
+        raise InvalidInputError(
+            f"{option} {value} was given, but {', '.join(others)} or {last} is accepted; give one "
+            "of them."
+        )
 
 
 def alphas_of(text: str) -> int | list[float]:

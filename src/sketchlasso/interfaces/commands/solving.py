@@ -207,7 +207,9 @@ def loo(
     from_model: Annotated[
         Path | None, typer.Option("--model", help="Take penalty and radius from a model.")
     ] = None,
-    rows: Annotated[int | None, "Leave out so many rows, drawn at random; all by default."] = None,
+    rows: Annotated[
+        int | None, "How many rows to leave out, drawn at random; all by default."
+    ] = None,
     output: Annotated[Path | None, "Table to write, one row per left-out row."] = None,
     top: Annotated[int, typer.Option(help="How many influential rows to show.", min=0)] = 5,
 ) -> Report:

@@ -43,8 +43,8 @@ def predict(
     ] = None,
     id: Annotated[
         str | None,
-        "The column that identifies rows, to stand beside the predictions. The numbers of the rows "
-        "stand in files by default.",
+        "The column that identifies rows, to write beside the predictions. Files have row numbers "
+        "by default.",
     ] = None,
     interval: Annotated[
         float | None,
@@ -151,8 +151,8 @@ def certify(
 ) -> Report:
     """Prove how far a model is from the optimum.
 
-    Of the full problem on FILE, without any sketch: a lower bound on the objective that holds for
-    all coefficients.
+    Compares its objective in the full problem on FILE, without any sketch, with a lower bound that
+    holds for all coefficients.
     """
     estimator, given = _meet(model, [file], data)
     if isinstance(estimator, sl.engine.LinearModels):
@@ -319,7 +319,7 @@ def _encoding(
 
 
 def _used_columns(encoding: sl.io.Encoding | None, estimator: Model) -> sl.io.Encoding | None:
-    """The columns whose coefficients are not all zero; the first where none is.
+    """Return the columns with non-zero coefficients, or the first if there are none.
 
     The models of a calibration have coefficients of their own, and need all columns.
     """

@@ -177,7 +177,7 @@ def plot_cv(
     ----------
     source : CrossValidation, or SqrtLassoCV or SqrtLassoClassifierCV, fitted
     metric : str, optional
-        Of a CrossValidation with several; the first by default.
+        Which metric of a CrossValidation; the first by default.
     response : int
         Which response, target or class, counted from 0.
     ax : matplotlib Axes, optional

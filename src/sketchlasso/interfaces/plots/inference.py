@@ -59,7 +59,7 @@ class ForestDisplay(Display):
         By which features are ordered.
     names : list of str
     level : float
-        Of the intervals.
+        Level of the intervals.
     simultaneous : ndarray of shape (2, c), optional
         Wider intervals that hold all at once.
 
@@ -116,7 +116,7 @@ def plot_forest(
     ----------
     found : Desparsified or TreatmentEffects
     level : float
-        Of the intervals.
+        Level of the intervals.
     top : int
         How many features to show: those of the smallest p-values.
     simultaneous : bool
@@ -126,7 +126,7 @@ def plot_forest(
     response : int
         Which of several responses.
     random_state : int, Generator or None
-        Of the simultaneous intervals.
+        Seed of the simultaneous intervals.
     ax : matplotlib Axes, optional
     **line_kw
         For the points.

@@ -98,13 +98,13 @@ def plot_network(
     Parameters
     ----------
     graph : Graph
-        Of :meth:`SparsePrecision.graph`, :meth:`Neighbourhoods.graph` or :func:`word_graph`.
+        From :meth:`SparsePrecision.graph`, :meth:`Neighbourhoods.graph` or :func:`word_graph`.
     top : int
         How many nodes to name: those with the most links.
     isolated : bool
         Whether nodes without links are shown too.
     random_state : int, Generator, RandomState or None
-        Of the map.
+        Seed of the map.
     ax : matplotlib Axes, optional
     **scatter_kw
         For the nodes.

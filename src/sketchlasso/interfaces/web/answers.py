@@ -117,7 +117,7 @@ class Answers:
         return ask(radius=radius, alpha=alpha)
 
     def _is_askable(self, word: str) -> bool:
-        """Return whether a word of the vocabulary gets through to it as a question."""
+        """Return whether a request can ask for a word of the vocabulary."""
         try:
             return read_word("word", word, self._limits) == word.strip() == word
         except InvalidInputError:

@@ -29,7 +29,7 @@ FULL = refusal(
     {**AGAIN, "connection": "close"},
 )
 LATE = refusal(503, "the server is busy with other requests; ask again in a moment.", AGAIN)
-# Requests under way up to which none is refused, however late: a page with its files and queries.
+# With at most this many requests under way, none is refused as late: a page, its files and queries.
 FEW = 16
 
 

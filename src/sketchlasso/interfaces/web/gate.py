@@ -71,7 +71,7 @@ class Gate:
                 raise BusyError
             done, _ = await asyncio.wait({answer}, timeout=limits.seconds - patience)
         if not done:
-            # The work goes on, but its result is dropped.
+            # The work continues, but its result is dropped.
             answer.cancel()
             raise SlowError
         return answer.result()

@@ -114,7 +114,7 @@ def serve(
     MissingExtraError
         The extra `web` is not installed.
     InvalidInputError
-        The port is taken, the address is not one of this machine, or an allowed host is no name.
+        The port is taken, the address is not one of this machine, or an allowed host is not a name.
     """
     limits = Limits() if limits is None else limits
     hosts = (*LOOPBACK, host, *map(read_host, allowed_hosts))
@@ -187,7 +187,7 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
         listener = socket.socket(family, kind, protocol)
     except OSError as error:
         raise sl.errors.InvalidInputError(
-            f"{host} port {port} is no address of this machine ({error}); give another host."
+            f"{host} port {port} is not an address of this machine ({error}); give another host."
         ) from error
     with listener:
         try:

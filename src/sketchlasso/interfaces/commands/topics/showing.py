@@ -1,4 +1,4 @@
-"""Explorers (`sketchlasso explore`, `topics serve`), and `topics demo` on a corpus at hand."""
+"""Explorers (`sketchlasso explore`, `topics serve`), and `topics demo` on docstrings."""
 
 from __future__ import annotations
 
