@@ -99,11 +99,11 @@ def read_table(
         Columns to leave out, by name or position.
     format : {'svmlight', 'bag-of-words', 'csv', 'tsv', 'parquet', 'arrow', 'npz', 'npy', \
 'matrix-market'}, optional
-        What the file is, where its name does not show it.
+        The format, where the file's name does not show it.
     separator : str, optional
-        What stands between the cells of a text table; found out by default.
+        The character between the cells of a text table; detected by default.
     header : bool, optional
-        Whether a text table begins with names; found out by default.
+        Whether a text table begins with names; detected by default.
     n_features : int, optional
         Number of columns of an svmlight file; the largest index by default.
     zero_based : bool, optional

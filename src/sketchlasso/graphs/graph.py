@@ -273,7 +273,7 @@ def join_directions(
     Parameters
     ----------
     row, column : ndarray of shape (e,)
-        Where the weights stand, no position twice; the diagonal is not looked at.
+        Where the weights stand, no position twice; the diagonal is ignored.
     values : ndarray of shape (e,)
     n : int
         Number of nodes.

@@ -1,4 +1,4 @@
-"""`sketchlasso demo`: everything once, on data that scikit-learn brings and on docstrings."""
+"""`sketchlasso demo`: everything once, on data that come with scikit-learn and on docstrings."""
 
 from __future__ import annotations
 

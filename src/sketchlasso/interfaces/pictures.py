@@ -88,9 +88,9 @@ def save_over(path: Path, names: Any, shares: Any, topics: sl.topics.Topics) -> 
 
 
 def image_figure(rows: Sequence[Sequence[tuple[str, sl.topics.TopicImage]]]) -> Any:
-    """Draw images with their titles as bars: to the right words that come along with the query.
+    """Draw images with their titles as bars; words that occur with the query point right.
 
-    Those of a row are drawn side by side, on one scale. Returns the figure.
+    Images of one row are drawn side by side, on one scale. Returns the figure.
     """
     from matplotlib.figure import Figure
 

@@ -84,7 +84,7 @@ def save_picture(axes: Any, path: Path) -> None:
 
 
 def draw_model(estimator: Model, given: Given, path: Path | None) -> None:
-    """Draw the scores of a search, the path and the effects; of several classes the first."""
+    """Draw the scores of a search, the path and the effects; for classes those of the first."""
     if path is None:
         return
     by_penalty = []

@@ -30,7 +30,7 @@ class Note(UserWarning):
 
 @dataclass(frozen=True)
 class Screen:
-    """Where a command prints: one JSON document and nothing else, or warnings and errors only."""
+    """How a command prints: for people, as one JSON document, or warnings and errors only."""
 
     json: Annotated[bool, "Print one JSON document and nothing else."] = False
     quiet: Annotated[bool, "Print warnings and errors only."] = False

@@ -23,10 +23,10 @@ DIRECTIONS = ((1, 0), (-1, 0), (1, 1), (-1, 1), (0, 1), (1, -1), (-1, -1), (0, -
 
 
 def spread(wanted: FloatArray, distance: float) -> FloatArray:
-    """Places in [0, 1], at least `distance` apart and as near to the wanted ones as can be.
+    """Return places in [0, 1] at least `distance` apart, as near as possible to the wanted ones.
 
-    Least squares under the order: with i-th places less i distances it is isotonic regression.
-    Where they do not all fit, they share the room evenly.
+    The i-th place less i distances comes from isotonic regression, least squares under the order.
+    Where the places do not all fit, they share the room evenly.
     """
     from sklearn.isotonic import isotonic_regression
 

@@ -84,7 +84,7 @@ def fit(
         int, typer.Option(help="Rank of the sketch; more for finer topics.", min=1)
     ] = 50,
     weighting: Annotated[str, "tfidf, log, counts or length."] = "tfidf",
-    scale: Annotated[bool, "Bring words to one spread: rare ones gain."] = False,
+    scale: Annotated[bool, "Scale words to equal spread, which favours rare ones."] = False,
     radius: Annotated[
         str, "auto, realised, spectral, a multiple such as 0.03*spectral, or a number."
     ] = "auto",
@@ -150,8 +150,8 @@ def model_data(imager: sl.topics.TopicImager) -> dict[str, Any]:
 def list_topics(model: TopicModel, asked: TopicOptions, screen: Screen) -> Report:
     """List the topics of a corpus.
 
-    A topic is a group of words that explain each other. Its label are the words that set it apart;
-    stable is how often they come together again in half of the documents.
+    A topic is a group of words that explain each other. Its label lists the words that set it
+    apart; stable is how often they are grouped again in half of the documents.
     """
     _, _, found = asked.find(model, screen)
     rows = [

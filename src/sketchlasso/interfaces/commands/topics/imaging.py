@@ -63,8 +63,8 @@ def image(
 ) -> Report:
     """Show the few words that explain a word.
 
-    A plus comes along with the word, a minus keeps away from it. Words that the model does not
-    have are named, and the others are answered.
+    Words with a plus occur together with it, words with a minus without it. Words that the model
+    does not have are reported, and the others are answered.
     """
     if compare is not None and documents:
         raise InvalidInputError(

@@ -18,7 +18,7 @@ Radius = Annotated[
     "auto, realised, spectral, a multiple such as 0.03*spectral, or a number; that of the fit by "
     "default.",
 ]
-Positive = Annotated[bool, "Only words that come along, none that keep away."]
+Positive = Annotated[bool, "Only words that occur together with it (positive weights)."]
 
 
 @dataclass(frozen=True)

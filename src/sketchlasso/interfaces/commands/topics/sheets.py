@@ -39,7 +39,7 @@ def image_data(
 
 
 def image_words(image: sl.topics.TopicImage) -> str:
-    """Return the words of an image on one line, those that keep away behind a minus."""
+    """Return the words of an image on one line, those of negative weight behind a minus."""
     return ", ".join(
         word if sign > 0 else f"-{word}"
         for word, sign in zip(image.words, image.signs, strict=True)
