@@ -65,13 +65,6 @@ COMMANDS = {
 }
 
 
-def examples(*lines: str) -> str:
-    """Return the end of a help page: lines to copy."""
-    if sys.stdout.isatty():  # Rich joins lines and keeps paragraphs
-        return "\n\n".join(("Examples:", *(f"  sketchlasso {line}" for line in lines)))
-    return "\n".join(("\b", "Examples:", *(f"  sketchlasso {line}" for line in lines)))
-
-
 def as_command(work: Callable[..., Report]) -> Callable[..., None]:
     """Make a command of a function that returns a report.
 
