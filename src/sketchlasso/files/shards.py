@@ -271,7 +271,7 @@ def _check_alike(scans: list[Scan], everyone: list[Source]) -> None:
             )
         if found.names != first.names:
             raise InvalidInputError(
-                f"{which} has other column names than {first.source} "
+                f"{which} names its columns otherwise than {first.source} "
                 f"({_difference(found.names, first.names)}); give shards with the same columns in "
                 "the same order."
             )

@@ -187,7 +187,7 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
         listener = socket.socket(family, kind, protocol)
     except OSError as error:
         raise sl.errors.InvalidInputError(
-            f"{host} port {port} is not an address of this machine ({error}); give another host."
+            f"{host} port {port} is no address of this machine ({error}); give another host."
         ) from error
     with listener:
         try:
