@@ -117,13 +117,11 @@ def _run(
     # Deprecations of other libraries do not concern the user.
     shown = [note for note in caught if issubclass(note.category, UserWarning)]
     kinds = {spoken(note.message, options): issubclass(note.category, Note) for note in shown}
+    written = [("wrote", str(path)) for path in files.values() if path is not None]
+    data = {"command": command, **files, **report.data}
     try:
         values["screen"].show(
-            replace(
-                report,
-                data={"command": command, **files, **report.data},
-                facts=(*report.facts, *(("wrote", str(path)) for path in files.values() if path)),
-            ),
+            replace(report, data=data, facts=(*report.facts, *written)),
             [remark for remark, is_note in kinds.items() if not is_note],
             [remark for remark, is_note in kinds.items() if is_note],
         )
