@@ -28,6 +28,7 @@ from sketchlasso.errors import (
 )
 from sketchlasso.interfaces.app import loaded
 from sketchlasso.interfaces.cli import Exit, exit_of
+from sketchlasso.interfaces.commands.outputs import check_files
 from sketchlasso.interfaces.commands.report import Report
 from sketchlasso.interfaces.commands.screen import Note, Screen
 from sketchlasso.interfaces.visible import visible
@@ -107,6 +108,7 @@ def _run(
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
+            check_files(files)
             report = work(**values)
     except Exception as error:
         code = exit_of(error)

@@ -43,7 +43,6 @@ from sketchlasso.interfaces.commands.options import (
     penalty_of,
 )
 from sketchlasso.interfaces.commands.outputs import (
-    check_outputs,
     draw_model,
 )
 from sketchlasso.interfaces.commands.report import Facts, Report
@@ -126,7 +125,6 @@ def fit(
 
     The square-root LASSO, or its classifier where the target means classes.
     """
-    check_outputs(None, result.plot)
     given = read_given(file, data, blocks, needs_target=True)
     classes = given.is_classification(model.classify)
     result.check(given, classes)
@@ -169,7 +167,6 @@ def cv(
 
     Then fit on all rows and write a model file.
     """
-    check_outputs(None, result.plot)
     given = read_given(file, data, blocks, needs_target=True)
     classes = given.is_classification(model.classify)
     result.check(given, classes)

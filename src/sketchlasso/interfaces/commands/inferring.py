@@ -25,7 +25,7 @@ from sketchlasso.interfaces.commands.options import (
     penalty_of,
 )
 from sketchlasso.interfaces.commands.outputs import (
-    check_outputs,
+    check_table,
     panels,
     save_picture,
 )
@@ -72,7 +72,7 @@ def infer(
             "for example 0.95."
         )
     check_choice("--adjust", adjust, tuple(ADJUSTMENTS))
-    check_outputs(output, plot)
+    check_table(output)
     given = read_given(file, data, needs_target=True)
     penalty = penalty_of(alpha, "rigorous", "rigorous-robust")
     start = perf_counter()
@@ -252,7 +252,7 @@ def stability(
     The rows are split in half again and again; features that are chosen on most halves are
     selected.
     """
-    check_outputs(output, plot)
+    check_table(output)
     given = read_given([file], data, needs_target=True)
     y, classes = given.signs(None)
     start = perf_counter()

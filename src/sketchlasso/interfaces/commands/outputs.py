@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,19 +32,26 @@ GraphFile = Annotated[
 ]
 
 
-def check_outputs(table: Path | None, *pictures: Path | None) -> None:
-    """Refuse folders that do not exist and endings that name no format."""
-    for path in (table, *pictures):
+def check_files(files: Mapping[str, Path | None]) -> None:
+    """Refuse, before the work, files in folders that do not exist and pictures of no known format.
+
+    `files` are those that the options --output and --plot name.
+    """
+    for path in files.values():
         if path is not None and not path.absolute().parent.is_dir():
             raise StoredFileError(
-                f"{path} cannot be written, for there is no folder {path.parent}; choose a path in "
-                "a folder that exists."
+                f"{path} could not be written, for there is no folder {path.parent}; choose a path "
+                "in a folder that exists."
             )
-    if table is not None and not _has_text(table):
-        _refuse(table, "a table", ".csv, .tsv, .parquet or .feather")
-    for picture in pictures:
-        if picture is not None and picture.suffix.lower() not in PICTURES:
-            _refuse(picture, "a picture", ".png, .svg or .pdf")
+    plot = files.get("plot")
+    if plot is not None and plot.suffix.lower() not in PICTURES:
+        _refuse(plot, "a picture", ".png, .svg or .pdf")
+
+
+def check_table(path: Path | None) -> None:
+    """Refuse, before the work, an ending that names no table with a column of text."""
+    if path is not None and not _has_text(path):
+        _refuse(path, "a table", ".csv, .tsv, .parquet or .feather")
 
 
 def panels(names: list[Any], height: float | None = None) -> dict[str, Any]:

@@ -183,7 +183,7 @@ def export(
     model: TopicModel,
     asked: TopicOptions,
     screen: Screen,
-    output: Annotated[Path, "The folder to write to."],
+    folder: Annotated[Path, typer.Option("--output", "-o", help="The folder to write to.")],
 ) -> Report:
     """Write topics, words and documents to a folder.
 
@@ -191,14 +191,14 @@ def export(
     """
     imager, stored, found = asked.find(model, screen)
     try:
-        written = export_topics(output, imager, stored, found)
+        written = export_topics(folder, imager, stored, found)
     except OSError as problem:
         raise StoredFileError(
-            f"{output} could not be written ({problem.strerror or problem}); choose a folder that "
+            f"{folder} could not be written ({problem.strerror or problem}); choose a folder that "
             "can be written to."
         ) from problem
     return Report(
-        {"files": written, "n_topics": len(found)},
-        facts=(("topics", str(len(found))), ("files", ", ".join(written))),
-        closing=f"open {output / 'topics.html'} in a browser; it needs no server",
+        {"output": folder, "files": written, "n_topics": len(found)},
+        facts=(("topics", str(len(found))), ("wrote", f"{folder}: {', '.join(written)}")),
+        closing=f"open {folder / 'topics.html'} in a browser; it needs no server",
     )

@@ -18,7 +18,6 @@ from sketchlasso.interfaces.commands.options import ClusterOptions, Seed
 from sketchlasso.interfaces.commands.outputs import (
     GraphFile,
     check_graph_file,
-    check_outputs,
     communities_sheet,
     save_picture,
     write_graph,
@@ -70,7 +69,6 @@ def image(
         raise InvalidInputError(
             "--documents was given with --compare, which shows words only; leave one of them out."
         )
-    check_outputs(None, plot)
     imager = sl.topics.load_topics(model)
     queries: list[str | list[str]] = [words] if together else list(words)
     with screen.waiting(COMPILING):
