@@ -105,9 +105,10 @@ class Door:
         self._application = app
         self._gate = gate
         self._paths = frozenset(paths)
+        self._busy = refusal(503, BUSY, AGAIN)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse a request, or pass it on."""
         busy = self._gate.is_full and scope.get("path") in self._paths
-        answer = refusal(503, BUSY, AGAIN) if busy else self._application
+        answer = self._busy if busy else self._application
         await answer(scope, receive, send)

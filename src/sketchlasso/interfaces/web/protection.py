@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from ipaddress import ip_address
 from typing import Any
 
-from starlette.datastructures import MutableHeaders
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -34,6 +33,7 @@ HEADERS = {
     # Another model may be served at the same address later.
     "cache-control": "no-store",
 }
+ENCODED = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 
 
 class Protection:
@@ -120,9 +120,9 @@ def _without_port(host: str) -> str:
 def _protected(send: Send, method: str) -> Send:
     async def forward(message: Message) -> None:
         if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            for name, value in HEADERS.items():
-                headers.setdefault(name, value)
+            given = {name for name, _ in message["headers"]}
+            added = [(name, value) for name, value in ENCODED if name not in given]
+            message = {**message, "headers": [*message["headers"], *added]}
         elif method == "HEAD" and message["type"] == "http.response.body":
             message = {**message, "body": b""}
         await send(message)
