@@ -65,7 +65,7 @@ def test_infer_on_rigorous_penalties_and_fit_with_them(call):
     [
         ("--level 1", "--level 1 was given"),
         ("--level 95", "strictly between 0 and 1"),
-        ("--adjust fdr", "holm, bh, by are accepted"),
+        ("--adjust fdr", "holm, bh or by is accepted"),
         ("--alpha small", "--alpha small was given"),
     ],
 )

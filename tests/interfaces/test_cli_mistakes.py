@@ -96,6 +96,11 @@ def test_rank_zero(refused):
         ("fit {data}/houses.csv -t price --sketch none.sketch", 3, "none.sketch does not exist"),
         ("fit {data}/sizes.csv -t size --regress", 2, "is text such as"),
         ("fit {data}/houses.csv -t price -o no/folder/m", 3, "could not be written"),
+        # Before the work: the data do not exist either.
+        ("fit none.csv -t price -o no/folder/m", 3, "there is no folder no/folder"),
+        ("sketch none.csv -o no/s", 3, "there is no folder no"),
+        ("path none.csv -t price -o no/a.csv", 3, "there is no folder no"),
+        ("predict none.model none.csv -o no/a.csv", 3, "there is no folder no"),
         ("path {data}/houses.csv -t price --alphas few", 2, "--alphas few was given"),
         ("path {data}/houses.csv -t price --relaxed", 2, "--relaxed means nothing for path"),
         ("path {data}/plain.npz --target-file {data}/kinds.txt", 2, "has 3 classes"),

@@ -109,7 +109,7 @@ def test_ctrl_c_says_how_to_go_on(made, tmp_path):
             2,
             "leave one of them out",
         ),
-        ("all {made}/posts.topics -o no/folder/i", 3, "could not be used"),
+        ("all {made}/posts.topics -o no/folder/i", 3, "there is no folder no/folder"),
         ("graph {made}/posts.images -o graph.png", 2, "end it in .graphml, .gexf, .json or .csv"),
         ("graph {made}/posts.images -o g.csv --communities", 2, "write .graphml, .gexf or .json"),
         ("graph {made}/posts.images -o g.csv --rule xor", 2, "--rule xor"),

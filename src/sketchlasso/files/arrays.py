@@ -28,23 +28,6 @@ from sketchlasso.storage.door import (
 )
 from sketchlasso.storage.sparse import checked_sparse
 
-__all__ = [
-    "NpzArchive",
-    "check_matrix",
-    "finished_table",
-    "is_sparse",
-    "map_rows",
-    "matrix_key",
-    "npy_header",
-    "open_npz",
-    "read_npy",
-    "read_npz",
-    "target_key",
-    "texts",
-    "write_npy",
-    "write_npz",
-]
-
 # The arrays that files of SciPy's save_npz have.
 SPARSE_KEYS = frozenset({"format", "shape", "data"})
 # The most bytes that a stored byte can become, and the overhead of a member.

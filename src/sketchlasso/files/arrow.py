@@ -20,15 +20,6 @@ from sketchlasso.files.table import Table, dense_blocks, finite_or_refuse, names
 from sketchlasso.storage import replacing
 from sketchlasso.storage.door import UnfitError, check_memory
 
-__all__ = [
-    "open_batches",
-    "parquet_outline",
-    "read_arrow",
-    "read_arrow_target",
-    "write_arrow",
-    "write_parquet",
-]
-
 # Cells of a Parquet file read at a time.
 CELLS = 1 << 20
 

@@ -31,8 +31,6 @@ from sketchlasso.files.table import GrowingArray, Table, as_csr
 from sketchlasso.storage import replacing
 from sketchlasso.storage.door import UnfitError, check_shape
 
-__all__ = ["line_blocks", "parse_numbers", "read_bag_of_words", "write_bag_of_words"]
-
 # Bytes of text parsed at a time.
 BLOCK = 1 << 23
 # Lines before the first entry.

@@ -13,19 +13,6 @@ from numpy.typing import NDArray
 from sketchlasso.errors import Part
 from sketchlasso.types import FloatArray
 
-__all__ = [
-    "CORRECT",
-    "MISSING",
-    "Cells",
-    "Fault",
-    "counted",
-    "gaps_of",
-    "is_dressed_number",
-    "is_number",
-    "shortened",
-    "with_point",
-]
-
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-", ".", "missing"})
 
 DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
@@ -34,7 +21,7 @@ DRESSED = re.compile(
     r"[-+]?[$€£¥]?\s?\d{1,3}([,.' ]\d{3})+([.,]\d+)?\s?[$€£¥%]?|"
     r"[-+]?[$€£¥]\s?\d+([.,]\d+)?|[-+]?\d+([.,]\d+)?\s?[$€£¥%]"
 )
-# More levels are names of rows rather than categories; so are texts that hardly repeat.
+# More levels are names of rows rather than categories; so are texts that rarely repeat.
 MOST_LEVELS = 100
 FEW_LEVELS = 10
 DATE = re.compile(

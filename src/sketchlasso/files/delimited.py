@@ -6,6 +6,7 @@ wide the file is.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import re
 from collections.abc import Iterator, Sequence
@@ -25,14 +26,6 @@ from sketchlasso.files.source import NoRowsError, Source
 from sketchlasso.files.table import Table, dense_blocks, names_to_write
 from sketchlasso.storage import replacing
 from sketchlasso.types import FloatArray
-
-__all__ = [
-    "DelimitedReader",
-    "find_separator",
-    "has_header",
-    "read_delimited",
-    "write_delimited",
-]
 
 # Cells parsed at a time.
 CELLS = 1 << 18
@@ -67,7 +60,7 @@ def write_delimited(path: Path, table: Table, separator: str = ",") -> None:
     with replacing(path, compress=True) as file:
         # All text in quotation marks: no character of a name then looks like a separator.
         writer = csv.writer(
-            _Encoded(file),
+            codecs.getwriter("utf-8")(file),
             delimiter=separator,
             lineterminator="\n",
             quoting=csv.QUOTE_NONNUMERIC,
@@ -84,16 +77,6 @@ def write_delimited(path: Path, table: Table, separator: str = ",") -> None:
             writer.writerows(records)
 
 
-class _Encoded:
-    """The write method that csv needs, over a binary file."""
-
-    def __init__(self, file: Any) -> None:
-        self._file = file
-
-    def write(self, text: str) -> int:
-        return int(self._file.write(text.encode()))
-
-
 def find_separator(lines: Sequence[str]) -> str:
     """Return the separator that all of the first lines have equally often, else the commonest."""
     bare = [re.sub(r'"[^"]*"', "", line) for line in lines if line.strip()]
@@ -108,7 +91,7 @@ def find_separator(lines: Sequence[str]) -> str:
 def has_header(first: Sequence[str], second: Sequence[str] | None) -> bool:
     """Whether the first record holds names.
 
-    It does if nothing in it is a number, if a number stands below some text of it, or if it
+    It does if nothing in it is a number, if there is a number below some text of it, or if it
     counts 0, 1, 2, ... as tables without names are written by some programs.
     """
     numbers = [is_number(cell) for cell in first]

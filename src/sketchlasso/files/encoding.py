@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["ColumnRule", "Encoding"]
-
 
 @dataclass(frozen=True)
 class ColumnRule:

@@ -20,8 +20,6 @@ from sketchlasso.files.source import require
 from sketchlasso.files.table import Table
 from sketchlasso.storage import cache_folder, replacing
 
-__all__ = ["CATALOGUE", "DataSet", "fetch_dataset"]
-
 LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/"
 UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/bag-of-words/"
 

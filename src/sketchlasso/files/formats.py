@@ -22,8 +22,6 @@ from sketchlasso.files.source import Source, format_of
 from sketchlasso.files.svmlight import read_svmlight, write_svmlight
 from sketchlasso.files.table import Table, finite_or_refuse
 
-__all__ = ["Format", "read_source", "read_table", "write_table"]
-
 Format = Literal[
     "svmlight",
     "bag-of-words",
@@ -101,11 +99,11 @@ def read_table(
         Columns to leave out, by name or position.
     format : {'svmlight', 'bag-of-words', 'csv', 'tsv', 'parquet', 'arrow', 'npz', 'npy', \
 'matrix-market'}, optional
-        What the file is, where its name does not show it.
+        The format, where the file's name does not show it.
     separator : str, optional
-        What stands between the cells of a text table; found out by default.
+        The character between the cells of a text table; detected by default.
     header : bool, optional
-        Whether a text table begins with names; found out by default.
+        Whether a text table begins with names; detected by default.
     n_features : int, optional
         Number of columns of an svmlight file; the largest index by default.
     zero_based : bool, optional
@@ -125,7 +123,7 @@ def read_table(
         `encoding` of an earlier table: its columns are read by name and become features by its
         rules, and all others are ignored.
     id : str, int or None
-        The column that identifies rows: it is no feature, and is returned as `ids`.
+        The column that identifies rows: it is not a feature, and is returned as `ids`.
 
     Returns
     -------

@@ -19,8 +19,6 @@ from sketchlasso.storage import replacing
 from sketchlasso.storage.door import ArrayHeader, UnfitError, check_memory, check_shape
 from sketchlasso.storage.sparse import checked_sparse
 
-__all__ = ["read_matrix_market", "write_matrix_market"]
-
 # Longest line before the numbers begin, and bytes of an entry in memory (two indices, a number).
 LINE, ENTRY = 1 << 16, 24
 # What the first line may say: layout, field and symmetry.

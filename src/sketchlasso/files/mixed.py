@@ -20,8 +20,6 @@ from sketchlasso.files.options import Columns, ReadOptions
 from sketchlasso.files.table import GrowingArray, Table
 from sketchlasso.types import FloatArray
 
-__all__ = ["Gathered"]
-
 # What to do about missing values: of a new table, of targets alone, of data for a fitted model.
 FILL: tuple[Part, ...] = (
     "fill missing values with ",
@@ -160,7 +158,7 @@ class Gathered:
 def _not_numbers(
     source: object, columns: Columns, cells: Sequence[Cells], lost: NDArray[np.bool_]
 ) -> InvalidInputError:
-    """Return the error for the first cell that is no number, where all have to be."""
+    """Return the error for the first cell that is not a number, where all have to be numbers."""
     wrong = np.column_stack([lost, *(~np.isfinite(column.numbers) for column in cells)])
     row, j = np.argwhere(wrong)[0]
     position, text = columns.target, None

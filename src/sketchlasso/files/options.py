@@ -15,8 +15,6 @@ from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.files.encoding import Encoding
 from sketchlasso.files.source import Source
 
-__all__ = ["Column", "Columns", "ReadOptions", "find_column", "nearest"]
-
 Column = str | int
 
 TABULAR = frozenset({"target", "drop", "dtype"})

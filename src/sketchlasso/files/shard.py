@@ -32,8 +32,6 @@ from sketchlasso.files.svmlight import read_svmlight
 from sketchlasso.files.table import TableMatrix, as_real, as_response
 from sketchlasso.storage.door import check_memory, in_words
 
-__all__ = ["COPIES", "PRODUCTS", "SHARD_FORMATS", "Scan", "ShardBlock", "cut_into_blocks", "scan"]
-
 # Memory that work on a block takes at most, in blocks: itself, a copy while it is read, rows chosen
 # from it, and products. PRODUCTS are the bytes of products counted per row of any length.
 COPIES = 4

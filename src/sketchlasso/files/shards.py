@@ -20,8 +20,6 @@ from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.shard import SHARD_FORMATS, Scan, cut_into_blocks, scan
 from sketchlasso.files.source import Source, format_of
 
-__all__ = ["Paths", "Shards", "bytes_of", "natural_order", "read_shards"]
-
 Paths: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 
 UNITS = {

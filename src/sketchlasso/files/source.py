@@ -24,8 +24,6 @@ from typing import Any, BinaryIO, TextIO
 from sketchlasso.errors import Argument, InvalidInputError, MissingExtraError, StoredFileError
 from sketchlasso.storage.door import PickledError, TooLargeError, UnfitError
 
-__all__ = ["FORMATS", "NoRowsError", "Source", "format_of", "require", "standard_input"]
-
 # Formats and the endings that mean them; bag-of-words files are known by their beginning.
 FORMATS: dict[str, tuple[str, ...]] = {
     "svmlight": (".svm", ".svmlight", ".libsvm"),
@@ -54,7 +52,7 @@ BEGINNINGS = {
 }
 MARKED = ("npz", "npy", "parquet", "matrix-market")
 # A compressed file may become ANY bytes, or TIMES its size if that is more. Tables of numbers
-# compress 3 to 30 times, and hardly any text 400 times.
+# compress 3 to 30 times, and text rarely 400 times.
 ANY, TIMES = 1 << 23, 400
 
 
@@ -286,13 +284,16 @@ def format_of(path: Path, format: str | None = None) -> str:
 
 
 def _by_name(path: Path) -> str | None:
-    name = path.name.lower()
-    for ending in COMPRESSIONS:
-        name = name.removesuffix(ending)
-    if name.startswith("docword.") and name.endswith(".txt"):
+    ending = plain_ending(path)
+    if path.name.lower().startswith("docword.") and ending == ".txt":
         return "bag-of-words"
-    ending = Path(name).suffix
     return next((key for key, endings in FORMATS.items() if ending in endings), None)
+
+
+def plain_ending(path: Path) -> str:
+    """Return the ending of a file's name, in lower case, without that of its compression."""
+    compressed = path.suffix.lower() in COMPRESSIONS
+    return (Path(path.stem) if compressed else path).suffix.lower()
 
 
 def require(module: str, feature: str) -> Any:

@@ -21,8 +21,6 @@ from sketchlasso.files.table import Table, as_csr, finite_or_refuse
 from sketchlasso.storage import replacing
 from sketchlasso.storage.door import check_shape
 
-__all__ = ["read_svmlight", "write_svmlight"]
-
 ROWS = 1024
 
 

@@ -19,19 +19,6 @@ from sketchlasso.files.encoding import Encoding
 from sketchlasso.storage.door import check_memory
 from sketchlasso.types import IntArray, RealArray
 
-__all__ = [
-    "GrowingArray",
-    "Table",
-    "TableMatrix",
-    "as_csr",
-    "as_real",
-    "as_response",
-    "dense_blocks",
-    "finite_or_refuse",
-    "names_to_write",
-    "refuse_target",
-]
-
 TableMatrix: TypeAlias = "RealArray | sparse.csr_array[Any, tuple[int, int]]"
 
 # Cells turned dense together when a table is written.

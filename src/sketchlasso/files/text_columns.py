@@ -16,9 +16,7 @@ from sketchlasso.errors import Argument, InvalidInputError, Name
 from sketchlasso.files.arrow import open_batches
 from sketchlasso.files.delimited import DelimitedReader
 from sketchlasso.files.options import Column, find_column
-from sketchlasso.files.source import COMPRESSIONS, Source
-
-__all__ = ["JSON_LINES", "TextColumns", "plain_ending", "read_text_columns"]
+from sketchlasso.files.source import Source, plain_ending
 
 JSON_LINES = (".jsonl", ".ndjson")
 USUAL = "text"
@@ -30,12 +28,6 @@ class TextColumns:
 
     texts: list[str]
     titles: list[str] | None
-
-
-def plain_ending(path: Path) -> str:
-    """Return the ending of a file's name, in lower case, without that of its compression."""
-    compressed = path.suffix.lower() in COMPRESSIONS
-    return (Path(path.stem) if compressed else path).suffix.lower()
 
 
 def read_text_columns(

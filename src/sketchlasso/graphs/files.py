@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
-import io
 import json
 import math
 import os
@@ -16,11 +16,9 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 
 from sketchlasso.errors import InvalidInputError, StoredFileError
-from sketchlasso.files.source import COMPRESSIONS, Source
+from sketchlasso.files.source import COMPRESSIONS, Source, plain_ending
 from sketchlasso.graphs.graph import Attributes, Graph, Rule, import_networkx, records
 from sketchlasso.storage import replacing
-
-__all__ = ["graph_ending", "read_graph", "write_graph"]
 
 # Names of nodes, links with their attributes, and attributes of the graph.
 Parts: TypeAlias = tuple[Iterable[Any], Iterable[tuple[Any, Any, Mapping[str, Any]]], Any]
@@ -67,20 +65,13 @@ def write_graph(
 
 def graph_ending(path: Path) -> str:
     """Return the ending of a file to write, one of ENDINGS; refuse a path without one."""
-    ending, _ = _ending(path)
+    ending = plain_ending(path)
     if ending not in ENDINGS:
         raise InvalidInputError(
             f"{path} was given for a graph, but its ending says what to write; end it in "
             f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}."
         )
     return ending
-
-
-def _ending(path: Path) -> tuple[str, str | None]:
-    """The ending that names the format, and the compression that the last ending names."""
-    endings = [ending.lower() for ending in path.suffixes]
-    compression = COMPRESSIONS.get(endings[-1]) if endings else None
-    return next(iter(endings[-2:-1] if compression else endings[-1:]), ""), compression
 
 
 def _write_json(file: BinaryIO, graph: Graph, attributes: Attributes | None) -> None:
@@ -96,12 +87,10 @@ def _write_json(file: BinaryIO, graph: Graph, attributes: Attributes | None) -> 
 
 def _write_csv(file: BinaryIO, graph: Graph, attributes: Attributes | None) -> None:
     links = graph.link_table()
-    text = io.TextIOWrapper(file, encoding="utf-8", newline="", errors="replace")
+    text = codecs.getwriter("utf-8")(file, "replace")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(links)
     writer.writerows(zip(*links.values(), strict=True))
-    text.flush()
-    text.detach()
 
 
 def _write_gexf(file: BinaryIO, graph: Graph, attributes: Attributes | None) -> None:
@@ -174,7 +163,7 @@ def read_graph(path: str | os.PathLike[str]) -> Graph:
     Returns
     -------
     Graph
-        With the numbers that all links have as `edge_attributes`. A list of links knows no nodes
+        With the numbers that all links have as `edge_attributes`. A list of links has no nodes
         without links. Where the file does not name the rule, it is "or".
 
     Raises
@@ -183,7 +172,7 @@ def read_graph(path: str | os.PathLike[str]) -> Graph:
         The file is not there, or holds no graph.
     """
     place = Path(path)
-    ending, compression = _ending(place)
+    ending, compression = plain_ending(place), COMPRESSIONS.get(place.suffix.lower())
     if ending not in ENDINGS:
         raise StoredFileError(
             f"{place} does not say what it holds, but a graph in a file that ends in "

@@ -16,8 +16,6 @@ from sketchlasso.graphs.layout import force_layout, ring
 from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["Attributes", "Graph", "Rule", "import_networkx", "join_directions", "records"]
-
 Rule: TypeAlias = Literal["or", "and"]
 Attributes: TypeAlias = Mapping[str, ArrayLike]
 LINK_COLUMNS = ("source", "target", "weight", "sign")
@@ -119,7 +117,7 @@ class Graph:
         Returns
         -------
         Graph
-            Of the same kind.
+            An object of the same class.
         """
         linked = self.degrees > 0
         number = np.cumsum(linked) - 1
@@ -275,7 +273,7 @@ def join_directions(
     Parameters
     ----------
     row, column : ndarray of shape (e,)
-        Where the weights stand, no position twice; the diagonal is not looked at.
+        Where the weights stand, no position twice; the diagonal is ignored.
     values : ndarray of shape (e,)
     n : int
         Number of nodes.

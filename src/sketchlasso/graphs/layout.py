@@ -23,14 +23,12 @@ from scipy.sparse import linalg
 
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["force_layout", "ring"]
-
 # Steps, exaggeration and momentum: groups find their places first, then nodes.
 STAGES = ((150, 12.0, 0.5), (150, 4.0, 0.8), (200, 1.5, 0.8))
 # Width of a cell, where distances are measured in the width of the kernel, and most cells per side.
 CELL = 0.5
 MOST_CELLS = 512
-# Nodes up to which those that lie on each other are pushed apart, and rounds of it.
+# Largest graph in which overlapping nodes are pushed apart, and in how many rounds.
 FEW, ROUNDS_APART = 2000, 60
 
 
@@ -67,7 +65,7 @@ def _in_disc(places: FloatArray) -> FloatArray:
 
 
 def _apart(places: FloatArray) -> FloatArray:
-    """Places (nodes, 2) of which no two lie on each other: leaves of one hub would, for example.
+    """Return places (nodes, 2) that do not overlap, as the leaves of one hub would.
 
     Pairs that are too near push each other away, round by round.
     """

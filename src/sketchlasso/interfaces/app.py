@@ -6,7 +6,7 @@ Modules of commands are imported when a command runs, so that help comes at once
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import Annotated, Any, NamedTuple
 
@@ -15,8 +15,6 @@ from typer.core import TyperCommand, TyperGroup
 
 import sketchlasso as sl
 from sketchlasso.interfaces.cli import Exit
-
-__all__ = ["COMMANDS", "TOPICS", "app", "loaded"]
 
 
 class Entry(NamedTuple):
@@ -230,14 +228,9 @@ TOPICS = {
 
 def group(help: str, entries: Mapping[str, Entry]) -> typer.Typer:
     """Make an application or a group of commands."""
-    # Rich, on a terminal, joins lines and keeps paragraphs; the plain formatter keeps lines.
-    line_break = "\n\n" if sys.stdout.isatty() else "\n"
-    codes = line_break.join(
-        ["Exit codes:", *(f"  {code.value:<4} {code.meaning}" for code in Exit)]
-    )
     return _plain(
         help=help,
-        epilog=codes if sys.stdout.isatty() else f"\b\n{codes}",
+        epilog=_epilog("Exit codes:", (f"{code.value:<4} {code.meaning}" for code in Exit)),
         cls=type("Group", (_Group,), {"entries": entries}),
         no_args_is_help=True,
     )
@@ -251,6 +244,14 @@ def _plain(**options: Any) -> typer.Typer:
         rich_markup_mode="rich" if sys.stdout.isatty() else None,
         **options,
     )
+
+
+def _epilog(title: str, lines: Iterable[str]) -> str:
+    """Return the end of a help page, one line each."""
+    indented = (f"  {line}" for line in lines)
+    if sys.stdout.isatty():  # Rich joins lines and keeps paragraphs
+        return "\n\n".join((title, *indented))
+    return "\n".join(("\b", title, *indented))
 
 
 class _Group(TyperGroup):
@@ -274,12 +275,13 @@ class _Group(TyperGroup):
 
 def loaded(name: str, entry: Entry) -> Any:
     """Import a command, with its options."""
-    from sketchlasso.interfaces.commands.command import as_command, examples
+    from sketchlasso.interfaces.commands.command import as_command
 
     module, _, function = entry.work.partition(":")
     work = getattr(import_module(f"sketchlasso.interfaces.{module}"), function)
     alone = _plain()
-    alone.command(name, epilog=examples(*entry.examples))(as_command(work))
+    epilog = _epilog("Examples:", (f"sketchlasso {line}" for line in entry.examples))
+    alone.command(name, epilog=epilog)(as_command(work))
     return typer.main.get_command(alone)
 
 

@@ -21,8 +21,6 @@ from sketchlasso.errors import (
 from sketchlasso.interfaces.visible import visible
 from sketchlasso.startup import INTERRUPTED, end_at_once
 
-__all__ = ["Exit", "Interrupted", "exit_of", "main", "resumable"]
-
 # Seconds until an interrupt that Python has dropped is sent again.
 AGAIN = 0.05
 

@@ -1,4 +1,4 @@
-"""`sketchlasso demo`: everything once, on data that scikit-learn brings and on docstrings."""
+"""`sketchlasso demo`: everything once, on data that come with scikit-learn and on docstrings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from time import perf_counter
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.command import program
@@ -20,8 +19,6 @@ from sketchlasso.interfaces.commands.topics.imaging import ask
 from sketchlasso.interfaces.commands.topics.options import ImageOptions
 from sketchlasso.interfaces.commands.topics.sheets import image_data, image_words
 from sketchlasso.interfaces.commands.topics.showing import DEMO_RANK, fit_docstrings
-
-__all__ = ["demo"]
 
 FOLDS = 5
 WARM_UP = 10
@@ -52,12 +49,12 @@ class _Outcome:
 
 def demo(
     screen: Screen,
-    rank: Annotated[int, typer.Option(help="Rank of the sketch, 1 to 64.")] = 30,
-    alphas: Annotated[int, typer.Option(help="Number of penalties.")] = 100,
-    tol: Annotated[float, typer.Option(help="Relative duality gap to reach.")] = 1e-6,
-    picture: Annotated[
-        Path, typer.Option(help="Where to write the picture of the cross-validation.")
-    ] = Path("sketchlasso-demo.png"),
+    rank: Annotated[int, "Rank of the sketch, 1 to 64."] = 30,
+    alphas: Annotated[int, "Number of penalties."] = 100,
+    tol: Annotated[float, "Relative duality gap to reach."] = 1e-6,
+    picture: Annotated[Path, "Where to write the picture of the cross-validation."] = Path(
+        "sketchlasso-demo.png"
+    ),
 ) -> Report:
     """Show everything once, on bundled digits and docstrings.
 
@@ -100,7 +97,7 @@ def demo(
         ),
         closing="\n".join(
             (
-                f"walk on from these words in the browser: {program()} topics demo --serve --open",
+                f"explore these words in the browser: {program()} topics demo --serve --open",
                 f"LassoCV warned {unfinished} times that a fit did not converge; our model is "
                 f"proved to a gap of {judged.full_gap_:.0e}",
                 f"(compiling took {compiling:.1f} s and happens once)",

@@ -8,7 +8,9 @@ import json
 import math
 from collections.abc import Iterable, Sequence
 from html import escape
+from importlib.resources import files
 from pathlib import Path
+from string import Template
 from typing import Any
 
 import numpy as np
@@ -18,34 +20,8 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.pictures import colour_of, map_svg, save_map, save_over
 from sketchlasso.interfaces.visible import visible
 
-__all__ = ["export_topics", "topic_data"]
-
 TOPIC_COLUMNS = ("topic", "label", "n_words", "n_documents", "stability", "words", "examples")
 SHOWN_WORDS = 24
-STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
-  color: #1d2329; background: #fff; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin: 0; }
-section { border-top: 1px solid #d8dde2; padding: 0.9rem 0; }
-p { margin: 0.3rem 0; } .quiet { color: #59636c; font-size: 0.9rem; }
-.dot { display: inline-block; width: 0.8rem; height: 0.8rem; border-radius: 50%;
-  margin-right: 0.5rem; }
-table { border-collapse: collapse; font-size: 0.85rem; } td, th { padding: 0.15rem 0.5rem;
-  text-align: right; } th:first-child { text-align: left; } .scroll { overflow-x: auto; }
-svg { width: 100%; height: auto; } input { font: inherit; padding: 0.4rem 0.6rem; width: 16rem; }
-@media (prefers-color-scheme: dark) { body { color: #e6eaee; background: #14181c; }
-  .quiet { color: #a2acb5; } }
-"""
-SCRIPT = """
-const words = JSON.parse(document.getElementById("words").textContent);
-const field = document.getElementById("word"), out = document.getElementById("image");
-field.addEventListener("input", () => {
-  const word = field.value.trim().toLowerCase(), found = Object.hasOwn(words, word) && words[word];
-  out.textContent = !word ? "" : found
-    ? found.image.map(([other, weight]) => (weight < 0 ? "not " : "") + other).join(", ")
-    : "This word is not in the vocabulary.";
-});
-"""
 
 
 def export_topics(
@@ -183,27 +159,17 @@ def _rounded(value: Any) -> float:
 
 def _offline_page(data: dict[str, Any], picture: str) -> str:
     """Return one HTML file that needs no server, from `_topics_data` and the map as SVG."""
-    source = escape(data["source"])
-    # "</" would end the element, even inside a string.
-    words = json.dumps(data["words"], ensure_ascii=False).replace("</", "<\\/")
-    topics = "".join(map(_topic, data["topics"]))
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Topics of {source}</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark"><style>{STYLE}</style></head><body>
-<h1>Topics of {source}</h1>
-<p class="quiet">{data["n_documents"]:,} documents, {len(data["words"]):,} words. A topic is a
-group of words that explain each other; its first words set it apart from the other topics.</p>
-<section><h2>Ask for a word</h2>
-<p><input id="word" aria-label="Word" placeholder="a word" autocomplete="off"></p>
-<p id="image" role="status"></p></section>
-{topics}
-{_over(data)}
-<section><h2>Map</h2><p class="quiet">Linked words lie near each other, in the colour of their
-topic. The words with most links are named.</p>{picture}</section>
-<script type="application/json" id="words">{words}</script>
-<script>{SCRIPT}</script></body></html>
-"""
+    page = files("sketchlasso.interfaces").joinpath("offline.html").read_text(encoding="utf-8")
+    return Template(page).substitute(
+        source=escape(data["source"]),
+        n_documents=f"{data['n_documents']:,}",
+        n_words=f"{len(data['words']):,}",
+        topics="".join(map(_topic, data["topics"])),
+        over=_over(data),
+        picture=picture,
+        # "</" would end the element, even inside a string.
+        words=json.dumps(data["words"], ensure_ascii=False).replace("</", "<\\/"),
+    )
 
 
 def _topic(topic: dict[str, Any]) -> str:

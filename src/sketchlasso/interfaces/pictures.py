@@ -12,8 +12,6 @@ import numpy as np
 import sketchlasso as sl
 from sketchlasso.interfaces.visible import visible
 
-__all__ = ["colour_of", "image_figure", "map_svg", "save_map", "save_over"]
-
 # After Okabe and Ito: colours that colour-blind readers can distinguish.
 COLOURS = ("#0072b2", "#d55e00", "#007f5c", "#b0568a", "#9a6a00", "#2f8fc4", "#5b5bb0", "#7c7c34")
 GREY = "#8a9299"
@@ -90,9 +88,9 @@ def save_over(path: Path, names: Any, shares: Any, topics: sl.topics.Topics) -> 
 
 
 def image_figure(rows: Sequence[Sequence[tuple[str, sl.topics.TopicImage]]]) -> Any:
-    """Draw images with their titles as bars: to the right words that come along with the query.
+    """Draw images with their titles as bars; words that occur with the query point right.
 
-    Those of a row are drawn side by side, on one scale. Returns the figure.
+    Images of one row are drawn side by side, on one scale. Returns the figure.
     """
     from matplotlib.figure import Figure
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["visible", "visible_in_json"]
-
 # Controls of terminals, separators of lines, changes of direction, and halves of characters.
 HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 

@@ -15,8 +15,6 @@ from typing import BinaryIO, cast
 
 from sketchlasso.errors import StoredFileError
 
-__all__ = ["cache_folder", "replacing"]
-
 
 @contextmanager
 def replacing(path: Path, *, compress: bool = False) -> Iterator[BinaryIO]:

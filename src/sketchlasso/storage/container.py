@@ -35,20 +35,6 @@ from sketchlasso.errors import Name, StoredFileError
 from sketchlasso.storage.atomic import replacing
 from sketchlasso.storage.door import MISFITS, UnfitError, parse_json, read_array
 
-__all__ = [
-    "FORMAT_VERSION",
-    "IMAGES",
-    "MODEL",
-    "SKETCH",
-    "TOPICS",
-    "Content",
-    "StoredInfo",
-    "read_container",
-    "stored_info",
-    "unpacking",
-    "write_container",
-]
-
 MAGIC = b"\x93SKETCHLASSO\r\n\x1a\n"
 FORMAT_VERSION = 1
 PREFIX = struct.Struct("<16sIQ32s")

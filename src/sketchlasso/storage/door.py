@@ -21,24 +21,6 @@ from typing import IO, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "MISFITS",
-    "ArrayHeader",
-    "PickledError",
-    "TooLargeError",
-    "UnfitError",
-    "check_facts",
-    "check_lengths",
-    "check_memory",
-    "check_numbers",
-    "check_shape",
-    "free_memory",
-    "in_words",
-    "parse_json",
-    "read_array",
-    "read_array_header",
-]
-
 # Memory limit and use of the control group of this process, if it has one.
 GROUP = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current"))
 # Errors that content of the wrong kind can raise.

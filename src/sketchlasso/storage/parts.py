@@ -20,8 +20,6 @@ from sketchlasso.storage.container import Content, read_container, write_contain
 from sketchlasso.storage.door import MISFITS
 from sketchlasso.storage.sparse import pack_rows, unpack_rows
 
-__all__ = ["Parts", "only_writer"]
-
 Rows = TypeVar("Rows")
 
 
@@ -59,8 +57,8 @@ class Parts:
                 ) from problem
             if not same:
                 raise InvalidInputError(
-                    f"{folder} has parts of another {what} or other settings; go on with those, "
-                    "or delete that folder to start afresh."
+                    f"{folder} has parts of another {what} or other settings; continue with those, "
+                    "or delete that folder to start again."
                 )
             yield parts
             parts._remove()

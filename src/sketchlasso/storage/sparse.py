@@ -18,8 +18,6 @@ from sketchlasso.storage.door import (
 )
 from sketchlasso.types import SparseRows
 
-__all__ = ["checked_csr", "checked_sparse", "pack_rows", "unpack_rows"]
-
 
 def checked_csr(
     data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: Sequence[Any]

@@ -10,8 +10,8 @@ from typing import Any
 
 from sketchlasso.errors import Argument, InvalidInputError, StoredFileError
 from sketchlasso.files import Table, read_table
-from sketchlasso.files.source import Source, format_of
-from sketchlasso.files.text_columns import JSON_LINES, plain_ending, read_text_columns
+from sketchlasso.files.source import Source, format_of, plain_ending
+from sketchlasso.files.text_columns import JSON_LINES, read_text_columns
 from sketchlasso.topics.corpus import Corpus, numbered
 from sketchlasso.topics.counts import (
     Names,

@@ -6,7 +6,7 @@ import pytest
 
 from sketchlasso.interfaces.web import create_app
 from sketchlasso.interfaces.web.pages import read_pages
-from sketchlasso.interfaces.web.protection import LOOPBACK
+from sketchlasso.interfaces.web.server import LOOPBACK
 
 PATHS = [
     "/", "/docs", "/static/app.js", "/static/style.css", "/openapi.json", "/nowhere",

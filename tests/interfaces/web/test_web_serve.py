@@ -13,7 +13,7 @@ from tests.sentences import refusal
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.web import create_app, serve
-from sketchlasso.interfaces.web.protection import read_host
+from sketchlasso.interfaces.web.server import read_host
 
 PROGRAM = """
 import signal, sys

@@ -28,15 +28,14 @@ from sketchlasso.errors import (
 )
 from sketchlasso.interfaces.app import loaded
 from sketchlasso.interfaces.cli import Exit, exit_of
+from sketchlasso.interfaces.commands.outputs import check_files
 from sketchlasso.interfaces.commands.report import Report
 from sketchlasso.interfaces.commands.screen import Note, Screen
 from sketchlasso.interfaces.visible import visible
 
-__all__ = ["as_command", "examples", "program", "spoken"]
-
 # Warnings after which a command ends with Exit.INACCURATE.
 SHORTFALLS = (InaccurateWarning, GridEdgeWarning)
-# Parameters whose option has another name; the command may still have an option of their own.
+# Parameters whose option has another name, unless the command has an option of their own name.
 OTHER_NAMES = {
     "cv": "folds",
     "fit_intercept": "intercept",
@@ -50,6 +49,8 @@ OTHER_NAMES = {
     "radii": "radius",
     "random_state": "seed",
 }
+# Options with a short form.
+SHORT = {"output": "-o", "quiet": "-q", "target": "-t", "verbose": "-v"}
 # Functions that write and read files, and the commands that do so.
 COMMANDS = {
     "TopicImager.save": "topics fit",
@@ -65,19 +66,13 @@ COMMANDS = {
 }
 
 
-def examples(*lines: str) -> str:
-    """Return the end of a help page: lines to copy."""
-    if sys.stdout.isatty():  # Rich joins lines and keeps paragraphs
-        return "\n\n".join(("Examples:", *(f"  sketchlasso {line}" for line in lines)))
-    return "\n".join(("\b", "Examples:", *(f"  sketchlasso {line}" for line in lines)))
-
-
 def as_command(work: Callable[..., Report]) -> Callable[..., None]:
     """Make a command of a function that returns a report.
 
     Parameters that are dataclasses become one option per field, under the heading `panel` of the
-    class if it has one, so that commands share options by naming them once. Errors of ours end in
-    one line on stderr and their exit code; so do inaccurate results, after the report.
+    class if it has one, so that commands share options by naming them once. A parameter or field
+    that is annotated with text is an option with this text as its help. Errors of ours end in one
+    line on stderr and their exit code; so do inaccurate results, after the report.
     """
     hints = get_type_hints(work, include_extras=True)
     hints.pop("return")
@@ -86,11 +81,13 @@ def as_command(work: Callable[..., Report]) -> Callable[..., None]:
 
     @functools.wraps(work)
     def command(context: typer.Context, **values: Any) -> None:
-        origin = _origin(values, context)
+        files: dict[str, Any] = {
+            name: values[name] for name in ("output", "plot") if name in values
+        }
         for name, group in groups.items():
             own = {field.name: values.pop(field.name) for field in fields(group)}
             values[name] = group(**own)
-        code = _run(work, values, origin, context.command.params)
+        code = _run(work, values, context, files)
         if code:
             raise typer.Exit(int(code))
 
@@ -100,11 +97,18 @@ def as_command(work: Callable[..., Report]) -> Callable[..., None]:
 
 
 def _run(
-    work: Callable[..., Report], values: dict[str, Any], origin: dict[str, Any], options: list[Any]
+    work: Callable[..., Report],
+    values: dict[str, Any],
+    context: typer.Context,
+    files: dict[str, Path | None],
 ) -> Exit:
+    """Run a command and print its report, which also names the command and the files written."""
+    options = context.command.params
+    command = context.command_path.removeprefix(context.find_root().command_path).strip()
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
+            check_files(files)
             report = work(**values)
     except Exception as error:
         code = exit_of(error)
@@ -115,9 +119,11 @@ def _run(
     # Deprecations of other libraries do not concern the user.
     shown = [note for note in caught if issubclass(note.category, UserWarning)]
     kinds = {spoken(note.message, options): issubclass(note.category, Note) for note in shown}
+    written = [("wrote", str(path)) for path in files.values() if path is not None]
+    data = {"command": command, **files, **report.data}
     try:
         values["screen"].show(
-            replace(report, data={**origin, **report.data}),
+            replace(report, data=data, facts=(*report.facts, *written)),
             [remark for remark, is_note in kinds.items() if not is_note],
             [remark for remark, is_note in kinds.items() if is_note],
         )
@@ -129,21 +135,12 @@ def _run(
     return Exit.INACCURATE if fell_short or report.fell_short else Exit.FINE
 
 
-def _origin(values: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Return the first entries of every document: the command and its output file."""
-    names = []
-    while context.parent is not None:
-        names.append(context.info_name)
-        context = context.parent
-    output = {"output": values["output"]} if "output" in values else {}
-    return {"command": " ".join(reversed(names)), **output}
-
-
 def _parameters(
     work: Callable[..., Report], hints: dict[str, Any], groups: dict[str, Any]
 ) -> list[inspect.Parameter]:
     """Parameters of the command, all by keyword; --json and --quiet come last."""
-    found = [_parameter("context", typer.Context, inspect.Parameter.empty)]
+    by_keyword = inspect.Parameter.KEYWORD_ONLY
+    found = [inspect.Parameter("context", by_keyword, annotation=typer.Context)]
     given = inspect.signature(work).parameters
     for name in sorted(given, key=lambda name: hints[name] is Screen):
         if name not in groups:
@@ -152,23 +149,34 @@ def _parameters(
         own = get_type_hints(groups[name], include_extras=True)
         panel = getattr(groups[name], "panel", None)
         found += [
-            _parameter(field.name, _in_panel(own[field.name], panel), field.default)
+            _parameter(field.name, own[field.name], field.default, panel)
             for field in fields(groups[name])
         ]
     return found
 
 
-def _in_panel(hint: Any, panel: str | None) -> Any:
-    """Put an option under the heading of its group, unless it has one of its own."""
+def _parameter(name: str, hint: Any, default: Any, panel: str | None = None) -> inspect.Parameter:
+    """Return an option, under the heading `panel`, or an argument, as Typer reads it."""
     kind, option = get_args(hint)
-    if option.rich_help_panel is None:
-        option = copy(option)  # other groups share it
+    if isinstance(option, str):
+        option = typer.Option(*_spellings(name, default), help=option)
+    if panel is not None:
+        option = copy(option)  # commands share it
         option.rich_help_panel = panel
-    return Annotated[kind, option]
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=Annotated[kind, option],
+    )
 
 
-def _parameter(name: str, hint: Any, default: Any) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+def _spellings(name: str, default: Any) -> list[str]:
+    """Return how an option is written; one that is on by default also has a form with --no."""
+    if default is True:
+        return []  # Typer makes both forms
+    typed = [f"--{name.replace('_', '-')}"]
+    return [*typed, SHORT[name]] if name in SHORT else typed
 
 
 def spoken(message: BaseException | str, options: Sequence[Any] = ()) -> str:

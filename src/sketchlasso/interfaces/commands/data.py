@@ -18,8 +18,6 @@ from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.commands.options import BlockOptions, DataOptions
 from sketchlasso.interfaces.commands.screen import Note, Watch
 
-__all__ = ["TABLES", "at_work", "by_name_or_position", "is_table", "read_given", "read_lines"]
-
 NOT_FINITE = (np.inf, -np.inf)
 # Formats of files with named columns, and how their names end.
 TABLES = {
@@ -138,7 +136,12 @@ def _read(
         "n_features": options.n_features,
         "vocabulary": options.vocabulary,
     }
-    return _by_columns(lambda **columns: sl.io.read_table(path, **columns, **rest), options, id)
+    return by_name_or_position(
+        lambda **columns: sl.io.read_table(path, **columns, **rest),
+        target=options.target,
+        drop=list(options.drop or ()),
+        id=id,
+    )
 
 
 def _look_at(paths: list[Path], options: DataOptions, blocks: BlockOptions | None) -> sl.io.Shards:
@@ -152,12 +155,11 @@ def _look_at(paths: list[Path], options: DataOptions, blocks: BlockOptions | Non
         "n_features": options.n_features,
         "memory": None if blocks is None else blocks.memory,
     }
-    return _by_columns(lambda **columns: sl.io.read_shards(paths, **columns, **rest), options)
-
-
-def _by_columns(read: Callable[..., Any], options: DataOptions, id: str | None = None) -> Any:
-    key: dict[str, Any] = {} if id is None else {"id": id}
-    return by_name_or_position(read, target=options.target, drop=list(options.drop or ()), **key)
+    return by_name_or_position(
+        lambda **columns: sl.io.read_shards(paths, **columns, **rest),
+        target=options.target,
+        drop=list(options.drop or ()),
+    )
 
 
 def by_name_or_position(read: Callable[..., Any], **columns: str | list[str] | None) -> Any:

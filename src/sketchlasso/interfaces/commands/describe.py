@@ -14,22 +14,6 @@ from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.commands.report import Bar, Sheet, short
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = [
-    "coefficient_sheet",
-    "effect_sheet",
-    "effects_of",
-    "feature_name",
-    "label",
-    "listed_coefficients",
-    "model_data",
-    "model_facts",
-    "model_words",
-    "response_names",
-    "score_of",
-    "solver_facts",
-    "target_words",
-]
-
 # Features listed in the JSON document.
 MOST_LISTED = 10_000
 
@@ -173,7 +157,7 @@ def feature_name(names: Sequence[str] | None, j: int) -> str:
 def effects_of(model: Model, X: Any) -> Any:
     """Return effects (t, n): coefficients times the standard deviations of the columns.
 
-    Those of data in blocks, whose columns are not at hand, are the coefficients themselves.
+    For data in blocks, whose columns are not in memory, they are the coefficients themselves.
     """
     rows = np.atleast_2d(model.coef_)
     if not (isinstance(X, np.ndarray) or sparse.issparse(X)):

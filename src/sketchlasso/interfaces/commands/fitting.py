@@ -8,7 +8,6 @@ from time import perf_counter
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 from scipy import sparse
 
 import sketchlasso as sl
@@ -40,18 +39,14 @@ from sketchlasso.interfaces.commands.options import (
     Top,
     Verbose,
     alphas_of,
+    check_choice,
     penalty_of,
 )
 from sketchlasso.interfaces.commands.outputs import (
-    check_outputs,
     draw_model,
-    output_option,
-    plot_option,
 )
-from sketchlasso.interfaces.commands.report import Facts, Report, wrote
+from sketchlasso.interfaces.commands.report import Facts, Report
 from sketchlasso.interfaces.commands.screen import Screen
-
-__all__ = ["cv", "fit"]
 
 
 @dataclass(frozen=True)
@@ -60,15 +55,13 @@ class ResultOptions:
 
     calibrate: Annotated[
         str | None,
-        typer.Option(
-            show_default=False,
-            help="Keep what predict --interval needs: jackknife+ (each row left out) or cv+ (ten "
-            "folds). The fit is repeated without these rows.",
-        ),
+        "Keep what predict --interval needs: jackknife+ (each row left out) or cv+ (ten folds). "
+        "The fit is repeated without these rows.",
     ] = None
-    output: Annotated[Path | None, output_option("The model file to write.")] = None
+    output: Annotated[Path | None, "The model file to write."] = None
     plot: Annotated[
-        Path | None, plot_option("Picture of the path and the effects, in cv of the scores too")
+        Path | None,
+        "Picture of the path and the effects, in cv of the scores too (.png, .svg, .pdf).",
     ] = None
     top: Top = 10
     verbose: Verbose = False
@@ -78,11 +71,7 @@ class ResultOptions:
         method = self.calibrate
         if method is None:
             return
-        if method not in ("jackknife+", "cv+"):
-            raise InvalidInputError(
-                f"--calibrate {method} was given, but jackknife+ or cv+ is accepted; give one of "
-                "them."
-            )
+        check_choice("--calibrate", method, ("jackknife+", "cv+"))
         if classes:
             raise InvalidInputError(
                 "--calibrate was given for classes, but intervals are of numbers; leave it out, or "
@@ -95,13 +84,13 @@ class ResultOptions:
             )
 
     def finish(self, estimator: Model, given: Given) -> Facts:
-        """Calibrate, draw and save a fitted model as asked; return facts that say so."""
-        calibrated: Facts = ()
+        """Calibrate, draw and save a fitted model as asked; return facts about the calibration."""
+        facts: Facts = ()
         method: Any = self.calibrate
         if method is not None:
             estimator.calibrate(given.X, given.response, method=method)
             given.note_on_gaps("--calibrate left rows out after gaps were filled from all rows")
-            calibrated = (("calibrated", f"by {method} on {given.X.shape[0]} rows"),)
+            facts = (("calibrated", f"by {method} on {given.X.shape[0]} rows"),)
         draw_model(estimator, given, self.plot)
         if self.output is not None:
             estimator.set_params(verbose=False)
@@ -116,7 +105,7 @@ class ResultOptions:
                 target_name=given.target_name,
                 encoding=given.encoding,
             )
-        return (*calibrated, *wrote(self.output, self.plot))
+        return facts
 
 
 def fit(
@@ -128,17 +117,14 @@ def fit(
     screen: Screen,
     alpha: Annotated[
         str,
-        typer.Option(
-            help="Penalty: a number, or pivotal, rigorous or rigorous-robust, which need no "
-            "cross-validation."
-        ),
+        "Penalty: a number, or pivotal, rigorous or rigorous-robust, which need no "
+        "cross-validation.",
     ] = "pivotal",
 ) -> Report:
     """Fit one penalty and write a model file.
 
     The square-root LASSO, or its classifier where the target means classes.
     """
-    check_outputs(None, result.plot)
     given = read_given(file, data, blocks, needs_target=True)
     classes = given.is_classification(model.classify)
     result.check(given, classes)
@@ -181,7 +167,6 @@ def cv(
 
     Then fit on all rows and write a model file.
     """
-    check_outputs(None, result.plot)
     given = read_given(file, data, blocks, needs_target=True)
     classes = given.is_classification(model.classify)
     result.check(given, classes)

@@ -8,25 +8,14 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 
 import sketchlasso as sl
 from sketchlasso.errors import EmptyModelWarning, InvalidInputError
 from sketchlasso.interfaces import Search, class_signs
 from sketchlasso.interfaces.commands.given import Given
-from sketchlasso.interfaces.commands.options import AlphaMinRatio, Alphas
+from sketchlasso.interfaces.commands.options import AlphaMinRatio, Alphas, check_choice
 from sketchlasso.interfaces.commands.report import Sheet, evenly
 from sketchlasso.interfaces.plots.cross_validation import over_folds
-
-__all__ = [
-    "HeldOut",
-    "SearchOptions",
-    "chosen_words",
-    "curve_sheet",
-    "held_out_scores",
-    "out_of_fold",
-    "score_curves",
-]
 
 SPLITS = ("shuffled", "ordered", "time")
 
@@ -37,21 +26,16 @@ class SearchOptions:
 
     alphas: Alphas = "100"
     alpha_min_ratio: AlphaMinRatio = None
-    folds: Annotated[int, typer.Option(help="Number of folds.")] = 5
+    folds: Annotated[int, "Number of folds."] = 5
     split: Annotated[
         str,
-        typer.Option(
-            help="How rows are cut into folds: shuffled (classes in equal shares), ordered "
-            "(consecutive rows), or time (trained on earlier rows only)."
-        ),
+        "How rows are cut into folds: shuffled (classes in equal shares), ordered (consecutive "
+        "rows), or time (trained on earlier rows only).",
     ] = "shuffled"
-    selection: Annotated[
-        str, typer.Option(help="min: the best score; 1se: the sparsest within a standard error.")
-    ] = "min"
-    scoring: Annotated[
-        str | None,
-        typer.Option(help="mse, mae or r2; for classes accuracy, f1, auc or mse."),
-    ] = None
+    selection: Annotated[str, "min: the best score; 1se: the sparsest within a standard error."] = (
+        "min"
+    )
+    scoring: Annotated[str | None, "mse, mae or r2; for classes accuracy, f1, auc or mse."] = None
 
     def data(self, estimator: Search, scores: Sequence[HeldOut]) -> dict[str, Any]:
         """Return what a search found, for machines."""
@@ -72,11 +56,7 @@ class SearchOptions:
         """Return the training and test rows of each fold, for responses y (m,)."""
         from sklearn.model_selection import KFold, StratifiedKFold, TimeSeriesSplit
 
-        if self.split not in SPLITS:
-            raise InvalidInputError(
-                f"--split {self.split} was given, but {', '.join(SPLITS[:-1])} or {SPLITS[-1]} is "
-                "accepted; give one of them."
-            )
+        check_choice("--split", self.split, SPLITS)
         stratified = classes and self.split != "time"
         labels, counts = np.unique(y, return_counts=True)
         most = int(counts.max()) if stratified else len(y)

@@ -17,9 +17,7 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces import class_signs
 from sketchlasso.interfaces.commands.screen import Note
 
-__all__ = ["Given"]
-
-# A target with more values, most of which occur once, is no class.
+# A target with more values, most of which occur once, does not mean classes.
 MOST_CLASSES = 10
 
 
@@ -33,7 +31,7 @@ class Given:
     y : ndarray of shape (m,), or None
         Numbers or text.
     names : tuple of str, or None
-        Of the features.
+        Names of the features.
     target_name : str or None
     source : str
     encoding : Encoding or None
@@ -45,7 +43,7 @@ class Given:
     gaps : ndarray of shape (m, c), or None
         Which cells of the columns of `encoding` have been filled.
     impute : str or None
-        How.
+        How they were filled.
     """
 
     X: Any

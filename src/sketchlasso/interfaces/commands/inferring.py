@@ -21,21 +21,18 @@ from sketchlasso.interfaces.commands.options import (
     File,
     Seed,
     Threads,
+    check_choice,
     penalty_of,
 )
 from sketchlasso.interfaces.commands.outputs import (
-    check_outputs,
-    output_option,
+    check_table,
     panels,
-    plot_option,
     save_picture,
 )
-from sketchlasso.interfaces.commands.report import Bar, Facts, Report, Sheet, wrote
+from sketchlasso.interfaces.commands.report import Bar, Facts, Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen, Watch, Watcher
 
-__all__ = ["infer", "stability"]
-
-# Features whose intervals are drawn at most, those of the smallest p-values.
+# How many intervals are drawn at most: those of the smallest p-values.
 MOST_DRAWN = 20
 ADJUSTMENTS = {
     "holm": "holm",
@@ -48,23 +45,18 @@ def infer(
     file: File,
     data: DataOptions,
     screen: Screen,
-    level: Annotated[float, typer.Option(help="Of the confidence intervals.")] = 0.95,
+    level: Annotated[float, "Level of the confidence intervals."] = 0.95,
     adjust: Annotated[
-        str, typer.Option(help="p-values for many tests: holm, bh or by (false discovery rates).")
+        str, "p-values for many tests: holm, bh or by (false discovery rates)."
     ] = "holm",
-    robust: Annotated[
-        bool, typer.Option("--robust", help="Errors for noise whose variance may differ.")
-    ] = False,
+    robust: Annotated[bool, "Standard errors for noise of unequal variance."] = False,
     alpha: Annotated[
-        str,
-        typer.Option(
-            help="Penalty of the initial estimate: a number, or pivotal, rigorous or "
-            "rigorous-robust."
-        ),
+        str, "Penalty of the initial estimate: a number, or pivotal, rigorous or rigorous-robust."
     ] = "pivotal",
-    output: Annotated[Path | None, output_option("Table to write, one row per feature.")] = None,
+    output: Annotated[Path | None, "Table to write, one row per feature."] = None,
     plot: Annotated[
-        Path | None, plot_option("Picture of the intervals, and of p-values against estimates")
+        Path | None,
+        "Picture of the intervals, and of p-values against estimates (.png, .svg, .pdf).",
     ] = None,
     top: Annotated[
         int, typer.Option(help="How many features to show, smallest p-values first.", min=0)
@@ -74,8 +66,13 @@ def infer(
 
     The desparsified square-root LASSO: one regression per feature, on the full data.
     """
-    _check(level, adjust)
-    check_outputs(output, plot)
+    if not 0 < level < 1:
+        raise InvalidInputError(
+            f"--level {level:g} was given, but a number strictly between 0 and 1 is accepted; give "
+            "for example 0.95."
+        )
+    check_choice("--adjust", adjust, tuple(ADJUSTMENTS))
+    check_table(output)
     given = read_given(file, data, needs_target=True)
     penalty = penalty_of(alpha, "rigorous", "rigorous-robust")
     start = perf_counter()
@@ -92,7 +89,6 @@ def infer(
     facts = _facts(found, given, columns, level, adjustment)
     return Report(
         data={
-            "plot": plot,
             "n_samples": given.X.shape[0],
             "target": given.target_name,
             "level": level,
@@ -103,7 +99,7 @@ def infer(
             **columns,
             "seconds": seconds,
         },
-        facts=(*facts, ("seconds", f"{seconds:.2f}"), *wrote(output, plot)),
+        facts=(*facts, ("seconds", f"{seconds:.2f}")),
         sheets=_sheet(found, columns, level, top),
     )
 
@@ -158,19 +154,6 @@ def _facts(
     )
 
 
-def _check(level: float, adjust: str) -> None:
-    if not 0 < level < 1:
-        raise InvalidInputError(
-            f"--level {level:g} was given, but a number strictly between 0 and 1 is accepted; give "
-            "for example 0.95."
-        )
-    if adjust not in ADJUSTMENTS:
-        raise InvalidInputError(
-            f"--adjust {adjust} was given, but {', '.join(ADJUSTMENTS)} are accepted; give one of "
-            "them."
-        )
-
-
 def _columns(found: sl.inference.Desparsified, level: float, adjustment: Any) -> dict[str, Any]:
     lower, upper = found.interval(level)
     return {
@@ -216,35 +199,22 @@ class SelectionOptions:
 
     panel: ClassVar[str] = "Selection"
     pfer: Annotated[
-        float | None,
-        typer.Option(help="Expected number of false selections to accept at most; 1 by default."),
+        float | None, "Expected number of false selections to accept at most; 1 by default."
     ] = None
     cutoff: Annotated[
-        float | None,
-        typer.Option(help="Share of half-samples that a feature needs; 0.75 by default."),
+        float | None, "Share of half-samples that a feature needs; 0.75 by default."
     ] = None
     q: Annotated[
         int | None,
-        typer.Option(
-            "--q",
-            help="Features chosen on each half-sample. Two of --pfer, --cutoff and --q decide the "
-            "third.",
-        ),
+        "Features chosen on each half-sample. Two of --pfer, --cutoff and --q decide the third.",
     ] = None
     assumption: Annotated[
-        str,
-        typer.Option(
-            help="Of the bound: unimodal, r-concave, or none (Meinshausen and Buehlmann)."
-        ),
+        str, "Assumption of the bound: unimodal, r-concave, or none (Meinshausen and Buehlmann)."
     ] = "unimodal"
-    pairs: Annotated[int, typer.Option(help="Pairs of half-samples.")] = 50
-    intercept: Annotated[bool, typer.Option(help="Whether models have an intercept.")] = True
-    standardize: Annotated[
-        bool, typer.Option(help="Divide columns by their standard deviations.")
-    ] = True
-    positive: Annotated[bool, typer.Option("--positive", help="Choose positive effects only.")] = (
-        False
-    )
+    pairs: Annotated[int, "Pairs of half-samples."] = 50
+    intercept: Annotated[bool, "Whether models have an intercept."] = True
+    standardize: Annotated[bool, "Divide columns by their standard deviations."] = True
+    positive: Annotated[bool, "Choose positive effects only."] = False
     threads: Threads = -1
     seed: Seed = 0
 
@@ -272,11 +242,9 @@ def stability(
     screen: Screen,
     output: Annotated[
         Path | None,
-        output_option(
-            "Table to write: every feature, how often it was chosen, whether it is selected."
-        ),
+        "Table to write: every feature, how often it was chosen, whether it is selected.",
     ] = None,
-    plot: Annotated[Path | None, plot_option("Picture of the stability paths")] = None,
+    plot: Annotated[Path | None, "Picture of the stability paths (.png, .svg, .pdf)."] = None,
     top: Annotated[int, typer.Option(help="How many features to show at most.", min=0)] = 20,
 ) -> Report:
     """Select features with a bound on the number of false ones.
@@ -284,7 +252,7 @@ def stability(
     The rows are split in half again and again; features that are chosen on most halves are
     selected.
     """
-    check_outputs(output, plot)
+    check_table(output)
     given = read_given([file], data, needs_target=True)
     y, classes = given.signs(None)
     start = perf_counter()
@@ -302,7 +270,7 @@ def stability(
     selected = f"{len(selector.get_support(indices=True))} of {given.X.shape[1]} features"
     bound = f"{selector.pfer_:.3g} false selections expected at most ({rule.assumption})"
     return Report(
-        data={"plot": plot, **_selected(selector, given), "seconds": seconds},
+        data={**_selected(selector, given), "seconds": seconds},
         facts=(
             ("data", given.words()),
             ("target", target_words(given, classes)),
@@ -311,7 +279,6 @@ def stability(
             ("bound", bound),
             ("selected", selected),
             ("seconds", f"{seconds:.2f}"),
-            *wrote(output, plot),
         ),
         sheets=_shares_sheet(selector, given, top),
     )

@@ -29,8 +29,6 @@ from sketchlasso.interfaces.commands.topics.fitting import model_data as topics_
 from sketchlasso.interfaces.commands.topics.imaging import images_data, images_facts
 from sketchlasso.interfaces.commands.topics.sheets import corpus_facts
 
-__all__ = ["doctor", "info"]
-
 NEEDED = ("numpy", "scipy", "scikit-learn", "numba", "threadpoolctl")
 EXTRAS = {
     "cli": ("typer", "rich"),
@@ -50,9 +48,7 @@ def info(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE",
-            show_default=False,
-            help="A file written by sketch, fit, cv, topics fit or topics all.",
+            metavar="FILE", help="A file written by sketch, fit, cv, topics fit or topics all."
         ),
     ],
     screen: Screen,
@@ -121,7 +117,7 @@ def _topics_info(file: Path, top: int) -> Report:
 
 
 def _images_info(file: Path, top: int) -> Report:
-    """Show what a file of images holds, with the words that stand in most of them."""
+    """Show what a file of images holds, with the words that most of them name."""
     images = sl.topics.load_images(file)
     named = np.bincount(images.weights.indices, minlength=len(images.words))
     order = np.argsort(-named, kind="stable")[:top]

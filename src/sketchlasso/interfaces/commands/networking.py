@@ -23,6 +23,7 @@ from sketchlasso.interfaces.commands.options import (
     Device,
     Files,
     Seed,
+    check_choice,
     penalty_of,
 )
 from sketchlasso.interfaces.commands.outputs import (
@@ -31,10 +32,8 @@ from sketchlasso.interfaces.commands.outputs import (
     communities_sheet,
     write_graph,
 )
-from sketchlasso.interfaces.commands.report import Report, Sheet, wrote
+from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
-
-__all__ = ["network"]
 
 CHOICES = ("stars", "ebic", "cv")
 
@@ -46,43 +45,31 @@ class NetworkOptions:
     panel: ClassVar[str] = "Network"
     targets: Annotated[
         str | None,
-        typer.Option(
-            help="Columns to explain: names separated by commas, or a file with one per line. All "
-            "by default."
-        ),
+        "Columns to explain: names separated by commas, or a file with one per line. All by "
+        "default.",
     ] = None
     predictors: Annotated[
-        str | None,
-        typer.Option(help="Columns that may explain them, given in the same way. All by default."),
+        str | None, "Columns that may explain them, given in the same way. All by default."
     ] = None
     alpha: Annotated[
         str,
-        typer.Option(
-            help="Penalty: pivotal, a number, or stars, ebic or cv to choose one by stability, "
-            "extended BIC or likelihood."
-        ),
+        "Penalty: pivotal, a number, or stars, ebic or cv to choose one by stability, extended "
+        "BIC or likelihood.",
     ] = "pivotal"
-    rule: Annotated[
-        str, typer.Option(help="Link columns if either (or) or each (and) explains the other.")
-    ] = "and"
+    rule: Annotated[str, "Link columns if either (or) or each (and) explains the other."] = "and"
     half_samples: Annotated[
-        int, typer.Option(help="Even number of half-samples to measure the stability of links by.")
+        int, "Even number of half-samples to measure the stability of links by."
     ] = 0
     min_stability: Annotated[
-        float, typer.Option(help="Keep links found in at least this share of the half-samples.")
+        float, "Keep links found in at least this share of the half-samples."
     ] = 0.0
-    p_values: Annotated[
-        bool, typer.Option("--p-values", help="Test links whose two columns were both explained.")
-    ] = False
-    tol: Annotated[float, typer.Option(help="Relative duality gap, on the full data.")] = 1e-6
+    p_values: Annotated[bool, "Test links whose two columns were both explained."] = False
+    tol: Annotated[float, "Relative duality gap, on the full data."] = 1e-6
     device: Device = "cpu"
 
     def check(self) -> None:
         """Refuse invalid options before the work begins."""
-        if self.rule not in ("and", "or"):
-            raise InvalidInputError(
-                f"--rule {self.rule} was given, but 'and' or 'or' is accepted; give one of them."
-            )
+        check_choice("--rule", self.rule, ("and", "or"))
         if not 0 <= self.min_stability <= 1 or (self.min_stability > 0 and not self.half_samples):
             raise InvalidInputError(
                 f"--min-stability {self.min_stability:g} was given, but a share from 0 to 1 is "
@@ -111,12 +98,8 @@ def network(
     asked: NetworkOptions,
     screen: Screen,
     output: GraphFile,
-    communities: Annotated[
-        bool, typer.Option("--communities", help="Find groups of columns, and write them too.")
-    ] = False,
-    drop_isolated: Annotated[
-        bool, typer.Option("--drop-isolated", help="Leave out columns without links.")
-    ] = False,
+    communities: Annotated[bool, "Find groups of columns, and write them too."] = False,
+    drop_isolated: Annotated[bool, "Leave out columns without links."] = False,
     top: Annotated[int, typer.Option(help="How many links to show, strongest first.", min=0)] = 10,
     seed: Seed = 0,
 ) -> Report:
@@ -207,10 +190,9 @@ def _report(
             ("columns", f"{len(graph.names)}, {alone} of them without links"),
             ("links", f"{len(graph.edges)}, if {either} explains the other"),
             *(() if members is None else (("communities", str(len(members))),)),
-            *wrote(output),
         ),
         sheets=sheets,
-        closing=f"walk through it in the browser: {program()} explore {output} --open",
+        closing=f"explore it in the browser: {program()} explore {output} --open",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,61 +15,32 @@ import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.commands.screen import Watcher
 
-__all__ = [
-    "AlphaMinRatio",
-    "Alphas",
-    "BlockOptions",
-    "ClusterOptions",
-    "DataOptions",
-    "Device",
-    "File",
-    "Files",
-    "ModelFile",
-    "ModelOptions",
-    "Seed",
-    "Threads",
-    "Top",
-    "Verbose",
-    "alphas_of",
-    "number_or_name",
-    "penalty_of",
-    "radii_of",
-]
-
 FORMATS = (
     "Data: svmlight, bag-of-words (docword.NAME.txt), CSV, TSV, Parquet, Arrow, npz, npy or "
     "Matrix Market; text also compressed; - for standard input."
 )
 
-File = Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help=FORMATS)]
+File = Annotated[Path, typer.Argument(metavar="FILE", help=FORMATS)]
 Files = Annotated[
     list[Path],
     typer.Argument(
         metavar="FILE",
-        show_default=False,
         help=f"{FORMATS} Several files, a folder or a pattern in quotes are the rows of one "
         "matrix, read a block at a time.",
     ),
 ]
 ModelFile = Annotated[
-    Path,
-    typer.Argument(metavar="MODEL", show_default=False, help="A model file written by fit or cv."),
+    Path, typer.Argument(metavar="MODEL", help="A model file written by fit or cv.")
 ]
-Alphas = Annotated[
-    str, typer.Option(help="How many penalties, or which ones, separated by commas.")
-]
-AlphaMinRatio = Annotated[
-    float | None, typer.Option(help="Smallest over largest automatic penalty.")
-]
-Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
-Device = Annotated[str, typer.Option(help="cpu, cuda, or auto: a GPU if there is one.")]
-Threads = Annotated[int, typer.Option(help="Threads; -1 for all cores.")]
+Alphas = Annotated[str, "How many penalties, or which ones, separated by commas."]
+AlphaMinRatio = Annotated[float | None, "Smallest over largest automatic penalty."]
+Seed = Annotated[int, "Seed of everything random."]
+Device = Annotated[str, "cpu, cuda, or auto: a GPU if there is one."]
+Threads = Annotated[int, "Threads; -1 for all cores."]
 Top = Annotated[
     int, typer.Option(help="How many coefficients (or words) to show, largest first.", min=0)
 ]
-Verbose = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Report duality gaps, radius and seconds as well.")
-]
+Verbose = Annotated[bool, "Report duality gaps, radius and seconds as well."]
 
 
 @dataclass(frozen=True)
@@ -78,41 +49,22 @@ class DataOptions:
 
     panel: ClassVar[str] = "Data"
     target: Annotated[
-        str | None,
-        typer.Option(
-            "--target",
-            "-t",
-            help="The response: a column's name, or position from 0. svmlight files have theirs.",
-        ),
+        str | None, "The response: a column's name, or position from 0. svmlight files have theirs."
     ] = None
-    target_file: Annotated[
-        Path | None, typer.Option(help="Responses, one number or label per line.")
-    ] = None
-    target_word: Annotated[
-        str | None, typer.Option(help="A feature by its name: it is regressed on all others.")
-    ] = None
-    drop: Annotated[
-        list[str] | None, typer.Option(help="A column to leave out; may be repeated.")
-    ] = None
-    format: Annotated[
-        str | None, typer.Option(help="The format, if the file's name does not show it.")
-    ] = None
-    separator: Annotated[
-        str | None, typer.Option(help="What separates the cells of a text table.")
-    ] = None
+    target_file: Annotated[Path | None, "Responses, one number or label per line."] = None
+    target_word: Annotated[str | None, "A feature by its name: it is regressed on all others."] = (
+        None
+    )
+    drop: Annotated[list[str] | None, "A column to leave out; may be repeated."] = None
+    format: Annotated[str | None, "The format, if the file's name does not show it."] = None
+    separator: Annotated[str | None, "What separates the cells of a text table."] = None
     impute: Annotated[
         str | None,
-        typer.Option(
-            help="Missing values: mean or median of the column (of a category the most frequent "
-            "level), or drop to leave their rows out. They are refused by default."
-        ),
+        "Missing values: mean or median of the column (of a category the most frequent level), or "
+        "drop to leave their rows out. They are refused by default.",
     ] = None
-    n_features: Annotated[
-        int | None, typer.Option(help="Number of columns of an svmlight file.")
-    ] = None
-    vocabulary: Annotated[
-        Path | None, typer.Option(help="The words of a bag-of-words file, one per line.")
-    ] = None
+    n_features: Annotated[int | None, "Number of columns of an svmlight file."] = None
+    vocabulary: Annotated[Path | None, "The words of a bag-of-words file, one per line."] = None
 
 
 @dataclass(frozen=True)
@@ -121,18 +73,13 @@ class ClusterOptions:
 
     scheduler: Annotated[
         str | None,
-        typer.Option(
-            help="Work on a Dask cluster: the address of its scheduler, or local for processes on "
-            "this machine. By default all is done in this process."
-        ),
+        "Work on a Dask cluster: the address of its scheduler, or local for processes on this "
+        "machine. By default all is done in this process.",
     ] = None
     worker_timeout: Annotated[
         float | None,
-        typer.Option(
-            show_default=False,
-            help="Seconds to wait while the cluster of --scheduler has no worker at all; 60 by "
-            "default, inf to wait for ever.",
-        ),
+        "Seconds to wait while the cluster of --scheduler has no worker at all; 60 by default, "
+        "inf to wait forever.",
     ] = None
 
     def check(self) -> None:
@@ -158,10 +105,7 @@ class BlockOptions(ClusterOptions):
 
     panel: ClassVar[str] = "Data"
     memory: Annotated[
-        str | None,
-        typer.Option(
-            help="Read FILE in blocks: what reading and multiplying one may take, such as 500MB."
-        ),
+        str | None, "Read FILE in blocks: what reading and multiplying one may take, such as 500MB."
     ] = None
 
     @property
@@ -179,46 +123,32 @@ class ModelOptions:
         bool | None,
         typer.Option(
             "--classify/--regress",
-            show_default=False,
             help="What the target means. By default text, and numbers of two values, are classes.",
         ),
     ] = None
     sketch: Annotated[
-        str,
-        typer.Option(
-            help="auto, none (the full problem), a sketching method, or a file written by sketch."
-        ),
+        str, "auto, none (the full problem), a sketching method, or a file written by sketch."
     ] = "auto"
-    rank: Annotated[int, typer.Option(help="Rank of the sketch.")] = 50
+    rank: Annotated[int, "Rank of the sketch."] = 50
     radius: Annotated[
         str | None,
-        typer.Option(
-            help="realised, spectral, a multiple such as 0.3*spectral, or a number; cv tries all "
-            "of a list with commas."
-        ),
+        "realised, spectral, a multiple such as 0.3*spectral, or a number; cv tries all of a list "
+        "with commas.",
     ] = None
-    intercept: Annotated[bool, typer.Option(help="Whether the model has an intercept.")] = True
+    intercept: Annotated[bool, "Whether the model has an intercept."] = True
     standardize: Annotated[
         bool | None,
         typer.Option(
             "--standardize/--no-standardize",
-            show_default=False,
             help="Divide columns by their standard deviations for the fit. By default dense "
             "columns are divided, and sparse data and ready sketches are not.",
         ),
     ] = None
-    positive: Annotated[bool, typer.Option("--positive", help="Coefficients >= 0 only.")] = False
-    refine: Annotated[
-        bool,
-        typer.Option(
-            "--refine", help="Go on from the sketched solution to that of the full problem."
-        ),
-    ] = False
-    relaxed: Annotated[
-        bool, typer.Option("--relaxed", help="Refit by least squares on the selected features.")
-    ] = False
-    solver: Annotated[str, typer.Option(help="newton, barrier, first_order or conic.")] = "newton"
-    tol: Annotated[float, typer.Option(help="Relative duality gap to reach.")] = 1e-8
+    positive: Annotated[bool, "Coefficients >= 0 only."] = False
+    refine: Annotated[bool, "Continue from the sketched solution to the full one."] = False
+    relaxed: Annotated[bool, "Refit by least squares on the selected features."] = False
+    solver: Annotated[str, "newton, barrier, first_order or conic."] = "newton"
+    tol: Annotated[float, "Relative duality gap to reach."] = 1e-8
     threads: Threads = -1
     seed: Seed = 0
     device: Device = "cpu"
@@ -321,6 +251,16 @@ class ModelOptions:
                 raise InvalidInputError(
                     f"--{name} means nothing for {command}; leave it out, or use fit or cv."
                 )
+
+
+def check_choice(option: str, value: str, accepted: Sequence[str]) -> None:
+    """Refuse a value that is not one of those an option accepts."""
+    if value not in accepted:
+        *others, last = accepted
+        raise InvalidInputError(
+            f"{option} {value} was given, but {', '.join(others)} or {last} is accepted; give one "
+            "of them."
+        )
 
 
 def alphas_of(text: str) -> int | list[float]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, MissingExtraError, StoredFileError
@@ -18,19 +18,6 @@ from sketchlasso.interfaces.commands.describe import effects_of, feature_name
 from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.commands.report import Sheet
 
-__all__ = [
-    "GraphFile",
-    "check_graph_file",
-    "check_outputs",
-    "communities_sheet",
-    "draw_model",
-    "output_option",
-    "panels",
-    "plot_option",
-    "save_picture",
-    "write_graph",
-]
-
 COMPRESSED = (".gz", ".bz2", ".xz")
 PICTURES = (".png", ".svg", ".pdf")
 # Inches of one panel.
@@ -39,37 +26,32 @@ MOST_BARS = 15
 COMMUNITIES_SHOWN, MEMBERS_SHOWN = 12, 8
 
 
-def output_option(help: str) -> Any:
-    """Return the option -o."""
-    return typer.Option("--output", "-o", show_default=False, help=help)
-
-
-def plot_option(what: str) -> Any:
-    """Return the option --plot."""
-    return typer.Option("--plot", show_default=False, help=f"{what} (.png, .svg, .pdf).")
-
-
 GraphFile = Annotated[
     Path,
-    output_option(
-        "The graph to write: .graphml, .gexf, .json (nodes and links) or .csv (links only)."
-    ),
+    "The graph to write: .graphml, .gexf, .json (nodes and links) or .csv (links only).",
 ]
 
 
-def check_outputs(table: Path | None, *pictures: Path | None) -> None:
-    """Refuse folders that do not exist and endings that name no format."""
-    for path in (table, *pictures):
+def check_files(files: Mapping[str, Path | None]) -> None:
+    """Refuse, before the work, files in folders that do not exist and pictures of no known format.
+
+    `files` are those that the options --output and --plot name.
+    """
+    for path in files.values():
         if path is not None and not path.absolute().parent.is_dir():
             raise StoredFileError(
-                f"{path} cannot be written, for there is no folder {path.parent}; choose a path in "
-                "a folder that exists."
+                f"{path} could not be written, for there is no folder {path.parent}; choose a path "
+                "in a folder that exists."
             )
-    if table is not None and not _has_text(table):
-        _refuse(table, "a table", ".csv, .tsv, .parquet or .feather")
-    for picture in pictures:
-        if picture is not None and picture.suffix.lower() not in PICTURES:
-            _refuse(picture, "a picture", ".png, .svg or .pdf")
+    plot = files.get("plot")
+    if plot is not None and plot.suffix.lower() not in PICTURES:
+        _refuse(plot, "a picture", ".png, .svg or .pdf")
+
+
+def check_table(path: Path | None) -> None:
+    """Refuse, before the work, an ending that names no table with a column of text."""
+    if path is not None and not _has_text(path):
+        _refuse(path, "a table", ".csv, .tsv, .parquet or .feather")
 
 
 def panels(names: list[Any], height: float | None = None) -> dict[str, Any]:
@@ -110,7 +92,7 @@ def save_picture(axes: Any, path: Path) -> None:
 
 
 def draw_model(estimator: Model, given: Given, path: Path | None) -> None:
-    """Draw the scores of a search, the path and the effects; of several classes the first."""
+    """Draw the scores of a search, the path and the effects; for classes those of the first."""
     if path is None:
         return
     by_penalty = []

@@ -11,8 +11,6 @@ import numpy as np
 
 from sketchlasso.interfaces.visible import visible, visible_in_json
 
-__all__ = ["Bar", "Facts", "Report", "Sheet", "as_json", "evenly", "short", "wrote"]
-
 # Labels and values.
 Facts: TypeAlias = tuple[tuple[str, str], ...]
 BAR_WIDTH = 24
@@ -112,11 +110,6 @@ class Report:
             outcome=visible(self.outcome, LINES),
             closing=visible(self.closing, LINES),
         )
-
-
-def wrote(*paths: Path | None) -> Facts:
-    """Return the facts that say which files were written."""
-    return tuple(("wrote", str(path)) for path in paths if path is not None)
 
 
 def short(value: Any) -> str:

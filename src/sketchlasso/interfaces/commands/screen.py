@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Annotated, Any, TypeAlias
 
-import typer
 from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -18,8 +17,6 @@ from rich.table import Table
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.report import Bar, Report, Sheet, as_json, short
 from sketchlasso.interfaces.visible import visible
-
-__all__ = ["Note", "Screen", "Watch"]
 
 Watcher: TypeAlias = "Callable[[sl.Progress], None]"
 Counter = Callable[[int, int], None]
@@ -33,14 +30,10 @@ class Note(UserWarning):
 
 @dataclass(frozen=True)
 class Screen:
-    """Where a command prints: one JSON document and nothing else, or warnings and errors only."""
+    """How a command prints: for people, as one JSON document, or warnings and errors only."""
 
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document and nothing else.")
-    ] = False
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")
-    ] = False
+    json: Annotated[bool, "Print one JSON document and nothing else."] = False
+    quiet: Annotated[bool, "Print warnings and errors only."] = False
 
     def show(self, report: Report, remarks: Sequence[str], notes: Sequence[str] = ()) -> None:
         """Print a report on stdout, and warnings and notes on stderr."""

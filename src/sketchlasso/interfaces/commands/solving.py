@@ -28,11 +28,8 @@ from sketchlasso.interfaces.commands.options import (
     penalty_of,
     radii_of,
 )
-from sketchlasso.interfaces.commands.outputs import output_option
-from sketchlasso.interfaces.commands.report import Report, Sheet, evenly, wrote
+from sketchlasso.interfaces.commands.report import Report, Sheet, evenly
 from sketchlasso.interfaces.commands.screen import Screen, Watcher
-
-__all__ = ["loo", "make_sketch", "path", "sketch_data"]
 
 # Penalties of a path that are listed.
 SHOWN = 20
@@ -45,27 +42,17 @@ def make_sketch(
     data: DataOptions,
     blocks: BlockOptions,
     screen: Screen,
-    output: Annotated[Path, output_option("The sketch file to write.")],
-    rank: Annotated[
-        int | None, typer.Option(help="Rank; 50, or what the data allow, by default.")
-    ] = None,
-    tol: Annotated[
-        float | None, typer.Option(help="Choose the rank: radius <= tol times the norm of X.")
-    ] = None,
+    output: Annotated[Path, "The sketch file to write."],
+    rank: Annotated[int | None, "Rank; 50, or what the data allow, by default."] = None,
+    tol: Annotated[float | None, "Choose the rank: radius <= tol times the norm of X."] = None,
     method: Annotated[
         str,
-        typer.Option(
-            help="randomized, krylov, power, projection, nystrom, sampling, frequent_directions, "
-            "exact, or response (which uses the target)."
-        ),
+        "randomized, krylov, power, projection, nystrom, sampling, frequent_directions, exact, or "
+        "response (which uses the target).",
     ] = "randomized",
-    center: Annotated[bool, typer.Option(help="Whether columns are centred.")] = True,
-    scale: Annotated[
-        bool, typer.Option("--scale", help="Divide columns by their standard deviations.")
-    ] = False,
-    radius: Annotated[
-        str | None, typer.Option(help="spectral, frobenius, realised, or a number.")
-    ] = None,
+    center: Annotated[bool, "Whether columns are centred."] = True,
+    scale: Annotated[bool, "Divide columns by their standard deviations."] = False,
+    radius: Annotated[str | None, "spectral, frobenius, realised, or a number."] = None,
     seed: Seed = 0,
     device: Device = "cpu",
 ) -> Report:
@@ -93,7 +80,6 @@ def make_sketch(
     return Report(
         data={**sketch_data(found)},
         text=found.summary(),
-        facts=wrote(output),
     )
 
 
@@ -130,9 +116,7 @@ def path(
     alpha_min_ratio: AlphaMinRatio = None,
     output: Annotated[
         Path | None,
-        output_option(
-            "Table to write (.csv, .tsv, .parquet, .npz): alpha, intercept, features ever used."
-        ),
+        "Table to write (.csv, .tsv, .parquet, .npz): alpha, intercept, features ever used.",
     ] = None,
 ) -> Report:
     """Solve for many penalties at once, each with its duality gap."""
@@ -173,7 +157,6 @@ def path(
             ("target", target_words(given, classes)),
             ("sketch", "none, the full problem" if sketch is None else repr(sketch)),
             ("seconds", f"{seconds:.2f}"),
-            *wrote(output),
         ),
         sheets=(_thinned(columns),),
     )
@@ -220,19 +203,14 @@ def loo(
     blocks: BlockOptions,
     model: ModelOptions,
     screen: Screen,
-    alpha: Annotated[
-        str | None, typer.Option(help="Penalty: a number, or pivotal (the default).")
-    ] = None,
+    alpha: Annotated[str | None, "Penalty: a number, or pivotal (the default)."] = None,
     from_model: Annotated[
-        Path | None,
-        typer.Option("--model", show_default=False, help="Take penalty and radius from a model."),
+        Path | None, typer.Option("--model", help="Take penalty and radius from a model.")
     ] = None,
     rows: Annotated[
-        int | None, typer.Option(help="Leave out so many rows, drawn at random; all by default.")
+        int | None, "How many rows to leave out, drawn at random; all by default."
     ] = None,
-    output: Annotated[
-        Path | None, output_option("Table to write, one row per left-out row.")
-    ] = None,
+    output: Annotated[Path | None, "Table to write, one row per left-out row."] = None,
     top: Annotated[int, typer.Option(help="How many influential rows to show.", min=0)] = 5,
 ) -> Report:
     """Leave every row out once, and report which rows matter.
@@ -272,7 +250,6 @@ def loo(
             *((name, f"{value:.4f}") for name, value in scores.items()),
             ("rows", f"{len(found.rows)} left out, one at a time, in {seconds:.2f} s"),
             ("gap", f"{found.relative_gap.max():.1e} relative, at worst"),
-            *wrote(output),
         ),
         sheets=_influence_sheet(found, top),
     )

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
@@ -25,11 +24,8 @@ from sketchlasso.interfaces.commands.options import (
     Files,
     ModelFile,
 )
-from sketchlasso.interfaces.commands.outputs import output_option
-from sketchlasso.interfaces.commands.report import Report, Sheet, short, wrote
+from sketchlasso.interfaces.commands.report import Report, Sheet, short
 from sketchlasso.interfaces.commands.screen import Screen
-
-__all__ = ["certify", "predict"]
 
 # Below this relative gap the bound itself says how good a model is.
 TELLING = 0.01
@@ -43,26 +39,17 @@ def predict(
     screen: Screen,
     output: Annotated[
         Path | None,
-        output_option(
-            "Table to write (.csv, .tsv, .parquet, .npz); by default to stdout, one per line."
-        ),
+        "Table to write (.csv, .tsv, .parquet, .npz); by default to stdout, one per line.",
     ] = None,
     id: Annotated[
         str | None,
-        typer.Option(
-            "--id",
-            show_default=False,
-            help="The column that identifies rows, to stand beside the predictions. The numbers "
-            "of the rows stand in files by default.",
-        ),
+        "The column that identifies rows, to write beside the predictions. Files have row numbers "
+        "by default.",
     ] = None,
     interval: Annotated[
         float | None,
-        typer.Option(
-            show_default=False,
-            help="Lower and upper ends as well, which hold new responses with this probability, "
-            "such as 0.9; the model has to be calibrated (fit --calibrate).",
-        ),
+        "Lower and upper ends as well, which hold new responses with this probability, such as "
+        "0.9; the model has to be calibrated (fit --calibrate).",
     ] = None,
 ) -> Report:
     """Predict rows with a model file.
@@ -117,7 +104,7 @@ def _predicted(
     table = _prediction_table(estimator, given, predictions, ends)
     ids = given.rows + 1 if given.ids is None else given.ids
     sl.io.write_table(output, replace(table, ids=ids, id_name=id or "row"))
-    return Report(document, facts=(*facts, *wrote(output)))
+    return Report(document, facts=tuple(facts))
 
 
 def _with_ends(predictions: Any, ends: Any) -> Any:
@@ -160,14 +147,12 @@ def certify(
     file: File,
     data: DataOptions,
     screen: Screen,
-    tol: Annotated[
-        float | None, typer.Option(help="End with exit code 1 where a gap is above this.")
-    ] = None,
+    tol: Annotated[float | None, "End with exit code 1 where a gap is above this."] = None,
 ) -> Report:
     """Prove how far a model is from the optimum.
 
-    Of the full problem on FILE, without any sketch: a lower bound on the objective that holds for
-    all coefficients.
+    Compares its objective in the full problem on FILE, without any sketch, with a lower bound that
+    holds for all coefficients.
     """
     estimator, given = _meet(model, [file], data)
     if isinstance(estimator, sl.engine.LinearModels):
@@ -334,7 +319,7 @@ def _encoding(
 
 
 def _used_columns(encoding: sl.io.Encoding | None, estimator: Model) -> sl.io.Encoding | None:
-    """The columns whose coefficients are not all zero; the first where none is.
+    """Return the columns with non-zero coefficients, or the first if there are none.
 
     The models of a calibration have coefficients of their own, and need all columns.
     """

@@ -16,27 +16,6 @@ if TYPE_CHECKING:
     import matplotlib.axes
     import matplotlib.collections
 
-__all__ = [
-    "PALETTE",
-    "WIDE",
-    "Axes",
-    "Display",
-    "check_penalties",
-    "count_axis",
-    "dash",
-    "faint_lines",
-    "font_points",
-    "headroom",
-    "hue",
-    "ink",
-    "log_ticks",
-    "opacity",
-    "penalty_axis",
-    "ranked_lines",
-    "scatter_groups",
-    "settle",
-]
-
 Axes: TypeAlias = "matplotlib.axes.Axes"
 
 # Okabe and Ito's colours, which colour-blind readers can distinguish, less the black and the yellow

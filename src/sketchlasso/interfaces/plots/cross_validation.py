@@ -24,9 +24,6 @@ from sketchlasso.interfaces.plots.canvas import (
 from sketchlasso.interfaces.plots.inputs import check_index, not_accepted
 from sketchlasso.types import FloatArray
 
-__all__ = ["CrossValidationDisplay", "over_folds", "plot_cv"]
-
-
 # Grids of radii at which every penalty gives w = 0 have numbers far below this.
 NO_PENALTY = 1e-200
 WORDS = {
@@ -180,7 +177,7 @@ def plot_cv(
     ----------
     source : CrossValidation, or SqrtLassoCV or SqrtLassoClassifierCV, fitted
     metric : str, optional
-        Of a CrossValidation with several; the first by default.
+        Which metric of a CrossValidation; the first by default.
     response : int
         Which response, target or class, counted from 0.
     ax : matplotlib Axes, optional

@@ -31,15 +31,6 @@ from sketchlasso.interfaces.plots.inputs import (
 from sketchlasso.interfaces.plots.labels import label_points
 from sketchlasso.types import FloatArray
 
-__all__ = [
-    "ForestDisplay",
-    "IntervalDisplay",
-    "VolcanoDisplay",
-    "plot_forest",
-    "plot_intervals",
-    "plot_volcano",
-]
-
 SHOWN = 20
 # p-values below this are drawn as this; smaller doubles lose precision.
 SMALLEST = 1e-300
@@ -68,7 +59,7 @@ class ForestDisplay(Display):
         By which features are ordered.
     names : list of str
     level : float
-        Of the intervals.
+        Level of the intervals.
     simultaneous : ndarray of shape (2, c), optional
         Wider intervals that hold all at once.
 
@@ -125,7 +116,7 @@ def plot_forest(
     ----------
     found : Desparsified or TreatmentEffects
     level : float
-        Of the intervals.
+        Level of the intervals.
     top : int
         How many features to show: those of the smallest p-values.
     simultaneous : bool
@@ -135,7 +126,7 @@ def plot_forest(
     response : int
         Which of several responses.
     random_state : int, Generator or None
-        Of the simultaneous intervals.
+        Seed of the simultaneous intervals.
     ax : matplotlib Axes, optional
     **line_kw
         For the points.

@@ -14,17 +14,6 @@ from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.interfaces import Model, class_signs
 from sketchlasso.types import FloatArray
 
-__all__ = [
-    "Line",
-    "check_index",
-    "check_top",
-    "feature_labels",
-    "is_fitted_model",
-    "line_of",
-    "line_of_estimator",
-    "not_accepted",
-]
-
 ALPHAS = 100
 
 

@@ -10,9 +10,6 @@ import numpy as np
 from sketchlasso.interfaces.plots.canvas import Axes, font_points, ink, settle
 from sketchlasso.types import FloatArray
 
-__all__ = ["label_line_ends", "label_points", "spread"]
-
-
 LINE_HEIGHT = 1.3
 # Of an average letter, in font sizes.
 LETTER_WIDTH = 0.62
@@ -26,10 +23,10 @@ DIRECTIONS = ((1, 0), (-1, 0), (1, 1), (-1, 1), (0, 1), (1, -1), (-1, -1), (0, -
 
 
 def spread(wanted: FloatArray, distance: float) -> FloatArray:
-    """Places in [0, 1], at least `distance` apart and as near to the wanted ones as can be.
+    """Return places in [0, 1] at least `distance` apart, as near as possible to the wanted ones.
 
-    Least squares under the order: with i-th places less i distances it is isotonic regression.
-    Where they do not all fit, they share the room evenly.
+    The i-th place less i distances comes from isotonic regression, least squares under the order.
+    Where the places do not all fit, they share the room evenly.
     """
     from sklearn.isotonic import isotonic_regression
 

@@ -14,8 +14,6 @@ from sketchlasso.interfaces.plots.canvas import Axes, Display, hue, ink, opacity
 from sketchlasso.interfaces.plots.inputs import check_top, not_accepted
 from sketchlasso.interfaces.plots.labels import label_points
 
-__all__ = ["NetworkDisplay", "plot_network"]
-
 SQUARE = (7.2, 6.0)
 WIDEST, THINNEST = 3.0, 0.4
 LARGEST, SMALLEST = 160.0, 14.0
@@ -100,13 +98,13 @@ def plot_network(
     Parameters
     ----------
     graph : Graph
-        Of :meth:`SparsePrecision.graph`, :meth:`Neighbourhoods.graph` or :func:`word_graph`.
+        From :meth:`SparsePrecision.graph`, :meth:`Neighbourhoods.graph` or :func:`word_graph`.
     top : int
         How many nodes to name: those with the most links.
     isolated : bool
         Whether nodes without links are shown too.
     random_state : int, Generator, RandomState or None
-        Of the map.
+        Seed of the map.
     ax : matplotlib Axes, optional
     **scatter_kw
         For the nodes.

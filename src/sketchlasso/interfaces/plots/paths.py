@@ -32,8 +32,6 @@ from sketchlasso.interfaces.plots.inputs import (
 from sketchlasso.interfaces.plots.labels import label_line_ends
 from sketchlasso.types import FloatArray
 
-__all__ = ["PathDisplay", "StabilityDisplay", "plot_path", "plot_stability"]
-
 # Lines from which on unnamed ones grow fainter.
 CROWD = 40
 
@@ -130,7 +128,7 @@ def plot_path(
     X : array-like or sparse matrix of shape (n_samples, n_features), optional
         What an estimator was fitted on; not for a path.
     y : array-like of shape (n_samples,) or (n_samples, n_targets), optional
-        As X.
+        The responses of that fit; not for a path.
     feature_names : sequence of str, optional
         By default those an estimator was fitted with.
     top : int
@@ -191,7 +189,7 @@ class StabilityDisplay(Display):
     Attributes
     ----------
     lines_ : list of matplotlib Line2D
-        Of the features that are named, those chosen most often first.
+        The features that are named, those chosen most often first.
     others_ : matplotlib LineCollection or None
         All other features that are ever chosen.
     labels_ : list of matplotlib Annotation

@@ -24,8 +24,6 @@ from sketchlasso.interfaces.plots.canvas import (
 from sketchlasso.interfaces.plots.inputs import line_of, not_accepted
 from sketchlasso.types import FloatArray
 
-__all__ = ["GapDisplay", "SpectrumDisplay", "plot_gaps", "plot_spectrum"]
-
 # Smaller gaps are rounding errors, and often exact zeros, which a log scale cannot show.
 ROUNDING = 1e-12
 
@@ -196,7 +194,7 @@ class SpectrumDisplay(Display):
     names : tuple of str
         One per sketch.
     singular_values : tuple of ndarray
-        Of shape (rank,) each, largest first.
+        Each of shape (rank,), largest first.
     radii : tuple of float
         Zero draws no line.
     radius_kinds : tuple of str
@@ -207,7 +205,7 @@ class SpectrumDisplay(Display):
     lines_ : list of matplotlib Line2D
         Singular values, one line per sketch.
     radius_lines_ : list of matplotlib Line2D
-        Of the sketches whose radius is not zero.
+        One per sketch whose radius is not zero.
     marks_ : list of matplotlib Line2D
         Where the effective rank is reached.
     legend_ : matplotlib Legend

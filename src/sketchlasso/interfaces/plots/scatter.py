@@ -31,8 +31,6 @@ from sketchlasso.interfaces.plots.inputs import (
 from sketchlasso.interfaces.plots.labels import label_points
 from sketchlasso.types import FloatArray
 
-__all__ = ["InfluenceDisplay", "ScatterDisplay", "plot_leave_one_out", "plot_sketched_against_full"]
-
 SQUARE = (7.0, 4.6)
 
 
@@ -51,7 +49,7 @@ class ScatterDisplay(Display):
     Attributes
     ----------
     points_ : list of matplotlib PathCollection
-        Of coefficients those in both models, in the sketched one only, in the full one only.
+        Coefficients in both models, in the sketched one only, and in the full one only.
     identity_ : matplotlib line
     legend_ : matplotlib Legend
     """
@@ -192,7 +190,7 @@ def plot_sketched_against_full(
     position : int, optional
         Which penalty of two paths, counted from the largest; the middle one by default.
     response : int
-        Of paths and estimators with several.
+        Which response of paths and estimators with several.
     ax : matplotlib Axes, optional
     **scatter_kw
         For the points.

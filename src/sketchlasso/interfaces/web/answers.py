@@ -14,8 +14,6 @@ from sketchlasso.interfaces.web import payloads
 from sketchlasso.interfaces.web.limits import Limits
 from sketchlasso.interfaces.web.queries import Amount, ImageQuery, read_word
 
-__all__ = ["Answers", "excerpt"]
-
 # Documents may be books; an excerpt comes from their beginning.
 SEARCHED = 50_000
 # Lines drawn with characters, as below headings of plain text.
@@ -119,7 +117,7 @@ class Answers:
         return ask(radius=radius, alpha=alpha)
 
     def _is_askable(self, word: str) -> bool:
-        """Return whether a word of the vocabulary gets through to it as a question."""
+        """Return whether a request can ask for a word of the vocabulary."""
         try:
             return read_word("word", word, self._limits) == word.strip() == word
         except InvalidInputError:

@@ -20,10 +20,8 @@ from sketchlasso.errors import SketchlassoError, UnknownWordError
 from sketchlasso.interfaces.web.gate import BUSY, BusyError, Door, Gate, SlowError
 from sketchlasso.interfaces.web.mapping import MapDesk, NoMapError, NotYetError
 from sketchlasso.interfaces.web.pages import page_routes
-from sketchlasso.interfaces.web.protection import HEADERS, Protection
+from sketchlasso.interfaces.web.protection import Protection, refusal
 from sketchlasso.interfaces.web.queries import shown
-
-__all__ = ["Explorer", "application_of"]
 
 # Status, sentence and, where the client should try again, after how many seconds.
 PLAIN: dict[type[Exception], tuple[int, str, int | None]] = {
@@ -108,8 +106,7 @@ def application_of(explorer: Explorer, hosts: Sequence[str]) -> FastAPI:
 
 async def _plain(request: Request, error: Exception) -> JSONResponse:
     status, message, again = PLAIN[type(error)]
-    headers = None if again is None else {"retry-after": str(again)}
-    return JSONResponse({"message": message}, status, headers)
+    return refusal(status, message, None if again is None else {"retry-after": str(again)})
 
 
 async def _unknown(request: Request, error: Exception) -> JSONResponse:
@@ -124,7 +121,7 @@ async def _unknown(request: Request, error: Exception) -> JSONResponse:
 
 
 async def _refused(request: Request, error: Exception) -> JSONResponse:
-    return JSONResponse({"message": str(error)}, 422)
+    return refusal(422, str(error))
 
 
 async def _malformed(request: Request, error: Exception) -> JSONResponse:
@@ -136,16 +133,14 @@ async def _malformed(request: Request, error: Exception) -> JSONResponse:
     else:
         reason = str(first["msg"]).removeprefix("Input ").split(", unable", 1)[0].lower()
         message = f"{name}={shown(str(first['input']))} was given, but it {reason}; see /docs."
-    return JSONResponse({"message": message}, 422)
+    return refusal(422, message)
 
 
 async def _http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     message = NOWHERE if error.status_code == 404 else f"{str(error.detail).lower()}; see /docs."
-    return JSONResponse({"message": message}, error.status_code)
+    return refusal(error.status_code, message)
 
 
 async def _broken(request: Request, error: Exception) -> JSONResponse:
-    # Sent from outside the protection, which therefore cannot add its headers.
-    message = "the server failed at this query; its log says more."
-    return JSONResponse({"message": message}, 500, HEADERS)
+    return refusal(500, "the server failed at this query; its log says more.")

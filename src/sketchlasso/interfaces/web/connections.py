@@ -9,13 +9,12 @@ import sys
 from typing import Any, ClassVar
 
 import h11
+from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from sketchlasso.interfaces.web.gate import AGAIN
 from sketchlasso.interfaces.web.limits import Limits
-from sketchlasso.interfaces.web.protection import Message, Receive, Send, answer
-
-__all__ = ["ACCEPTED_AT_ONCE", "Connection", "connection_class", "report_exhaustion_once"]
+from sketchlasso.interfaces.web.protection import refusal
 
 # Connections accepted in one turn of the event loop. asyncio would take the whole queue at once,
 # and run out of descriptors before the first of them can be counted.
@@ -24,9 +23,13 @@ ACCEPTED_AT_ONCE = 8
 RESERVED = 64
 LEAST_CONNECTIONS = 8
 EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
-FULL = "the server has too many connections; ask again in a moment."
-LATE = "the server is busy with other requests; ask again in a moment."
-# Requests under way up to which none is refused, however late: a page with its files and queries.
+FULL = refusal(
+    503,
+    "the server has too many connections; ask again in a moment.",
+    {**AGAIN, "connection": "close"},
+)
+LATE = refusal(503, "the server is busy with other requests; ask again in a moment.", AGAIN)
+# With at most this many requests under way, none is refused as late: a page, its files and queries.
 FEW = 16
 
 
@@ -59,7 +62,7 @@ class Connection(H11Protocol):
         if len(self.connections) > self.most:
             longest = next(iter(self.waiting), None)
             if longest is None:
-                self.app = _full
+                self.app = FULL
             else:
                 longest.give_up()
         self._await_request()
@@ -100,10 +103,10 @@ class Connection(H11Protocol):
         self.waiting.pop(self, None)
         self.transport.abort()
 
-    async def _admit(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         late = self.loop.time() - self._arrived > self.limits.late_seconds
         if late and len(self.working) >= FEW:
-            await answer(send, 503, LATE, AGAIN)
+            await LATE(scope, receive, send)
             return
         self.working.add(self)
         try:
@@ -176,8 +179,3 @@ def _most_connections(limits: Limits) -> int:
     if soft == resource.RLIM_INFINITY:
         return limits.connections
     return min(limits.connections, max(LEAST_CONNECTIONS, soft - RESERVED))
-
-
-async def _full(scope: Message, receive: Receive, send: Send) -> None:
-    """Answer every request with 503."""
-    await answer(send, 503, FULL, AGAIN, ("connection", "close"))

@@ -8,14 +8,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 from typing import TypeVar
 
-from sketchlasso.interfaces.web.limits import Limits
-from sketchlasso.interfaces.web.protection import Application, Message, Receive, Send, answer
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-__all__ = ["AGAIN", "BUSY", "BusyError", "Door", "Gate", "SlowError"]
+from sketchlasso.interfaces.web.limits import Limits
+from sketchlasso.interfaces.web.protection import refusal
 
 BUSY = "the server is busy with other queries; ask again in a moment."
 # The header that asks a client to try again after a second.
-AGAIN = ("retry-after", "1")
+AGAIN = {"retry-after": "1"}
 
 Result = TypeVar("Result")
 
@@ -71,7 +71,7 @@ class Gate:
                 raise BusyError
             done, _ = await asyncio.wait({answer}, timeout=limits.seconds - patience)
         if not done:
-            # The work goes on, but its result is dropped.
+            # The work continues, but its result is dropped.
             answer.cancel()
             raise SlowError
         return answer.result()
@@ -101,14 +101,14 @@ class Door:
     than the rest of a refusal. `paths` are the addresses whose answers need the gate.
     """
 
-    def __init__(self, application: Application, gate: Gate, paths: Collection[str]) -> None:
-        self._application = application
+    def __init__(self, app: ASGIApp, gate: Gate, paths: Collection[str]) -> None:
+        self._application = app
         self._gate = gate
         self._paths = frozenset(paths)
+        self._busy = refusal(503, BUSY, AGAIN)
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse a request, or pass it on."""
-        if self._gate.is_full and scope.get("path") in self._paths:
-            await answer(send, 503, BUSY, AGAIN)
-        else:
-            await self._application(scope, receive, send)
+        busy = self._gate.is_full and scope.get("path") in self._paths
+        answer = self._busy if busy else self._application
+        await answer(scope, receive, send)

@@ -7,8 +7,6 @@ from dataclasses import dataclass, fields
 
 import sketchlasso as sl
 
-__all__ = ["Limits"]
-
 # More threads than cores make every query slower, and the event loop late.
 WORKERS = min(4, max(2, os.cpu_count() or 1))
 

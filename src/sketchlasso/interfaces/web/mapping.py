@@ -17,8 +17,6 @@ from sketchlasso.interfaces.web.limits import Limits
 from sketchlasso.interfaces.web.pages import Page
 from sketchlasso.types import IntArray
 
-__all__ = ["MapDesk", "NoMapError", "NotYetError", "encoded", "graph_map", "whole_map"]
-
 # Seconds that a request waits for the map before it is refused for now.
 PATIENCE = 2.0
 # Largest vocabulary for which the server computes stability, which is slow.

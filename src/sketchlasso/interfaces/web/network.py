@@ -15,8 +15,6 @@ from sketchlasso.interfaces.web.mapping import encoded, graph_map
 from sketchlasso.interfaces.web.pages import Page
 from sketchlasso.interfaces.web.routes import REFUSED
 
-__all__ = ["network_explorer"]
-
 # Addresses whose answers need a worker.
 ASKED = ("/api/nodes", "/api/neighbours")
 MOST_NEIGHBOURS = 500
@@ -40,7 +38,7 @@ class Node(BaseModel):
 
 
 class Nodes(BaseModel):
-    """Nodes whose names begin with a text or hold it, those with most links first."""
+    """Nodes whose names begin with a text or contain it, those with most links first."""
 
     prefix: str
     nodes: list[Node]
@@ -94,7 +92,7 @@ class NetworkAnswers:
         )
 
     def nodes(self, text: str, count: int) -> Nodes:
-        """Find nodes by name: those that begin with the text before those that hold it."""
+        """Find nodes by name: those that begin with the text before those that contain it."""
         wanted = text.strip().casefold()
         first = [name for name, folded in self._searched if folded.startswith(wanted)][:count]
         if len(first) < count:

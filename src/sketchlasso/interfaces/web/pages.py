@@ -11,8 +11,6 @@ from importlib.resources import files
 
 from fastapi import APIRouter, Request, Response
 
-__all__ = ["Page", "page_routes", "read_pages"]
-
 KINDS = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",

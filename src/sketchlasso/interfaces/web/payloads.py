@@ -6,28 +6,9 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-__all__ = [
-    "About",
-    "ComparedImages",
-    "Documents",
-    "Health",
-    "Image",
-    "Images",
-    "Map",
-    "MapWord",
-    "MatchedDocument",
-    "Problem",
-    "Topic",
-    "Topics",
-    "UnknownWord",
-    "WordCount",
-    "WordWeight",
-    "Words",
-]
-
 
 class WordCount(BaseModel):
-    """A word and in how many documents it stands."""
+    """A word and the number of documents that contain it."""
 
     word: str
     documents: int
@@ -47,7 +28,7 @@ class WordWeight(BaseModel):
     weight: float
     documents: int
     askable: bool = Field(
-        description="Whether it can be asked for; not if it is too long, blank, or no text."
+        description="Whether it can be asked for; not if it is too long, blank, or not text."
     )
 
 
@@ -79,7 +60,7 @@ class Images(BaseModel):
 
 
 class MatchedDocument(BaseModel):
-    """A document in which the words of an image stand."""
+    """A document that contains words of an image."""
 
     number: int = Field(description="Row of the corpus, from zero.")
     title: str
@@ -129,7 +110,7 @@ class MapWord(BaseModel):
     x: float
     y: float
     community: int = Field(description="Its topic, counted from zero; -1 for none.")
-    size: int = Field(description="In how many documents the word stands.")
+    size: int = Field(description="Number of documents that contain the word.")
 
 
 class Map(BaseModel):

@@ -1,28 +1,22 @@
-"""Checks of every request (host name, method, length), and the headers of every answer."""
+"""Checks of every request (host name, method, length), and the headers of every answer.
+
+Importing this needs the extra `web`.
+"""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Iterable, Mapping
 from ipaddress import ip_address
-from typing import Any, TypeAlias
+from typing import Any
 
-from sketchlasso.errors import InvalidInputError
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["HEADERS", "LOOPBACK", "Protection", "answer", "read_host"]
-
-Message: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[Message]]
-Send: TypeAlias = Callable[[Message], Awaitable[None]]
-Application: TypeAlias = Callable[[Message, Receive, Send], Awaitable[None]]
-
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
 METHODS = "GET, HEAD, OPTIONS"
 # Bytes of an address and of all headers; every question that is allowed is far shorter.
 LONGEST = 32 * 1024
 HOST = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<name>[^\[\]:@/]+))(?::[0-9]{1,5})?")
-NAME = re.compile(r"\*|[0-9a-zA-Z](?:[-_.0-9a-zA-Z]*[0-9a-zA-Z])?")
 HEADERS = {
     "content-security-policy": (
         # A picture that the page saves as PNG is drawn from an image of its own: a blob.
@@ -39,6 +33,7 @@ HEADERS = {
     # Another model may be served at the same address later.
     "cache-control": "no-store",
 }
+ENCODED = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 
 
 class Protection:
@@ -49,11 +44,11 @@ class Protection:
     machine and read the answers (DNS rebinding).
     """
 
-    def __init__(self, application: Application, hosts: Iterable[str] = LOOPBACK) -> None:
-        self._application = application
+    def __init__(self, app: ASGIApp, hosts: Iterable[str]) -> None:
+        self._application = app
         self._hosts = frozenset(host.lower() for host in hosts)
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on."""
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
@@ -61,21 +56,19 @@ class Protection:
         if scope["type"] != "http":
             await self._application(scope, receive, send)
             return
-        method = scope["method"]
+        answer: ASGIApp = self._application
         refused = self._refused(scope)
-        send = _protected(send, method)
         if refused is not None:
             status, message = refused
             # After status 400 it is uncertain where the body ends and the next request begins.
-            closing = (("connection", "close"),) if status == 400 else ()
-            await answer(send, status, message, ("allow", METHODS), *closing)
-        elif method == "OPTIONS":
-            await answer(send, 204, None, ("allow", METHODS))
-        else:
-            # HEAD is answered like GET; the body is left out on the way back.
-            await self._application({**scope, "method": "GET"}, receive, send)
+            closing = {"connection": "close"} if status == 400 else {}
+            answer = refusal(status, message, {"allow": METHODS, **closing})
+        elif scope["method"] == "OPTIONS":
+            answer = Response(status_code=204, headers={"allow": METHODS})
+        # HEAD is answered like GET; the body is left out on the way back.
+        await answer({**scope, "method": "GET"}, receive, _protected(send, scope["method"]))
 
-    def _refused(self, scope: Message) -> tuple[int, str] | None:
+    def _refused(self, scope: Scope) -> tuple[int, str] | None:
         """Return status and message of a request that is refused."""
         if len(scope["path"]) + len(scope["query_string"]) > LONGEST:
             return 414, f"the address is longer than {LONGEST} bytes; ask for less."
@@ -98,7 +91,7 @@ class Protection:
             )
         return None
 
-    def _is_called_right(self, scope: Message) -> bool:
+    def _is_called_right(self, scope: Scope) -> bool:
         if "*" in self._hosts:
             return True
         called = [value for name, value in scope["headers"] if name == b"host"]
@@ -106,19 +99,6 @@ class Protection:
             return False
         host = _without_port(called[0].decode("latin-1"))
         return host in self._hosts or _is_address(host, scope.get("server"))
-
-
-def read_host(host: str) -> str:
-    """Return a name or address as Host headers have it, without port and brackets."""
-    try:
-        return str(ip_address(host.removeprefix("[").removesuffix("]")))
-    except ValueError:
-        if NAME.fullmatch(host):
-            return host.lower()
-    raise InvalidInputError(
-        f"{host!a} was given as an allowed host, but a name or address without scheme and "
-        "port is accepted, or * for any; give one such as 'topics.example.org'."
-    )
 
 
 def _is_address(host: str, server: Any) -> bool:
@@ -141,11 +121,7 @@ def _protected(send: Send, method: str) -> Send:
     async def forward(message: Message) -> None:
         if message["type"] == "http.response.start":
             given = {name for name, _ in message["headers"]}
-            added = [
-                (name.encode(), value.encode())
-                for name, value in HEADERS.items()
-                if name.encode() not in given
-            ]
+            added = [(name, value) for name, value in ENCODED if name not in given]
             message = {**message, "headers": [*message["headers"], *added]}
         elif method == "HEAD" and message["type"] == "http.response.body":
             message = {**message, "body": b""}
@@ -154,11 +130,6 @@ def _protected(send: Send, method: str) -> Send:
     return forward
 
 
-async def answer(send: Send, status: int, message: str | None, *headers: tuple[str, str]) -> None:
-    """Send a whole response: a JSON body with a message, or none."""
-    body = b"" if message is None else json.dumps({"message": message}).encode()
-    kind = (("content-type", "application/json"),) if body else ()
-    every = (*HEADERS.items(), ("content-length", str(len(body))), *kind, *headers)
-    pairs = [(name.encode(), value.encode()) for name, value in every]
-    await send({"type": "http.response.start", "status": status, "headers": pairs})
-    await send({"type": "http.response.body", "body": body})
+def refusal(status: int, message: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    """Return an answer with a status and one sentence, and the headers of all answers."""
+    return JSONResponse({"message": message}, status, {**HEADERS, **(headers or {})})

@@ -12,8 +12,6 @@ from typing import Literal
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.web.limits import Limits
 
-__all__ = ["Amount", "ImageQuery", "read_amount", "read_word", "read_words"]
-
 Scale = Literal["", "auto", "spectral", "realised"]
 
 NUMBER = r"[0-9]{1,12}(?:\.[0-9]{0,12})?(?:e[-+]?[0-9]{1,2})?|\.[0-9]{1,12}(?:e[-+]?[0-9]{1,2})?"
@@ -21,7 +19,7 @@ AMOUNT = re.compile(
     rf"(?P<number>{NUMBER})|(?:(?P<factor>{NUMBER})\*)?(?P<of>auto|spectral|realised)",
     re.ASCII | re.IGNORECASE,
 )
-# Characters that are no text: control characters, halves of surrogate pairs, private and
+# Characters that are not text: control characters, halves of surrogate pairs, private and
 # unassigned code points.
 NOT_TEXT = {"Cc", "Cs", "Co", "Cn"}
 # Stands for bytes that were not UTF-8.
@@ -102,5 +100,5 @@ def read_amount(
 
 
 def shown(text: str) -> str:
-    """Return a value as errors quote it: escaped and not longer than a reader needs."""
+    """Return a value as errors quote it: escaped, and shortened if it is long."""
     return ascii(text if len(text) <= SHOWN else text[:SHOWN] + "...")

@@ -17,13 +17,14 @@ from sketchlasso.interfaces.web.limits import Limits
 from sketchlasso.interfaces.web.mapping import MapDesk
 from sketchlasso.interfaces.web.queries import ImageQuery, read_amount, read_word, read_words
 
-__all__ = ["REFUSED", "SOLVED", "topic_explorer"]
-
 # Addresses whose answers are solved for, and so need a worker.
 SOLVED = ("/api/image", "/api/images", "/api/documents", "/api/compare")
 
 BUSY: dict[int | str, dict[str, Any]] = {
-    503: {"model": payloads.Problem, "description": "Too many ask at once; come again."},
+    503: {
+        "model": payloads.Problem,
+        "description": "Too many requests at once; ask again in a moment.",
+    },
     504: {"model": payloads.Problem, "description": "The query took too long."},
 }
 REFUSED: dict[int | str, dict[str, Any]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import signal
 import socket
 import sys
@@ -10,19 +11,19 @@ import threading
 import webbrowser
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 from threadpoolctl import threadpool_limits
 
 import sketchlasso as sl
 from sketchlasso.interfaces.web.limits import Limits
-from sketchlasso.interfaces.web.protection import LOOPBACK, read_host
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-__all__ = ["create_app", "serve"]
-
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+HOST_NAME = re.compile(r"\*|[0-9a-zA-Z](?:[-_.0-9a-zA-Z]*[0-9a-zA-Z])?")
 # Connections that wait in the system's queue to be accepted.
 QUEUE = 2048
 # Seconds that a connection stays open after an answer.
@@ -113,7 +114,7 @@ def serve(
     MissingExtraError
         The extra `web` is not installed.
     InvalidInputError
-        The port is taken, the address is not one of this machine, or an allowed host is no name.
+        The port is taken, the address is not one of this machine, or an allowed host is not a name.
     """
     limits = Limits() if limits is None else limits
     hosts = (*LOOPBACK, host, *map(read_host, allowed_hosts))
@@ -148,6 +149,19 @@ def serve(
         server = uvicorn.Server(config)
         _announce_when_started(server, listener, address, open_browser)
         server.run(sockets=[listener])
+
+
+def read_host(host: str) -> str:
+    """Return a name or address as Host headers have it, without port and brackets."""
+    try:
+        return str(ip_address(host.removeprefix("[").removesuffix("]")))
+    except ValueError:
+        if HOST_NAME.fullmatch(host):
+            return host.lower()
+    raise sl.errors.InvalidInputError(
+        f"{host!a} was given as an allowed host, but a name or address without scheme and "
+        "port is accepted, or * for any; give one such as 'topics.example.org'."
+    )
 
 
 @contextmanager

@@ -14,19 +14,16 @@ import sketchlasso as sl
 from sketchlasso.errors import StoredFileError
 from sketchlasso.interfaces.commands.command import program
 from sketchlasso.interfaces.commands.options import Device, Seed, Threads, number_or_name
-from sketchlasso.interfaces.commands.outputs import output_option
-from sketchlasso.interfaces.commands.report import Report, Sheet, wrote
+from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.topics.options import (
     CorpusOptions,
     Positive,
     TopicModel,
-    read_source,
+    WordOptions,
 )
 from sketchlasso.interfaces.commands.topics.sheets import corpus_facts
 from sketchlasso.interfaces.exports import export_topics, topic_data
-
-__all__ = ["export", "fit", "list_topics", "model_data"]
 
 COLUMNS = ("topic", "label", "words", "documents", "stable", "such as")
 
@@ -45,12 +42,7 @@ class TopicOptions:
         float,
         typer.Option(help="Above 1 for more and smaller topics, below 1 for fewer.", min=1e-3),
     ] = 1.0
-    stability: Annotated[
-        bool,
-        typer.Option(
-            "--stability/--no-stability", help="Make the topics again from half of the documents."
-        ),
-    ] = True
+    stability: Annotated[bool, "Make the topics again from half of the documents."] = True
     seed: Seed = 0
 
     def find(
@@ -80,26 +72,21 @@ def fit(
         Path,
         typer.Argument(
             metavar="SOURCE",
-            show_default=False,
             help="A folder of text files; JSON Lines, CSV, TSV, Parquet or Arrow with a column of "
             "text; a .txt with one document per line; counts (docword.NAME.txt, npz, mtx, svm).",
         ),
     ],
     corpus: CorpusOptions,
+    words: WordOptions,
     screen: Screen,
-    output: Annotated[Path, output_option("The model file to write.")],
+    output: Annotated[Path, "The model file to write."],
     rank: Annotated[
         int, typer.Option(help="Rank of the sketch; more for finer topics.", min=1)
     ] = 50,
-    weighting: Annotated[str, typer.Option(help="tfidf, log, counts or length.")] = "tfidf",
-    scale: Annotated[
-        bool, typer.Option("--scale", help="Bring words to one spread: rare ones gain.")
-    ] = False,
+    weighting: Annotated[str, "tfidf, log, counts or length."] = "tfidf",
+    scale: Annotated[bool, "Scale words to equal spread, which favours rare ones."] = False,
     radius: Annotated[
-        str,
-        typer.Option(
-            help="auto, realised, spectral, a multiple such as 0.03*spectral, or a number."
-        ),
+        str, "auto, realised, spectral, a multiple such as 0.03*spectral, or a number."
     ] = "auto",
     positive: Positive = False,
     threads: Threads = -1,
@@ -111,9 +98,9 @@ def fit(
     The model answers topics image, all and serve, and keeps documents and settings.
     """
     start = perf_counter()
-    left_out = corpus.words_left_out()
+    left_out = words.left_out()
     with screen.waiting(f"reading {source}"):
-        found = read_source(source, corpus)
+        found = corpus.read(source)
     with screen.waiting(f"sketching {found.shape[0]} documents x {found.shape[1]} words"):
         imager = sl.topics.TopicImager(
             rank=rank,
@@ -121,8 +108,8 @@ def fit(
             scale=scale,
             radius=number_or_name(radius),
             positive=positive,
-            min_documents=corpus.min_documents,
-            max_share=corpus.max_share,
+            min_documents=words.min_documents,
+            max_share=words.max_share,
             stop_words=left_out,
             n_jobs=threads,
             random_state=seed,
@@ -132,7 +119,7 @@ def fit(
     seconds = perf_counter() - start
     return Report(
         {"words_before": found.shape[1], "seconds": seconds, **model_data(imager)},
-        facts=(*corpus_facts(imager), ("seconds", f"{seconds:.2f}"), *wrote(output)),
+        facts=(*corpus_facts(imager), ("seconds", f"{seconds:.2f}")),
         closing=f"ask it: {program()} topics image {output} {_example(imager)}",
     )
 
@@ -163,8 +150,8 @@ def model_data(imager: sl.topics.TopicImager) -> dict[str, Any]:
 def list_topics(model: TopicModel, asked: TopicOptions, screen: Screen) -> Report:
     """List the topics of a corpus.
 
-    A topic is a group of words that explain each other. Its label are the words that set it apart;
-    stable is how often they come together again in half of the documents.
+    A topic is a group of words that explain each other. Its label lists the words that set it
+    apart; stable is how often they are grouped again in half of the documents.
     """
     _, _, found = asked.find(model, screen)
     rows = [
@@ -196,7 +183,7 @@ def export(
     model: TopicModel,
     asked: TopicOptions,
     screen: Screen,
-    output: Annotated[Path, output_option("The folder to write to.")],
+    folder: Annotated[Path, typer.Option("--output", "-o", help="The folder to write to.")],
 ) -> Report:
     """Write topics, words and documents to a folder.
 
@@ -204,14 +191,14 @@ def export(
     """
     imager, stored, found = asked.find(model, screen)
     try:
-        written = export_topics(output, imager, stored, found)
+        written = export_topics(folder, imager, stored, found)
     except OSError as problem:
         raise StoredFileError(
-            f"{output} could not be written ({problem.strerror or problem}); choose a folder that "
+            f"{folder} could not be written ({problem.strerror or problem}); choose a folder that "
             "can be written to."
         ) from problem
     return Report(
-        {"files": written, "n_topics": len(found)},
-        facts=(("topics", str(len(found))), ("wrote", f"{output}: {', '.join(written)}")),
-        closing=f"open {output / 'topics.html'} in a browser; it needs no server",
+        {"output": folder, "files": written, "n_topics": len(found)},
+        facts=(("topics", str(len(found))), ("wrote", f"{folder}: {', '.join(written)}")),
+        closing=f"open {folder / 'topics.html'} in a browser; it needs no server",
     )

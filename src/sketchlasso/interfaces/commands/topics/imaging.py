@@ -18,14 +18,11 @@ from sketchlasso.interfaces.commands.options import ClusterOptions, Seed
 from sketchlasso.interfaces.commands.outputs import (
     GraphFile,
     check_graph_file,
-    check_outputs,
     communities_sheet,
-    output_option,
-    plot_option,
     save_picture,
     write_graph,
 )
-from sketchlasso.interfaces.commands.report import Facts, Report, wrote
+from sketchlasso.interfaces.commands.report import Facts, Report
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.topics.options import (
     ImageOptions,
@@ -45,21 +42,15 @@ from sketchlasso.interfaces.commands.topics.sheets import (
 )
 from sketchlasso.interfaces.pictures import image_figure
 
-__all__ = ["ask", "graph", "image", "image_all", "images_data", "images_facts"]
-
 COMPILING = "asking (a first run compiles for up to twenty seconds)"
 
 
 def image(
     model: TopicModel,
-    words: Annotated[
-        list[str], typer.Argument(metavar="WORD", show_default=False, help="Words to ask for.")
-    ],
+    words: Annotated[list[str], typer.Argument(metavar="WORD", help="Words to ask for.")],
     asked: ImageOptions,
     screen: Screen,
-    together: Annotated[
-        bool, typer.Option("--together", help="One image of all words instead of one each.")
-    ] = False,
+    together: Annotated[bool, "One image of all words instead of one each."] = False,
     documents: Annotated[
         int, typer.Option(help="How many documents behind each image to list.", min=0)
     ] = 0,
@@ -67,21 +58,17 @@ def image(
         Path | None,
         typer.Option(metavar="MODEL2", help="Another model: the same words in both corpora."),
     ] = None,
-    plot: Annotated[
-        Path | None,
-        plot_option("Picture of the images"),
-    ] = None,
+    plot: Annotated[Path | None, "Picture of the images (.png, .svg, .pdf)."] = None,
 ) -> Report:
     """Show the few words that explain a word.
 
-    A plus comes along with the word, a minus keeps away from it. Words that the model does not
-    have are named, and the others are answered.
+    Words with a plus occur together with it, words with a minus without it. Words that the model
+    does not have are reported, and the others are answered.
     """
     if compare is not None and documents:
         raise InvalidInputError(
             "--documents was given with --compare, which shows words only; leave one of them out."
         )
-    check_outputs(None, plot)
     imager = sl.topics.load_topics(model)
     queries: list[str | list[str]] = [words] if together else list(words)
     with screen.waiting(COMPILING):
@@ -99,32 +86,27 @@ def image(
             ]
             for pair in pairs
         ]
-        drawn = _draw(named, plot)
+        _draw(named, plot)
         found |= {"compared_with": str(compare), "compared": list(map(compared_data, pairs))}
-        return Report(
-            found,
-            facts=drawn,
-            sheets=tuple(compared_sheet(pair, model, compare) for pair in pairs),
-        )
+        return Report(found, sheets=tuple(compared_sheet(pair, model, compare) for pair in pairs))
     behind = [imager.documents(one, documents) if documents else [] for one in images]
     found["images"] = [image_data(*pair) for pair in zip(images, behind, strict=True)]
-    drawn = _draw([[(name_of(one), one)] for one in images], plot)
+    _draw([[(name_of(one), one)] for one in images], plot)
     sheets = []
     for one, matches in zip(images, behind, strict=True):
         sheets += [image_sheet(one), *([document_sheet(one, matches)] if matches else [])]
-    return Report(found, facts=drawn, sheets=tuple(sheets), closing=advice_lines(images))
+    return Report(found, sheets=tuple(sheets), closing=advice_lines(images))
 
 
-def _draw(rows: list[list[tuple[str, sl.topics.TopicImage]]], path: Path | None) -> Facts:
+def _draw(rows: list[list[tuple[str, sl.topics.TopicImage]]], path: Path | None) -> None:
     """Draw images to a file, where one was asked for."""
     if path is None:
-        return ()
+        return
     try:
         figure = image_figure(rows)
     except ModuleNotFoundError as missing:
         raise MissingExtraError("--plot", str(missing.name), "plot") from missing
     save_picture(figure.axes[0], path)
-    return wrote(path)
 
 
 def ask(
@@ -171,13 +153,11 @@ def image_all(
     model: TopicModel,
     where: ClusterOptions,
     screen: Screen,
-    output: Annotated[Path, output_option("The images file to write.")],
+    output: Annotated[Path, "The images file to write."],
     n_words: NWords = 10,
     radius: Radius = None,
     positive: Positive = False,
-    device: Annotated[
-        str | None, typer.Option(help="cpu, cuda or auto; as the model was made by default.")
-    ] = None,
+    device: Annotated[str | None, "cpu, cuda or auto; as the model was made by default."] = None,
 ) -> Report:
     """Image every word of the vocabulary.
 
@@ -202,27 +182,17 @@ def image_all(
             "seconds": seconds,
             **images_data(images),
         },
-        facts=(*images_facts(images), ("seconds", f"{seconds:.2f}"), *wrote(output)),
+        facts=(*images_facts(images), ("seconds", f"{seconds:.2f}")),
     )
 
 
 def graph(
-    images: Annotated[
-        Path,
-        typer.Argument(metavar="IMAGES", show_default=False, help="A file written by topics all."),
-    ],
+    images: Annotated[Path, typer.Argument(metavar="IMAGES", help="A file written by topics all.")],
     screen: Screen,
     output: GraphFile,
-    rule: Annotated[
-        str,
-        typer.Option(help="Link words if either (or) or each (and) is in the other's image."),
-    ] = "or",
-    communities: Annotated[
-        bool, typer.Option("--communities", help="Find groups of words, and write them too.")
-    ] = False,
-    drop_isolated: Annotated[
-        bool, typer.Option("--drop-isolated", help="Leave out words without links.")
-    ] = False,
+    rule: Annotated[str, "Link words if either (or) or each (and) is in the other's image."] = "or",
+    communities: Annotated[bool, "Find groups of words, and write them too."] = False,
+    drop_isolated: Annotated[bool, "Leave out words without links."] = False,
     seed: Seed = 0,
 ) -> Report:
     """Join the images of all words into one graph."""
@@ -249,7 +219,6 @@ def graph(
             ("words", f"{len(joined.words)}, {alone} of them without links"),
             ("links", f"{len(joined.edges)}, if {either} word names the other"),
             *(() if members is None else (("communities", str(len(members))),)),
-            *wrote(output),
         ),
         sheets=() if members is None else (communities_sheet(members, "words"),),
     )

@@ -11,99 +11,72 @@ import typer
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.data import by_name_or_position, read_lines
 
-__all__ = [
-    "CorpusOptions",
-    "ImageOptions",
-    "NWords",
-    "Positive",
-    "Radius",
-    "TopicModel",
-    "read_source",
-]
-
-WORDS = "Words"
-
-TopicModel = Annotated[
-    Path,
-    typer.Argument(metavar="MODEL", show_default=False, help="A file written by topics fit."),
-]
-NWords = Annotated[int, typer.Option(help="How many words an image has.")]
+TopicModel = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by topics fit.")]
+NWords = Annotated[int, "How many words an image has."]
 Radius = Annotated[
     str | None,
-    typer.Option(
-        help="auto, realised, spectral, a multiple such as 0.03*spectral, or a number; that of "
-        "the fit by default."
-    ),
+    "auto, realised, spectral, a multiple such as 0.03*spectral, or a number; that of the fit by "
+    "default.",
 ]
-Positive = Annotated[
-    bool, typer.Option("--positive", help="Only words that come along, none that keep away.")
-]
+Positive = Annotated[bool, "Only words that occur together with it (positive weights)."]
 
 
 @dataclass(frozen=True)
 class CorpusOptions:
-    """How to read documents, and which of their words to keep."""
+    """How to read documents."""
 
     panel: ClassVar[str] = "Text"
-    column: Annotated[
-        str | None, typer.Option(help="The column of texts: name, or position from 0.")
-    ] = None
-    title_column: Annotated[
-        str | None, typer.Option(help="The column of titles: name, or position from 0.")
-    ] = None
+    column: Annotated[str | None, "The column of texts: name, or position from 0."] = None
+    title_column: Annotated[str | None, "The column of titles: name, or position from 0."] = None
     group_column: Annotated[
-        str | None,
-        typer.Option(
-            help="A column of dates, authors or sections to see topics over: name, or position."
-        ),
+        str | None, "A column of dates, authors or sections to see topics over: name, or position."
     ] = None
-    separator: Annotated[
-        str | None, typer.Option(help="What separates the cells of a text table.")
-    ] = None
+    separator: Annotated[str | None, "What separates the cells of a text table."] = None
     vocabulary: Annotated[
         Path | None,
-        typer.Option(
-            help="The words of a file with counts, one per line; looked for beside it by default."
-        ),
+        "The words of a file with counts, one per line; looked for beside it by default.",
     ] = None
-    titles: Annotated[Path | None, typer.Option(help="Titles of the documents, one per line.")] = (
-        None
-    )
+    titles: Annotated[Path | None, "Titles of the documents, one per line."] = None
     groups: Annotated[
         Path | None,
-        typer.Option(
-            help="Dates, authors or sections of the documents, one per line, to see topics over."
-        ),
+        "Dates, authors or sections of the documents, one per line, to see topics over.",
     ] = None
     follow_links: Annotated[
-        bool,
-        typer.Option(
-            "--follow-links",
-            help="Read what symbolic links in a folder lead to, also outside of it.",
-        ),
+        bool, "Read what symbolic links in a folder lead to, also outside of it."
     ] = False
+
+    def read(self, source: Path) -> sl.topics.Corpus:
+        """Read a corpus; columns are looked for by name first, then numbers mean positions."""
+        rest: dict[str, Any] = {
+            "vocabulary": self.vocabulary,
+            "titles": self.titles,
+            "groups": self.groups,
+            "separator": self.separator,
+            "follow_links": self.follow_links or None,
+        }
+        corpus: sl.topics.Corpus = by_name_or_position(
+            lambda **columns: sl.topics.read_corpus(source, **columns, **rest),
+            column=self.column,
+            title_column=self.title_column,
+            group_column=self.group_column,
+        )
+        return corpus
+
+
+@dataclass(frozen=True)
+class WordOptions:
+    """Which words of a corpus to keep."""
+
+    panel: ClassVar[str] = "Words"
     min_documents: Annotated[
-        int | None,
-        typer.Option(
-            rich_help_panel=WORDS,
-            help="Leave out words in fewer documents; 5 by default, less for small corpora.",
-        ),
+        int | None, "Leave out words in fewer documents; 5 by default, less for small corpora."
     ] = None
-    max_share: Annotated[
-        float,
-        typer.Option(
-            rich_help_panel=WORDS, help="Leave out words in a larger share of the documents."
-        ),
-    ] = 0.95
+    max_share: Annotated[float, "Leave out words in a larger share of the documents."] = 0.95
     stop_words: Annotated[
-        str,
-        typer.Option(
-            rich_help_panel=WORDS,
-            help="Words to leave out: english, none, or a file with one per line.",
-        ),
+        str, "Words to leave out: english, none, or a file with one per line."
     ] = "english"
 
-    def words_left_out(self) -> Any:
+    def left_out(self) -> Any:
         """Return what the imager takes as `stop_words`."""
         if self.stop_words in ("english", "none"):
             return None if self.stop_words == "none" else self.stop_words
@@ -119,15 +92,11 @@ class ImageOptions:
     n_words: NWords = 10
     alpha: Annotated[
         float | None,
-        typer.Option(
-            help="A penalty of your own; by default the one that leaves as many words as asked."
-        ),
+        "A penalty of your own; by default the one that leaves as many words as asked.",
     ] = None
     radius: Radius = None
     positive: Positive = False
-    exclude: Annotated[
-        list[str] | None, typer.Option(help="A word that may not be used; may be repeated.")
-    ] = None
+    exclude: Annotated[list[str] | None, "A word that may not be used; may be repeated."] = None
 
     def arguments(self) -> dict[str, Any]:
         """Return keyword arguments of :meth:`TopicImager.image`."""
@@ -138,21 +107,3 @@ class ImageOptions:
             "positive": True if self.positive else None,
             "exclude": tuple(self.exclude or ()),
         }
-
-
-def read_source(source: Path, options: CorpusOptions) -> sl.topics.Corpus:
-    """Read a corpus; columns are looked for by name first, then numbers mean positions."""
-    rest: dict[str, Any] = {
-        "vocabulary": options.vocabulary,
-        "titles": options.titles,
-        "groups": options.groups,
-        "separator": options.separator,
-        "follow_links": options.follow_links or None,
-    }
-    corpus: sl.topics.Corpus = by_name_or_position(
-        lambda **columns: sl.topics.read_corpus(source, **columns, **rest),
-        column=options.column,
-        title_column=options.title_column,
-        group_column=options.group_column,
-    )
-    return corpus

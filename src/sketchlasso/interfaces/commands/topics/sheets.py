@@ -11,19 +11,6 @@ import numpy as np
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.report import Bar, Sheet
 
-__all__ = [
-    "advice_lines",
-    "compared_data",
-    "compared_sheet",
-    "corpus_facts",
-    "document_sheet",
-    "image_data",
-    "image_sheet",
-    "image_words",
-    "judged",
-    "name_of",
-]
-
 
 def image_sheet(image: sl.topics.TopicImage) -> Sheet:
     """Return the table of one image: every word with its weight and a bar."""
@@ -52,7 +39,7 @@ def image_data(
 
 
 def image_words(image: sl.topics.TopicImage) -> str:
-    """Return the words of an image on one line, those that keep away behind a minus."""
+    """Return the words of an image on one line, those of negative weight behind a minus."""
     return ", ".join(
         word if sign > 0 else f"-{word}"
         for word, sign in zip(image.words, image.signs, strict=True)

@@ -1,4 +1,4 @@
-"""Explorers (`sketchlasso explore`, `topics serve`), and `topics demo` on a corpus at hand."""
+"""Explorers (`sketchlasso explore`, `topics serve`), and `topics demo` on docstrings."""
 
 from __future__ import annotations
 
@@ -15,15 +15,12 @@ import typer
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.command import program
 from sketchlasso.interfaces.commands.options import Seed
-from sketchlasso.interfaces.commands.outputs import output_option
-from sketchlasso.interfaces.commands.report import Report, wrote
+from sketchlasso.interfaces.commands.report import Report
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.topics.imaging import COMPILING, ask
 from sketchlasso.interfaces.commands.topics.options import ImageOptions, TopicModel
 from sketchlasso.interfaces.commands.topics.sheets import corpus_facts, image_data, image_sheet
 from sketchlasso.interfaces.web import serve as serve_explorer
-
-__all__ = ["DEMO_RANK", "demo", "explore", "fit_docstrings", "serve"]
 
 # Rank for the docstrings; larger than the default, because they cover many subjects.
 DEMO_RANK = 200
@@ -34,13 +31,11 @@ DEMO_WORDS = ("fourier", "matrix", "random", "cluster", "file")
 class ViewOptions:
     """Where the explorer is served."""
 
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; by default this machine only.")
-    ] = "127.0.0.1"
+    host: Annotated[str, "Address to listen on; by default this machine only."] = "127.0.0.1"
     port: Annotated[
         int, typer.Option(help="Port to listen on; 0 for one that is free.", min=0, max=65535)
     ] = 8000
-    open: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False
+    open: Annotated[bool, "Open the page in the browser."] = False
     allowed_host: Annotated[
         list[str] | None,
         typer.Option(
@@ -74,7 +69,6 @@ def explore(
         Path,
         typer.Argument(
             metavar="GRAPH",
-            show_default=False,
             help="A file written by network or topics graph: .graphml, .gexf, .json or .csv.",
         ),
     ],
@@ -114,10 +108,8 @@ def demo(
     words: Annotated[
         list[str] | None, typer.Argument(metavar="WORD", help="Words to ask for.")
     ] = None,
-    serve: Annotated[
-        bool, typer.Option("--serve", help="Open the explorer instead, with a map.")
-    ] = False,
-    output: Annotated[Path | None, output_option("Keep the model in a file.")] = None,
+    serve: Annotated[bool, "Open the explorer instead, with a map."] = False,
+    output: Annotated[Path | None, "Keep the model in a file."] = None,
     rank: Annotated[int, typer.Option(help="Rank of the sketch.", min=1)] = DEMO_RANK,
     seed: Seed = 0,
 ) -> Report:
@@ -148,7 +140,6 @@ def demo(
         facts=(
             *corpus_facts(imager),
             ("seconds", f"{fitting:.2f} to read and sketch"),
-            *wrote(output),
         ),
         sheets=tuple(map(image_sheet, found)),
         closing=f"walk on in the browser: {program()} topics demo --serve",

@@ -160,7 +160,7 @@ const unknownTitle = ({ word, stopWord }) =>
 const suggestionText = (words) =>
   words.length ? "Did you mean one of these?" : "Rare and very common words are left out of it. Try another one.";
 
-/** The state in which a suggestion stands in the place of the unknown word. */
+/** The state with a suggestion in place of the unknown word. */
 function replaced(unknown, word) {
   const swap = (words) => [...new Set(words.map((one) => (one.toLowerCase() === unknown.toLowerCase() ? word : one)))];
   return { words: swap(state.words), others: swap(state.others), exclude: swap(state.exclude) };

@@ -77,7 +77,7 @@ export class CompareView {
     this.#filled = false;
     byId("controls").hidden = true;
     byId("title").textContent = joined(state.words);
-    byId("facts").replaceChildren("Which word should stand beside it? Type it above, or take a neighbour.");
+    byId("facts").replaceChildren("Which word should it be compared with? Type it above, or choose a neighbour.");
     byId("panels").replaceChildren();
     const image = await ask("image", [...named("word", state.words), ["n_words", 12]]);
     byId("panels").replaceChildren(

@@ -73,7 +73,7 @@ export const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 export const joined = (words) => words.join(" + ");
 
-/** Draw a container anew; the word that had the focus in it has it again. */
+/** Redraw a container, and give the focus back to the word in it that had it. */
 export function redraw(container, draw) {
   const held = container.contains(document.activeElement) && document.activeElement.closest("[data-word]")?.dataset.word;
   draw();
