@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -31,7 +31,7 @@ OPTIONAL = ("penalised_coef", "penalised_intercept", "loadings")
 TYPED = ("coef", "intercept", *OPTIONAL)
 
 # Fitted attributes by name, without the underscore: arrays with one row per response.
-Attributes: TypeAlias = "dict[str, Any]"
+Attributes: TypeAlias = "dict[str, NDArray[Any]]"
 # Which responses (t,), and their attributes.
 Fitted: TypeAlias = "tuple[IntArray, Attributes]"
 
