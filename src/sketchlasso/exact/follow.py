@@ -296,9 +296,8 @@ class Follower:
         """Walk at most so far past a limited number of knots; the end and the way made."""
         signs, per_w = np.zeros((2, len(now.w)))
         signs[now.support], per_w[now.support] = now.signs, d
-        knots = knot_distances(
-            now.w, now.c, now.levels, signs, per_w, seen, per_level, self._problem.positive
-        )
+        positive, knots = self._problem.positive, np.empty(len(now.w))
+        knot_distances(now.w, now.c, now.levels, signs, per_w, seen, per_level, positive, knots)
         ahead = np.sort(knots[knots < most])
         size = max(len(now.support), 1)
         while True:

@@ -11,6 +11,15 @@ from numba.core import event
 
 from sketchlasso.startup import is_command
 
+KERNEL: dict[str, Any] = {}
+CALLEE: dict[str, Any] = {}
+try:
+    from sketchlasso.kernels.pipeline import CalleeCompiler, KernelCompiler
+except (ImportError, AttributeError):  # another Numba: first calls take longer
+    pass
+else:
+    KERNEL["pipeline_class"], CALLEE["pipeline_class"] = KernelCompiler, CalleeCompiler
+
 __all__ = ["FAST", "kernel"]
 
 # Reassociation lets the compiler vectorise sums; infinities and NaN keep their meaning.
@@ -22,7 +31,9 @@ NOT_KEPT = (
 )
 
 
-def kernel(fast: bool = False, inner: bool = False, part: bool = False) -> Callable[..., Any]:
+def kernel(
+    fast: bool = False, inner: bool = False, part: bool = False, allocates: bool = False
+) -> Callable[..., Any]:
     """Return the decorator that compiles a kernel at its first call and keeps it on disk.
 
     Parameters
@@ -30,18 +41,23 @@ def kernel(fast: bool = False, inner: bool = False, part: bool = False) -> Calla
     fast : bool
         Let sums be reordered.
     inner : bool
-        Only other kernels call this one, never Python: it needs no entry from Python, which takes
-        as long to compile as a short kernel itself.
+        Only other kernels call this one, never Python, which would crash: it needs no entry from
+        Python and no machine code of its own.
     part : bool
-        One other kernel calls this one, in one place: it becomes a part of that kernel before
-        compiling. Otherwise LLVM would optimise the code of all its callees once for this
-        kernel and once more for its caller. The caller's `fast` applies.
+        Like `inner`, and its code replaces the call. For functions of many arrays that are called
+        in one or two places: to pass an array takes LLVM seven arguments.
+    allocates : bool
+        Whether this kernel makes or returns arrays. Others need no code that counts references.
     """
+    callee = inner or part
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-    options |= {"fastmath": FAST if fast else False, "no_cpython_wrapper": inner}
-    options |= {"inline": "always"} if part else {}
+    options |= {"fastmath": FAST if fast else False, "_nrt": allocates}
+    options |= {"no_cpython_wrapper": callee, "forceinline": part}
+    options |= CALLEE if callee else KERNEL
 
     def compiled(function: Callable[..., Any]) -> Any:
+        if callee:
+            return njit(**options)(function)
         try:
             return njit(cache=True, **options)(function)
         except RuntimeError:

@@ -25,7 +25,7 @@ from sketchlasso.kernels.dense import copy_to
 LOST_DIGITS = 1e-9
 
 
-@kernel()
+@kernel(inner=True)
 def best_coefficient(rest: Any, rho: Any, norm: Any, threshold: Any, positive: Any) -> Any:
     """Minimiser over w of  sqrt(rest - 2 rho w + norm w^2) + threshold |w|."""
     size = rho if positive else abs(rho)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sketchlasso.kernels.compiling import kernel
+from sketchlasso.types import BoolArray, FloatArray
 
 # Two nearly always suffice; the third costs k^2.
 INVERSE_ITERATIONS = 3
@@ -22,12 +23,6 @@ def dot(a: Any, b: Any) -> Any:
 
 
 @kernel(inner=True)
-def transposed_dot(X: Any, Y: Any, out: Any) -> None:
-    """Write X'Y into `out`. Numba compiles np.dot anew for kernels with other options."""
-    np.dot(X.T, Y, out)
-
-
-@kernel(inner=True)
 def copy_to(source: Any, out: Any) -> None:
     """Write a vector into the front of `out`.
 
@@ -38,7 +33,7 @@ def copy_to(source: Any, out: Any) -> None:
         out[i] = source[i]
 
 
-@kernel()
+@kernel(inner=True)
 def kth_smallest(values: Any, k: Any) -> Any:
     """Entry number k of the sorted values (n,); the values change places.
 
@@ -66,7 +61,7 @@ def kth_smallest(values: Any, k: Any) -> Any:
     return values[k]
 
 
-@kernel(fast=True)
+@kernel(fast=True, inner=True)
 def cholesky_in_place(H: Any) -> Any:
     """Overwrite the lower triangle of H (k, k) by its Cholesky factor.
 
@@ -77,7 +72,8 @@ def cholesky_in_place(H: Any) -> Any:
     k = H.shape[0]
     largest = 0.0
     for i in range(k):
-        largest = max(largest, H[i, i])
+        if H[i, i] > largest:
+            largest = H[i, i]
     floor = 1e-14 * largest + 1e-300
     lifted = 0
     for j in range(k):
@@ -104,7 +100,7 @@ def back_substitute(L: Any, count: Any, x: Any) -> None:
             x[j] -= L[i, j] * value
 
 
-@kernel(fast=True)
+@kernel(fast=True, inner=True)
 def cholesky_solve(factor: Any, b: Any, x: Any) -> None:
     """Write into x (k,) the solution of factor factor' x = b."""
     k = factor.shape[0]
@@ -114,14 +110,13 @@ def cholesky_solve(factor: Any, b: Any, x: Any) -> None:
 
 
 @kernel(inner=True)
-def smallest_eigenvalue(factor: Any) -> Any:
+def smallest_eigenvalue(factor: Any, x: Any, y: Any) -> Any:
     """Estimate the smallest eigenvalue of factor factor' from above, by inverse iteration.
 
     Pivots do not show it: the last one may be far above the eigenvalue of a null vector that
-    has little weight on the last coordinate.
+    has little weight on the last coordinate. x and y are scratch (k,).
     """
     k = factor.shape[0]
-    x, y = np.empty(k), np.empty(k)
     for i in range(k):
         # Neither smooth nor alternating, so that no usual null vector is orthogonal to it.
         x[i] = np.cos(1.0 + i * i)
@@ -134,30 +129,38 @@ def smallest_eigenvalue(factor: Any) -> Any:
         growth = np.sqrt(dot(y, y))
         if not (np.isfinite(growth) and growth > 0.0):
             return 0.0
-        value = min(value, 1.0 / growth)
+        if 1.0 / growth < value:
+            value = 1.0 / growth
         for i in range(k):
             x[i] = y[i] / growth
     return value
 
 
-@kernel()
-def reduce_stack(K: Any, g: Any, c: Any, floor: Any) -> Any:
+def reduce_stack(K: FloatArray, g: FloatArray, c: FloatArray, floor: float) -> BoolArray:
     """Overwrite a stack K (G, k, k) by Cholesky factors and solve L c = g.
 
     g is (G, k, t) and c (G, t, k). Returns which K (G,) have a smallest eigenvalue above `floor`
     times the largest diagonal entry; the factors of the others are not to be trusted.
     """
-    count, k = K.shape[0], K.shape[1]
-    safe = np.ones(count, dtype=np.bool_)
-    for b in range(count):
-        largest = 0.0
-        for i in range(k):
-            largest = max(largest, K[b, i, i])
-        lifted = cholesky_in_place(K[b])
-        for i in range(k):
-            K[b, i, i + 1 :] = 0.0
-        safe[b] = lifted == 0 and smallest_eigenvalue(K[b]) > floor * largest
-        for j in range(c.shape[1]):
-            for i in range(k):
-                c[b, j, i] = (g[b, i, j] - dot(K[b, i, :i], c[b, j, :i])) / K[b, i, i]
+    safe = np.ones(len(K), dtype=bool)
+    for b in range(len(K)):
+        safe[b] = reduce_one(K[b], g[b], c[b], floor, np.empty((2, K.shape[1])))
     return safe
+
+
+@kernel()
+def reduce_one(K: Any, g: Any, c: Any, floor: Any, work: Any) -> Any:
+    """Do the work of :func:`reduce_stack` on one K (k, k); `work` is scratch (2, k)."""
+    k = K.shape[0]
+    largest = 0.0
+    for i in range(k):
+        if K[i, i] > largest:
+            largest = K[i, i]
+    lifted = cholesky_in_place(K)
+    for i in range(k):
+        for j in range(i + 1, k):
+            K[i, j] = 0.0
+    for j in range(c.shape[0]):
+        for i in range(k):
+            c[j, i] = (g[i, j] - dot(K[i, :i], c[j, :i])) / K[i, i]
+    return lifted == 0 and smallest_eigenvalue(K, work[0], work[1]) > floor * largest

@@ -78,14 +78,15 @@ def knot_distances(
     per_c: Any,
     per_level: Any,
     positive: Any,
-) -> Any:
-    """How far the walk may go before each coefficient (p,) joins or leaves; inf for never.
+    out: Any,
+) -> None:
+    """Write how far the walk may go before each coefficient (p,) joins or leaves; inf for never.
 
     A walk of length x moves w by x per_w, c by -x per_c and the thresholds by -x per_level. Signs
     are those of the support, 0 outside. Coefficients without a threshold stay.
     """
-    out = np.full(w.shape[0], np.inf)
     for j in range(w.shape[0]):
+        out[j] = np.inf
         if signs[j] != 0.0:
             if (levels[j] > 0.0 or positive) and per_w[j] * signs[j] < 0.0:
                 out[j] = max(-w[j] / per_w[j], 0.0)
@@ -95,4 +96,3 @@ def knot_distances(
             if not positive and per_level[j] > -per_c[j]:
                 below = max((levels[j] + c[j]) / (per_level[j] + per_c[j]), 0.0)
                 out[j] = min(out[j], below)
-    return out

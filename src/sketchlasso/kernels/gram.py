@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from sketchlasso.kernels.blas import product
 from sketchlasso.kernels.compiling import kernel
-from sketchlasso.kernels.dense import copy_to, transposed_dot
+from sketchlasso.kernels.dense import copy_to
 
 GRAM_UPDATES = 30
 
@@ -25,7 +26,7 @@ def gather_changed(A: Any, y: Any, member: Any, sign: Any, rows: Any) -> Any:
     return count
 
 
-@kernel()
+@kernel(inner=True)
 def update_gram(
     A: Any, y: Any, member: Any, gram: Any, rows: Any, square: Any, updates: Any
 ) -> Any:
@@ -54,7 +55,7 @@ def update_gram(
     for sign in (1.0, -1.0):
         count = gather_changed(A, y, member, sign, rows)
         if count > 0:
-            transposed_dot(rows[:count], rows[:count], square)
+            product(rows[:count].T, rows[:count], square)
             for i in range(gram.shape[0]):
                 for j in range(gram.shape[0]):
                     gram[i, j] += sign * square[i, j]

@@ -58,7 +58,7 @@ class Face(NamedTuple):
     place: Any  # position among the active rows (n,), -1 if inactive
 
 
-@kernel(inner=True)
+@kernel(inner=True, allocates=True)
 def empty_face(n: Any, k: Any, c: Any) -> Any:
     """The face without active rows."""
     return Face(
@@ -77,7 +77,7 @@ def empty_face(n: Any, k: Any, c: Any) -> Any:
     )
 
 
-@kernel(inner=True)
+@kernel(inner=True, allocates=True)
 def see_direction(P: Any, root: Any, q: Any, out: Any) -> None:
     """Write R q = P (root q) into out (n,)."""
     if root.shape[0] > 0:
@@ -86,7 +86,7 @@ def see_direction(P: Any, root: Any, q: Any, out: Any) -> None:
         np.dot(P, q, out)
 
 
-@kernel(inner=True)
+@kernel(inner=True, allocates=True)
 def row_of(P: Any, root: Any, j: Any) -> Any:
     """Row j of R = P root, a copy (k,)."""
     if root.shape[0] > 0:
@@ -113,7 +113,7 @@ def shift_along(face: Any, row: Any, sign: Any) -> None:
         face.per_lambda[j] += by_z * face.seen[j]
 
 
-@kernel(inner=True)
+@kernel(inner=True, allocates=True)
 def append_row(face: Any, count: Any, P: Any, root: Any, c: Any, j: Any, slope: Any) -> Any:
     """Let row j become active; False (and no change) if it depends on the active rows."""
     if count == face.Q.shape[0]:
@@ -144,7 +144,7 @@ def append_row(face: Any, count: Any, P: Any, root: Any, c: Any, j: Any, slope: 
     return True
 
 
-@kernel(inner=True)
+@kernel(inner=True, allocates=True)
 def remove_row(face: Any, count: Any, P: Any, root: Any, position: Any) -> None:
     """Let the active row at a position leave: rotate its direction to the end of Q."""
     L, Q, g, z, last = face.L, face.Q, face.g, face.z, count - 1
@@ -170,7 +170,7 @@ def remove_row(face: Any, count: Any, P: Any, root: Any, position: Any) -> None:
     shift_along(face, last, -1.0)
 
 
-@kernel(inner=True)
+@kernel(inner=True, allocates=True)
 def refresh(face: Any, count: Any, P: Any, root: Any, c: Any) -> None:
     """Compute from scratch what a knot only updates, so that rounding cannot add up."""
     for i in range(count):
@@ -215,7 +215,7 @@ def next_to_enter(
     return best, row, sign
 
 
-@kernel(inner=True)
+@kernel(inner=True, allocates=True)
 def next_to_leave(face: Any, count: Any, free: Any, now: Any, entered: Any) -> Any:
     """Largest lambda below `now` at which an active coefficient reaches zero; its position.
 
@@ -310,7 +310,7 @@ def write_points(
     return done
 
 
-@kernel(inner=True)
+@kernel(inner=True, allocates=True)
 def first_face(P: Any, root: Any, c: Any, factor: Any) -> Any:
     """The face where the path starts, its active rows those without a penalty; and their number."""
     face = empty_face(P.shape[0], P.shape[1], c)
@@ -322,7 +322,7 @@ def first_face(P: Any, root: Any, c: Any, factor: Any) -> Any:
     return face, count
 
 
-@kernel(inner=True)
+@kernel(inner=True, allocates=True)
 def row_lengths(P: Any, root: Any) -> Any:
     """Lengths (n,) of the rows of R."""
     lengths = np.empty(P.shape[0])
@@ -332,7 +332,7 @@ def row_lengths(P: Any, root: Any) -> Any:
     return lengths
 
 
-@kernel()
+@kernel(allocates=True)
 def walk_path(
     P: Any,
     root: Any,

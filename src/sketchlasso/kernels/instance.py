@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sketchlasso.kernels.blas import product
 from sketchlasso.kernels.compiling import kernel
 from sketchlasso.kernels.dense import dot
 from sketchlasso.kernels.shrink import best_on_ray, feasible_scale, shrink
@@ -67,27 +68,27 @@ class Point(NamedTuple):
     moved_x: float  # ||x - x0||^2
 
 
-@kernel(inner=True)
+@kernel(part=True)
 def see(rows: Any, u: Any, turned: Any, out: Any) -> None:
     """Write R u = A (root u) into out (n,); `turned` is scratch (k,)."""
     if rows.root.shape[0] > 0:
-        np.dot(rows.root, u, turned)
-        np.dot(rows.A, turned, out)
+        product(rows.root, u, turned)
+        product(rows.A, turned, out)
     else:
-        np.dot(rows.A, u, out)
+        product(rows.A, u, out)
 
 
-@kernel(inner=True)
+@kernel(part=True)
 def combine(rows: Any, w: Any, turned: Any, out: Any) -> None:
     """Write R'w = root'(A'w) into out (k,); `turned` is scratch (k,)."""
     if rows.root.shape[0] > 0:
-        np.dot(w, rows.A, turned)
-        np.dot(turned, rows.root, out)
+        product(w, rows.A, turned)
+        product(turned, rows.root, out)
     else:
-        np.dot(w, rows.A, out)
+        product(w, rows.A, out)
 
 
-@kernel(fast=True, inner=True)
+@kernel(fast=True, part=True)
 def forbidden_part(rows: Any, work: Any, keep: Any) -> Any:
     """Rough cost of making u orthogonal to the unpenalised rows, as radius = 0 requires.
 
@@ -104,7 +105,7 @@ def forbidden_part(rows: Any, work: Any, keep: Any) -> Any:
         if rows.thresholds[j] == 0.0:
             row = rows.A[j]
             if rows.root.shape[0] > 0:
-                np.dot(rows.A[j], rows.root, work.turned)
+                product(rows.A[j], rows.root, work.turned)
                 row = work.turned
             square = dot(row, row)
             alone = abs(dot(rows.c, row)) / square if square > 0.0 else 0.0
@@ -112,7 +113,7 @@ def forbidden_part(rows: Any, work: Any, keep: Any) -> Any:
     return cost
 
 
-@kernel(fast=True, inner=True)
+@kernel(fast=True, part=True)
 def restricted_gap(rows: Any, work: Any, at: Any, u: Any) -> Any:
     """Primal value and gap, on the working rows alone, of w = keep y and u."""
     radius, thresholds = rows.radius, rows.thresholds

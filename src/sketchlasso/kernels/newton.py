@@ -21,8 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from sketchlasso.kernels.blas import product
 from sketchlasso.kernels.compiling import kernel
-from sketchlasso.kernels.dense import cholesky_in_place, cholesky_solve, dot, transposed_dot
+from sketchlasso.kernels.dense import cholesky_in_place, cholesky_solve, dot
 from sketchlasso.kernels.gram import GRAM_UPDATES, update_gram
 from sketchlasso.kernels.instance import (
     NEGLIGIBLE,
@@ -93,7 +94,7 @@ def begin(rows: Any, work: Any, u: Any, w: Any) -> None:
         work.x0[i] = rows.c[i] - work.fit[i]
 
 
-@kernel(fast=True, inner=True)
+@kernel(fast=True, part=True)
 def evaluate(rows: Any, work: Any, sigma: Any, tau: Any, u: Any, w0: Any) -> Any:
     """Value part of a Newton step at u. Sets: y, fit, xhat, x, grad."""
     y, fit, x = work.y, work.fit, work.x
@@ -122,7 +123,7 @@ def evaluate(rows: Any, work: Any, sigma: Any, tau: Any, u: Any, w0: Any) -> Any
     return Point(norm, keep, rho, moved_w, moved_x)
 
 
-@kernel(fast=True, inner=True)
+@kernel(fast=True, part=True)
 def newton_direction(rows: Any, work: Any, at: Any, sigma: Any, tau: Any) -> None:
     """Solve H d = grad. Sets: H (its Cholesky factor), d, step.
 
@@ -141,8 +142,8 @@ def newton_direction(rows: Any, work: Any, at: Any, sigma: Any, tau: Any) -> Non
     on_identity = tau * rho / (rho + tau) + DAMPING * np.sqrt(dot(work.grad, work.grad))
     gram = work.gram
     if rows.root.shape[0] > 0:
-        transposed_dot(gram, rows.root, work.square)  # gram is symmetric
-        transposed_dot(rows.root, work.square, H)
+        product(gram.T, rows.root, work.square)  # gram is symmetric
+        product(rows.root.T, work.square, H)
         gram = H
     trace = 0.0
     for i in range(H.shape[0]):
@@ -159,7 +160,7 @@ def newton_direction(rows: Any, work: Any, at: Any, sigma: Any, tau: Any) -> Non
         work.step[j] *= sigma
 
 
-@kernel(fast=True, inner=True)
+@kernel(fast=True, part=True)
 def slope_along(rows: Any, work: Any, sigma: Any, tau: Any, t: Any) -> Any:
     """Slope in t of the convex step function at u + t d."""
     square = 0.0
@@ -194,7 +195,10 @@ def line_search(rows: Any, work: Any, sigma: Any, tau: Any) -> Any:
     for _ in range(LINE_SEARCH_STEPS):
         width = high - low
         t = low - at_low * width / (at_high - at_low)
-        t = min(max(t, low + 0.1 * width), high - 0.1 * width)
+        if t < low + 0.1 * width:
+            t = low + 0.1 * width
+        elif t > high - 0.1 * width:
+            t = high - 0.1 * width
         slope = slope_along(rows, work, sigma, tau, t)
         if abs(slope) <= LEVEL * start:
             break
@@ -205,7 +209,7 @@ def line_search(rows: Any, work: Any, sigma: Any, tau: Any) -> Any:
     return t
 
 
-@kernel(inner=True)
+@kernel(part=True)
 def first_step_length(rows: Any, work: Any, size: Any) -> Any:
     """Sigma of the first outer step: a multiple of the length of an exact gradient step.
 
@@ -231,7 +235,7 @@ def first_step_length(rows: Any, work: Any, size: Any) -> Any:
     return FIRST_SIGMA * size * n / (total if total > 1e-300 else 1e-300)
 
 
-@kernel(fast=True, inner=True)
+@kernel(fast=True, part=True)
 def step_is_good(at: Any, work: Any, sigma: Any, tau: Any, floor: Any) -> Any:
     """Whether the error of an unfinished step is no larger than the progress it made."""
     miss = dot(work.grad, work.grad)

@@ -7,7 +7,7 @@ from typing import Any
 from sketchlasso.kernels.compiling import kernel
 
 
-@kernel()
+@kernel(inner=True)
 def loss_prox_length(size: Any, s: Any, tau: Any, squared: Any) -> Any:
     """Rho with prox_{tau h}(x) = x rho / (rho + tau) for ||x|| = size.
 
@@ -31,7 +31,7 @@ def loss_prox_length(size: Any, s: Any, tau: Any, squared: Any) -> Any:
     return rho
 
 
-@kernel()
+@kernel(inner=True)
 def group_shrinkage(norm: Any, sigma: Any, radius: Any, squared: Any) -> Any:
     """Factor by which the prox of the l2 term shrinks a vector of length `norm`."""
     if squared:

@@ -17,7 +17,7 @@ from sketchlasso.kernels.compiling import kernel
 LEAST_STEP = 2.0**-51
 
 
-@kernel()
+@kernel(inner=True)
 def shrink(x: Any, threshold: Any, positive: Any) -> Any:
     """Soft threshold of one number; one-sided where coefficients may not be negative."""
     if x > threshold:
@@ -27,7 +27,7 @@ def shrink(x: Any, threshold: Any, positive: Any) -> Any:
     return 0.0
 
 
-@kernel()
+@kernel(inner=True)
 def best_on_ray(inner: Any, length: Any, s: Any, squared: Any) -> Any:
     """Scaling a of u that maximises the dual objective when its constraint is ignored.
 
@@ -89,10 +89,12 @@ def feasible_scale(
     scale = largest
     if radius <= 0.0:
         for i in range(count):
-            scale = min(scale, threshold[i] / size[i])
+            if threshold[i] / size[i] < scale:
+                scale = threshold[i] / size[i]
         return scale
     for i in range(count):  # at the root no single term exceeds the radius
-        scale = min(scale, (threshold[i] + radius) / size[i])
+        if (threshold[i] + radius) / size[i] < scale:
+            scale = (threshold[i] + radius) / size[i]
     least = LEAST_STEP
     for _ in range(100):
         norm, slope = excess_norm(scale, size, threshold, count)
@@ -126,13 +128,15 @@ def smallest_penalty(correlation: Any, factor: Any, positive: Any, radius: Any, 
         if x > 0.0 and 0.0 < factor[j] < np.inf:
             size[count] = x
             weight[count] = factor[j]
-            largest = max(largest, x / factor[j])
+            if x / factor[j] > largest:
+                largest = x / factor[j]
             count += 1
     if radius <= 0.0:
         return largest
     alpha = 0.0
     for i in range(count):  # at the root no single term exceeds the radius
-        alpha = max(alpha, (size[i] - radius) / weight[i])
+        if (size[i] - radius) / weight[i] > alpha:
+            alpha = (size[i] - radius) / weight[i]
     for _ in range(200):
         square = 0.0
         slope = 0.0
@@ -147,5 +151,5 @@ def smallest_penalty(correlation: Any, factor: Any, positive: Any, radius: Any, 
         step = (norm - radius) * norm / slope
         if alpha + step == alpha:
             break
-        alpha = min(alpha + step, largest)
+        alpha = alpha + step if alpha + step < largest else largest
     return alpha

@@ -8,6 +8,7 @@ import numpy as np
 
 from sketchlasso.kernels.compiling import kernel
 from sketchlasso.kernels.dense import copy_to
+from sketchlasso.types import FloatArray, IntArray
 
 
 @kernel(fast=True)
@@ -26,8 +27,26 @@ def rows_times_factor(
                 total[a] += value * factor_row[a]
 
 
-@kernel()
 def mix_rows(
+    left_ptr: Any,
+    left_idx: Any,
+    left_val: FloatArray,
+    right_ptr: Any,
+    right_idx: Any,
+    right_val: FloatArray,
+    share: FloatArray,
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """CSR parts of (1 - share_b) left_b + share_b right_b; all indices sorted."""
+    size = len(left_idx) + len(right_idx)
+    indptr = np.zeros(len(left_ptr), dtype=np.int64)
+    indices, values = np.empty(size, dtype=np.int64), np.empty(size)
+    left, right = (left_ptr, left_idx, left_val), (right_ptr, right_idx, right_val)
+    count = write_mix(*left, *right, share, indptr, indices, values)
+    return indptr, indices[:count], values[:count]
+
+
+@kernel()
+def write_mix(
     left_ptr: Any,
     left_idx: Any,
     left_val: Any,
@@ -35,12 +54,11 @@ def mix_rows(
     right_idx: Any,
     right_val: Any,
     share: Any,
+    indptr: Any,
+    indices: Any,
+    values: Any,
 ) -> Any:
-    """CSR parts of (1 - share_b) left_b + share_b right_b; all indices sorted."""
-    size = left_idx.shape[0] + right_idx.shape[0]
-    indptr = np.zeros(left_ptr.shape[0], dtype=np.int64)
-    indices = np.empty(size, dtype=np.int64)
-    values = np.empty(size)
+    """Write the parts of :func:`mix_rows`; returns how many entries they have."""
     count = 0
     for row in range(share.shape[0]):
         i, i_end = left_ptr[row], left_ptr[row + 1]
@@ -59,7 +77,7 @@ def mix_rows(
             values[count] = value
             count += 1
         indptr[row + 1] = count
-    return indptr, indices[:count], values[:count]
+    return count
 
 
 @kernel()

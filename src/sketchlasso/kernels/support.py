@@ -197,7 +197,7 @@ def violation(q: Any, w: Any, thresholds: Any, radius: Any, nonneg: Any, square:
     return worst
 
 
-@kernel(inner=True)
+@kernel(inner=True, allocates=True)
 def solve_on_gram(
     G: Any,
     b: Any,
@@ -262,7 +262,7 @@ def count_nonzero(w: Any) -> Any:
     return count
 
 
-@kernel(inner=True)
+@kernel(inner=True, allocates=True)
 def search_size(
     A: Any,
     c: Any,
@@ -324,7 +324,7 @@ def search_size(
             return STEP_DOWN * largest, beyond
 
 
-@kernel()
+@kernel(allocates=True)
 def strongest_rows(
     correlation: Any, factor: Any, nonneg: Any, floor: Any, known: Any, count: Any
 ) -> Any:
@@ -354,7 +354,7 @@ def strongest_rows(
     return np.flatnonzero(strength >= 0.0)
 
 
-@kernel()
+@kernel(allocates=True)
 def search_instance(
     P: Any,
     root: Any,

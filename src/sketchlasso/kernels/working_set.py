@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from sketchlasso.kernels.compiling import kernel
-from sketchlasso.kernels.dense import kth_smallest
+from sketchlasso.kernels.dense import copy_to, kth_smallest
+from sketchlasso.types import FloatArray, IntArray
 
 
 @kernel(inner=True)
@@ -45,8 +46,18 @@ def count_removed(
     return paper, static, gap_safe
 
 
+def choose_rows(correlation: FloatArray, *args: Any) -> IntArray:
+    """Indices of the working rows: the support and the rows nearest to entering.
+
+    The other arguments are those of :func:`find_rows`, up to `spare`.
+    """
+    n = correlation.shape[0]
+    chosen = np.empty(n, dtype=np.int64)
+    return chosen[: find_rows(correlation, *args, np.empty((2, n)), chosen)]
+
+
 @kernel()
-def choose_rows(
+def find_rows(
     correlation: Any,
     factor: Any,
     alpha: Any,
@@ -61,19 +72,22 @@ def choose_rows(
     limit: Any,
     trusted: Any,
     spare: Any,
+    work: Any,
+    chosen: Any,
 ) -> Any:
-    """Indices of the working rows: the support and the rows nearest to entering.
+    """Write the indices of the working rows into `chosen` (n,) and return how many they are.
 
     A row enters when |correlation| exceeds its threshold. Rows proved zero never do;
     `norms` is empty when no safe rule is in force. At least `limit` rows are taken, and
-    with `trusted` correlations `spare` times as many as enter.
+    with `trusted` correlations `spare` times as many as enter. `work` is scratch (2, n).
     """
     n = correlation.shape[0]
     screening = norms.shape[0] == n
-    excess = np.full(n, -np.inf)
+    excess = work[0]
     candidates = 0
     entering = 0
     for j in range(n):
+        excess[j] = -np.inf
         threshold = alpha * factor[j]
         if not np.isfinite(threshold):
             continue
@@ -84,21 +98,22 @@ def choose_rows(
         excess[j] = (x if positive else abs(x)) - threshold
         candidates += 1
         entering += excess[j] > 0.0
-    for j in support:
-        if excess[j] > -np.inf:
-            excess[j] = np.inf
+    for i in range(support.shape[0]):
+        if excess[support[i]] > -np.inf:
+            excess[support[i]] = np.inf
     cut = -np.inf
     if trusted:
-        limit = max(limit, int(spare * entering))
+        wanted = int(spare * entering)
+        limit = wanted if wanted > limit else limit
     if candidates > limit:
-        cut = kth_smallest(excess.copy(), n - limit)
+        copy_to(excess, work[1])
+        cut = kth_smallest(work[1], n - limit)
     count = 0
-    chosen = np.empty(candidates, dtype=np.int64)
     for j in range(n):
         if excess[j] >= cut and excess[j] > -np.inf:
             chosen[count] = j
             count += 1
-    return chosen[:count]
+    return count
 
 
 @kernel()

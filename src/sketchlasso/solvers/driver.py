@@ -8,7 +8,6 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.errors import Argument, DeviceWarning, InvalidInputError
-from sketchlasso.kernels.signals import raise_signals
 from sketchlasso.kernels.sparse_rows import mix_rows
 from sketchlasso.linalg.device import CPU, Device, open_device
 from sketchlasso.linalg.threads import single_blas_thread
@@ -34,7 +33,6 @@ __all__ = ["Level", "between", "chain_levels", "chunks_of", "solve", "solve_or_r
 SHORTEST_WALK = 4
 # Stride of the first level.
 COARSEST = 32
-_mix_rows = raise_signals(mix_rows)
 
 
 class _Run:
@@ -357,7 +355,7 @@ def chain_levels(chain: IntArray, alpha: FloatArray) -> list[Level]:
 
 def between(left: Iterates, right: Iterates, share: FloatArray) -> Iterates:
     """Iterates at `share` (b,) of the way from left to right; their indices are sorted."""
-    indptr, indices, values = _mix_rows(
+    indptr, indices, values = mix_rows(
         left.coef.indptr,
         left.coef.indices,
         left.coef.data,

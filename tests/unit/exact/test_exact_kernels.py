@@ -5,14 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, sparse
+from tests.callees import callable_from_python
 
+from sketchlasso.kernels import coordinate
 from sketchlasso.kernels.columns import (
     add_columns,
     add_dense_columns,
     columns_dot_block,
     gram_rows,
 )
-from sketchlasso.kernels.coordinate import best_coefficient, gram_gap, gram_move, gram_sweeps
+from sketchlasso.kernels.coordinate import gram_gap, gram_move, gram_sweeps
+
+best_coefficient = callable_from_python(coordinate.best_coefficient)
 
 
 def plain_sweep(X, y, w, thresholds, positive):

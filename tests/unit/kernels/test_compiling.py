@@ -8,20 +8,37 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numba.core.codegen import JITCodeLibrary
+from numba.core.types.functions import BaseFunction
 
 import sketchlasso
-from sketchlasso.kernels.compiling import MESSAGE, NOT_KEPT
+from sketchlasso.kernels.compiling import MESSAGE, NOT_KEPT, kernel
 
 PACKAGE = Path(sketchlasso.__file__).parent
 MODULES = sorted((PACKAGE / "kernels").glob("*.py"))
 CALL = """
+import numpy as np
 from numba.core import event
-from sketchlasso.kernels.prox import group_shrinkage
-assert group_shrinkage(2.0, 0.5, 1.0, False) == 0.75
+from sketchlasso.kernels.shrink import smallest_penalty
+seen, factor, buffer = np.array([-2.0, 1.0]), np.ones(2), np.empty((2, 2))
+assert smallest_penalty(seen, factor, False, 0.0, buffer) == 2.0
 with event.install_recorder("numba:compile") as compiled:
-    assert group_shrinkage(4.0, 0.5, 1.0, True) == 1 / 1.5
+    assert smallest_penalty(seen, factor, True, 0.0, buffer) == 1.0
 assert not compiled.buffer
+"""
+# The first line makes Python find no module of that name.
+PLAIN_NUMBA = """
+import sys
+sys.modules["sketchlasso.kernels.pipeline"] = None
+import numpy as np
+from sketchlasso import SqrtLasso
+from sketchlasso.kernels.compiling import CALLEE, KERNEL
+assert CALLEE == KERNEL == {}
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(60, 20)), rng.normal(size=60)
+print(SqrtLasso(alpha=1.0).fit(X, y).coef_.tolist())
 """
 
 
@@ -64,6 +81,73 @@ def test_nothing_can_be_written_and_kernels_still_run(tmp_path):
     variables = {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
     variables |= {"XDG_CACHE_HOME": "/dev/null", "HOME": "/dev/null", "NUMBA_CACHE_DIR": ""}
     assert lines_on_a_terminal(**variables) == [NOT_KEPT]
+
+
+def test_only_kernels_are_optimised_and_become_machine_code(monkeypatch):
+    made = []
+
+    def record(step):
+        original = getattr(JITCodeLibrary, step)
+
+        def recorded(library, *args):
+            made.append((step, library.name))
+            return original(library, *args)
+
+        monkeypatch.setattr(JITCodeLibrary, step, recorded)
+
+    record("_optimize_final_module")
+    record("_finalize_specific")
+    resolve = BaseFunction.get_call_type
+
+    @kernel(fast=True, inner=True)
+    def squares(x):
+        total = 0.0
+        for i in range(x.shape[0]):
+            total += x[i] * x[i]
+        return total
+
+    @kernel(part=True)
+    def halved(x):
+        return 0.5 * squares(x)
+
+    @kernel()
+    def both(x):
+        return halved(x) + squares(x)
+
+    assert both(np.arange(4.0)) == 21.0
+    names = [(step, name.rsplit(".")[-1]) for step, name in made if name != "nrt"]
+    assert sorted(names) == [("_finalize_specific", "both"), ("_optimize_final_module", "both")]
+    assert BaseFunction.get_call_type is resolve
+
+
+def test_an_operation_means_the_same_with_other_options():
+    """Signatures are kept between kernels, but nothing that depends on their options."""
+
+    @kernel()
+    def strict(x):
+        return (x[0] + x[1]) + np.sign(x[2])
+
+    @kernel(fast=True)
+    def fast(x):
+        return (x[0] + x[1]) + np.sign(x[2])
+
+    x = np.array([1.0, 2.0, -3.0])
+    assert strict(x) == fast(x) == strict.py_func(x) == 2.0
+
+
+def test_fits_do_without_our_compilers(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 20)), rng.normal(size=60)
+    done = subprocess.run(
+        [sys.executable, "-c", PLAIN_NUMBA],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    coef = sketchlasso.SqrtLasso(alpha=1.0).fit(X, y).coef_
+    np.testing.assert_allclose(ast.literal_eval(done.stdout), coef, rtol=1e-9)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)

@@ -5,11 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests import twins
+from tests.callees import callable_from_python
 from tests.problems import Recipe
 
+from sketchlasso.kernels import dense, gram, prox
+from sketchlasso.kernels import shrink as shrinking
 from sketchlasso.kernels.compiling import kernel
-from sketchlasso.kernels.dense import cholesky_in_place, cholesky_solve, kth_smallest
-from sketchlasso.kernels.gram import GRAM_UPDATES, update_gram
+from sketchlasso.kernels.gram import GRAM_UPDATES
 from sketchlasso.kernels.instance import Rows
 from sketchlasso.kernels.newton import (
     begin,
@@ -18,8 +20,7 @@ from sketchlasso.kernels.newton import (
     scratch_for,
     solve_instance,
 )
-from sketchlasso.kernels.prox import group_shrinkage, loss_prox_length
-from sketchlasso.kernels.shrink import best_on_ray, feasible_scale, shrink, smallest_penalty
+from sketchlasso.kernels.shrink import feasible_scale, smallest_penalty
 from sketchlasso.kernels.working_set import choose_rows, count_removed, gather
 from sketchlasso.problem import formulas
 from sketchlasso.problem.dual import certify_batch, correlate
@@ -33,6 +34,14 @@ from sketchlasso.problem.screening import (
 )
 
 NO_ROOT = np.empty((0, 0))
+kth_smallest = callable_from_python(dense.kth_smallest)
+cholesky_in_place = callable_from_python(dense.cholesky_in_place)
+cholesky_solve = callable_from_python(dense.cholesky_solve)
+update_gram = callable_from_python(gram.update_gram)
+loss_prox_length = callable_from_python(prox.loss_prox_length)
+group_shrinkage = callable_from_python(prox.group_shrinkage)
+shrink = callable_from_python(shrinking.shrink)
+best_on_ray = callable_from_python(shrinking.best_on_ray)
 
 
 @given(st.floats(-5, 5), st.floats(0, 5), st.booleans())
@@ -174,16 +183,16 @@ def test_loss_prox_is_a_prox(s):
 def test_gram_updates_equal_a_rebuild():
     rng = np.random.default_rng(0)
     A = rng.normal(size=(60, 8))
-    member, gram, rows = np.zeros(60, dtype=bool), np.zeros((8, 8)), np.empty((60, 8))
+    member, total, rows = np.zeros(60, dtype=bool), np.zeros((8, 8)), np.empty((60, 8))
     updates = GRAM_UPDATES + 1
     y = np.zeros(60)
     for step in range(80):
         if step % 7 == 0:
             y = rng.normal(size=60) * (rng.random(60) < 0.5)
         y[rng.integers(0, 60)] = step % 2
-        updates = update_gram(A, y, member, gram, rows, np.empty((8, 8)), updates)
+        updates = update_gram(A, y, member, total, rows, np.empty((8, 8)), updates)
         active = A[y != 0]
-        np.testing.assert_allclose(gram, active.T @ active, atol=1e-10)
+        np.testing.assert_allclose(total, active.T @ active, atol=1e-10)
 
 
 @kernel()
@@ -194,7 +203,7 @@ def gradient_and_step(rows, work, sigma, tau, u, w0):
         work.scaled[j] = sigma * rows.thresholds[j]
     at = evaluate(rows, work, sigma, tau, u, w0)
     updates = np.int64(GRAM_UPDATES + 1)
-    update_gram(rows.A, work.y, work.member, work.gram, work.rows, work.square, updates)
+    gram.update_gram(rows.A, work.y, work.member, work.gram, work.rows, work.square, updates)
     newton_direction(rows, work, at, sigma, tau)
 
 

@@ -1,0 +1,66 @@
+"""Products of matrices and vectors by BLAS, written into an array that the caller owns.
+
+np.dot does the same, but returns its result: Numba then compiles the counting of references, checks
+of shapes with their messages, and a copy of all this for every kernel with other options.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import types
+from numba.core import cgutils as _cgutils
+from numba.extending import intrinsic
+from numba.np import linalg as _linalg
+from numba.np.arrayobj import make_array as _make_array
+
+__all__ = ["product"]
+
+# Numba gives their parameters no types.
+cgutils: Any = _cgutils
+linalg: Any = _linalg
+make_array: Any = _make_array
+
+
+def _product(typing_context: Any, x: Any, y: Any, out: Any) -> Any:
+    """Write x y into `out`, all in double precision and of shapes that fit each other.
+
+    One of x and y is a matrix and the other a vector, in C order; or both are matrices, x the
+    transpose of one in C order.
+    """
+    arrays = (x, y, out)
+    assert all(isinstance(a, types.Array) and a.dtype == types.float64 for a in arrays)
+    layouts = "".join(a.layout for a in arrays)
+    assert layouts == ("FCC" if x.ndim == y.ndim == 2 else "CCC"), layouts
+
+    def write(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        parts = [make_array(t)(context, builder, a) for t, a in zip(arrays, args, strict=True)]
+        shapes = [cgutils.unpack_tuple(builder, part.shape) for part in parts]
+        data = [part.data for part in parts]
+        linalg.ensure_blas()
+        # BLAS would leave `out` as it is.
+        empty = builder.icmp_signed("==", parts[0].nitems, context.get_constant(types.intp, 0))
+        with builder.if_else(empty, likely=False) as (then, otherwise):
+            with then:
+                size = builder.mul(parts[2].itemsize, parts[2].nitems)
+                cgutils.memset(builder, data[2], size, 0)
+            with otherwise:
+                if x.ndim == y.ndim:
+                    args = [
+                        part for group in zip(arrays, shapes, data, strict=True) for part in group
+                    ]
+                    linalg.call_xxgemm(context, builder, *args)
+                elif x.ndim == 2:
+                    linalg.call_xxgemv(
+                        context, builder, True, x, shapes[0], data[0], data[1], data[2]
+                    )
+                else:
+                    linalg.call_xxgemv(
+                        context, builder, False, y, shapes[1], data[1], data[0], data[2]
+                    )
+        return context.get_dummy_value()
+
+    return types.none(*arrays), write
+
+
+product: Any = intrinsic(_product)
