@@ -6,21 +6,22 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from numba import njit
+from numba import njit, version_info
 from numba.core import event
 
 from sketchlasso.startup import is_command
 
+__all__ = ["FAST", "kernel"]
+
+# Releases of Numba that kernels/pipeline.py, which rests on names that are not public, was tested
+# with. First calls take longer with others.
+TESTED = ((0, 68),)
 KERNEL: dict[str, Any] = {}
 CALLEE: dict[str, Any] = {}
-try:
+if version_info[:2] in TESTED:
     from sketchlasso.kernels.pipeline import CalleeCompiler, KernelCompiler
-except (ImportError, AttributeError):  # another Numba: first calls take longer
-    pass
-else:
-    KERNEL["pipeline_class"], CALLEE["pipeline_class"] = KernelCompiler, CalleeCompiler
 
-__all__ = ["FAST", "kernel"]
+    KERNEL["pipeline_class"], CALLEE["pipeline_class"] = KernelCompiler, CalleeCompiler
 
 # Reassociation lets the compiler vectorise sums; infinities and NaN keep their meaning.
 FAST = {"reassoc", "contract", "arcp", "nsz"}

@@ -6,7 +6,7 @@ optimises it again there. Callees of kernels are never called from Python, so th
 trials over all implementations; :class:`KernelCompiler` asks once per operation and types.
 
 This changes the time of a first call and nothing of the result. It rests on names that are not
-public in Numba, so kernels/compiling.py does without it where one of them is missing.
+public in Numba, so kernels/compiling.py uses it only with the releases that it was tested with.
 """
 
 from __future__ import annotations
