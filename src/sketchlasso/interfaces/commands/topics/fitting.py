@@ -89,8 +89,8 @@ def fit(
     screen: Screen,
     output: Annotated[Path, output_option("The model file to write.")],
     rank: Annotated[
-        int, typer.Option(help="Rank of the sketch; more for finer topics.", min=1)
-    ] = 50,
+        int, typer.Option(help="Rank of the sketch; less where the corpus is smaller.", min=1)
+    ] = 100,
     weighting: Annotated[str, typer.Option(help="tfidf, log, counts or length.")] = "tfidf",
     scale: Annotated[
         bool, typer.Option("--scale", help="Bring words to one spread: rare ones gain.")
