@@ -122,7 +122,8 @@ def supported(
 
     Of the words that correlate most with a query in the sketch, those stay whose link with it
     over the documents themselves has the same sign and EVIDENCE standard errors. Where there are
-    no more than `size` of them, the strongest others make up for what is missing.
+    no more than `size` of them, the others of largest covariance with the query make up for
+    what is missing: they are frequent, and do little harm.
     """
     last = min(size, batch.n_features - 1)
     if columns.n_documents < FEWEST_DOCUMENTS:
@@ -136,7 +137,9 @@ def supported(
         found = links >= EVIDENCE
         missing = last + 1 - np.count_nonzero(found)
         if missing > 0:
-            found[np.flatnonzero(~found)[:missing]] = True
+            covariance = levels[number] * columns.lengths[words[number]]
+            order = np.argsort(-np.where(found, -1.0, covariance), kind="stable")
+            found[order[:missing]] = True
         return found
 
     chosen = np.array(map_rows(kept, batch.n_instances, settings.n_threads))
