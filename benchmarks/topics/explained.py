@@ -4,7 +4,8 @@ Every contender names ten words from one half of the documents. The words get ri
 and predict the word in the other half, as `sketchlasso.topics.judging` does for every image.
 Words and halves depend on the seed: defaults were chosen with seed 0 and confirmed with seed 1.
 `above 1 %` is the share of words of which more than that is explained, and `coherence` the
-mean NPMI of all pairs among a word and its ten words, in the other half.
+mean NPMI of all pairs among a word and its ten words, in the other half. `over covariance` and
+`over best LSA` are means of the differences word by word, each with its standard error.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from sketchlasso.topics.corpus import weigh
 from sketchlasso.topics.judging import HalfSample
 
 CORPORA = ("nips_uci", "kos", "20news_bydate", "nytimes_headlines", "imdb")
+COVARIANCE, LSA = "covariance in the sketch", "LSA cosine"
 # In so many documents of either half a word must be, to be asked for and to be judged.
 LEAST = 3
 
@@ -60,25 +62,58 @@ def measure(name: str, options: argparse.Namespace) -> None:
         judge = Judge(whole.counts[second])
         for weighting in options.weightings:
             weights = weigh(whole.counts, weighting)
-            for (who, rank), answers, half in contenders(weights, first, second, asked, options):
-                pairs = list(zip(asked, answers, strict=True))
-                errors = [half.errors(np.array([query]), words) for query, words in pairs]
-                found = np.array([1.0 - rest / total for rest, total in errors])
-                options.report.add(
-                    **{
-                        "data": name,
-                        "seed": seed,
-                        "weighting": weighting,
-                        "who": who,
-                        "rank": rank,
-                        "explained": float(found.mean()),
-                        "standard error": float(found.std() / np.sqrt(count)),
-                        "above 1 %": float(np.mean(found > 0.01)),
-                        "coherence": float(
-                            np.nanmean([judge.coherence([query, *words]) for query, words in pairs])
-                        ),
-                    }
-                )
+            rows = [
+                judged(who, rank, asked, answers, half, judge)
+                for (who, rank), answers, half in contenders(weights, first, second, asked, options)
+            ]
+            for row in compared(rows):
+                options.report.add(data=name, seed=seed, weighting=weighting, **row)
+
+
+def judged(
+    who: str, rank: int, asked: np.ndarray, answers: Any, half: HalfSample, judge: Judge
+) -> dict[str, Any]:
+    """What the words of one contender explain: `found`, one share per query, and coherence."""
+    pairs = list(zip(asked, answers, strict=True))
+    errors = [half.errors(np.array([query]), words) for query, words in pairs]
+    coherences = [judge.coherence([query, *words]) for query, words in pairs]
+    return {
+        "who": who,
+        "rank": rank,
+        "found": np.array([1.0 - rest / total for rest, total in errors]),
+        "coherence": float(np.nanmean(coherences)),
+    }
+
+
+def compared(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """One line of the report per contender, with paired differences to two of them.
+
+    These are the covariance in the sketch of the same rank, and the LSA of its best rank.
+    """
+    by_rank = {row["rank"]: row["found"] for row in rows if row["who"] == COVARIANCE}
+    best = max((row["found"] for row in rows if row["who"] == LSA), key=np.mean)
+    for row in rows:
+        found = row["found"]
+        others = {"over covariance": by_rank.get(row["rank"]), "over best LSA": best}
+        differences = {}
+        for title, other in others.items():
+            mean, error = mean_and_error(found - other) if other is not None else (None, None)
+            differences |= {title: mean, f"{title}, error": error}
+        mean, error = mean_and_error(found)
+        yield {
+            "who": row["who"],
+            "rank": row["rank"],
+            "explained": mean,
+            "standard error": error,
+            **differences,
+            "above 1 %": float(np.mean(found > 0.01)),
+            "coherence": row["coherence"],
+        }
+
+
+def mean_and_error(values: np.ndarray) -> tuple[float, float]:
+    """The mean, and its standard error."""
+    return float(values.mean()), float(values.std() / np.sqrt(len(values)))
 
 
 def contenders(
@@ -97,8 +132,8 @@ def contenders(
                 words = [solved.strongest(number, WORDS)[0] for number in range(len(asked))]
                 yield (f"{named}{', positive' if positive else ''}", rank), words, half
         P = np.asarray(half.sketch.P)
-        yield ("covariance in the sketch", rank), nearest(P, asked, True), half
-        yield ("LSA cosine", rank), nearest(unit(P), asked, False), half
+        yield (COVARIANCE, rank), nearest(P, asked, True), half
+        yield (LSA, rank), nearest(unit(P), asked, False), half
     yield ("raw correlation", 0), top(correlation(half, asked), asked), half
 
 
@@ -107,8 +142,7 @@ def correlation(half: HalfSample, asked: np.ndarray) -> np.ndarray:
     seen = half.seen
     product = np.asarray((seen.weights[:, asked].T @ seen.weights).todense())
     covariance = product - seen.weights.shape[0] * np.outer(seen.means[asked], seen.means)
-    lengths = np.sqrt(np.maximum(seen.energies, 1e-300))
-    return np.where(seen.energies > 0, np.abs(covariance) / lengths, -1.0)
+    return np.where(seen.lengths > 0, np.abs(covariance) / seen.scales, -1.0)
 
 
 def documents_with(counts: Any) -> np.ndarray:

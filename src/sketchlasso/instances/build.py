@@ -20,7 +20,7 @@ from sketchlasso.problem.reduction import unreachable_part
 from sketchlasso.problem.terms import Terms, alpha_grid, check_alphas, default_ratio
 from sketchlasso.sketches import Sketch
 from sketchlasso.sketches.matching import check_sketch
-from sketchlasso.types import FloatArray, IntArray, Loss, RealArray
+from sketchlasso.types import FloatArray, IntArray, Loss, RealArray, SparseRows
 from sketchlasso.warn import warn_user
 
 
@@ -354,8 +354,6 @@ def left_out_batch(
     penalty_factor : array-like of shape (n,), optional
     positive : bool
     """
-    starts = np.concatenate([[0], np.cumsum([len(features) for features in left_out])])
-    indices = np.concatenate(left_out)
     return Batch.build(
         P,
         c,
@@ -363,8 +361,15 @@ def left_out_batch(
         alpha=1.0,
         radius=radius,
         penalty_factor=penalty_factor,
-        excluded=sparse.csr_array(
-            (np.ones(len(indices)), indices, starts), shape=(len(left_out), len(P))
-        ),
+        excluded=excluded_rows(left_out, len(P)),
         positive=positive,
+    )
+
+
+def excluded_rows(left_out: Sequence[IntArray], n_features: int) -> SparseRows:
+    """Mark the features (increasing) that each of f problems leaves out: csr_array (f, n)."""
+    starts = np.concatenate([[0], np.cumsum([len(features) for features in left_out])])
+    indices = np.concatenate(left_out)
+    return sparse.csr_array(
+        (np.ones(len(indices)), indices, starts), shape=(len(left_out), n_features)
     )

@@ -44,6 +44,20 @@ def columns_dot_block(
                 line[e] += value * row[e]
 
 
+@kernel(fast=True)
+def column_moments(data: Any, indices: Any, indptr: Any, chosen: Any, a: Any, out: Any) -> None:
+    """Write x_j'a, (x_j^2)'(a^2) and x_j'(a^2) of the chosen columns into `out` (chosen, 3)."""
+    for c in range(chosen.shape[0]):
+        first, second, third = 0.0, 0.0, 0.0
+        for i in range(indptr[chosen[c]], indptr[chosen[c] + 1]):
+            other = a[indices[i]]
+            product = data[i] * other
+            first += product
+            second += product * product
+            third += product * other
+        out[c, 0], out[c, 1], out[c, 2] = first, second, third
+
+
 @kernel()
 def gram_rows(
     data: Any,

@@ -6,7 +6,7 @@ from sketchlasso.solvers.driver import solve, solve_or_raise
 from sketchlasso.solvers.settings import Progress, Screening, Settings, StopSolve
 from sketchlasso.solvers.sizes import Sized, solve_for_size
 from sketchlasso.solvers.solution import Screened, Solution, Status
-from sketchlasso.solvers.strongest import strongest_levels
+from sketchlasso.solvers.strongest import strongest_features
 
 __all__ = [
     "Iterates",
@@ -22,5 +22,5 @@ __all__ = [
     "solve",
     "solve_for_size",
     "solve_or_raise",
-    "strongest_levels",
+    "strongest_features",
 ]

@@ -1,4 +1,4 @@
-"""How strongly rows correlate with the response: the largest few of every instance."""
+"""Which rows correlate most with the response: the strongest few of every instance."""
 
 from __future__ import annotations
 
@@ -13,38 +13,47 @@ from sketchlasso.solvers.device.run import chunk_size
 from sketchlasso.solvers.device.working import DeviceBatch, SharedFactor
 from sketchlasso.solvers.driver import chunks_of
 from sketchlasso.solvers.settings import Settings
-from sketchlasso.types import FloatArray
+from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["strongest_levels"]
+__all__ = ["strongest_features"]
 
 
-def strongest_levels(batch: Batch, count: int, settings: Settings) -> FloatArray:
-    """The largest |R u| (B, count) at the null model's u, largest first; R u where w >= 0.
+def strongest_features(batch: Batch, count: int, settings: Settings) -> tuple[IntArray, FloatArray]:
+    """The features with the largest |R u| at the null model's u, and these, largest first.
 
     Parameters
     ----------
     batch : Batch
-        Without penalty factors; excluded features count as zero.
+        Without penalty factors; excluded features count as zero. Where w >= 0 is asked for, it
+        is R u and not its size that counts.
     count : int
         At most the number of features.
     settings : Settings
         Device, memory and threads.
+
+    Returns
+    -------
+    features : ndarray of shape (B, count)
+    levels : ndarray of shape (B, count)
     """
     device = open_device(settings.device, settings.device_memory)
     if device is not None:
         with device.at_work():
-            return _on_device(batch, count, device)
-    parts = []
-    for chunk in chunks_of(batch, settings, batch.n_instances):
-        part = batch.take(chunk)
-        seen = correlate(part, null_model(part).dual, n_threads=settings.n_threads)
-        level = magnitude(seen, batch.positive)
-        top = -np.partition(-level, count - 1, axis=1)[:, :count].astype(np.float64)
-        parts.append(-np.sort(-top, axis=1))
-    return np.concatenate(parts)
+            parts = _on_device(batch, count, device)
+    else:
+        parts = []
+        for chunk in chunks_of(batch, settings, batch.n_instances):
+            part = batch.take(chunk)
+            seen = correlate(part, null_model(part).dual, n_threads=settings.n_threads)
+            level = magnitude(seen, batch.positive)
+            top = np.argpartition(-level, count - 1, axis=1)[:, :count]
+            parts.append((top, np.take_along_axis(level, top, axis=1).astype(np.float64)))
+    features, levels = (np.concatenate(part) for part in zip(*parts, strict=True))
+    order = np.argsort(-levels, axis=1, kind="stable")
+    return np.take_along_axis(features, order, axis=1), np.take_along_axis(levels, order, axis=1)
 
 
-def _on_device(batch: Batch, count: int, device: Device) -> FloatArray:
+def _on_device(batch: Batch, count: int, device: Device) -> list[tuple[IntArray, FloatArray]]:
     shared = SharedFactor.of(batch, device)
     size = chunk_size(batch, device, 24 * count * batch.rank, "one problem with its shared factor")
     parts = []
@@ -52,7 +61,7 @@ def _on_device(batch: Batch, count: int, device: Device) -> FloatArray:
         data = DeviceBatch(batch.take(slice(start, start + size)), shared)
         u = data.null_dual()
         which = device.torch.arange(data.size, device=u.device)
-        rows = data.choose(u, which, None, count).rows
-        level = magnitude(rows.see(u), batch.positive) * rows.thresholds.isfinite()
-        parts.append(level.sort(dim=1, descending=True).values.cpu().numpy())
-    return np.concatenate(parts)
+        chosen = data.choose(u, which, None, count)
+        level = magnitude(chosen.rows.see(u), batch.positive) * chosen.rows.thresholds.isfinite()
+        parts.append((chosen.index.cpu().numpy(), level.cpu().numpy()))
+    return parts

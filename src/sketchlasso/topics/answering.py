@@ -5,7 +5,10 @@ With orthonormal Q and P = A'Q a query a = sum of A_j / ||A_j|| over its words e
 
     c = sum of P_j / ||A_j||,     s^2 = ||a||^2 - ||c||^2
 
-and its words, and those that the user excludes, are left out.
+and its words, and those that the user excludes, are left out. With the automatic radius the
+features are columns of length one too, F = A diag(1 / ||A_j||), and words whose link with the
+query rests on too few documents are left out as well. With a radius of the user's they are the
+columns of A, which that radius is meant for. Weights are always those of columns of length one.
 """
 
 from __future__ import annotations
@@ -18,57 +21,36 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.instances.build import left_out_batch
+from sketchlasso.instances.build import excluded_rows, left_out_batch
+from sketchlasso.linalg.threads import map_rows
 from sketchlasso.problem.batch import Batch
 from sketchlasso.results import RadiusPolicy
 from sketchlasso.results.realised import search_radii
 from sketchlasso.sketches import Sketch
-from sketchlasso.solvers import Settings, solve_for_size, solve_or_raise, strongest_levels
-from sketchlasso.types import FloatArray, IntArray
+from sketchlasso.solvers import Settings, solve_for_size, solve_or_raise, strongest_features
+from sketchlasso.topics.columns import WordColumns
+from sketchlasso.types import BoolArray, FloatArray, IntArray, RealArray
 
-__all__ = ["AUTOMATIC", "Answers", "Queries", "Question", "WordColumns", "answer", "explained"]
+__all__ = [
+    "AUTOMATIC",
+    "FEWEST_DOCUMENTS",
+    "Answers",
+    "Queries",
+    "Question",
+    "answer",
+    "explained",
+]
 
 AUTOMATIC = "auto"
 # Share of the radius at which more words than asked would enter at once.
 AUTOMATIC_SHARE = 0.7
-
-
-@dataclass(frozen=True, eq=False)
-class WordColumns:
-    """The columns of A = (W - 1 means') diag(1 / scales), which is never formed.
-
-    W is the sparse matrix `weights` (documents, words). `means`, `scales` and `energies`
-    ||A_j||^2 have one entry per word.
-    """
-
-    weights: sparse.csc_array[Any]
-    means: FloatArray
-    scales: FloatArray
-    energies: FloatArray
-
-    @classmethod
-    def of(cls, weights: Any, sketch: Sketch) -> WordColumns:
-        """Columns as the sketch centred and scaled them."""
-        columns = sparse.csc_array(weights)
-        m, n = columns.shape
-        means = np.zeros(n) if sketch.column_means is None else sketch.column_means
-        scales = np.ones(n) if sketch.column_scales is None else sketch.column_scales
-        squares = np.asarray(columns.multiply(columns).sum(axis=0)).ravel()
-        energies = np.maximum(squares - m * means**2, 0.0) / scales**2
-        return cls(columns, means.astype(np.float64), scales.astype(np.float64), energies)
-
-    def combine(self, features: IntArray, values: FloatArray) -> FloatArray:
-        """A[:, features] values (documents,)."""
-        scaled = values / self.scales[features]
-        product: FloatArray = self.weights[:, features] @ scaled
-        return product - float(self.means[features] @ scaled)
-
-    def gram(self, words: IntArray) -> FloatArray:
-        """A[:, words]'A[:, words], of shape (len(words), len(words))."""
-        part = self.weights[:, words]
-        means = self.means[words]
-        product = np.asarray((part.T @ part).todense()) - part.shape[0] * np.outer(means, means)
-        return np.asarray(product / np.outer(self.scales[words], self.scales[words]))
+# Standard errors that the link of a word with the query must have: more than two documents make.
+EVIDENCE = np.sqrt(2.0)
+# With fewer documents there are too few to learn or to judge from.
+FEWEST_DOCUMENTS = 20
+# The strongest words of a query, whose links are looked at.
+FEWEST_CANDIDATES = 200
+CANDIDATES_PER_WORD = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,18 +82,15 @@ class Queries:
     def response(self, columns: WordColumns, query: int) -> FloatArray:
         """The response a (documents,) of one query."""
         words = self.members[query]
-        return columns.combine(words, 1.0 / np.sqrt(columns.energies[words]))
+        return columns.combine(words, np.ones(len(words)))
 
-    def batch(self, sketch: Sketch, columns: WordColumns, positive: bool) -> Batch:
+    def batch(self, P: RealArray, columns: WordColumns, positive: bool) -> Batch:
         """Problems of all queries, with radius and penalty still to be set.
 
-        A word that is nowhere or everywhere the same has no column to explain: its response is 0.
+        P (words, rank) is that of the columns that explain: A'Q or F'Q. A word that is nowhere or
+        everywhere the same has no column to explain: its response is 0.
         """
-        P, energies = np.asarray(sketch.P), columns.energies
-        lengths = np.sqrt(np.where(energies > 0, energies, np.inf))
-        c = np.stack(
-            [(P[words] / lengths[words, None]).sum(axis=0) for words in self.members]
-        ).astype(np.float64)
+        c = np.stack([columns.P[words].sum(axis=0) for words in self.members]).astype(np.float64)
         energy = np.array(
             [
                 1.0 if len(words) == 1 else float(np.sum(self.response(columns, number) ** 2))
@@ -121,16 +100,56 @@ class Queries:
         return left_out_batch(P, c, energy, self.left_out, positive=positive)
 
 
-def automatic_radius(batch: Batch, size: int, settings: Settings) -> FloatArray:
-    """AUTOMATIC_SHARE of the radius (B,) at which more than `size` words would enter at once.
+def automatic_radius(levels: FloatArray) -> FloatArray:
+    """AUTOMATIC_SHARE of the radius (B,) at which more words than asked would enter at once.
 
     At the largest penalty with a non-zero answer all words whose correlation x with the response
     exceeds it enter together, and that penalty solves ||(|x| - alpha)_+|| = radius. With x sorted
     it has no more than `size` of them while radius^2 <= sum_{i <= size} (x_i - x_{size+1})^2.
+
+    Parameters
+    ----------
+    levels : ndarray of shape (B, size + 1)
+        The largest |x|, in order.
+    """
+    return AUTOMATIC_SHARE * np.sqrt(np.sum((levels - levels[:, -1:]) ** 2, axis=1))
+
+
+def supported(
+    queries: Queries, batch: Batch, columns: WordColumns, size: int, settings: Settings
+) -> tuple[Batch, FloatArray]:
+    """Leave out words that the documents do not support; return also the automatic radius (B,).
+
+    Of the words that correlate most with a query in the sketch, those stay whose link with it
+    over the documents themselves has the same sign and EVIDENCE standard errors. Where there are
+    no more than `size` of them, the others of largest covariance with the query make up for
+    what is missing: they are frequent, and do little harm.
     """
     last = min(size, batch.n_features - 1)
-    top = strongest_levels(batch, last + 1, settings)
-    return AUTOMATIC_SHARE * np.sqrt(np.sum((top - top[:, last:]) ** 2, axis=1))
+    if columns.n_documents < FEWEST_DOCUMENTS:
+        return batch, automatic_radius(strongest_features(batch, last + 1, settings)[1])
+    most = max(FEWEST_CANDIDATES, CANDIDATES_PER_WORD * size)
+    words, levels = strongest_features(batch, min(most, batch.n_features), settings)
+
+    def kept(number: int) -> BoolArray:
+        links = columns.evidence(queries.response(columns, number), words[number])
+        links *= np.sign(columns.P[words[number]] @ batch.c[number])
+        found = links >= EVIDENCE
+        missing = last + 1 - np.count_nonzero(found)
+        if missing > 0:
+            covariance = levels[number] * columns.lengths[words[number]]
+            order = np.argsort(-np.where(found, -1.0, covariance), kind="stable")
+            found[order[:missing]] = True
+        return found
+
+    chosen = np.array(map_rows(kept, batch.n_instances, settings.n_threads))
+    first = np.argsort(~chosen, axis=1, kind="stable")[:, : last + 1]
+    left_out = [
+        np.union1d(own, words[number][~chosen[number]])
+        for number, own in enumerate(queries.left_out)
+    ]
+    radius = automatic_radius(np.take_along_axis(levels, first, axis=1))
+    return replace(batch, excluded=excluded_rows(left_out, batch.n_features)), radius
 
 
 @dataclass(frozen=True)
@@ -163,7 +182,10 @@ class Question:
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Solutions of B queries: coefficients (B, words), and penalty, radius and gap (B,) of each."""
+    """Solutions of B queries: coefficients (B, words), and penalty, radius and gap (B,) of each.
+
+    The coefficients are those of columns of length one.
+    """
 
     coef: sparse.csr_array[Any, tuple[int, int]]
     alpha: FloatArray
@@ -190,15 +212,20 @@ def answer(
     settings: Settings,
 ) -> Answers:
     """Solve every query at the radius and penalty that the question asks for."""
-    batch = queries.batch(sketch, columns, question.positive)
-    automatic = automatic_radius(batch, question.n_words, settings)
     rule = question.radius
     if not isinstance(rule, RadiusPolicy):
-        return _solve(batch, question, automatic, settings)
+        batch = queries.batch(columns.P, columns, question.positive)
+        batch, radius = supported(queries, batch, columns, question.n_words, settings)
+        return _solve(batch, question, radius, settings)
+    batch = queries.batch(np.asarray(sketch.P), columns, question.positive)
     if rule.kind == "realised":
-        return _realised(batch, question, rule.factor, automatic, columns, settings)
-    level = rule.factor * (sketch.radius if rule.kind == "spectral" else 1.0)
-    return _solve(batch, question, np.full(len(automatic), level), settings)
+        answers = _realised(batch, question, rule.factor, columns, settings)
+    else:
+        level = rule.factor * (sketch.radius if rule.kind == "spectral" else 1.0)
+        answers = _solve(batch, question, np.full(batch.n_instances, level), settings)
+    coef = answers.coef.copy()
+    coef.data *= columns.lengths[coef.indices]
+    return replace(answers, coef=coef)
 
 
 def _solve(batch: Batch, question: Question, radius: FloatArray, settings: Settings) -> Answers:
@@ -216,11 +243,12 @@ def _realised(
     batch: Batch,
     question: Question,
     factor: float,
-    radius: FloatArray,
     columns: WordColumns,
     settings: Settings,
 ) -> Answers:
     """Solve at the radius that equals factor ||(A - QP')w|| / ||w|| at its own solution."""
+    count = min(question.n_words + 1, batch.n_features)
+    radius = automatic_radius(strongest_features(batch, count, settings)[1])
     searched = np.flatnonzero(radius > 0)
     if searched.size:
         part = batch.take(searched)
@@ -242,14 +270,14 @@ def _realised_error(batch: Batch, answers: Answers, columns: WordColumns) -> Flo
         features, values = answers.row(row)
         length = float(values @ values)
         if length > 0:
-            real = columns.combine(features, values)
+            real = columns.combine(features, values * columns.lengths[features])
             missed = max(float(real @ real) - float(sketched[row] @ sketched[row]), 0.0)
             errors[row] = np.sqrt(missed / length)
     return errors
 
 
 def explained(queries: Queries, answers: Answers, columns: WordColumns, number: int) -> float:
-    """1 - ||a - A w||^2 / ||a||^2 of one query, on the real columns."""
+    """1 - ||a - F w||^2 / ||a||^2 of one query, on the real columns."""
     response = queries.response(columns, number)
     rest = response - columns.combine(*answers.row(number))
     return 1.0 - float(rest @ rest) / float(response @ response)

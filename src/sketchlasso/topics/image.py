@@ -20,7 +20,7 @@ __all__ = ["ComparedImages", "DocumentMatch", "TopicImage", "advice", "compare_i
 # A word in fewer documents has too few in either half to learn from.
 RARE = 20
 USUAL_WORDS = 10
-FINER_RANK = 200
+FINER_RANK = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class TopicImage:
     words : tuple of str
         Strongest first.
     weights : ndarray of shape (len(words),)
-        Their coefficients.
+        Their coefficients, for columns of length one.
     n_nonzero : int
         Non-zero coefficients of the whole solution, of which `words` are the strongest.
     alpha : float

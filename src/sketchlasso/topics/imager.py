@@ -19,7 +19,8 @@ from sketchlasso.linalg.threads import thread_count
 from sketchlasso.results import RadiusPolicy
 from sketchlasso.sketches import sketch
 from sketchlasso.solvers import Settings
-from sketchlasso.topics.answering import Answers, Queries, Question, WordColumns, answer, explained
+from sketchlasso.topics.answering import Answers, Queries, Question, answer, explained
+from sketchlasso.topics.columns import WordColumns
 from sketchlasso.topics.corpus import Corpus, CountMatrix, StopWords, Weighting, stop_list, weigh
 from sketchlasso.topics.everything import WordImages, image_everything
 from sketchlasso.topics.image import DocumentMatch, TopicImage, advice, match
@@ -36,26 +37,29 @@ DEVICE_QUERIES = 256
 class TopicImager(BaseEstimator):
     """Explain every word of a corpus by the few other words that predict it.
 
-    A word's column x of the document-word matrix A is regressed on all other columns,
+    A word's column x of the document-word matrix F, columns of length one, is regressed on all
+    other columns,
 
         minimise over w     ||QP'w - x||_2 + radius ||w||_2 + alpha ||w||_1,     w_x = 0
 
-    on a sketch A ~ QP' that is made once; a query then takes milliseconds. The few words with
-    non-zero weights are the word's image.
+    on a sketch F ~ QP' that is made once; a query then takes milliseconds. Words whose link with
+    x rests on one or two documents are left out. The few words with non-zero weights are the
+    word's image.
 
     Parameters
     ----------
-    rank : int, default 50
-        Of the sketch.
+    rank : int, default 100
+        Of the sketch; less where there are fewer documents or words. The default was chosen by
+        held-out explained variance on five corpora; see docs/topics.md.
     weighting : {"tfidf", "log", "counts", "length"}
-        Of the counts. The default gave the most coherent images of scientific papers on
-        held-out documents, ``"log"`` of blogs, reviews and docstrings; see docs/topics.md.
+        Of the counts; see docs/topics.md.
     scale : bool
         Whether columns are brought to one standard deviation; rare words gain by it.
     radius : "auto", float or str
         ``"auto"``: for each query 0.7 of the radius at which more words than asked for would
         enter at once. A number, 0, ``"spectral"``, ``"realised"`` or a multiple such as
-        ``"0.03*spectral"`` hold for every query.
+        ``"0.03*spectral"`` hold for every query; the problem is then the paper's, with columns
+        as the weighting leaves them and all words allowed.
     positive : bool
         Whether only words that come along with the query may explain it.
     min_documents : int, optional
@@ -85,7 +89,7 @@ class TopicImager(BaseEstimator):
     def __init__(
         self,
         *,
-        rank: int = 50,
+        rank: int = 100,
         weighting: Weighting = "tfidf",
         scale: bool = False,
         radius: float | str | RadiusPolicy = "auto",

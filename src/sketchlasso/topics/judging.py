@@ -21,12 +21,12 @@ from scipy import sparse
 from sketchlasso.results import RadiusPolicy
 from sketchlasso.sketches import Sketch, sketch
 from sketchlasso.solvers import Settings
-from sketchlasso.topics.answering import Answers, Queries, Question, WordColumns, answer
+from sketchlasso.topics.answering import FEWEST_DOCUMENTS, Answers, Queries, Question, answer
+from sketchlasso.topics.columns import WordColumns
 from sketchlasso.topics.corpus import CountMatrix
 from sketchlasso.types import FloatArray, IntArray
 
 __all__ = [
-    "FEWEST_DOCUMENTS",
     "HalfSample",
     "Quality",
     "held_out",
@@ -41,8 +41,6 @@ Quality: TypeAlias = Literal["strong", "fair", "weak", "unknown"]
 STRONG, FAIR = 0.10, 0.01
 # Ridge penalty of the weights, for columns of length one.
 RIDGE = 1.0
-# With fewer documents there are not enough in a half to judge by.
-FEWEST_DOCUMENTS = 20
 SEED = 0
 # Words solved together.
 WORDS_PER_PART = 512
@@ -79,18 +77,14 @@ class HalfSample:
 
         `members` are the words of the query, `features` those that predict it.
         """
-        known = members[self.seen.energies[members] > 0]
-        shares = 1.0 / np.sqrt(self.seen.energies[known])
-        a = self.unseen.combine(known, shares)
-        features = features[self.seen.energies[features] > 0]
+        known = members[self.seen.lengths[members] > 0]
+        a = self.unseen.combine(known, np.ones(len(known)))
+        features = features[self.seen.lengths[features] > 0]
         if len(known) and len(features):
-            lengths = np.sqrt(self.seen.energies[features])
-            both = self.seen.gram(np.concatenate([features, known]))
             size = len(features)
-            G = both[:size, :size] / np.outer(lengths, lengths)
-            g = (both[:size, size:] @ shares) / lengths
-            w = np.linalg.solve(G + RIDGE * np.eye(size), g) / lengths
-            rest = a - self.unseen.combine(features, w)
+            both = self.seen.gram(np.concatenate([features, known]))
+            G, g = both[:size, :size], both[:size, size:].sum(axis=1)
+            rest = a - self.unseen.combine(features, np.linalg.solve(G + RIDGE * np.eye(size), g))
         else:
             rest = a
         return float(rest @ rest), float(a @ a)
@@ -142,7 +136,7 @@ def image_halves(
 ) -> list[CountMatrix]:
     """Return the images (words, words) of all words from each half of the documents."""
     found = []
-    count = len(halves[0].seen.energies) if halves else 0
+    count = len(halves[0].seen.lengths) if halves else 0
     total = count * len(halves)
     for number, half in enumerate(halves):
         parts = []

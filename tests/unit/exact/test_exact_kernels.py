@@ -11,6 +11,7 @@ from sketchlasso.kernels import coordinate
 from sketchlasso.kernels.columns import (
     add_columns,
     add_dense_columns,
+    column_moments,
     columns_dot_block,
     gram_rows,
 )
@@ -118,6 +119,10 @@ def test_moves_and_column_sums():
     block, lines = rng.normal(size=(20, 2)), np.empty((3, 2))
     columns_dot_block(*parts, chosen, block, lines)
     np.testing.assert_allclose(lines, X[:, chosen].T @ block)
+    a, sums = block[:, 0].copy(), np.empty((3, 3))
+    column_moments(*parts, chosen, a, sums)
+    x = X[:, chosen]
+    np.testing.assert_allclose(sums, np.stack([a @ x, a**2 @ x**2, a**2 @ x], axis=1))
     place = np.full(9, -1, dtype=np.int32)
     place[chosen] = np.arange(3)
     rows = by_rows.data, by_rows.indices, by_rows.indptr

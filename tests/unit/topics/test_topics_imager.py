@@ -18,8 +18,9 @@ from sketchlasso.engine import RadiusPolicy
 from sketchlasso.errors import InvalidInputError, StoredFileError, UnknownWordError
 from sketchlasso.io import stored_info
 from sketchlasso.solvers import Settings, solve
-from sketchlasso.topics import TopicImager, compare_images, load_images, load_topics
-from sketchlasso.topics.answering import Queries
+from sketchlasso.topics import Corpus, TopicImager, compare_images, load_images, load_topics
+from sketchlasso.topics.answering import EVIDENCE, Queries, supported
+from sketchlasso.topics.columns import WordColumns
 from sketchlasso.topics.corpus import weigh
 
 
@@ -61,14 +62,16 @@ def test_images_answer_as_image_does(imager):
         np.testing.assert_allclose(together.explained, alone.explained, rtol=1e-6)
 
 
-def test_the_real_columns_say_how_much_is_explained(imager):
-    image = imager.image("music", n_words=6)
+@pytest.mark.parametrize("radius", ["auto", 0.1])
+def test_the_real_columns_say_how_much_is_explained(imager, radius):
+    image = imager.image("music", n_words=6, radius=radius)
     weights = weigh(imager.corpus_.counts, "tfidf").toarray()
     A = weights - weights.mean(axis=0)
+    F = A / np.linalg.norm(A, axis=0)
     place = {word: i for i, word in enumerate(imager.words_)}
-    x = A[:, place["music"]] / np.linalg.norm(A[:, place["music"]])
-    fit = A[:, [place[word] for word in image.words]] @ image.weights
-    np.testing.assert_allclose(image.explained, 1.0 - np.sum((x - fit) ** 2), rtol=1e-8)
+    fit = F[:, [place[word] for word in image.words]] @ image.weights
+    rest = F[:, place["music"]] - fit
+    np.testing.assert_allclose(image.explained, 1.0 - np.sum(rest**2), rtol=1e-8)
 
 
 @pytest.mark.parametrize("positive", [False, True])
@@ -76,8 +79,13 @@ def test_the_real_columns_say_how_much_is_explained(imager):
 def test_images_agree_with_the_conic_solver(imager, positive, radius):
     pytest.importorskip("clarabel")
     words = np.random.default_rng(1).choice(len(imager.words_), 10, replace=False)
-    queries = Queries.single(words)
-    batch = queries.batch(imager.sketch_, imager._columns, positive)
+    queries, columns = Queries.single(words), imager._columns
+    units = np.ones(len(imager.words_))
+    if radius == "auto":
+        batch = queries.batch(columns.P, columns, positive)
+        batch, _ = supported(queries, batch, columns, 5, Settings())
+    else:
+        batch, units = queries.batch(imager.sketch_.P, columns, positive), columns.lengths
     images = imager.images(
         [str(word) for word in imager.words_[words]], n_words=5, radius=radius, positive=positive
     )
@@ -88,13 +96,80 @@ def test_images_agree_with_the_conic_solver(imager, positive, radius):
     )
     reference = solve(posed, "conic", Settings(tol=1e-7))
     for row, image in enumerate(images):
-        found = reference.coef[[row]].toarray().ravel()
+        found = reference.coef[[row]].toarray().ravel() * units
         strongest = np.argsort(-np.abs(found))[: len(image.words)]
         place = {word: i for i, word in enumerate(imager.words_)}
         mine = np.zeros(len(found))
         mine[[place[word] for word in image.words]] = image.weights
         np.testing.assert_allclose(mine[strongest], found[strongest], atol=2e-4)
         assert mine[words[row]] == 0.0
+
+
+def with_a_coincidence(documents):
+    """The made corpus, and a word in these documents alone, where it is frequent."""
+    made = topical_corpus()
+    alone = np.zeros(made.shape[0])
+    alone[documents] = 9.0
+    counts = np.column_stack([made.counts.toarray(), alone])
+    return Corpus(sparse.csr_array(counts), (*made.words, "comet"), made.titles)
+
+
+def documents_of(word):
+    made = topical_corpus()
+    return np.flatnonzero(made.counts.toarray()[:, made.words.index(word)])
+
+
+@pytest.mark.parametrize("scale", [False, True])
+def test_evidence_counts_the_documents_behind_a_link(scale):
+    corpus = with_a_coincidence(documents_of("sea")[:2])
+    fitted = TopicImager(rank=12, scale=scale, min_documents=1, random_state=0).fit(corpus)
+    columns = fitted._columns
+    weights = fitted.weights_.toarray()
+    F = weights - weights.mean(axis=0)
+    F /= np.linalg.norm(F, axis=0)
+    words = np.arange(F.shape[1])
+    place = {word: i for i, word in enumerate(fitted.words_)}
+    a = Queries.together(np.array([place["sea"], place["sail"]])).response(columns, 0)
+    np.testing.assert_allclose(a, F[:, place["sea"]] + F[:, place["sail"]], atol=1e-12)
+    products = a[:, None] * F
+    found = columns.evidence(a, words)
+    expected = products.sum(axis=0) / np.sqrt((products**2).sum(axis=0))
+    np.testing.assert_allclose(found, expected, atol=1e-10)
+    alone = columns.evidence(F[:, place["sea"]], words)
+    assert 0.9 < alone[place["comet"]] < EVIDENCE < alone[place["sail"]]
+
+
+def test_a_link_of_two_documents_is_no_evidence(monkeypatch):
+    corpus = with_a_coincidence(documents_of("sea")[:2])
+    asked = {"n_words": 20, "positive": True, "judge": False}
+    fitted = TopicImager(rank=40, min_documents=1, random_state=0).fit(corpus)
+    assert "comet" not in fitted.image("sea", **asked).words
+    monkeypatch.setattr("sketchlasso.topics.answering.EVIDENCE", 0.0)
+    assert "comet" in fitted.image("sea", **asked).words
+
+
+def test_an_image_has_as_many_words_as_asked_whatever_the_evidence(imager, monkeypatch):
+    monkeypatch.setattr("sketchlasso.topics.answering.EVIDENCE", np.inf)
+    strict = imager.image("sea", n_words=6, judge=False)
+    assert len(strict.words) == 6 and strict.gap <= imager.tol
+
+
+def test_words_of_a_few_documents_need_no_evidence(monkeypatch):
+    few = TopicImager(rank=4, random_state=0).fit(topical_corpus(12))
+    columns = few._columns
+    queries = Queries.single(np.arange(3))
+    batch = queries.batch(columns.P, columns, False)
+    same, radius = supported(queries, batch, columns, 4, Settings())
+    assert same is batch and (radius > 0).all()
+
+
+def test_columns_of_words_that_do_not_vary_have_no_length():
+    counts = topical_corpus().counts.toarray()
+    weights = sparse.csr_array(np.column_stack([counts, np.ones(len(counts))]))
+    made = sl.sketch(weights, rank=5, center=True, random_state=0)
+    columns = WordColumns.of(weights, made)
+    assert columns.lengths[-1] == pytest.approx(0.0, abs=1e-6)
+    assert np.isfinite(columns.P).all()
 
 
 def test_several_words_are_asked_for_together(imager):
@@ -105,9 +180,9 @@ def test_several_words_are_asked_for_together(imager):
     weights = weigh(imager.corpus_.counts, "tfidf").toarray()
     A = weights - weights.mean(axis=0)
     place = {word: i for i, word in enumerate(imager.words_)}
-    columns = A[:, [place["rose"], place["tulip"]]]
-    x = (columns / np.linalg.norm(columns, axis=0)).sum(axis=1)
-    fit = A[:, [place[word] for word in image.words]] @ image.weights
+    F = A / np.linalg.norm(A, axis=0)
+    x = F[:, [place["rose"], place["tulip"]]].sum(axis=1)
+    fit = F[:, [place[word] for word in image.words]] @ image.weights
     np.testing.assert_allclose(image.explained, 1.0 - np.sum((x - fit) ** 2) / (x @ x), rtol=1e-8)
 
 
@@ -121,6 +196,10 @@ def test_excluded_words_are_not_used(imager):
 def test_a_penalty_of_ones_own(imager):
     exact = TopicImager(rank=12, tol=1e-11, random_state=0).fit(topical_corpus())
     found = exact.image("sea", n_words=5)
+    again = exact.image("sea", n_words=5, alpha=found.alpha)
+    assert again.words == found.words and again.radius == found.radius
+    np.testing.assert_allclose(again.weights, found.weights, atol=1e-5)
+    found = exact.image("sea", n_words=5, radius=0.1)
     same = exact.image("sea", n_words=5, alpha=found.alpha, radius=found.radius)
     assert same.words == found.words
     np.testing.assert_allclose(same.weights, found.weights, atol=1e-5)
@@ -143,9 +222,9 @@ def test_the_realised_radius_is_the_error_of_the_answer(imager):
     columns, sketch = imager._columns, imager.sketch_
     place = {word: i for i, word in enumerate(imager.words_)}
     chosen = np.array([place[word] for word in image.words])
-    missed = columns.combine(chosen, image.weights)
-    missed = missed - sketch.Q @ (sketch.P[chosen].T @ image.weights)
-    error = np.linalg.norm(missed) / np.linalg.norm(image.weights)
+    w = image.weights / columns.lengths[chosen]
+    missed = columns.combine(chosen, image.weights) - sketch.Q @ (sketch.P[chosen].T @ w)
+    error = np.linalg.norm(missed) / np.linalg.norm(w)
     np.testing.assert_allclose(image.radius, error, rtol=0.05)
 
 

@@ -81,8 +81,8 @@ def fit(
     screen: Screen,
     output: Annotated[Path, "The model file to write."],
     rank: Annotated[
-        int, typer.Option(help="Rank of the sketch; more for finer topics.", min=1)
-    ] = 50,
+        int, typer.Option(help="Rank of the sketch; less where the corpus is smaller.", min=1)
+    ] = 100,
     weighting: Annotated[str, "tfidf, log, counts or length."] = "tfidf",
     scale: Annotated[bool, "Scale words to equal spread, which favours rare ones."] = False,
     radius: Annotated[
