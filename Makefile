@@ -12,9 +12,10 @@ export SKETCHLASSO_DATA ?= $(abspath ../shared/data)
 # The tests start many processes; without kept bytecode each would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Parallel workers of the tests: one more than cores, for some tests wait for other processes. BLAS
-# has one thread in each, or they would wait for each other.
-WORKERS ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))
+# Parallel workers of the tests, one per core: each more takes 14 s of processor time to collect
+# the tests, and while tests wait the documentation and the sensitive tests have work. BLAS has one
+# thread in each, or they would wait for each other.
+WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 MAY_MISS = $(if $(wildcard $(VENV)/.no-torch),--may-miss torch)
 PARALLEL = -n $(WORKERS) --dist worksteal --packages $(MAY_MISS)
 PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest $(PARALLEL)
@@ -72,9 +73,9 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 # The variable silences an announcement of another tool, which is no warning about these pages.
-# Not --quiet: it keeps warnings from --strict, too.
+# Not --quiet: it keeps warnings from --strict, too. One thread of BLAS: tests run beside it.
 docs: $(VENV)/.docs compiled
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 OPENBLAS_NUM_THREADS=1 $(BIN)/mkdocs build --strict
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks all

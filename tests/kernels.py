@@ -38,6 +38,18 @@ SENSITIVE = [
     "tests/unit/solvers/test_device.py",
 ]
 
+# Tests among them that rounding cannot change: shapes and messages, files, compiling, and
+# averages over many data sets. They run once.
+STEADY = [
+    "tests/properties/test_leakage.py::test_noise_is_not_predicted_better_than_by_chance",
+    "tests/properties/test_topics.py",
+    "tests/unit/estimators/test_estimator_checks.py::test_no_other_check_fails",
+    "tests/unit/inference/test_treatment_effect.py::"
+    "test_intervals_cover_the_effect_though_controls_are_selected",
+    "tests/unit/kernels/test_compiled_once.py",
+    "tests/unit/kernels/test_compiling.py",
+]
+
 # Prints the kernels in use, one word per library. Prescott's may carry an older name.
 LOOK = """
 import numba, numpy, scipy.linalg, threadpoolctl
@@ -113,7 +125,8 @@ def main() -> None:
         "--compile", action="store_true", help="compile the kernels for the tests, and run none"
     )
     options, arguments = parser.parse_known_args()
-    arguments += SENSITIVE if options.sensitive else []
+    if options.sensitive:
+        arguments += [*SENSITIVE, *(f"--deselect={test}" for test in STEADY)]
     module = "tests.compiled" if options.compile else "pytest"
     outcomes = {name: run(name, module, arguments) for name in options.kernels.split(",")}
     print()

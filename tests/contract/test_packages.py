@@ -61,6 +61,10 @@ def test_other_kernels_take_effect(monkeypatch):
 
 def test_the_sensitive_tests_exist():
     assert all((ROOT / path).exists() for path in kernels.SENSITIVE)
+    for test in kernels.STEADY:
+        path, _, name = test.partition("::")
+        assert any(Path(path).is_relative_to(part) for part in kernels.SENSITIVE)
+        assert f"def {name}" in (ROOT / path).read_text(encoding="utf-8")
 
 
 def test_an_unknown_kernel_is_named():

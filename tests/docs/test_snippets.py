@@ -18,14 +18,16 @@ PAGES = [
 
 # Pages about something that may not be there.
 NEEDS = {"gpu.md": "torch"}
+# Pages that start faster with what a fixture prepares.
+PREPARED = {"large.md": "forked_workers", "topics.md": "docstrings_read"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_a_pages_python_runs_and_prints_what_is_shown(page, tmp_path, monkeypatch, request):
     if page.name in NEEDS:
         pytest.importorskip(NEEDS[page.name], reason=f"{NEEDS[page.name]} is not installed")
-    if page.name == "large.md":
-        request.getfixturevalue("forked_workers")
+    if page.name in PREPARED:
+        request.getfixturevalue(PREPARED[page.name])
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "__main__"}
     for block in blocks(page.read_text(encoding="utf-8")):

@@ -8,22 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from tests import forked
+
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(
     not (hasattr(os, "fork") and hasattr(os, "pidfd_open")), reason="needs Linux"
 )
 
 
-def python(*arguments):
-    return subprocess.run(
-        [sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-
-
 def test_no_damaged_file_is_more_than_a_sentence(tmp_path):
     pytest.importorskip("typer")
     pytest.importorskip("pyarrow")
-    done = python("-m", "benchmarks", "fuzz", "--quick", "--results", str(tmp_path))
+    # Not from the process that forks: every file would get a child with all that has been loaded.
+    command = [sys.executable, "-m", "benchmarks", "fuzz", "--quick", "--results", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "format=all  files=300" in done.stdout
 
@@ -58,6 +56,6 @@ print(json.dumps(findings))
 
 
 def test_the_harness_notices(tmp_path):
-    done = python("-c", PROGRAM, json.dumps(list(FAILURES)), str(tmp_path))
+    done = forked.run(["-c", PROGRAM, json.dumps(list(FAILURES)), tmp_path], cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == FAILURES

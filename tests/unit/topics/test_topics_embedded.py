@@ -14,7 +14,7 @@ from sketchlasso.topics.packing import pack_corpus, pack_strings, unpack_corpus,
 
 
 @pytest.fixture(scope="module")
-def corpus():
+def corpus(docstrings_read):
     """Made in this run, by this test or by another one with the same cache."""
     return embedded_corpus()
 
