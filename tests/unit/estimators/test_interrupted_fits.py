@@ -98,8 +98,9 @@ def for_size(batch, chain):
     return solve_for_size(batch, 3, sl.Settings(n_threads=1))
 
 
-@pytest.mark.parametrize("work", [path, for_size])
-def test_what_a_signal_handler_raises_in_a_kernel_comes_out(work):
+# The kernels of a path return no arrays, so there is no such place in them.
+@pytest.mark.parametrize(("work", "fewest"), [(path, 0), (for_size, 11)])
+def test_what_a_signal_handler_raises_in_a_kernel_comes_out(work, fewest):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 12))
     sketch = sl.sketch(X, rank=6, random_state=0)
@@ -116,7 +117,7 @@ def test_what_a_signal_handler_raises_in_a_kernel_comes_out(work):
             break
         finally:
             sys.setprofile(None)
-    assert interrupted == number - 1 > 10
+    assert interrupted == number - 1 >= fewest
 
 
 def make():
