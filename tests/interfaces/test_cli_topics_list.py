@@ -2,8 +2,8 @@
 
 import csv
 import json
-import xml.etree.ElementTree as ET
 import re
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
