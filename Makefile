@@ -12,10 +12,9 @@ export SKETCHLASSO_DATA ?= $(abspath ../shared/data)
 # The tests start many processes; without kept bytecode each would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Parallel workers of the tests, one per core: each more takes 14 s of processor time to collect
-# the tests, and while tests wait the documentation and the sensitive tests have work. BLAS has one
-# thread in each, or they would wait for each other.
-WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
+# Parallel workers of the tests: one more than cores, for some tests wait for other processes. BLAS
+# has one thread in each, or they would wait for each other.
+WORKERS ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))
 MAY_MISS = $(if $(wildcard $(VENV)/.no-torch),--may-miss torch)
 PARALLEL = -n $(WORKERS) --dist worksteal --packages $(MAY_MISS)
 PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest $(PARALLEL)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import types
+import numpy as np
+from numba import config, types
 from numba.core import cgutils as _cgutils
 from numba.extending import intrinsic
 from numba.np import linalg as _linalg
@@ -63,4 +64,9 @@ def _product(typing_context: Any, x: Any, y: Any, out: Any) -> Any:
     return types.none(*arrays), write
 
 
-product: Any = intrinsic(_product)
+def _plain_product(x: Any, y: Any, out: Any) -> None:
+    """The same in Python, which runs where compiling is switched off."""
+    np.dot(x, y, out=out)
+
+
+product: Any = _plain_product if config.DISABLE_JIT else intrinsic(_product)  # type: ignore[attr-defined]

@@ -252,7 +252,8 @@ class StagePart:
         """
         alpha, known = float(batch.alpha.min()), self._restriction
         with np.errstate(invalid="ignore"):  # 0 times inf
-            features = np.flatnonzero(self._norms > AHEAD * alpha * batch.penalty_factor)
+            reached = self._norms > AHEAD * alpha * np.atleast_2d(batch.penalty_factor)
+        features = np.flatnonzero(reached.any(axis=0))
         if known is None or alpha < self._floor or len(features) < FEWER * len(known.features):
             # A batch has at least one feature.
             features = features if len(features) else np.array([np.argmax(self._norms)])

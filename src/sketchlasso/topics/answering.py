@@ -7,8 +7,9 @@ With orthonormal Q and P = A'Q a query a = sum of A_j / ||A_j|| over its words e
 
 and its words, and those that the user excludes, are left out. With the automatic radius the
 features are columns of length one too, F = A diag(1 / ||A_j||), and words whose link with the
-query rests on too few documents are left out as well. With a radius of the user's they are the
-columns of A, which that radius is meant for. Weights are always those of columns of length one.
+query rests on too few documents are left out as well. With a radius that the user gives they are
+the columns of A, which that radius is meant for. Weights are always those of columns of length
+one.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ __all__ = [
 AUTOMATIC = "auto"
 # Share of the radius at which more words than asked would enter at once.
 AUTOMATIC_SHARE = 0.7
-# Standard errors that the link of a word with the query must have: more than two documents make.
+# Standard errors that the link of a word with the query must have. A link that rests on a few
+# documents only has about the root of their number.
 EVIDENCE = np.sqrt(2.0)
 # With fewer documents there are too few to learn or to judge from.
 FEWEST_DOCUMENTS = 20
@@ -134,7 +136,8 @@ def supported(
     def kept(number: int) -> BoolArray:
         links = columns.evidence(queries.response(columns, number), words[number])
         links *= np.sign(columns.P[words[number]] @ batch.c[number])
-        found = links >= EVIDENCE
+        # Words of level 0 cannot enter: those of the query, or of the other sign.
+        found = (links >= EVIDENCE) & (levels[number] > 0.0)
         missing = last + 1 - np.count_nonzero(found)
         if missing > 0:
             covariance = levels[number] * columns.lengths[words[number]]
@@ -277,7 +280,8 @@ def _realised_error(batch: Batch, answers: Answers, columns: WordColumns) -> Flo
 
 
 def explained(queries: Queries, answers: Answers, columns: WordColumns, number: int) -> float:
-    """1 - ||a - F w||^2 / ||a||^2 of one query, on the real columns."""
+    """1 - ||a - F w||^2 / ||a||^2 of one query, on the real columns; NaN where a does not vary."""
     response = queries.response(columns, number)
+    total = float(response @ response)
     rest = response - columns.combine(*answers.row(number))
-    return 1.0 - float(rest @ rest) / float(response @ response)
+    return 1.0 - float(rest @ rest) / total if total > 0 else float("nan")

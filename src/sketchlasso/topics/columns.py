@@ -14,6 +14,9 @@ from sketchlasso.types import FloatArray, IntArray
 
 __all__ = ["WordColumns"]
 
+# A share of the squares of a column that is rounding: the column does not vary.
+CONSTANT = 1e-12
+
 
 @dataclass(frozen=True, eq=False)
 class WordColumns:
@@ -39,9 +42,11 @@ class WordColumns:
         means = np.zeros(n) if sketch.column_means is None else sketch.column_means
         scales = np.ones(n) if sketch.column_scales is None else sketch.column_scales
         squares = np.asarray(columns.multiply(columns).sum(axis=0)).ravel()
-        lengths = np.sqrt(np.maximum(squares - m * means**2, 0.0)) / scales
-        units = np.where(lengths > 0, lengths, 1.0)
-        P = np.asarray(sketch.P) / units[:, None]
+        spread = squares - m * means**2
+        varies = spread > CONSTANT * squares
+        lengths = np.sqrt(np.where(varies, spread, 0.0)) / scales
+        units = np.where(varies, lengths, 1.0)
+        P = np.where(varies, 1.0 / units, 0.0)[:, None] * np.asarray(sketch.P)
         return cls(columns, means.astype(np.float64), scales * units, lengths, P)
 
     @property
@@ -66,8 +71,8 @@ class WordColumns:
         """How many standard errors the link of each word with a response has: (len(words),).
 
         The link is the sum of x_d = a_d F_dj over the documents, its standard error the root of
-        the sum of x_d^2. It is 1 in size where a single document makes the link, and at most the
-        root of the number of documents that make it.
+        the sum of x_d^2. It is about 1 in size where a single document makes the link, and about
+        the root of the number of documents that make it in equal parts.
 
         Parameters
         ----------

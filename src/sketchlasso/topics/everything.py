@@ -171,6 +171,8 @@ def _settings(imager: TopicImager, question: Question) -> dict[str, Any]:
         "weighting": imager.weighting,
         "rank": imager.sketch_.rank,
         "device": imager.device,
+        # Parts of versions that explained words by columns of other lengths do not belong here.
+        "columns": "unit",
         "sketch": hashlib.sha256(P.tobytes()).hexdigest(),
     }
 

@@ -43,7 +43,7 @@ class TopicImager(BaseEstimator):
         minimise over w     ||QP'w - x||_2 + radius ||w||_2 + alpha ||w||_1,     w_x = 0
 
     on a sketch F ~ QP' that is made once; a query then takes milliseconds. Words whose link with
-    x rests on one or two documents are left out. The few words with non-zero weights are the
+    x rests mostly on one or two documents are left out. The few words with non-zero weights are the
     word's image.
 
     Parameters
@@ -61,7 +61,7 @@ class TopicImager(BaseEstimator):
         ``"0.03*spectral"`` hold for every query; the problem is then the paper's, with columns
         as the weighting leaves them and all words allowed.
     positive : bool
-        Whether only words that come along with the query may explain it.
+        Whether only words that occur with the query may explain it.
     min_documents : int, optional
     max_share : float
     stop_words : {"english"}, iterable of str, or None

@@ -141,11 +141,18 @@ def test_evidence_counts_the_documents_behind_a_link(scale):
 
 def test_a_link_of_two_documents_is_no_evidence(monkeypatch):
     corpus = with_a_coincidence(documents_of("sea")[:2])
-    asked = {"n_words": 20, "positive": True, "judge": False}
     fitted = TopicImager(rank=40, min_documents=1, random_state=0).fit(corpus)
-    assert "comet" not in fitted.image("sea", **asked).words
+    columns, words = fitted._columns, list(fitted.words_)
+    sea, comet = words.index("sea"), words.index("comet")
+    queries = Queries.single(np.array([sea]))
+    batch = queries.batch(columns.P, columns, True)
+
+    def left_out():
+        return supported(queries, batch, columns, 5, Settings())[0].excluded_features(0)
+
+    assert comet in left_out()
     monkeypatch.setattr("sketchlasso.topics.answering.EVIDENCE", 0.0)
-    assert "comet" in fitted.image("sea", **asked).words
+    assert comet not in left_out()
 
 
 def test_an_image_has_as_many_words_as_asked_whatever_the_evidence(imager, monkeypatch):
@@ -154,7 +161,29 @@ def test_an_image_has_as_many_words_as_asked_whatever_the_evidence(imager, monke
     assert len(strict.words) == 6 and strict.gap <= imager.tol
 
 
-def test_words_of_a_few_documents_need_no_evidence(monkeypatch):
+def test_words_that_cannot_enter_do_not_count_as_found():
+    rng = np.random.default_rng(0)
+    topics = rng.integers(0, 6, 300)
+    rates = 0.2 + 1.5 * (np.arange(60) % 6 == topics[:, None])
+    words = [f"word{j}" for j in range(60)]
+    fitted = TopicImager(rank=20, stop_words=None, random_state=0)
+    fitted.fit(rng.poisson(rates).astype(float), vocabulary=words)
+    for word in words[:6]:
+        one = fitted.image(word, n_words=11, positive=True, judge=False)
+        assert len(one.words) == 11 and (one.weights > 0).all()
+
+
+def test_a_word_that_does_not_vary_has_an_empty_image():
+    counts = np.random.default_rng(0).poisson(0.8, (40, 8)).astype(float)
+    counts[:, 0] = 1.0
+    words = [f"word{j}" for j in range(8)]
+    settings = {"stop_words": None, "min_documents": 1, "max_share": 1.0, "random_state": 0}
+    fitted = TopicImager(rank=5, weighting="counts", **settings).fit(counts, vocabulary=words)
+    empty = fitted.image(words[0], 3, judge=False)
+    assert empty.words == () and np.isnan(empty.explained)
+
+
+def test_words_of_a_few_documents_need_no_evidence():
     few = TopicImager(rank=4, random_state=0).fit(topical_corpus(12))
     columns = few._columns
     queries = Queries.single(np.arange(3))

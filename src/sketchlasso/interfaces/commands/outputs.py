@@ -40,8 +40,8 @@ def check_files(files: Mapping[str, Path | None]) -> None:
     for path in files.values():
         if path is not None and not path.absolute().parent.is_dir():
             raise StoredFileError(
-                f"{path} could not be written, for there is no folder {path.parent}; choose a path "
-                "in a folder that exists."
+                f"{path} could not be written, because there is no folder {path.parent}; choose "
+                "a path in a folder that exists."
             )
     plot = files.get("plot")
     if plot is not None and plot.suffix.lower() not in PICTURES:
