@@ -151,7 +151,9 @@ class Batch:
         )
 
     def take(self, instances: IntArray | slice) -> Batch:
-        """The batch of the chosen instances, in the given order."""
+        """The batch of the chosen instances, in the given order; itself where it is all of them."""
+        if np.array_equal(np.arange(self.n_instances)[instances], np.arange(self.n_instances)):
+            return self
         factor = self.penalty_factor
         return replace(
             self,

@@ -18,7 +18,7 @@ from sketchlasso.problem.optimality import largest_penalties, null_model
 from sketchlasso.solvers.algorithms.protocol import Iterates
 from sketchlasso.solvers.device.sizes import SearchRules, search_on_device
 from sketchlasso.solvers.driver import chunks_of, solve_or_raise
-from sketchlasso.solvers.settings import Settings
+from sketchlasso.solvers.settings import Screening, Settings
 from sketchlasso.solvers.solution import Solution, Stopwatch
 from sketchlasso.solvers.workers import join_solutions, map_parts, parts_for_workers
 from sketchlasso.types import FloatArray, IntArray, RealArray
@@ -127,6 +127,8 @@ def _searched_here(batch: Batch, size: int, settings: Settings) -> tuple[FloatAr
 def _solved_at(batch: Batch, alpha: FloatArray, warm: Iterates, settings: Settings) -> Sized:
     # Where nothing can enter, w = 0 is optimal at any penalty.
     penalised = replace(batch, alpha=np.where(alpha > 0, alpha, 1.0))
+    # The start is nearly the solution: to screen features would take longer than to finish it.
+    settings = replace(settings, screening=Screening.none())
     return Sized(alpha, solve_or_raise(penalised, "newton", settings, warm))
 
 
