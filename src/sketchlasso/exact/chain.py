@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sketchlasso.exact.knots import KnotWalk, Stretch, TrainingGram
-from sketchlasso.exact.point import Face, Target
+from sketchlasso.exact.point import Face, Point, Target
 from sketchlasso.exact.walk import Walk
 from sketchlasso.problem.full_problem import (
     MOST_SIGN_ENTRIES,
@@ -108,6 +108,9 @@ class Chain:
         self._tol, self._max_rounds = tol, max_rounds
         self._knots = KnotWalk(target, gram) if knots and KnotWalk.possible(target) else None
         self._walk: Walk | None = None
+        self._exact_end: tuple[IntArray, FloatArray, FloatArray] | None = None
+        # A point that is as exact as it can be made.
+        self._made_exact: Point | None = None
         self._support, self._values = np.empty(0, dtype=np.intp), np.empty(0)
         self._alpha = target.alpha_max()
         self._square = target.null**2
@@ -157,6 +160,8 @@ class Chain:
             self._walk = Walk(self.target, self._gram, self._tol, self._max_rounds)
             self._walk.point = self.target.point(self._support, self._values)
             self._walk.alpha = self._alpha
+            if self._exact_end is not None:
+                self._walk.offer_exact(*self._exact_end, alpha)
         # A nearly exact fit is only as good as the digits left of its residual: solve it afresh.
         if start is not None and self._leaves_something(*start):
             self._walk.offer(*start, alpha)
@@ -174,6 +179,8 @@ class Chain:
         objective.
         """
         point, target = walk.point, self.target
+        if point is self._made_exact:
+            return primal
         near = point.length <= NEARLY_EXACT * target.null
         if not near or not 0 < len(point.support) * len(point.residual) <= MOST_SIGN_ENTRIES:
             return primal
@@ -181,10 +188,10 @@ class Chain:
         values = exact_fit(columns, point.values, target.root * point.residual)
         fitted = target.point(point.support, values)
         lower = target.primal(fitted, alpha)
-        if not lower < primal:
-            return primal
-        walk.point = fitted
-        return lower
+        if lower < primal:
+            walk.point, primal = fitted, lower
+        self._made_exact = walk.point
+        return primal
 
     def _leaves_something(self, support: IntArray, values: FloatArray) -> bool:
         """Whether coefficients leave a residual that counts."""
@@ -225,6 +232,7 @@ class Chain:
             if self._gram.include(missing) == 0 and not part:
                 break
             looks = 0 if len(part) == len(rest) else looks + 1
+        self._exact_end = self._knots.exact_end
         self._knots = None
         return alphas, found
 

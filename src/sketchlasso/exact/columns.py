@@ -16,7 +16,6 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances.rows import RowSet
 from sketchlasso.kernels.columns import (
     add_columns,
-    add_dense_columns,
     columns_dot_block,
     gram_rows,
 )
@@ -24,6 +23,8 @@ from sketchlasso.linalg.rows import centre
 from sketchlasso.types import FloatArray, IntArray
 
 NO_WEIGHTS = np.empty(0)
+# A column that is copied first takes as long as this many in place.
+FEW = 3
 # New columns made dense at a time, so that they fit the cache.
 BLOCK = 64
 # Rows of a Gram matrix of all columns that are summed at a time.
@@ -124,11 +125,16 @@ class DenseColumns:
     def combine(self, chosen: IntArray, values: FloatArray) -> FloatArray:
         """Sum (m,) of values_j x_j over the chosen columns."""
         where = self._place[chosen]
-        if (where < 0).any():
+        if len(where) == 0 or where.min() < 0:
             return np.asarray(self.entries[:, chosen] @ values)
-        total = np.full(self.shape[0], float(self.shift[chosen] @ values))
-        add_dense_columns(self._used, where, values, total)
-        return total
+        shift = float(self.shift[chosen] @ values)
+        # Another thread may append columns; those up to the last one needed are in place.
+        used = self._used[:, : where.max() + 1]
+        if FEW * len(where) < used.shape[1]:
+            return np.asarray(used[:, where] @ values + shift)
+        weights = np.zeros(used.shape[1])
+        weights[where] = values
+        return np.asarray(used @ weights + shift)
 
     def dense(self, chosen: IntArray) -> FloatArray:
         """The chosen columns as an array (m, c)."""

@@ -80,12 +80,12 @@ class ColumnSolver:
         """Whether this solver is likely to be faster than one with a Gram matrix.
 
         `fall` is the penalty of the point over the one to solve for: the support is taken to grow
-        by that factor.
+        by that factor, up to all features.
         """
         if self._vanishes(point):
             return False
         active, rows = len(point.support), np.count_nonzero(self.target.training.weights)
-        grown = max(fall, 1.0) * active
+        grown = min(max(fall, 1.0) * active, len(self._lengths))
         return bool(grown**2 * (1.0 - active / rows) > EVEN * self._cost(point.support))
 
     def _vanishes(self, point: Point) -> bool:

@@ -13,7 +13,7 @@ from scipy import sparse
 from sketchlasso.data import as_responses
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.exact.chain import Chain, Solved
-from sketchlasso.exact.columns import Columns, TrainingRows, as_columns
+from sketchlasso.exact.columns import Columns, DenseColumns, TrainingRows, as_columns
 from sketchlasso.exact.knots import TotalGram, TrainingGram
 from sketchlasso.exact.ledger import ExactLedger, ExactSolution
 from sketchlasso.exact.point import Target
@@ -30,6 +30,8 @@ Start: TypeAlias = Callable[[int, int, int], tuple[IntArray, FloatArray]]
 Descended: TypeAlias = tuple[FloatArray, list[Solved]]
 # Up to this many columns one Gram matrix of all of them serves all responses.
 WHOLE_COLUMNS = 1500
+# Rows of dense data up to which the Gram matrix of a row set is summed from its own rows.
+FEW_ROWS = 500
 # Rounds per problem: each solves it on the working columns and checks all of X.
 MAX_ROUNDS = 100
 # With an intercept, and every feature penalised alike.
@@ -211,7 +213,7 @@ class Descent:
         self._tol, self._max_rounds, self._n_threads = tol, max_rounds, n_threads
         self._knots = knots
         chains = len(self.rows) * self.Y.shape[1]
-        total = TotalGram(self.columns) if chains > 1 else None
+        total = TotalGram(self.columns) if chains > 1 and self._shares_total else None
         usable = np.flatnonzero(np.isfinite(self._factor))
         self._rows = [
             _RowSet(TrainingRows(self.columns, own, terms.fit_intercept), own, usable, total)
@@ -223,6 +225,16 @@ class Descent:
     def shares_gram(self) -> bool:
         """Whether the responses of a row set share one Gram matrix of all columns."""
         return self.columns.shape[1] <= WHOLE_COLUMNS
+
+    @property
+    def _shares_total(self) -> bool:
+        """Whether Gram matrices of row sets are those of all rows less the rows held out.
+
+        Where few columns of many come into play, row sets use different ones, and products of few
+        rows take less time than to read and write the matrix of all of them.
+        """
+        few = self.columns.shape[0] <= FEW_ROWS and isinstance(self.columns, DenseColumns)
+        return self.shares_gram or not few
 
     def target(self, row_set: int, response: int) -> Target:
         """One response on one row set."""

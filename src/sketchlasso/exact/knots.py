@@ -234,6 +234,12 @@ class KnotWalk:
 
     The walk only proposes: it knows the columns that the Gram matrix holds, and those to the
     precision of their Gram matrix.
+
+    Attributes
+    ----------
+    exact_end : tuple of ndarrays of shape (s,) or None
+        Where the last walk came to the exact fit that ends the path, before its first penalty: the
+        columns of X, their coefficients, and those of the dual direction.
     """
 
     def __init__(self, target: Target, gram: TrainingGram) -> None:
@@ -243,6 +249,7 @@ class KnotWalk:
         # The face where the last walk ended, and whether the place is still there.
         self._face = KeptFace()
         self._ended: Stretch | None = None
+        self.exact_end: tuple[IntArray, FloatArray, FloatArray] | None = None
 
     @staticmethod
     def possible(target: Target) -> bool:
@@ -268,9 +275,10 @@ class KnotWalk:
         most = min(len(columns), rows, MOST_ACTIVE)
         out = blank_solutions(len(penalties), most)
         done, knots, ended = 0, 0, -1
+        self.exact_end = None
         if most > 0 and len(self._support) <= most:
             arrays = self._face.arrays(most, len(columns))
-            done, knots, ended = walk_gram(
+            done, knots, ended, exact = walk_gram(
                 self._problem(squared),
                 arrays,
                 self._face.begun,
@@ -280,6 +288,9 @@ class KnotWalk:
                 penalties,
                 out,
             )
+            if exact and done == 0:
+                active, b, z = (part[:ended] for part in (arrays.active, arrays.b, arrays.z))
+                self.exact_end = columns[active], b, z
         points = [
             (columns[out.indices[i, :count]], out.values[i, :count].copy())
             for i, count in enumerate(out.counts[:done].tolist())

@@ -53,6 +53,17 @@ class Point:
         return float(np.sqrt(self.square))
 
 
+class Direction(NamedTuple):
+    """A dual direction d among the rows: x_j'd of all columns (n,), ||d|| and y'd.
+
+    The products with X serve every penalty.
+    """
+
+    seen: FloatArray
+    length: float
+    inner: float
+
+
 class Face(NamedTuple):
     """Coefficients (s,) of a support (s,), and their residual (m,) in more digits."""
 
@@ -166,7 +177,7 @@ class Target:
         if self.unpenalised is not None:
             return self.dual_along(self.root * point.residual, alpha)
         weighted = self.training.weights * point.residual
-        return self._dual(point.seen, point.length, float(weighted @ self.y), alpha)
+        return self.dual(Direction(point.seen, point.length, float(weighted @ self.y)), alpha)
 
     @property
     def root(self) -> FloatArray:
@@ -175,6 +186,10 @@ class Target:
 
     def dual_along(self, scaled: FloatArray, alpha: float) -> float:
         """Dual value along any direction (m,) given on rows scaled by the root of the weights."""
+        return self.dual(self.direction(scaled), alpha)
+
+    def direction(self, scaled: FloatArray) -> Direction:
+        """What any direction (m,) proves; it is given on rows scaled by the root of the weights."""
         root = self.root
         if self.training.fit_intercept:
             scaled = scaled - root * float(root @ scaled) / self.training.weight
@@ -182,7 +197,7 @@ class Target:
             scaled = self.unpenalised.clear(scaled[:, None])[:, 0]
         seen = self.seen_by_columns(scaled)
         inner = float(scaled @ (root * self.y))
-        return self._dual(seen, float(np.linalg.norm(scaled)), inner, alpha)
+        return Direction(seen, float(np.linalg.norm(scaled)), inner)
 
     def seen_by_columns(self, scaled: FloatArray) -> FloatArray:
         """Centred x_j'W d (n,) of a direction given on scaled rows."""
@@ -190,11 +205,12 @@ class Target:
         direction = np.divide(scaled, root, out=np.zeros_like(scaled), where=root > 0)
         return self.training.correlate(direction)
 
-    def _dual(self, seen: FloatArray, length: float, inner: float, alpha: float) -> float:
+    def dual(self, along: Direction, alpha: float) -> float:
+        """Dual value of the best point along a direction."""
         value = full_dual(
-            seen[:, None],
-            np.array([length]),
-            np.array([inner]),
+            along.seen[:, None],
+            np.array([along.length]),
+            np.array([along.inner]),
             self.factor,
             np.array([alpha]),
             self.positive,

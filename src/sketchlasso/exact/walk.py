@@ -12,7 +12,7 @@ from sketchlasso.exact.columns import SparseColumns
 from sketchlasso.exact.columnwise import ColumnSolver
 from sketchlasso.exact.follow import Follower, Restricted
 from sketchlasso.exact.knots import TrainingGram
-from sketchlasso.exact.point import Point, Target
+from sketchlasso.exact.point import Direction, Point, Target
 from sketchlasso.exact.restricted import improve
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.full_problem import SMALL_RESIDUAL, FullValues
@@ -81,7 +81,7 @@ class Walk:
         if isinstance(target.training.columns, SparseColumns):
             self.by_columns = ColumnSolver(target, target.training.columns)
         # Dual direction of the last interpolating problem: it serves its smaller penalties too.
-        self._direction: FloatArray | None = None
+        self._direction: Direction | None = None
 
     def offer(self, support: IntArray, values: FloatArray, alpha: float) -> None:
         """Start from other coefficients, less those far from the support, if that pays.
@@ -110,6 +110,22 @@ class Walk:
         if target.primal(offered, alpha) < target.primal(self.point, alpha):
             self.point, self.alpha = offered, alpha
 
+    def offer_exact(
+        self, support: IntArray, values: FloatArray, along: FloatArray, alpha: float
+    ) -> None:
+        """Move to an exact fit, if a dual direction proves it optimal for a penalty.
+
+        The direction is the sum of along_j x_j over the support. It serves all smaller penalties,
+        too.
+        """
+        target = self.target
+        point = target.point(support, values)
+        combined = target.training.residual(np.zeros_like(target.y), support, -along)
+        direction = target.direction(target.root * combined)
+        dual = target.dual(direction, alpha)
+        if FullValues(target.primal(point, alpha), dual, target.null).relative_gap <= self.tol:
+            self.point, self._direction = point, direction
+
     def solve(self, alpha: float) -> Ending:
         """Solve the problem of one penalty from the present point, which moves.
 
@@ -128,12 +144,15 @@ class Walk:
 
     def _certificate(self, point: Point, alpha: float) -> FullValues:
         """The certificate of a point, with the help of the last interpolating problem's."""
-        values = self.target.certificate(point, alpha)
-        small = point.length <= SMALL_RESIDUAL * self.target.null
-        if self._direction is not None and small and values.relative_gap > self.tol:
-            dual = self.target.dual_along(self._direction, alpha)
-            values = values.joined(FullValues(values.primal, dual, values.null))
-        return values
+        target = self.target
+        small = point.length <= SMALL_RESIDUAL * target.null
+        if self._direction is None or not small:
+            return target.certificate(point, alpha)
+        dual = target.dual(self._direction, alpha)
+        values = FullValues(target.primal(point, alpha), dual, target.null)
+        if values.relative_gap <= self.tol:
+            return values
+        return target.certificate(point, alpha).joined(values)
 
     def _reach(self, alpha: float, tol: float) -> Ending:
         """Solve to a gap from the present point, by the solver that is likely to be faster."""
@@ -238,10 +257,10 @@ class Walk:
             answer = solve_on_columns(self.target, columns, alpha, INNER_SHARE * self.tol)
             if answer is None:
                 break
-            self._direction = answer.direction
+            self._direction = self.target.direction(answer.direction)
             steps += answer.steps
             new = self._certificate(answer.point, alpha)
-            dual = self.target.dual_along(answer.direction, alpha)
+            dual = self.target.dual(self._direction, alpha)
             self.point = answer.point if new.primal < values.primal else self.point
             values = values.joined(new).joined(FullValues(values.primal, dual, values.null))
             outside = self._violating(answer.direction, alpha, columns)

@@ -18,16 +18,6 @@ def add_columns(data: Any, indices: Any, indptr: Any, chosen: Any, values: Any, 
                 out[indices[i]] += value * data[i]
 
 
-@kernel()
-def add_dense_columns(X: Any, chosen: Any, values: Any, out: Any) -> None:
-    """Add the sum of values_j x_j over the chosen columns of an array to `out` (m,)."""
-    for c in range(chosen.shape[0]):
-        value = values[c]
-        column = X[:, chosen[c]]
-        for i in range(out.shape[0]):
-            out[i] += value * column[i]
-
-
 @kernel(fast=True)
 def columns_dot_block(
     data: Any, indices: Any, indptr: Any, chosen: Any, block: Any, out: Any

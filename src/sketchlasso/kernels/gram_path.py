@@ -11,7 +11,7 @@ path by an orthonormal basis). On a face, active columns A with signs, let v = X
 with C = ||y||^2 - v_A'b and E = z'(f sign)_A. A knot costs |A| p operations for the correlations
 and |A|^2 for the Cholesky factor, which is a fraction of what the basis takes while few columns
 are active. Products with G square the condition of the columns, so the walk ends where columns
-depend on each other or little is left of y; other solvers go on from there.
+depend on each other; other solvers go on from there. It also ends in an exact fit.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sketchlasso.kernels.homotopy import smallest_alpha
 # A column of which this share or less (of its squared length) lies outside the span of the
 # active columns is not trusted to enter.
 DEPENDENT = 1e-9
-# The walk ends where this share or less of ||y||^2 is left.
+# Where C is this share of ||y||^2 or less, it is rounding: the active columns explain all of y.
 VANISHED = 1e-9
 # Correlations below this share of ||x_j|| ||y|| are rounding: the column never enters.
 BLIND = 1e-12
@@ -315,7 +315,10 @@ def write_solution(
 def walk_gram(
     problem: Any, face: Any, begun: Any, support: Any, signs: Any, level: Any, alphas: Any, out: Any
 ) -> Any:
-    """Solutions at decreasing penalties from a point of the path; how many, knots, active columns.
+    """Solutions at decreasing penalties from a point of the path.
+
+    Returns how many, the knots passed, the active columns (-1 where they are of no use), and
+    whether the path ends in an exact fit: the coefficients of every smaller penalty are then b.
 
     The walk starts at the solution of lambda = `level` (inf: none) with a support and signs (s,);
     where `begun` >= 0 the face already holds its so many columns. `alphas` (a,) decrease. Fewer
@@ -328,7 +331,7 @@ def walk_gram(
     bar_columns(G, total, active, count, barred, blind)
     # As plain constants, these would have every callee compiled for the constants as well.
     done, left, entered = np.int64(0), np.int64(-1), np.int64(-1)
-    knots, high, left_sign = 0, level, 0.0
+    knots, high, left_sign, exact = 0, level, 0.0, False
     while count >= 0:
         explained, E = solve_face(G, v, L, active, slopes, count, b, z, at_zero, per_lambda)
         C = total - explained
@@ -341,11 +344,16 @@ def walk_gram(
             at_zero, per_lambda, factor, barred, blind, positive, left, left_sign
         )
         leave, position = leaving(b, z, slopes, active, count, high, entered)
-        if position == -2 or not VANISHED * total < C:
-            break
         low = enter if enter < high else high
         low = leave if leave > low else low
-        while done < len(alphas) and alphas[done] >= smallest_alpha(low, C, E, squared):
+        # Where the active columns explain all of y, ||r|| = lambda sqrt(E): the whole face belongs
+        # to one alpha, and the path goes on with smaller ones where a column leaves.
+        saturated = not VANISHED * total < C
+        if position == -2 or (saturated and (squared or low == 0.0)):
+            exact = saturated and position == -1
+            break
+        least = np.inf if saturated else smallest_alpha(low, C, E, squared)
+        while done < len(alphas) and alphas[done] >= least:
             lam = lambda_of(low, high, C, E, alphas[done], squared)
             write_solution(
                 b, z, slopes, active, count, v, total, lam, indices[done], values[done], facts[done]
@@ -371,4 +379,4 @@ def walk_gram(
             barred[left] = False
             remove_column(L, count, position, active, slopes)
             count -= 1
-    return done, knots, count
+    return done, knots, count, exact

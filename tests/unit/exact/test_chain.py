@@ -47,6 +47,21 @@ def test_the_walk_along_knots_alone_solves_a_path(monkeypatch, whole, stored):
         assert (certify(X[train], y[train], coef, alphas).relative_gap <= 1e-9).all()
 
 
+@pytest.mark.parametrize("few", [0, 500])
+def test_gram_matrices_of_folds_may_be_summed_or_downdated(monkeypatch, few):
+    forbid_walk(monkeypatch)
+    monkeypatch.setattr("sketchlasso.exact.descent.FEW_ROWS", few)
+    monkeypatch.setattr("sketchlasso.exact.descent.WHOLE_COLUMNS", 0)
+    X, y = make()
+    folds = splitter_rows(3, X)
+    descent = Descent(X, y, folds, Terms(), 1e-9)
+    assert (descent.chain(0, 0)._gram._total is None) == (few > 0)
+    alphas = exact_alpha_max(X, y)[0] * np.geomspace(0.9, 0.1, 10)
+    found = solve_exact(X, y, alphas, rows=folds, tol=1e-9)
+    train = folds[0].train(len(y))
+    assert (certify(X[train], y[train], found.coef[:10], alphas).relative_gap <= 1e-9).all()
+
+
 def test_few_columns_at_work_suffice_on_wide_data(monkeypatch):
     forbid_walk(monkeypatch)
     X, y = make(m=60, n=5000)
@@ -58,6 +73,31 @@ def test_few_columns_at_work_suffice_on_wide_data(monkeypatch):
         coef = np.zeros(5000)
         coef[solved.support] = solved.values
         assert certify(X, y, coef, alpha).relative_gap[0] <= 1e-8
+
+
+@pytest.mark.parametrize("factors", [False, True])
+@pytest.mark.parametrize(("seed", "n"), [(0, 300), (7, 60), (9, 300)])
+def test_the_walk_along_knots_reaches_the_exact_fit_and_ends_there(monkeypatch, seed, n, factors):
+    """Also past faces that explain all of y until a column leaves; no other solver is needed."""
+
+    def refuse(*_):
+        raise AssertionError("the walk along knots was not enough")
+
+    monkeypatch.setattr(Walk, "_advance", refuse)
+    monkeypatch.setattr(Walk, "_last_resort", refuse)
+    X, y = make(m=20, n=n, noise=0.3, seed=seed)
+    factor = np.random.default_rng(seed).uniform(0.5, 2.0, n) if factors else np.ones(n)
+    terms = Terms(penalty_factor=factor)
+    chain = Descent(X, y, None, terms, 1e-8).chain(0, 0)
+    alphas = exact_alpha_max(X, y, terms=terms)[0] * np.geomspace(0.95, 0.01, 60)
+    left = []
+    for solved, alpha in zip(chain.advance(alphas), alphas, strict=True):
+        coef = np.zeros(n)
+        coef[solved.support] = solved.values
+        proved = certify(X, y, coef, alpha, penalty_factor=factor)
+        assert proved.relative_gap[0] <= 1e-8
+        left.append(np.std(y - X @ coef) / np.std(y))
+    assert left[0] > 0.5 and max(left[-5:]) < 1e-12
 
 
 def test_a_long_path_at_once_costs_what_its_stages_do(monkeypatch):

@@ -174,6 +174,16 @@ def test_the_support_is_expected_to_grow_on_the_way_to_a_small_penalty():
     assert len(gram.columns) == held
 
 
+def test_the_support_grows_to_all_features_at_most():
+    """A column of 1e300 makes the first penalty 1e300 times the next: its square overflowed."""
+    X, y = sparse_data(4, 40, 12, 1.0)
+    target = target_of(X, y)
+    walk = Walk(target, TrainingGram(target.training, None, None), 1e-4, 100)
+    walk.solve(0.5 * target.alpha_max())
+    solver = walk.by_columns
+    assert solver.pays(walk.point, 1e300) == solver.pays(walk.point, 12.0)
+
+
 def test_a_solve_that_takes_too_long_goes_on_with_a_gram_matrix(monkeypatch):
     monkeypatch.setattr(columnwise, "EVEN", -1)
     monkeypatch.setattr(columnwise, "PATIENCE", 0)

@@ -25,6 +25,16 @@ def expected(X, weights, fit_intercept):
     return (X * weights[:, None]).T @ X
 
 
+@pytest.mark.parametrize("chosen", [[], [7], [7, 2], [2, 7, 4, 0, 5, 1], [3]])
+def test_sums_of_columns_are_the_same_wherever_the_columns_are_kept(chosen):
+    X, values = make(), np.arange(1.0, len(chosen) + 1.0)
+    columns = as_columns(X, True)
+    kept = np.array([7, 2, 4, 0, 5, 1])
+    columns.gram(kept[:3], kept)  # copies these side by side
+    total = columns.combine(np.array(chosen, dtype=np.intp), values)
+    np.testing.assert_allclose(total, X[:, chosen] @ values, atol=1e-12)
+
+
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, sparse.csc_matrix])
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
