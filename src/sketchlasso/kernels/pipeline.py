@@ -12,6 +12,7 @@ public in Numba, so kernels/compiling.py uses it only with the releases that it 
 from __future__ import annotations
 
 import contextlib
+import gc
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -52,6 +53,18 @@ def _resolving_once() -> Iterator[None]:
         functions.get_call_type = before
 
 
+@contextlib.contextmanager
+def _collecting_later() -> Iterator[None]:
+    """Put off garbage collection: it would look at all that is loaded, again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 class _Kernel(JITCodeLibrary):
     """Code that is optimised as a whole, once the callees are linked into it."""
 
@@ -81,7 +94,7 @@ class KernelCompiler(Compiler):
             state.targetctx.codegen(), func.__qualname__
         )
         state.library.enable_object_caching()
-        with _resolving_once():
+        with _resolving_once(), _collecting_later():
             return super().compile_extra(func)  # type: ignore[no-untyped-call]
 
 

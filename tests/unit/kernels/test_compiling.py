@@ -1,6 +1,7 @@
 """What a first call costs, what it says, and where its result is kept."""
 
 import ast
+import gc
 import os
 import pty
 import shutil
@@ -11,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numba.core.codegen import JITCodeLibrary
+from numba.core.errors import TypingError
 from numba.core.types.functions import BaseFunction
 
 import sketchlasso
@@ -117,6 +119,26 @@ def test_only_kernels_are_optimised_and_become_machine_code(monkeypatch):
     names = [(step, name.rsplit(".")[-1]) for step, name in made if name != "nrt"]
     assert sorted(names) == [("_finalize_specific", "both"), ("_optimize_final_module", "both")]
     assert BaseFunction.get_call_type is resolve
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_garbage_collection_is_afterwards_what_it_was(enabled):
+    @kernel()
+    def fails(x):
+        return x.no_such_attribute
+
+    @kernel()
+    def twice(x):
+        return 2.0 * x
+
+    (gc.enable if enabled else gc.disable)()
+    try:
+        assert twice(1.5) == 3.0
+        with pytest.raises(TypingError):
+            fails(1.5)
+        assert gc.isenabled() is enabled
+    finally:
+        gc.enable()
 
 
 def test_an_operation_means_the_same_with_other_options():
