@@ -180,6 +180,8 @@ def root(value):
 )
 # The penalty times its factor underflows to zero.
 @example(Case(((1.0,),), (1.0,), (0.0,), 5e-324, (0.5,), None, *3 * (False,)))
+# And here it overflows.
+@example(Case(((0.0,),), (0.0,), (0.0,), 1.7e308, (3.0,), None, *3 * (False,)))
 @settings(max_examples=300)
 def test_a_certificate_holds_against_an_independent_optimum_or_is_refused(case):
     try:

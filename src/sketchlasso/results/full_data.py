@@ -179,7 +179,8 @@ def _check_products(alphas: FloatArray, factor: FloatArray) -> None:
     """Refuse penalties (p,) that rounding makes zero with a penalty factor (n,)."""
     smallest = factor[factor > 0].min(initial=np.inf)
     given = alphas[alphas > 0]
-    lost = given[given * smallest == 0]
+    with np.errstate(over="ignore"):  # an infinite product is not zero
+        lost = given[given * smallest == 0]
     if len(lost):
         raise InvalidInputError(
             Argument("alpha", float(lost[0])),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from sketchlasso.solvers import Progress, StopSolve
+from sketchlasso.solvers import Progress
 
 __all__ = ["SharedProgress"]
 
@@ -41,8 +41,8 @@ class SharedProgress:
 
         def report(progress: Progress) -> None:
             nonlocal before
-            if self.stopped:
-                raise StopSolve
+            if self.stopped:  # StopSolve would end the solve, and its solutions would be scored
+                raise KeyboardInterrupt
             if self.callback is None:
                 return
             with self.lock:
@@ -57,7 +57,7 @@ class SharedProgress:
         return report
 
     def stop(self) -> None:
-        """End the solves of all parts at their next report."""
+        """Interrupt all parts at their next report: nobody waits for what they find."""
         self.stopped = True
 
     def end(self) -> None:
