@@ -63,7 +63,7 @@ def demo(
     """
     digits, diabetes = _four_against_nine(), _diabetes()
     found = sl.sketch(digits.X, rank=rank, center=True, random_state=0)
-    screen.say("compiling the kernels, the first time only (about twenty seconds)")
+    screen.say("compiling the kernels, the first time only (about ten seconds)")
     compiling = _warm_up(found, digits, tol)
     exact = sl.SqrtLassoCV(sketch=None, alphas=alphas, cv=diabetes.folds, tol=tol)
     judged, ours = _fitted("sketchlasso SqrtLassoCV", exact, diabetes)

@@ -72,7 +72,7 @@ def infer(
             "for example 0.95."
         )
     check_choice("--adjust", adjust, tuple(ADJUSTMENTS))
-    check_table(output)
+    check_table(output, text=True)
     given = read_given(file, data, needs_target=True)
     penalty = penalty_of(alpha, "rigorous", "rigorous-robust")
     start = perf_counter()
@@ -252,7 +252,7 @@ def stability(
     The rows are split in half again and again; features that are chosen on most halves are
     selected.
     """
-    check_table(output)
+    check_table(output, text=True)
     given = read_given([file], data, needs_target=True)
     y, classes = given.signs(None)
     start = perf_counter()

@@ -48,10 +48,21 @@ def check_files(files: Mapping[str, Path | None]) -> None:
         _refuse(plot, "a picture", ".png, .svg or .pdf")
 
 
-def check_table(path: Path | None) -> None:
-    """Refuse, before the work, an ending that names no table with a column of text."""
-    if path is not None and not _has_text(path):
-        _refuse(path, "a table", ".csv, .tsv, .parquet or .feather")
+def check_table(path: Path | None, text: bool = False) -> None:
+    """Refuse, before the work, an ending that names no table.
+
+    With `text`, the table will have a column of text, which not all formats can hold.
+    """
+    if path is None:
+        return
+    compressed = path.suffix.lower() in COMPRESSED
+    ending = (Path(path.stem) if compressed else path).suffix.lower()
+    known = {*TABLES["csv"], *TABLES["tsv"], *([] if text else [".mtx"])}
+    if not compressed:
+        known |= {*TABLES["parquet"], *TABLES["arrow"], *([] if text else [".npy", ".npz"])}
+    if ending not in known:
+        others = "" if text else ", .npz, .npy, .mtx"
+        _refuse(path, "a table", f".csv, .tsv, .parquet{others} or .feather")
 
 
 def panels(names: list[Any], height: float | None = None) -> dict[str, Any]:
@@ -170,13 +181,6 @@ def communities_sheet(communities: list[dict[str, Any]], nodes: str) -> Sheet:
     title = f"{len(shown)} of {len(communities)} communities, the most linked {nodes} of each"
     rows = tuple((one["size"], ", ".join(one[nodes])) for one in shown)
     return Sheet(title, (nodes, "such as"), rows)
-
-
-def _has_text(path: Path) -> bool:
-    """Whether the ending of a file names a table that can hold a column of text."""
-    if path.suffix.lower() in COMPRESSED:
-        return Path(path.stem).suffix.lower() in (*TABLES["csv"], *TABLES["tsv"])
-    return any(path.suffix.lower() in endings for endings in TABLES.values())
 
 
 def _refuse(path: Path, what: str, endings: str) -> None:

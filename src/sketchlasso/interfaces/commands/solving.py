@@ -28,6 +28,7 @@ from sketchlasso.interfaces.commands.options import (
     penalty_of,
     radii_of,
 )
+from sketchlasso.interfaces.commands.outputs import check_table
 from sketchlasso.interfaces.commands.report import Report, Sheet, evenly
 from sketchlasso.interfaces.commands.screen import Screen, Watcher
 
@@ -121,6 +122,7 @@ def path(
 ) -> Report:
     """Solve for many penalties at once, each with its duality gap."""
     model.refuse("path", "relaxed")
+    check_table(output)
     given = read_given(file, data, blocks, needs_target=True)
     y, classes = given.signs(model.classify)
     X, scales = model.scaled(given.X)
@@ -218,6 +220,7 @@ def loo(
     Each row is predicted by a model of its own that has not seen it.
     """
     model.refuse("loo", "relaxed", "refine")
+    check_table(output)
     given = read_given(file, data, blocks, needs_target=True)
     y, classes = given.signs(model.classify)
     stored = None if from_model is None else _stored(from_model, alpha)

@@ -24,6 +24,7 @@ from sketchlasso.interfaces.commands.options import (
     Files,
     ModelFile,
 )
+from sketchlasso.interfaces.commands.outputs import check_table
 from sketchlasso.interfaces.commands.report import Report, Sheet, short
 from sketchlasso.interfaces.commands.screen import Screen
 
@@ -56,6 +57,7 @@ def predict(
 
     They are scored as well where FILE holds the target.
     """
+    check_table(output)
     estimator, given = _meet(model, file, data, blocks, predicting=True, id=id)
     if interval is not None:
         _check_calibrated(estimator, model)
