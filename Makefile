@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 WORKERS ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))
 MAY_MISS = $(if $(wildcard $(VENV)/.no-torch),--may-miss torch)
 PARALLEL = -n $(WORKERS) --dist worksteal --packages $(MAY_MISS)
-PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest $(PARALLEL)
+PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m slipcover -m pytest $(PARALLEL)
 # Here BLAS keeps its threads: they sum in another order, too.
 KERNELS = $(BIN)/python -m tests.kernels
 
@@ -40,7 +40,8 @@ suite: compiled
 	$(MAKE) --no-print-directory --output-sync=none pytest
 
 pytest: $(READY)
-	$(PYTEST) --cov --cov-report=term:skip-covered
+	$(PYTEST)
+	$(BIN)/python -m tests.covered .coverage.json
 
 # In one process, for all tests run beside it.
 sensitive: compiled-oldest
@@ -106,4 +107,4 @@ $(VENV)/.bench: $(READY)
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-oldest $(VENV)-newest build dist site paper-report .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) $(VENV)-oldest $(VENV)-newest build dist site paper-report .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage.json

@@ -9,7 +9,6 @@ from hypothesis import settings
 from tests.forked import forking_context
 from tests.packages import add_options, require_packages
 from tests.shared import made_once, shared_folder
-from tests.tracing import is_traced, not_traced
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None)
@@ -26,14 +25,6 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     require_packages(config)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item):
-    if is_traced(item.nodeid):
-        return (yield)
-    with not_traced():
-        return (yield)
 
 
 # What takes longest, so that no worker begins with it when the others are done.

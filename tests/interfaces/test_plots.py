@@ -14,7 +14,6 @@ from sketchlasso.errors import EmptyGridWarning
 from sketchlasso.interfaces.plots.labels import spread
 from sketchlasso.topics import word_graph
 from tests.plotted import drawable, everything
-from tests.tracing import not_traced
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -283,8 +282,7 @@ def test_every_plot_returns_the_axes_it_was_given_and_can_be_saved(made, style, 
                 frame = ax.get_legend().get_frame()
                 assert frame.get_visible() and frame.get_facecolor() == ax.get_facecolor()
             assert plt.gcf() is figure
-            with not_traced():  # Matplotlib draws for long
-                figure.savefig(tmp_path / f"{number}.png", dpi=40)
+            figure.savefig(tmp_path / f"{number}.png", dpi=40)
             plt.close(figure)
 
 

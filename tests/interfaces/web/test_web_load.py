@@ -55,7 +55,7 @@ def test_work_and_waiting_are_bounded():
 
 def test_time_is_bounded_and_places_are_given_back():
     work = Blocked()
-    gate = Gate(Limits(workers=1, waiting=1, seconds=0.1))
+    gate = Gate(Limits(workers=1, waiting=1, seconds=1.0))
 
     async def scene():
         running = asyncio.create_task(gate.run(work))
