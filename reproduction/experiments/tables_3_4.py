@@ -32,6 +32,7 @@ FULL = (
 )
 NAMES = {"nips": "NIPS papers", "nytimes": "NYTimes"}
 QUICK = (("embedded", "nips", "stand-in of the quick form: docstrings of packages", True),)
+QUICK_DOCUMENTS = 1_500
 
 
 def settings(plan: Plan) -> Results:
@@ -39,7 +40,7 @@ def settings(plan: Plan) -> Results:
     return {
         "quick": plan.quick,
         "corpora": [list(line) for line in (QUICK if plan.quick else FULL)],
-        "rows": plan.rows,
+        "rows": QUICK_DOCUMENTS if plan.quick and plan.rows is None else plan.rows,
         "rank": 50,
         "words": 10,
         "timed": 20 if plan.quick else 200,
