@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Protocol, TypeAlias
 
@@ -10,13 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sketchlasso.linalg.threads import blas_threads, map_slices
+from sketchlasso.linalg.threads import blas_threads, map_items
 from sketchlasso.types import FloatArray, RealArray, SparseRows
 
 # Entries processed at a time by passes over a matrix: temporaries of a few MiB.
 CHUNK = 1 << 18
 # Multiplications from which a product uses several threads.
-THREADED_WORK = 1_000_000
+THREADED_WORK = 4_000_000
+# A product with a matrix by columns is a sum of this many, with one thread too: another number of
+# summands would round differently.
+SUMMANDS = 2
 # A sparse factor is used as it is where fewer than one entry in `SPARSE` is not zero. With a dense
 # block, which SciPy copies first, it also needs many columns, and with a sparse block a few: two
 # products with vectors are faster than one with a sparse matrix. A factor of which a dense copy
@@ -351,19 +355,48 @@ def fastest_form(X: Any, V: Any) -> Any:
 
 
 def _product(matrix: Any, V: RealArray) -> RealArray:
-    """Return the matrix times V (n, t), columns of V on several threads.
+    """Return the matrix times V (n, t), parts of the matrix on several threads.
 
     SciPy uses one thread. The result does not depend on the number of threads.
     """
-    columns = V.shape[1]
-    threads = min(blas_threads(), columns // 4)
-    if threads <= 1 or matrix.nnz * columns < THREADED_WORK:
+    threads = blas_threads()
+    few = matrix.nnz * V.shape[1] < THREADED_WORK
+    if few or (threads <= 1 and matrix.format == "csr"):
         return np.asarray(matrix @ V)
-    product: RealArray = np.empty((matrix.shape[0], columns), np.result_type(matrix, V))
+    if matrix.format == "csc":
+        total, *others = map_items(
+            lambda part: np.asarray(_part_of(matrix, part) @ V[part]),
+            _parts(matrix.indptr, SUMMANDS),
+            threads,
+        )
+        for other in others:
+            total += other
+        return total
+    product: RealArray = np.empty((matrix.shape[0], V.shape[1]), np.result_type(matrix, V))
 
     def multiply(part: slice) -> None:
-        product[:, part] = matrix @ np.ascontiguousarray(V[:, part])
+        product[part] = _part_of(matrix, part) @ V
 
-    # Every slice is copied; with two per thread at most half of V and of the product at a time.
-    map_slices(multiply, columns, threads, slices_per_thread=2)
+    map_items(multiply, _parts(matrix.indptr, threads), threads)
     return product
+
+
+def _parts(indptr: NDArray[Any], count: int) -> list[slice]:
+    """Slices of rows (or of columns, where these are stored) with about as many entries each."""
+    edges = np.searchsorted(indptr, np.linspace(0, indptr[-1], count + 1)[1:-1])
+    bounds = [0, *edges.tolist(), len(indptr) - 1]
+    return [slice(*pair) for pair in itertools.pairwise(bounds)]
+
+
+def _part_of(matrix: Any, part: slice) -> Any:
+    """Some rows of a matrix by rows, or some columns of one by columns; shares its entries."""
+    first, last = matrix.indptr[part.start], matrix.indptr[part.stop]
+    arrays = (
+        matrix.data[first:last],
+        matrix.indices[first:last],
+        matrix.indptr[part.start : part.stop + 1] - first,
+    )
+    size = part.stop - part.start
+    if matrix.format == "csr":
+        return sparse.csr_array(arrays, shape=(size, matrix.shape[1]))
+    return sparse.csc_array(arrays, shape=(matrix.shape[0], size))

@@ -245,16 +245,20 @@ def worthwhile(cost: FloatArray) -> float:
     return WORTHWHILE * float(standard_error_of(cost))
 
 
-def closer_looks(cost: FloatArray) -> tuple[BoolArray, int]:
+def closer_looks(cost: FloatArray, places: IntArray, reach: int) -> tuple[BoolArray, int]:
     """Behind which of the penalties tried, in decreasing order, a closer look is worthwhile.
 
-    That is beside the best, and before the first within one standard error of it. A parabola
-    through three evenly spaced points, the lowest in the middle, falls below it by at most an
-    eighth of the sum of their rises.
+    Beside the best it is where the parabola through all penalties within reach, by least squares,
+    may fall far enough below them between two. One through the nearest three alone would be misled
+    by shares of right labels, which jump. Before the first penalty within one standard error of
+    the best, a closer look ends where there is one penalty left between two.
 
     Parameters
     ----------
     cost : ndarray of shape (folds, a)
+    places : ndarray of shape (a,)
+        Of the penalties in their grid; they increase.
+    reach : int
 
     Returns
     -------
@@ -266,12 +270,23 @@ def closer_looks(cost: FloatArray) -> tuple[BoolArray, int]:
     best = int(np.argmin(mean))
     enough = worthwhile(cost[:, best])
     first = int(np.argmax(mean <= mean[best] + standard_error_of(cost[:, best])))
-    # With an unknown penalty at either end.
-    rises = np.concatenate([[np.inf], mean - mean[best], [np.inf]])
     wanted = np.zeros(len(mean), dtype=bool)
-    wanted[max(best - 1, 0) : best + 1] = rises[best] + rises[best + 2] > 8 * enough
-    wanted[max(first - 1, 0)] |= rises[first] - rises[first + 1] > enough
+    wanted[max(best - 1, 0) : best + 1] = _possible_gain(mean, places, best, reach) > enough
+    before = max(first - 1, 0)
+    wanted[before] |= places[first] - places[before] > 2 and mean[before] - mean[first] > enough
     return wanted, first
+
+
+def _possible_gain(mean: FloatArray, places: IntArray, best: int, reach: int) -> float:
+    """How far the mean costs (a,) may fall below the best between it and its neighbours."""
+    if not 0 < best < len(mean) - 1:
+        return np.inf
+    apart = places - places[best]
+    near = (np.abs(apart) <= reach) & np.isfinite(mean)
+    if near.sum() < 3:
+        return np.inf
+    bend = float(np.polyfit(apart[near], mean[near], 2)[0])
+    return bend * (max(apart[best + 1], -apart[best - 1]) / 2) ** 2
 
 
 def decided(cost: FloatArray, in_a_row: int = IN_A_ROW) -> bool:

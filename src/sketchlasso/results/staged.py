@@ -32,6 +32,7 @@ from sketchlasso.results.choices import (
     closer_looks,
     decided,
     mean_of,
+    standard_error_of,
     worthwhile,
 )
 from sketchlasso.results.fitting import Task, sketched_path
@@ -57,6 +58,8 @@ __all__ = ["KEPT_BYTES", "can_stage", "kept_bytes", "search"]
 
 # Points of the coarse grid, about; grids that are not twice as fine are solved whole.
 COARSE = 12
+# A policy is clearly better than another by so many standard errors of the difference.
+CLEARLY = 2.0
 # The best score is looked for within this many strides of the lowest squared error.
 NEAR_STRIDES = 2
 # Stages keep the sketches of all folds and their rows of X, up to so many bytes.
@@ -223,9 +226,10 @@ class _Search:
             self._run(mask, search=True)
 
     def _plan(self, response: int) -> Iterator[tuple[int, list[int]]]:
-        """Policies and penalties to try next: larger radii while they improve, and smaller ones.
+        """Policies and penalties to try next: larger radii while they improve, then smaller ones.
 
-        Both sides: on text either may be best although the other improves, too.
+        Smaller ones are left out where a larger one is clearly better. Otherwise both sides may
+        improve, and either may be best.
         """
         yield from self._climb(response, self.first, self.first)
         for step in (1, -1):
@@ -235,6 +239,8 @@ class _Search:
                 if not self._improves(response, radius, radius + step):
                     break
                 radius += step
+            if self._clearly_better(response, self.first, radius):
+                return
 
     def _lowest(self, response: int, radius: int) -> int:
         """The penalty with the lowest squared error of those tried with a policy."""
@@ -284,6 +290,18 @@ class _Search:
                 return True
         return False
 
+    def _clearly_better(self, response: int, known: int, radius: int) -> bool:
+        """Whether the best squared error of a policy is lower than that of another in every fold.
+
+        A difference of CLEARLY standard errors of itself is asked for on top.
+        """
+        before, after = (
+            self.errors[:, response, policy, self._lowest(response, policy)]
+            for policy in (known, radius)
+        )
+        fall = before - after
+        return bool((fall > 0).all() and fall.mean() > CLEARLY * standard_error_of(fall))
+
     def look_closely(self) -> None:
         """Solve penalties between those tried of the best policy, near the best.
 
@@ -305,7 +323,9 @@ class _Search:
         goes_on = self.alphas.shape[2] > self.count
         end = int(solved[-1]) + 1 if goes_on else self.count
         edges = np.append(solved, end)
-        wanted, first = closer_looks(self.cost[:, response, radius, solved])
+        wanted, first = closer_looks(
+            self.cost[:, response, radius, solved], solved, self.stride
+        )
         wide = np.diff(edges) > 1
         between = np.asarray((edges[:-1] + edges[1:]) // 2)[wanted & wide]
         if first > 0 or solved[0] == 0:

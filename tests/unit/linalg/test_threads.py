@@ -29,7 +29,7 @@ def test_the_limit_of_blas_is_no_limit_of_our_own_threads():
 
 def test_a_sparse_product_has_the_same_digits_on_several_threads(monkeypatch):
     X = sparse.random_array((400, 300), density=0.2, format="csr", rng=np.random.default_rng(0))
-    V = np.random.default_rng(1).standard_normal((300, 50))
+    V = np.random.default_rng(1).standard_normal((300, 200))
     assert X.nnz * V.shape[1] > THREADED_WORK
     monkeypatch.setattr(threads._BlasLimit, "threads", 3)
     products = SparseStorage(X).matmat(V), SparseStorage(X).rmatmat(X @ V)
