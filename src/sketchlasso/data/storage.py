@@ -390,13 +390,9 @@ def _parts(indptr: NDArray[Any], count: int) -> list[slice]:
 
 def _part_of(matrix: Any, part: slice) -> Any:
     """Some rows of a matrix by rows, or some columns of one by columns; shares its entries."""
-    first, last = matrix.indptr[part.start], matrix.indptr[part.stop]
-    arrays = (
-        matrix.data[first:last],
-        matrix.indices[first:last],
-        matrix.indptr[part.start : part.stop + 1] - first,
-    )
-    size = part.stop - part.start
+    indptr, size = matrix.indptr[part.start : part.stop + 1], part.stop - part.start
+    entries = slice(indptr[0], indptr[-1])
+    arrays = matrix.data[entries], matrix.indices[entries], indptr - indptr[0]
     if matrix.format == "csr":
         return sparse.csr_array(arrays, shape=(size, matrix.shape[1]))
     return sparse.csc_array(arrays, shape=(matrix.shape[0], size))

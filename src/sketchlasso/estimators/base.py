@@ -91,6 +91,7 @@ def fit_response(
     alpha: float,
     radius: Radii,
     start: SparseRows | None = None,
+    near: float | None = None,
 ) -> Attributes:
     """Fit responses that share a sketch and a penalty on all rows, in the units of the user.
 
@@ -105,6 +106,8 @@ def fit_response(
     radius : float, str, RadiusPolicy or None
     start : csr_array of shape (t, n), optional
         Coefficients near the solution of the full problem.
+    near : float, optional
+        A radius near the realised one.
 
     Returns
     -------
@@ -112,7 +115,7 @@ def fit_response(
         Arrays (t, ...): coef, intercept, alpha, radius, dual_gap, full_gap and n_iter; with
         ``relaxed``, which refits, also penalised_coef and penalised_intercept.
     """
-    task = replace(task_of(spec, data, columns, sketch, [alpha]), start=start)
+    task = replace(task_of(spec, data, columns, sketch, [alpha]), start=start, near=near)
     path = fit_all(
         task,
         sketch,

@@ -153,8 +153,9 @@ def _search(
         _warn_at_the_edge(spec, data, found, place, column, choices["min"], classes)
         grid = _grid_attributes(spec, data, found, place, column, choices)
         radius = used.radius if sketch is not None else None
-        start = found.start_of(place, used)
-        fits.append((own, grid | fit_response(spec, data, own, sketch, used.alpha, radius, start)))
+        start, near = found.start_of(place, used), found.radius_near(place, used)
+        fitted = fit_response(spec, data, own, sketch, used.alpha, radius, start, near)
+        fits.append((own, grid | fitted))
     # Nobody follows a search of the only sketch.
     followed = range(len(columns)) if bases is not None else ()
     return fits, [found.guide(place) for place in followed], sketch

@@ -196,6 +196,11 @@ class CrossValidation:
         row = response * self.alphas.shape[2] + choice.alpha_index
         return self.on_all_rows[[row]]
 
+    def radius_near(self, response: int, choice: Choice) -> float | None:
+        """The mean radius of the folds at a grid point; None where they have none."""
+        radius = self.radius[:, response, choice.radius_index, choice.alpha_index]
+        return float(radius.mean()) if (radius > 0).all() else None
+
     def support_share(self, response: int, choice: Choice) -> FloatArray:
         """Share (n,) of the folds in which a feature has a part, at a grid point."""
         at = (response, choice.radius_index, choice.alpha_index)

@@ -54,6 +54,8 @@ class Task:
     settings : Settings or None
     start : csr_array of shape (B, n) or None
         Coefficients that full problems start from.
+    near : float or None
+        Radius that the search for realised radii starts from.
     guide : Guide or None
         Where a search begins.
     bases : FoldBases or None
@@ -69,6 +71,7 @@ class Task:
     solver: Solver = "newton"
     settings: Settings | None = None
     start: Any = None
+    near: float | None = None
     guide: Guide | None = None
     bases: FoldBases | None = None
 
@@ -225,6 +228,7 @@ def _fit_sketched(
             grids,
             task.solver,
             task.settings,
+            task.near,
         )
         parts.append(fits)
         grid = problems.fold_out(problems.batch.alpha)[0]

@@ -206,8 +206,10 @@ def settle_radii(
     chosen: BoolArray,
     solver: Solver,
     settings: Settings,
-) -> tuple[FloatArray, float]:
+) -> tuple[FloatArray, Iterates | None, float]:
     """Radii (B,) at their fixed points where chosen, as they are elsewhere, and the seconds.
+
+    In between, solutions near those at these radii, where every instance was searched.
 
     Parameters
     ----------
@@ -226,9 +228,10 @@ def settle_radii(
     radius = batch.radius.copy()
     searched = np.flatnonzero(chosen & (radius > 0) & _anchored(problems))
     if searched.size == 0:
-        return radius, 0.0
+        return radius, None, 0.0
     loose = replace(settings, tol=max(settings.tol, SEARCH_TOL), callback=None)
-    part, warm, seconds = batch.take(searched), None, 0.0
+    part, seconds = batch.take(searched), 0.0
+    warm: Iterates | None = None
 
     def error_at(tried: FloatArray) -> FloatArray:
         nonlocal warm, seconds
@@ -240,7 +243,7 @@ def settle_radii(
         return factor[searched] * error(found.coef, searched)
 
     _spread(problems, searched, search_radii(radius[searched], error_at), chosen, radius)
-    return radius, seconds
+    return radius, warm if len(searched) == batch.n_instances else None, seconds
 
 
 def search_radii(start: FloatArray, error_at: Callable[[FloatArray], FloatArray]) -> RadiusSearch:

@@ -241,6 +241,7 @@ def lay_out(
     policies: Sequence[RadiusPolicy],
     terms: Terms,
     alphas: ArrayLike,
+    near: float | None = None,
 ) -> SketchedProblems:
     """The problems of the row sets of one sketch.
 
@@ -253,13 +254,17 @@ def lay_out(
     policies : sequence of RadiusPolicy
     terms : Terms
     alphas : array-like of shape (a,) or (t, radii, a)
+    near : float, optional
+        Where the search for realised radii starts; at the typical error of the sketch by default.
     """
     own, target = part.select(X), part.select(Y)
     A = part.sketch.view(own)
     realised = np.array([policy.kind == "realised" for policy in policies])
-    start = part.sketch.typical_error(A) if realised.any() else 0.0
+    start = part.sketch.typical_error(A) if realised.any() and near is None else 0.0
     levels = [
-        policy.factor * start if policy.kind == "realised" else _level(policy, part.sketch)
+        (near or policy.factor * start)
+        if policy.kind == "realised"
+        else _level(policy, part.sketch)
         for policy in policies
     ]
     problems = problems_of(
@@ -284,25 +289,27 @@ def solve_sketched(
     alphas: ArrayLike,
     solver: Solver = "newton",
     settings: Settings | None = None,
+    near: float | None = None,
 ) -> tuple[ProblemSet, Fits]:
     """Solve the row sets of one sketch, radii settled as the policies ask.
 
     Parameters
     ----------
-    part, X, Y, policies, terms, alphas
+    part, X, Y, policies, terms, alphas, near
         See :func:`lay_out`.
     solver : str
     settings : Settings, optional
     """
     settings = settings or Settings()
-    laid = lay_out(part, X, Y, policies, terms, alphas)
-    problems, spent = laid.problems, 0.0
+    laid = lay_out(part, X, Y, policies, terms, alphas, near)
+    problems, warm, spent = laid.problems, None, 0.0
     if laid.follows.any():
-        radius, spent = settle_radii(
+        radius, warm, spent = settle_radii(
             problems, laid.error, laid.factor, laid.follows, solver, settings
         )
         problems = replace(problems, batch=replace(problems.batch, radius=radius))
-    solution = solve_or_raise(problems.batch, solver, settings, chain=problems.chain)
+    chain = problems.chain if warm is None else None
+    solution = solve_or_raise(problems.batch, solver, settings, warm, chain)
     solution.warn_if_unsolved()
     return problems, laid.fits(problems, solution, solution.seconds + spent)
 

@@ -323,9 +323,7 @@ class _Search:
         goes_on = self.alphas.shape[2] > self.count
         end = int(solved[-1]) + 1 if goes_on else self.count
         edges = np.append(solved, end)
-        wanted, first = closer_looks(
-            self.cost[:, response, radius, solved], solved, self.stride
-        )
+        wanted, first = closer_looks(self.cost[:, response, radius, solved], solved, self.stride)
         wide = np.diff(edges) > 1
         between = np.asarray((edges[:-1] + edges[1:]) // 2)[wanted & wide]
         if first > 0 or solved[0] == 0:

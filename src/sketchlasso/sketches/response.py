@@ -64,9 +64,6 @@ __all__ = [
 RESPONSE_SHARE = 0.4
 FEWEST_RESPONSE_DIRECTIONS = 20
 LARGEST_RESPONSE_SHARE = 0.8
-# Blocks of the Krylov space of the leading directions, which has twice as many dimensions. A space
-# of more predicts no better on text: the directions of the response make up for it.
-LEADING_ITERATIONS = 4
 # Differences below this share of the largest response are rounding.
 CONSTANT = 1e-12
 
@@ -99,19 +96,10 @@ def response(
             ", but the response directions are part of the rank; pass at most the rank.",
         )
     if rank > directions:
-        U = np.asarray(randomized(A, rank - directions, _rough(options, rank - directions), rng).Q)
+        U = np.asarray(randomized(A, rank - directions, options, rng).Q)
     else:
         U = np.empty((A.shape[0], 0), dtype=A.dtype)
     return _extended(A, _base_of(A, U, directions), Y, directions, rng)
-
-
-def _rough(options: SketchOptions, rank: int) -> SketchOptions:
-    """Return options that make singular directions from half as many products, unless given."""
-    return replace(
-        options,
-        n_iter=LEADING_ITERATIONS if options.n_iter is None else options.n_iter,
-        oversampling=rank if options.oversampling is None else options.oversampling,
-    )
 
 
 @dataclass(frozen=True, eq=False)
