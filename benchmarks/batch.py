@@ -22,7 +22,7 @@ from sketchlasso.engine import ProblemSet
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", default="rcv1")
     parser.add_argument("--rank", type=int, default=50)
-    parser.add_argument("--alphas", type=int, help="penalties a fold (100; quick: 10)")
+    parser.add_argument("--alphas", type=int, help="penalties per fold (100; quick: 10)")
     parser.add_argument("--ratio", type=float, default=1e-2, help="smallest / largest penalty")
     parser.add_argument("--shares", type=float, nargs="+", default=[1.0, 0.3, 0.1])
     parser.add_argument("--tol", type=float, default=1e-6)

@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> Report:
         done += 1
         one_set(split, options)
     if not done:
-        raise MissingDataError("None of the data sets is there.")
+        raise MissingDataError("None of the data sets is available.")
     return report
 
 

@@ -133,7 +133,7 @@ def run(options: argparse.Namespace) -> Report:
             "iterations": answer.iterations if answer else None,
             "Clarabel gap": answer.gap if answer else None,
             "ours s, whole": measured.median,
-            "ours ms, a problem": 1e3 * one.median,
+            "ours ms per problem": 1e3 * one.median,
             "loop / ours": speed_up(outcome, one),
             "our worst gap": float(measured.value.scores.solution.relative_gap.max()),
         }

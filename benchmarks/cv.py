@@ -214,7 +214,7 @@ def run(options: argparse.Namespace) -> Report:
             missing.append(name)
             report.note(f"{name}: skipped. {error}")
     if len(missing) == len(options.data):
-        raise MissingDataError("None of the data sets is there.")
+        raise MissingDataError("None of the data sets is available.")
     return report
 
 

@@ -66,7 +66,7 @@ class Task:
 
 
 def full_data(name: str, quick: bool) -> tuple[Any, np.ndarray]:
-    """X as every side likes it, and y less its mean."""
+    """X in the form that every solver expects, and y less its mean."""
     split = load(name, quick)
     y = split.y - split.y.mean()
     if sparse.issparse(split.X):
@@ -178,7 +178,7 @@ def run(options: argparse.Namespace) -> Report:
             one_tolerance(task, tol, options)
     interpolation(options)
     if not done:
-        raise MissingDataError("None of the data sets is there.")
+        raise MissingDataError("None of the data sets is available.")
     return report
 
 

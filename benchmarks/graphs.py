@@ -52,7 +52,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sizes", type=int, nargs="+", help="variables (100, 400, 1000, 2000; quick: 40)"
     )
-    parser.add_argument("--rows", type=int, default=400, help="samples of the made graphs")
+    parser.add_argument("--rows", type=int, default=400, help="samples of the simulated graphs")
     parser.add_argument("--peer-size", type=int, help="of GraphicalLassoCV (400; quick: 40)")
     parser.add_argument("--cv-size", type=int, default=1000, help="most variables for likelihood")
     parser.add_argument("--stars-size", type=int, default=100, help="most variables for StARS")

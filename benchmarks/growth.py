@@ -56,7 +56,7 @@ class Sample:
 def run(options: argparse.Namespace) -> Report:
     base, sizes = (QUICK_BASE, QUICK_SIZES) if options.quick else (BASE, SIZES)
     report = options.report
-    report.note("5 folds x B/5 penalties; every size runs once a turn, seconds are medians")
+    report.note("5 folds x B/5 penalties; every size runs once per turn, seconds are medians")
     report.note("exponent: slope of log seconds against log size, over all sizes; last: last step")
     for axis in options.axes:
         contenders = {str(size): prepared({**base, axis: size}, options) for size in sizes[axis]}

@@ -93,7 +93,7 @@ def time_sizes(options: argparse.Namespace, sizes: list[int]) -> None:
 
 
 def wide_data(p: int) -> tuple[np.ndarray, np.ndarray, str]:
-    """Riboflavin, columns in order of their variance, or data made up where it is not there."""
+    """Riboflavin, columns in order of their variance, or simulated data where it is missing."""
     try:
         table = table_of("riboflavin")
         X, y = np.asarray(table.X), np.asarray(table.y)

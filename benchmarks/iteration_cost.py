@@ -66,7 +66,7 @@ def random_data(m: int, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def barrier_step(n: int, k: int, repeats: int) -> float:
-    """Seconds a Newton step of `barrier`, the offering of iterates included."""
+    """Seconds per Newton step of `barrier`, the offering of iterates included."""
     rng = np.random.default_rng(0)
     R = rng.normal(size=(n, k))
     c = R[:5].sum(axis=0) + 0.1 * rng.normal(size=k)

@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> Report:
         noise(split, options.responses or (10 if options.quick else 200), report)
         left_out(split, options.refits or (5 if options.quick else 100), report)
     if not done:
-        raise MissingDataError("None of the data sets is there.")
+        raise MissingDataError("None of the data sets is available.")
     return report
 
 

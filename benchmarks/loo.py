@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> Report:
         for share in options.shares:
             one_radius(split, share, options)
     if not done:
-        raise MissingDataError("None of the data sets is there.")
+        raise MissingDataError("None of the data sets is available.")
     return report
 
 
@@ -94,7 +94,7 @@ def one_radius(split: Split, share: float, options: argparse.Namespace) -> None:
             "loo s": left.median,
             "loo / cv": left.median / cv.median,
             "loo / cv without sketch": left.median / without_sketch,
-            "loo ms a row": 1e3 * left.median / len(found.rows),
+            "loo ms per row": 1e3 * left.median / len(found.rows),
             "solve share of loo": found.seconds / left.seconds[-1],
             "worst gap": float(found.relative_gap.max()),
             "unsolved": int((found.status != Status.SOLVED).sum()),

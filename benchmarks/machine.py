@@ -1,4 +1,4 @@
-"""Facts about the machine and the software, so that a figure can be read later."""
+"""Facts about the machine and the software, so that a figure can be interpreted later."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def _check_enforced(limit: int) -> None:
 
 
 def _status(key: str) -> int:
-    """Bytes that Linux says of this process."""
+    """Memory of this process as Linux reports it, in bytes."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(f"{key}:"):
             return int(line.split()[1]) * 1024

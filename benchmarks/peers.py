@@ -160,7 +160,7 @@ def run(options: argparse.Namespace) -> Report:
         if not options.no_conic:
             one_penalty(task, options)
     if not done:
-        raise MissingDataError("None of the data sets is there.")
+        raise MissingDataError("None of the data sets is available.")
     return report
 
 

@@ -97,7 +97,7 @@ def compute_panel(
 
 
 def draw(panels: list[Panel], output: Path) -> None:
-    """One row a data set, one column a rank."""
+    """One row per data set, one column per rank."""
     import matplotlib as mpl
 
     mpl.use("Agg")

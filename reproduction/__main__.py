@@ -1,6 +1,6 @@
 """Compute every table and figure of the paper again: ``python -m reproduction``.
 
-Results are kept in one file per experiment: a run that was stopped goes on where it was, and what
+Results are kept in one file per experiment: a stopped run continues where it was, and what
 is finished is not run again unless settings or code have changed. Without --quick the data sets
 are read from the folder that SKETCHLASSO_DATA names.
 """
@@ -53,9 +53,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "-o", "--output", type=Path, default=Path("paper-report"), help="folder of the report"
     )
-    parser.add_argument("--only", type=_names, default=(), help="experiments, with commas between")
+    parser.add_argument("--only", type=_names, default=(), help="experiments, separated by commas")
     parser.add_argument(
-        "--again", type=_names, default=(), help="experiments to run though they have results"
+        "--again", type=_names, default=(), help="experiments to run even if they have results"
     )
     parser.add_argument(
         "--quick", action="store_true", help="small generated and bundled data: does it run?"

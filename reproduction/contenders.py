@@ -72,7 +72,7 @@ def _more_rows(
 def clarabel_answer(
     A: Any, b: np.ndarray, alpha: float, *, radius: float = 0.0, intercept: bool = False
 ) -> dict[str, Any]:
-    """Clarabel as it comes, with its own tolerances, on the problem as it stands.
+    """Clarabel with its own tolerances, on the problem as stated.
 
     ::
 
@@ -130,7 +130,7 @@ def clarabel_answer(
 
 
 def clarabel_on_sketch(batch: Batch) -> dict[str, Any]:
-    """Clarabel on the first problem over a sketch: rows R' and nought against (c, s)."""
+    """Clarabel on the first problem over a sketch: rows R' and zeros against (c, s)."""
     root = np.eye(batch.P.shape[1]) if batch.roots is None else batch.roots[batch.root_of[0]]
     A = np.vstack([(batch.P @ root).T, np.zeros(len(batch.P))])
     b = np.append(batch.c[0], batch.s[0])
@@ -236,7 +236,7 @@ CONTENDERS: dict[str, Callable[[dict[str, Any]], Iterator[dict[str, Any]]]] = {
 
 
 def steps_of(name: str, task: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Steps of a contender, its warnings unheard: what it reached is what counts."""
+    """Steps of a contender, with its warnings ignored: only its result counts."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield from CONTENDERS[name](task)

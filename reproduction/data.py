@@ -98,5 +98,5 @@ SETS = {
     ),
     "RCV1.binary": ("rcv1", "genuine vectors and label rule, another sample of the documents"),
     "SIAM 2007": ("tmc2007_500", "the same documents in their public version of few terms"),
-    "Real-sim": ("imdb", "a stand-in: film reviews, tf-idf; the original could not be had"),
+    "Real-sim": ("imdb", "a stand-in: film reviews, tf-idf; the original was not available"),
 }

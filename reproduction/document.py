@@ -141,7 +141,7 @@ def _opening(outcomes: Sequence[Outcome]) -> str:
     quick = any(outcome.settings.get("quick") for outcome in outcomes)
     form = (
         "This is the quick form: generated and bundled data of small sizes, which show that every "
-        "experiment runs; times on data as small as these prove nothing. "
+        "experiment runs; times on such small data mean nothing. "
         if quick
         else ""
     )

@@ -52,7 +52,7 @@ def drawn(picture: Picture, dark: bool = False) -> bytes:
 
 
 def plain_log(axis: Any) -> None:
-    """Write numbers on a logarithmic axis as people do: 0.05, 20, 3000."""
+    """Write numbers on a logarithmic axis in plain form: 0.05, 20, 3000."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     low, high = axis.get_view_interval()

@@ -1,4 +1,4 @@
-"""The report as one HTML page: nothing is fetched, light and dark, fit for paper."""
+"""The report as one HTML page: nothing is fetched, light and dark, for screen and print."""
 
 from __future__ import annotations
 

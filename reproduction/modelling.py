@@ -118,7 +118,7 @@ def cross_validated(
 
 
 def _nothing(split: Split, made: sl.Sketch | None, seconds: float) -> Fitted:
-    """The empty model: it says of every row what most training rows are."""
+    """The empty model: it predicts the most frequent training class for every row."""
     says = np.full(len(split.y_test), split.y.mean() > 0)
     f1 = float(f1_score(split.y_test > 0, says, zero_division=0.0))
     cost = 0.0 if made is None else made.cost.seconds

@@ -87,7 +87,7 @@ PAPER: dict[str, Results] = {
     "tables_3_4": {
         "where": "section 6.4, tables 3 and 4",
         "claim": "Leaving a word out and regressing it on the others shows its topic in just a few "
-        "seconds a query.",
+        "seconds per query.",
         "nips": {
             "learning": {
                 "seconds": 3.15,

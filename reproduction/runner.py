@@ -1,4 +1,4 @@
-"""Running experiments one after another; what is finished is never run again unasked."""
+"""Running experiments one after another; finished ones are run again only on request."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def run_experiments(
 ) -> list[Outcome]:
     """Run what has no results yet.
 
-    Every experiment leaves its results file as soon as it is through, so an interruption costs
-    the experiment at work and no other. One that fails leaves a file that says so.
+    Every experiment leaves its results file as soon as it is through, so an interruption
+    loses only the running experiment. One that fails leaves a file that says so.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ def run_experiments(
     experiments : sequence of Experiment
     plan : Plan
     again : collection of str
-        Names of experiments to run though they have results.
+        Names of experiments to run even if they have results.
     report : callable
-        Called with lines on how it goes.
+        Called with lines of progress.
     """
     (folder / FOLDER).mkdir(parents=True, exist_ok=True)  # fails before the work, not after it
     outcomes = []

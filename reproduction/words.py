@@ -1,4 +1,4 @@
-"""Numbers as people like to read them."""
+"""Numbers in a readable form."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--ratio", type=float, default=1e-2, help="smallest / largest penalty (0.01)"
     )
     parser.add_argument("--sketch-ratio", type=float, help="the same on sketches (--ratio)")
-    parser.add_argument("--limit", type=float, help="seconds a cell (600; quick: 60)")
+    parser.add_argument("--limit", type=float, help="seconds per cell (600; quick: 60)")
     parser.add_argument(
         "--report", dest="report_only", action="store_true", help="only tables, from what is there"
     )

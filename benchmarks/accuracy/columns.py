@@ -54,7 +54,7 @@ _POLICY = re.compile(r"(?:\d*\.?\d+\*)?(?:spectral|realised)|grid")
 
 
 class UnknownColumnError(Exception):
-    """A column that nobody knows; the message is one sentence for the user."""
+    """An unknown column; the message is one sentence for the user."""
 
 
 def expand(names: list[str]) -> list[str]:

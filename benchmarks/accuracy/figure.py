@@ -1,4 +1,4 @@
-"""Score on held-out rows against the number of non-zeros, one picture a text set."""
+"""Score on held-out rows against the number of non-zeros, one picture per text set."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def draw(task: str, columns: dict[str, Summary], output: Path) -> bool:
 
 
 def _draw_column(axis: Any, summary: Summary, colour: str, label: str) -> None:
-    """A thin line a split, and a dot where cross-validation chose."""
+    """A thin line per split, and a dot where cross-validation chose."""
     for number, cell in enumerate(summary.done):
         points = np.array([(count, score) for _, count, score in cell["curve"] if count > 0])
         name = label if number == 0 else None

@@ -1,4 +1,4 @@
-"""Contenders of other makers: LASSO by scikit-learn and celer, ridge and linear SVM."""
+"""Contenders from other packages: LASSO by scikit-learn and celer, ridge and linear SVM."""
 
 from __future__ import annotations
 

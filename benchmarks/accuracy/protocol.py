@@ -71,7 +71,7 @@ def _scores(task: Task, Y: np.ndarray, decisions: np.ndarray) -> dict[str, Any]:
 
 
 def _facts(fits: list[Fitted]) -> dict[str, Any]:
-    """Non-zeros a label, seconds in all, and what was chosen; lists are over parts and labels."""
+    """Non-zeros per label, seconds in all, and what was chosen; lists are over parts and labels."""
     phases = list(dict.fromkeys(phase for fit in fits for phase in fit.seconds))
     seconds = {phase: sum(fit.seconds.get(phase, 0.0) for fit in fits) for phase in phases}
     gap = max(fit.gap for fit in fits)

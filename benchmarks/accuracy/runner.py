@@ -1,4 +1,4 @@
-"""Every cell that is not there yet, one after the other, with a word on how far it is."""
+"""Every cell that is not there yet, one after the other, with progress messages."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _machine() -> dict[str, Any]:
 
 
 class Progress:
-    """A line a cell; on a terminal also the seconds of the one at work."""
+    """One line per cell; on a terminal also the seconds of the one at work."""
 
     def __init__(self, count: int, done_before: int, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stdout

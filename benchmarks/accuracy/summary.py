@@ -47,7 +47,7 @@ class Verdict:
     """A column against the full model on one set, split by split; means over the splits.
 
     `at_equal_size` is the column's score where its path has as many non-zeros as the full model
-    chose, and `clamped` tells that its path does not reach that number on some split.
+    chose, and `clamped` says that its path does not reach that number on some split.
     """
 
     task: str

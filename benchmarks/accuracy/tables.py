@@ -21,7 +21,7 @@ OURS = "ours-50"
 RADII = ("paper-50", "svd-50-realised", *POLICIES[:3], "ours-50-realised", OURS)
 HEADINGS = {"paper-50": "paper-50 (spectral)", OURS: "ours-50 (default)"}
 HOW = """\
-- Score: F1 of the positive class; macro F1 of labels or classes (classes chosen and told apart by
+- Score: F1 of the positive class; macro F1 of labels or classes (classes chosen and predicted by
   the largest decision value); R2. Mean and standard deviation over the splits.
 - Non-zeros: coefficients of one label, mean over labels. Seconds: sketch, choice and refit of all
   labels (and of all five outer folds of a microarray), on one machine under one limit.

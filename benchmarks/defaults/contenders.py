@@ -56,7 +56,7 @@ def judged(data: Shape, values: np.ndarray) -> float:
 
 
 def ours(name: str, seed: int, options: dict[str, Any] | None = None) -> Callable[[], Result]:
-    """The estimator for the task as it comes; `options` are for comparisons."""
+    """The estimator for the task with its defaults; `options` are for comparisons."""
     data = shape(name, seed)
     kind: Any = SqrtLassoCV if data.score == "R2" else SqrtLassoClassifierCV
 

@@ -1,4 +1,4 @@
-"""Data sets of many shapes, generated and real, that nobody tunes for."""
+"""Data sets of many shapes, generated and real, that were not used for tuning."""
 
 from __future__ import annotations
 

@@ -264,7 +264,7 @@ def _table(content: bytes) -> Iterator[Fault]:
 
 
 def _bombs(pack: Callable[[bytes], bytes]) -> Iterator[Fault]:
-    """Compressed text that goes on for gigabytes, in one line and in short ones."""
+    """Compressed text that expands to gigabytes, in one line and in short ones."""
     for what, text in (("one line", b"0" * 4096), ("empty lines", b"\n" * 4096)):
         yield f"4 GB in {what}", partial(_repeated, pack, text), UNUSABLE
     yield "not compressed", b"1,2,3\n", BAD_FILE

@@ -95,7 +95,7 @@ def _overwrite(content: bytes, random: Random) -> bytes:
 
 
 def _integer(content: bytes, random: Random) -> bytes:
-    """Put a telling number where a length, an offset or a count may be."""
+    """Put a revealing number where a length, an offset or a count may be."""
     form = random.choice(("<I", ">I", "<Q", ">Q", "<H", "<B"))
     size = struct.calcsize(form)
     value = struct.pack(form, random.choice(NUMBERS) % (1 << 8 * size))
@@ -124,7 +124,7 @@ def _repeat(content: bytes, random: Random) -> bytes:
 
 
 def _word(content: bytes, random: Random) -> bytes:
-    """Put a telling word in the place of another."""
+    """Replace a word by one that often reveals faults."""
     found = list(TOKEN.finditer(content))
     if not found:
         return content

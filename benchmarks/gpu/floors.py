@@ -13,7 +13,7 @@ from sketchlasso.linalg.device import Device
 
 @dataclass(frozen=True)
 class Floors:
-    """Bytes a second of a copy (read and written), operations a second of dense products."""
+    """Bytes per second of a copy (read and written), operations per second of dense products."""
 
     name: str
     bandwidth: float

@@ -35,7 +35,7 @@ def timed(work: Callable[[], Any], repeats: int = 3) -> tuple[float, Any]:
 
 
 def text_like_factor(words: int, rng: np.random.Generator) -> np.ndarray:
-    """Rows (words, rank) as of a sketch of text: few topics a word, frequencies of Zipf's kind."""
+    """Rows (words, rank) as in a sketch of text: few topics per word, Zipf frequencies."""
     strength = np.sqrt(1.0 / np.arange(1, RANK + 1) ** 0.8)
     P = rng.gamma(0.1, 1.0, (words, RANK)) * rng.standard_normal((words, RANK)) * strength
     share = rng.uniform(0.05, 0.9, words) / np.arange(1, words + 1) ** 0.7
@@ -195,7 +195,7 @@ def every_row(options: argparse.Namespace, floors: Floors, report: Report) -> No
 
 
 def crossover(options: argparse.Namespace, floors: Floors, report: Report) -> None:
-    """Where the device begins to pay: instances and features."""
+    """From which sizes on the device is faster: instances and features."""
     for words in (2000,) if options.quick else (5_000, 50_000):
         whole = feature_batch(words)
         for count in (10, 100) if options.quick else (10, 100, 1000, 5000):

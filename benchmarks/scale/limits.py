@@ -71,7 +71,7 @@ def _of_rows(job: Job) -> list[Limit]:
     bare = replace(job, collects=False)
     kept = row_numbers(bare, Cluster(1))
     each = (row_numbers(replace(job, collects=True), Cluster(1)) - kept) // job.penalties
-    told = "of `cross_validate`" if job.collects else "if asked for whole"
+    told = "of `cross_validate`" if job.collects else "if requested"
     return [
         Limit(
             f"predictions of all rows and penalties, {told}",
@@ -79,7 +79,7 @@ def _of_rows(job: Job) -> list[Limit]:
             "rows",
             m,
             free / (each * DOUBLE * job.penalties),
-            "metrics that are sums; fewer penalties; judge on a shard kept aside",
+            "metrics that are sums; fewer penalties; judge on a shard set aside",
         ),
         Limit(
             'the basis of `method="response"`',
@@ -147,7 +147,7 @@ def _of_workers(job: Job, workers: int, of: Constants) -> list[Limit]:
     return [
         Limit(
             "moving V and sums of n x w: half of the sketch's time",
-            "8 n w (send + fetch + (b / W + 2 log2(W)) move) seconds a pass",
+            "8 n w (send + fetch + (b / W + 2 log2(W)) move) seconds per pass",
             "workers",
             float(workers),
             half(free),
@@ -155,7 +155,7 @@ def _of_workers(job: Job, workers: int, of: Constants) -> list[Limit]:
         ),
         Limit(
             "the scheduler: half of the sketch's time",
-            "2 b tasks a pass",
+            "2 b tasks per pass",
             "workers",
             float(workers),
             half(still),
@@ -170,7 +170,7 @@ def _of_instances(job: Job, every_feature: Job) -> list[Limit]:
     return [
         Limit(
             "solutions",
-            "12 s + 24 k bytes an instance at the client",
+            "12 s + 24 k bytes per instance at the client",
             "instances",
             float(every_feature.problems),
             CLIENT_MEMORY / each,
@@ -178,7 +178,7 @@ def _of_instances(job: Job, every_feature: Job) -> list[Limit]:
         ),
         Limit(
             f"{every_feature.problems:,} instances made of responses, f a each",
-            "8 m bytes a response at the client",
+            "8 m bytes per response at the client",
             "responses",
             responses,
             CLIENT_MEMORY / (DOUBLE * job.rows),

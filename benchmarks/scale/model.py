@@ -199,7 +199,7 @@ def client_bytes(job: Job, cluster: Cluster, of: Constants) -> float:
 
 
 def row_numbers(job: Job, cluster: Cluster) -> int:
-    """Numbers a row that a cross-validation keeps at the client, at its peak.
+    """Numbers per row that a cross-validation keeps at the client, at its peak.
 
     y, the rows of the folds, those of every block, and messages with them; predictions as they
     come and added up. Rounded up from runs of one and three million rows.

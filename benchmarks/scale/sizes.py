@@ -24,7 +24,7 @@ class Job:
     rows, features : int
         m and n, m > n.
     row_nonzeros : float
-        z, stored entries a row, doubles with 32-bit indices.
+        z, stored entries per row, doubles with 32-bit indices.
     rows_per_block : int
         r.
     rank : int

@@ -1,4 +1,4 @@
-"""Held-out explained variance: what ten words say about a word in documents nobody has seen.
+"""Held-out explained variance: what ten words explain of a word in unseen documents.
 
 Every contender names ten words from one half of the documents. The words get ridge weights there,
 and predict the word in the other half, as `sketchlasso.topics.judging` does for every image.

@@ -1,10 +1,10 @@
 """
 # Convergence: one effect among sixty controls
 
-Do poor countries grow faster than rich ones, other things equal? There are about as many other
-things as countries. Leaving them out biases the estimate, keeping all of them makes it useless, and
-selecting them by their fit to growth alone misses those that matter for initial wealth. Double
-selection uses both.
+Do poor countries grow faster than rich ones, other things equal? There are about as many controls
+as countries. Leaving them out biases the estimate, and keeping all of them makes it useless.
+Selecting them by their fit to growth alone misses those that matter for initial wealth. Double
+selection uses both regressions.
 """
 
 # %%
@@ -70,7 +70,7 @@ for name, values in draws.items():
     print(f"{name:17s} mean {estimate.mean():.4f}, 95 % intervals cover {covered:.0%}")
 
 # %%
-# The naive estimates are centred beside the truth, those of double selection on it.
+# The estimates of double selection are centred on the truth, the naive ones are not.
 
 figure, ax = plt.subplots(figsize=(7.2, 3.6), layout="constrained")
 for name, values in draws.items():

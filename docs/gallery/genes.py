@@ -63,8 +63,8 @@ for gene in best:
 
 # %%
 # ## The picture
-# The true genes are chosen in nearly every half, those that came in by chance are not. A single fit
-# cannot show this.
+# Nearly every half chooses the true genes, but not those that came in by chance. A single fit cannot
+# show this.
 
 figure, axis = plt.subplots(figsize=(8, 3.8), layout="constrained")
 others = np.setdiff1d(np.arange(n), true)

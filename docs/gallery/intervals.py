@@ -1,5 +1,5 @@
 """
-# How far off may a prediction be?
+# How far off can a prediction be?
 
 Leaving out every row in turn shows how far off the model is on patients it has not seen. These
 residuals give prediction intervals that hold for any distribution. Half-samples of the rows then

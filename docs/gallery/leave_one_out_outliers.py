@@ -42,7 +42,7 @@ print(f"rows without which other features are selected: {changed}")
 # %%
 # ## Which rows stand out
 # The size of the residual and the change of the coefficients are different measures: a row may be
-# badly predicted and harmless, or well predicted because it has bent the model.
+# badly predicted and harmless, or well predicted because the model follows it.
 
 suspicion = np.abs(loo.residuals)
 ranked = np.argsort(-suspicion)

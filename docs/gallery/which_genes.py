@@ -1,7 +1,7 @@
 """
 # Which genes: intervals for thousands of coefficients
 
-A fit selects genes but does not say how certain each of them is. The desparsified square-root LASSO
+A fit selects genes but does not show how certain each of them is. The desparsified square-root LASSO
 does: one regression per gene gives every coefficient an estimate, a standard error and a p-value.
 """
 

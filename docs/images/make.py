@@ -44,7 +44,7 @@ def search() -> None:
     """Coefficients along the path, and the cross-validation that chose a penalty."""
     data = load_diabetes()
     model = sl.SqrtLassoCV(selection="1se").fit(data.data, data.target)
-    path = sl.sqrt_lasso_path(data.data, data.target, alphas=60)
+    path = sl.sqrt_lasso_path(data.data, data.target, alphas=60, penalty_factor=model.scale_)
     figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
     sl.plots.plot_path(path, feature_names=data.feature_names, ax=axes[0])
     axes[0].spines["right"].set_visible(False)  # the names stand there

@@ -160,8 +160,8 @@ def page(
     """The transcript, block by block."""
     yield f"# {title}"
     yield (
-        f"Recorded by `docs/transcripts/record.py` in a pipe, so without bars and colours: "
-        f"{data}. Output is cut after {LONGEST} lines."
+        f"Commands and their output, recorded by `docs/transcripts/record.py`: {data}. Output goes "
+        f"to a pipe, so there are no bars and colours; it is cut after {LONGEST} lines."
     )
     for line in work:
         yield f"```\n{run(line, folder)}\n```"

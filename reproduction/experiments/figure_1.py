@@ -41,7 +41,7 @@ TEXT = (
 
 
 def settings(plan: Plan) -> Results:
-    """Every text set at hand."""
+    """Every available text set."""
     return {
         "quick": plan.quick,
         "sets": ["made_text"] if plan.quick else list(TEXT),
@@ -135,7 +135,7 @@ def findings(stored: Results) -> list[Finding]:
 
 
 def tables(stored: Results) -> list[Sheet]:
-    """A row a set."""
+    """One row per set."""
     chosen = stored["settings"]
     columns = (
         "set",

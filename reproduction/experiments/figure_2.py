@@ -183,7 +183,7 @@ def tables(stored: Results) -> list[Sheet]:
 
 
 def pictures(stored: Results) -> list[Picture]:
-    """A row a set, a column a rank."""
+    """One row per set, one column per rank."""
     caption = (
         "Non-zeros against lambda over its largest value. Dotted: the theorem's bound k. On "
         "generated data every feature has equal copies."

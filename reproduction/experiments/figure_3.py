@@ -128,7 +128,7 @@ def _spread(values: list[float]) -> dict[str, float]:
 
 
 def _full_conic(X: np.ndarray, y: np.ndarray, alpha: float, gaps: list[float]) -> None:
-    """The full problem as it stands."""
+    """The full problem as stated."""
     gaps.append(clarabel_answer(X, y, alpha)["gap"])
 
 
@@ -166,12 +166,12 @@ def protocol(stored: Results) -> str:
     return (
         f"Dense normal data with {chosen['samples_per_feature']} n samples of n features, "
         f"{len(chosen['sizes'])} sizes from n = {chosen['sizes'][0]} to {chosen['sizes'][-1]}, "
-        f"{_repetitions(chosen)} repetitions a size, "
+        f"{_repetitions(chosen)} repetitions per size, "
         "contenders in turns, "
         f"{chosen['threads']} thread of BLAS; one penalty, "
         f"{chosen['penalty_share']:g} of the largest; rank {chosen['rank']} by power iteration, "
-        "the paper's sketch, whose time is counted. The full problem is given to Clarabel as it "
-        "stands; the barrier gets it rotated to n x n by an exact decomposition, which is timed. "
+        "the paper's sketch, whose time is counted. The full problem is given to Clarabel as "
+        "stated; the barrier gets it rotated to n x n by an exact decomposition, which is timed. "
         "Exponents are slopes on logarithmic axes, of the median ratios."
     )
 

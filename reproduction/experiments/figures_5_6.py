@@ -102,7 +102,7 @@ def protocol(stored: Results) -> str:
         "exactly by this library. Penalties go down to "
         f"{chosen['ratio']:g} of the largest on sketches and {chosen['full_ratio']:g} on the full "
         "data, where smaller ones come near interpolation. Where a radius leaves no feature at any "
-        "penalty, the model says what most training rows are."
+        "penalty, the model predicts the most frequent training class."
     )
 
 
@@ -166,7 +166,7 @@ def findings(stored: Results) -> list[Finding]:
 
 
 def tables(stored: Results) -> list[Sheet]:
-    """All scores, a table a set."""
+    """All scores, one table per set."""
     sheets = []
     columns = ("model", "k", "test F1", "non-zeros", "seconds", "sketch alone", "radius")
     for one in stored["results"]["sets"]:
@@ -186,7 +186,7 @@ def tables(stored: Results) -> list[Sheet]:
 
 
 def pictures(stored: Results) -> list[Picture]:
-    """A row a set: F1 at the left, time at the right."""
+    """One row per set: F1 at the left, time at the right."""
     caption = (
         "F1 on test rows and training time against the rank, penalties by cross-validation; the "
         "grey line is the full model."

@@ -166,11 +166,11 @@ def protocol(stored: Results) -> str:
     chosen = stored["settings"]
     return (
         f"{chosen['repetitions']} random graphs of {chosen['features']} features with "
-        f"{chosen['edges_per_feature']:g} edges a feature and random signs; {chosen['samples']} "
+        f"{chosen['edges_per_feature']:g} edges per feature and random signs; {chosen['samples']} "
         "normal samples each. Every feature is regressed on all others by the square-root LASSO in "
-        "one batch over an exact sketch, at the pivotal penalty, which knows neither noise level "
+        "one batch over an exact sketch, at the pivotal penalty, which needs neither noise level "
         "nor graph; an edge needs both directions. Beside it scikit-learn's GraphicalLassoCV. On "
-        "real data, whose graph nobody knows, our edges are compared with those of scikit-learn's "
+        "real data, whose graph is unknown, our edges are compared with those of scikit-learn's "
         "graphical LASSO at the penalty that gives most nearly as many."
     )
 
@@ -178,7 +178,7 @@ def protocol(stored: Results) -> str:
 def differs(stored: Results) -> str:
     """What is not as in the paper."""
     return (
-        "The paper names this use and shows nothing of it. An exact sketch with radius 0 is used: "
+        "The paper names this use and shows no results. An exact sketch with radius 0 is used: "
         "the data are small, and a graph of single features is what a low-rank sketch loses first."
     )
 
@@ -211,13 +211,13 @@ def findings(stored: Results) -> list[Finding]:
             "reproduced" if found["least_common"] >= chosen["same_story"] else "not reproduced",
             f"With nearly as many edges each, fewest in common on {found['least']['data']}, where "
             f"features are correlated up to {number(found['least']['largest_correlation'])}: among "
-            "near copies each method picks its own.",
+            "near copies each method chooses others.",
         ),
     ]
 
 
 def tables(stored: Results) -> list[Sheet]:
-    """A row a graph."""
+    """One row per graph."""
     rows = tuple(
         (
             place + 1,

@@ -51,7 +51,7 @@ def settings(plan: Plan) -> Results:
 
 
 def compute(chosen: Results, report: Report) -> Results:
-    """Seconds a step of both solvers, for every size."""
+    """Seconds per step of both solvers, for every size."""
     _steps({**chosen["base"], "n": 200}, "newton", chosen)  # compiles
     laws = []
     for axis, sizes in chosen["sizes"].items():
@@ -157,7 +157,7 @@ def findings(stored: Results) -> list[Finding]:
             "reproduced" if flat else "not reproduced",
             "Samples enter through k x k statistics alone."
             if flat
-            else "The time changed with m, more than chance would have it.",
+            else "The time changed with m by more than chance.",
         ),
     ]
 
@@ -184,7 +184,7 @@ def tables(stored: Results) -> list[Sheet]:
 
 def pictures(stored: Results) -> list[Picture]:
     """A panel for every size that grows."""
-    caption = "Seconds a Newton step on logarithmic axes, one size growing, the others fixed."
+    caption = "Seconds per Newton step on logarithmic axes, one size growing, the others fixed."
     return [Picture(partial(_draw, stored), (7.2, 2.9), caption)]
 
 

@@ -32,7 +32,7 @@ __all__ = ["EXPERIMENT"]
 
 NAMES = {
     "ours": "square-root LASSO, robust",
-    "non_robust": "square-root LASSO, radius nought",
+    "non_robust": "square-root LASSO, radius 0",
     "lasso": "LASSO, one image at a time (scikit-learn)",
     "k_means": "k-means on the pixels (scikit-learn)",
     "neighbours": "spectral clustering of nearest neighbours (scikit-learn)",
@@ -174,7 +174,7 @@ def protocol(stored: Results) -> str:
 def differs(stored: Results) -> str:
     """What is not as in the paper."""
     return (
-        "The paper names this use and shows nothing of it. Beside it: the same without robust term "
+        "The paper names this use and shows no results. Beside it: the same without robust term "
         "on all pixels, scikit-learn's LASSO one image at a time as an independent implementation "
         "of the idea, and k-means and nearest-neighbour clustering."
     )
@@ -209,7 +209,7 @@ def findings(stored: Results) -> list[Finding]:
 
 
 def tables(stored: Results) -> list[Sheet]:
-    """A row a method."""
+    """One row per method."""
     rows = tuple(
         (NAMES[name], percent(one["accuracy"]), share(one["information"]), seconds(one["seconds"]))
         for name, one in stored["results"]["methods"].items()

@@ -99,7 +99,7 @@ def protocol(stored: Results) -> str:
 def differs(stored: Results) -> str:
     """What is not as in the paper."""
     return (
-        "Several of the paper's sets could not be had; the last column says what stands for each. "
+        "Several of the paper's sets were not available; the last column names the replacement. "
         "Non-zeros and effective rank are added."
     )
 
@@ -145,7 +145,7 @@ def tables(stored: Results) -> list[Sheet]:
         "non-zeros",
         "density",
         "effective rank",
-        "how it stands to the paper's",
+        "compared with the paper's",
     )
     return [Sheet("Data sets", columns, rows)]
 

@@ -1,4 +1,4 @@
-"""The sheets of table 2: the paper's table, its arithmetic, the peers, and what was bought."""
+"""The sheets of table 2: the paper's table, its arithmetic, the peers, and what was gained."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["tables"]
 
 
 def tables(stored: Results) -> list[Sheet]:
-    """The paper's table, its arithmetic, the peers, and what was bought."""
+    """The paper's table, its arithmetic, the peers, and what was gained."""
     return [
         _main_sheet(stored),
         _arithmetic_sheet(stored),
@@ -143,4 +143,4 @@ def _score_sheet(stored: Results) -> Sheet:
         "one solve, Clarabel",
         "one solve, barrier",
     )
-    return Sheet("What was bought: F1 on test rows and gaps; one solve on the sketch", heads, rows)
+    return Sheet("What was gained: F1 on test rows and gaps; one solve on the sketch", heads, rows)
