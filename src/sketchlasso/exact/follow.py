@@ -57,26 +57,16 @@ SHORTEST = 1e-3
 
 @dataclass(eq=False)
 class Restricted:
-    """State of the problem of p columns; w and q change in place.
+    """State of the problem of p columns; w (p,) and q (p,) change in place."""
 
-    Attributes
-    ----------
-    G : ndarray of shape (c, c), c >= p
-        Its leading (p, p) part is the Gram matrix.
-    q : ndarray of shape (p,)
-        X'r.
-    w : ndarray of shape (p,)
-    thresholds : ndarray of shape (p,)
-        alpha f_j.
-    square : float
-        ||r||^2.
-    positive : bool
-    """
-
+    # (c, c), c >= p: its leading (p, p) part is the Gram matrix.
     G: FloatArray
+    # X'r.
     q: FloatArray
     w: FloatArray
+    # alpha f_j, (p,).
     thresholds: FloatArray
+    # ||r||^2.
     square: float
     positive: bool
 
@@ -97,25 +87,16 @@ class Restricted:
 
 @dataclass(eq=False)
 class _State:
-    """A point near the path of the LASSO.
-
-    Attributes
-    ----------
-    w : ndarray of shape (p,)
-    c : ndarray of shape (p,)
-        X'(y - X w).
-    square : float
-        ||y - X w||^2.
-    levels : ndarray of shape (p,)
-        The thresholds l.
-    support, signs : ndarray of shape (a,)
-        The face, as of the last Newton step.
-    """
+    """A point near the path of the LASSO: w, c and levels (p,), support and signs (a,)."""
 
     w: FloatArray
+    # X'(y - X w).
     c: FloatArray
+    # ||y - X w||^2.
     square: float
+    # The thresholds l.
     levels: FloatArray
+    # The face, as of the last Newton step.
     support: IntArray
     signs: FloatArray
 
@@ -132,12 +113,9 @@ class _State:
 
 
 class Follower:
-    """Solves the problems of one growing Gram matrix; its factor serves one after another.
+    """Solves the problems of one growing Gram matrix, which share its factor.
 
-    Attributes
-    ----------
-    steps : int
-        Newton steps made so far.
+    `steps` counts the Newton steps made so far.
     """
 
     def __init__(self) -> None:

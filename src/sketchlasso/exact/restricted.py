@@ -9,7 +9,7 @@ the support, this Newton step then leaves nothing to do on it. One costs |A| p o
 the other |A|^3 / 3: neither is given more time than the other needs.
 
 That serves small supports. Larger ones are found by following the LASSO's path (see follow.py),
-which shares Cholesky factors between steps and problems and does not mind dependent columns.
+which shares Cholesky factors between steps and problems and copes with dependent columns.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ DAMPINGS = (1e-3, 1e-1)
 def improve(problem: Restricted, tol: float, follower: Follower) -> int:
     """Bring the relative gap of the restricted problem to `tol`; returns the steps spent.
 
-    Leaves early where ||r||^2 has lost its digits, since the caller can compute it afresh.
+    Leaves early where ||r||^2 has lost its digits, since the caller can compute it again.
     """
     start, steps = problem.square, 0
     if np.count_nonzero(problem.w) >= FEWEST_TO_FOLLOW:
