@@ -1,8 +1,8 @@
-"""Statistics of many row sets from one total, by downdates of k x k numbers.
+"""Statistics of many row sets, each from the total of all rows less the rows removed.
 
 A downdate total - removed loses accuracy when the removed rows hold nearly all the weight
-of some direction. With K = L L' that is visible in the eigenvalues of L+ K_removed L+',
-which then come close to 1; such sets are rebuilt from the rows that remain.
+of some direction. With K = L L' the eigenvalues of L+ K_removed L+' then come close to 1; such
+sets are rebuilt from the rows that remain.
 """
 
 from __future__ import annotations
@@ -16,11 +16,9 @@ from sketchlasso.data import RowFactor
 from sketchlasso.instances.rows import RowSets
 from sketchlasso.instances.statistics import (
     Statistics,
-    StatisticsStack,
     row_sums,
     summed_choice,
     training_choices,
-    without_each,
 )
 from sketchlasso.linalg.factor import psd_root
 from sketchlasso.linalg.rows import centre
@@ -59,7 +57,7 @@ class ReducedSets:
 def reduce_row_sets(Q: RowFactor, Y: FloatArray, rows: RowSets, fit_intercept: bool) -> ReducedSets:
     """Reduce every row set of Q (m, k) with responses Y (m, t).
 
-    With an intercept the means of the responses come off before any sum is formed: sums of
+    With an intercept the means of the responses are subtracted before any sum is formed: sums of
     squares around a large mean would keep none of the digits of the spread.
     """
     shifted, shift = Y, np.zeros(Y.shape[1])
@@ -67,7 +65,7 @@ def reduce_row_sets(Q: RowFactor, Y: FloatArray, rows: RowSets, fit_intercept: b
         shifted, shift = centre(Y, _weights_of_all(rows))
     stack, rebuilt = _stacked(Q, shifted, rows)
     shifts = np.tile(shift, (len(rows), 1))
-    # What the sums of every set were formed from or taken from.
+    # Sums of squares that those of every set come from, before any subtraction.
     sizes = stack.yy.copy()
     sizes[_downdated(rows)] = np.sum(shifted**2, axis=0)
     means, stack = _centred(stack, shifts, fit_intercept)
@@ -88,8 +86,8 @@ def reduce_row_sets(Q: RowFactor, Y: FloatArray, rows: RowSets, fit_intercept: b
 
 
 def _centred(
-    stack: StatisticsStack, shifts: FloatArray, fit_intercept: bool
-) -> tuple[FloatArray, StatisticsStack]:
+    stack: Statistics, shifts: FloatArray, fit_intercept: bool
+) -> tuple[FloatArray, Statistics]:
     """Means (G, t) of the responses, and the statistics around them."""
     if not fit_intercept:
         return np.zeros_like(stack.y_sum), stack
@@ -112,7 +110,7 @@ def _downdated(rows: RowSets) -> IntArray:
 
 def _around_own_means(
     Q: RowFactor, Y: FloatArray, rows: RowSets, places: IntArray, fit_intercept: bool
-) -> tuple[StatisticsStack, FloatArray]:
+) -> tuple[Statistics, FloatArray]:
     """Statistics of some row sets whose responses hardly vary next to those of all rows.
 
     They are summed from the rows themselves, the responses less the means of these rows;
@@ -125,10 +123,10 @@ def _around_own_means(
             own = np.zeros_like(Y)
             own[choice.rows], shifts[i] = centre(Y[choice.rows], choice.weights)
         parts += row_sums(Q, own, [choice])[1]
-    return StatisticsStack.of(parts), shifts
+    return Statistics.stack(parts), shifts
 
 
-def _stacked(Q: RowFactor, Y: FloatArray, rows: RowSets) -> tuple[StatisticsStack, int]:
+def _stacked(Q: RowFactor, Y: FloatArray, rows: RowSets) -> tuple[Statistics, int]:
     """Statistics of every row set from one pass, and a second one for unsafe downdates.
 
     Returned with the number of unsafe ones.
@@ -138,12 +136,12 @@ def _stacked(Q: RowFactor, Y: FloatArray, rows: RowSets) -> tuple[StatisticsStac
         wanted, place = np.unique(gone, return_inverse=True)
         total, _, q = row_sums(Q, Y, [], wanted)
         q = q[place]
-        stack = without_each(total, q, Y[gone], np.arange(len(gone)))
+        stack = total.without_each(q, Y[gone])
         unsafe = np.flatnonzero(_leverage(q, psd_root(total.K)[1]) > 1.0 - SAFE_SHARE)
     else:
         choices = [summed_choice(row_set, rows.n_samples) for row_set in rows]
         total, sums, _ = row_sums(Q, Y, choices)
-        stack = StatisticsStack.of(
+        stack = Statistics.stack(
             [
                 total - part if choice.removed else part
                 for choice, part in zip(choices, sums, strict=True)
@@ -153,7 +151,7 @@ def _stacked(Q: RowFactor, Y: FloatArray, rows: RowSets) -> tuple[StatisticsStac
         unsafe = np.array(_unsafe(total, sums, removed), dtype=np.intp)
     if unsafe.size:
         _, again, _ = row_sums(Q, Y, training_choices(rows, unsafe))
-        stack = stack.with_sets(unsafe, StatisticsStack.of(again))
+        stack = stack.with_sets(unsafe, Statistics.stack(again))
     return stack, len(unsafe)
 
 

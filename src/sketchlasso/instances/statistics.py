@@ -1,10 +1,11 @@
-"""Additive statistics of rows, all that an instance needs of its data.
+"""Sums over rows, which are all that an instance needs of its data.
 
-They are sums over rows, so changing rows is adding or subtracting k x k numbers.
+Changing the rows of an instance means adding or subtracting k x k numbers.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -22,11 +23,13 @@ from sketchlasso.types import FloatArray, IntArray, RealArray
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """Weighted sums over a set of rows of Q (., k) and Y (., t).
+    """Weighted sums over rows of Q (., k) and Y (., t).
+
+    They belong to one set of rows, or to G sets: every attribute then has a leading axis G.
 
     Attributes
     ----------
-    weight : float
+    weight : float or ndarray of shape (G,)
         Sum of the weights.
     q_sum : ndarray of shape (k,)
         Q'W1.
@@ -40,68 +43,38 @@ class Statistics:
         Diagonal of Y'WY.
     """
 
-    weight: float
+    weight: Any
     q_sum: FloatArray
     y_sum: FloatArray
     K: FloatArray
     g: FloatArray
     yy: FloatArray
+
+    def _arrays(self) -> list[Any]:
+        return [getattr(self, field.name) for field in fields(self)]
 
     def __add__(self, other: Statistics) -> Statistics:
-        return Statistics(
-            weight=self.weight + other.weight,
-            q_sum=self.q_sum + other.q_sum,
-            y_sum=self.y_sum + other.y_sum,
-            K=self.K + other.K,
-            g=self.g + other.g,
-            yy=self.yy + other.yy,
-        )
+        return Statistics(*map(operator.add, self._arrays(), other._arrays()))
 
     def __sub__(self, other: Statistics) -> Statistics:
-        return Statistics(
-            weight=self.weight - other.weight,
-            q_sum=self.q_sum - other.q_sum,
-            y_sum=self.y_sum - other.y_sum,
-            K=self.K - other.K,
-            g=self.g - other.g,
-            yy=self.yy - other.yy,
-        )
+        return Statistics(*map(operator.sub, self._arrays(), other._arrays()))
 
+    @staticmethod
+    def stack(parts: Sequence[Statistics]) -> Statistics:
+        """Statistics of G sets from those of single ones."""
+        return Statistics(*map(np.stack, zip(*(part._arrays() for part in parts), strict=True)))
 
-@dataclass(frozen=True, eq=False)
-class StatisticsStack:
-    """Statistics of G row sets; the attributes of :class:`Statistics` with a leading axis G."""
+    def with_sets(self, places: IntArray, parts: Statistics) -> Statistics:
+        """The same sets with other statistics at some places (p,)."""
+        arrays = [values.copy() for values in self._arrays()]
+        for values, own in zip(arrays, parts._arrays(), strict=True):
+            values[places] = own
+        return Statistics(*arrays)
 
-    weight: FloatArray
-    q_sum: FloatArray
-    y_sum: FloatArray
-    K: FloatArray
-    g: FloatArray
-    yy: FloatArray
-
-    @classmethod
-    def of(cls, parts: Sequence[Statistics]) -> StatisticsStack:
-        """Stack single statistics."""
-        return cls(
-            weight=np.array([part.weight for part in parts]),
-            q_sum=np.stack([part.q_sum for part in parts]),
-            y_sum=np.stack([part.y_sum for part in parts]),
-            K=np.stack([part.K for part in parts]),
-            g=np.stack([part.g for part in parts]),
-            yy=np.stack([part.yy for part in parts]),
-        )
-
-    def with_sets(self, places: IntArray, parts: StatisticsStack) -> StatisticsStack:
-        """The same stack with other statistics at some places (p,)."""
-        columns = {field.name: getattr(self, field.name).copy() for field in fields(self)}
-        for name, values in columns.items():
-            values[places] = getattr(parts, name)
-        return StatisticsStack(**columns)
-
-    def centred(self) -> StatisticsStack:
-        """The same rows with the weighted means projected out: the instances have intercepts."""
+    def centred(self) -> Statistics:
+        """G sets of the same rows with the weighted means projected out, for an intercept."""
         scaled = self.q_sum / self.weight[:, None]
-        return StatisticsStack(
+        return Statistics(
             weight=self.weight,
             q_sum=np.zeros_like(self.q_sum),
             y_sum=np.zeros_like(self.y_sum),
@@ -110,18 +83,17 @@ class StatisticsStack:
             yy=np.maximum(self.yy - self.y_sum**2 / self.weight[:, None], 0.0),
         )
 
-
-def without_each(total: Statistics, Q: RealArray, Y: FloatArray, rows: IntArray) -> StatisticsStack:
-    """Statistics of all rows but one, for each of `rows` (G,): downdates by single rows."""
-    q, y = Q[rows].astype(np.float64), Y[rows]
-    return StatisticsStack(
-        weight=np.full(len(rows), total.weight - 1.0),
-        q_sum=total.q_sum - q,
-        y_sum=total.y_sum - y,
-        K=total.K - q[:, :, None] * q[:, None, :],
-        g=total.g - q[:, :, None] * y[:, None, :],
-        yy=total.yy - y**2,
-    )
+    def without_each(self, Q: RealArray, Y: FloatArray) -> Statistics:
+        """Statistics of G sets, each without one of the rows Q (G, k) and Y (G, t)."""
+        Q = Q.astype(np.float64)
+        return Statistics(
+            weight=np.full(len(Q), self.weight - 1.0),
+            q_sum=self.q_sum - Q,
+            y_sum=self.y_sum - Y,
+            K=self.K - Q[:, :, None] * Q[:, None, :],
+            g=self.g - Q[:, :, None] * Y[:, None, :],
+            yy=self.yy - Y**2,
+        )
 
 
 def row_statistics(Q: RealArray, Y: FloatArray, weights: FloatArray | None = None) -> Statistics:
@@ -141,15 +113,9 @@ def row_statistics(Q: RealArray, Y: FloatArray, weights: FloatArray | None = Non
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """Rows to sum over.
+    """Sorted rows (r,) to sum over, with weights (r,) or all one.
 
-    Attributes
-    ----------
-    rows : ndarray of shape (r,)
-        Sorted.
-    weights : ndarray of shape (r,) or None
-    removed : bool
-        Whether the sum is to be taken from that of all rows.
+    `removed` says whether their sum is subtracted from that of all rows.
     """
 
     rows: IntArray
@@ -169,20 +135,8 @@ def row_sums(
 ) -> tuple[Statistics, list[Statistics], RealArray]:
     """Return sums over all rows and over each choice, and single rows of Q: one pass.
 
-    Parameters
-    ----------
-    Q : ndarray or ImplicitRows of shape (m, k)
-    Y : ndarray of shape (m, t)
-    choices : sequence of Choice
-    single : ndarray of shape (r,), optional
-        Sorted numbers of rows whose own k numbers are wanted.
-
-    Returns
-    -------
-    total : Statistics
-    parts : list of Statistics
-        One for each choice.
-    rows : ndarray of shape (r, k)
+    The rows of Q (m, k) and Y (m, t) correspond. `single` (r,) are sorted numbers of rows; these
+    rows of Q are returned (r, k).
     """
     matrix = blocks_of(Q)
     local = [matrix.split_choice(choice.rows, choice.weights) for choice in choices]
