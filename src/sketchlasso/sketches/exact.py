@@ -16,8 +16,6 @@ from sketchlasso.linalg.operator import as_dense
 from sketchlasso.sketches.factors import Factors, factors_from_left, factors_from_right
 from sketchlasso.sketches.options import SketchOptions
 
-__all__ = ["exact"]
-
 # Below this smaller side, or where the sketch keeps a third of it, LAPACK decomposes all of A:
 # the dense copy is then no larger than the working memory of a sketch.
 SMALL_SIDE = 64

@@ -21,8 +21,6 @@ from sketchlasso.sketches.factors import Factors, implicit_basis
 from sketchlasso.sketches.options import SketchOptions
 from sketchlasso.types import RealArray
 
-__all__ = ["frequent_directions"]
-
 OVERSAMPLING = 10
 # Rows of a sparse block, in multiples of the number of directions kept.
 SPARSE_BLOCK = 8
@@ -43,8 +41,7 @@ def frequent_directions(
     block to block, and the tiles it takes in do not depend on how X is cut.
     """
     del rng
-    extra = OVERSAMPLING if options.oversampling is None else options.oversampling
-    count = min(rank + extra, *A.shape)
+    count = min(rank + options.extra_columns(OVERSAMPLING), *A.shape)
     B = np.zeros((A.shape[1], 0), dtype=A.dtype)
     tile = count * SPARSE_BLOCK if A.density < 1 / SPARSE_BLOCK else count
     A.meter.count()

@@ -1,7 +1,7 @@
-"""Whether what is used as a sketch is one, and one of the X it is used with.
+"""Check that a sketch is one, and was made from the X it is used with.
 
 Equal matrices that are stored or cut in different ways have different fingerprints.
-Two products show whether the factors belong to X, however it is stored. With A the centred and
+Two products show whether the factors belong to X, in any storage. With A the centred and
 scaled X,
 
     A'Q = P           for every method that projects A onto Q
@@ -24,8 +24,6 @@ from sketchlasso.data.indirect import BlockStorage
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.sketches.sketch import Sketch
 from sketchlasso.types import RealArray
-
-__all__ = ["check_sketch", "check_sketch_of", "check_sketch_shape"]
 
 USER = "user"
 FREQUENT_DIRECTIONS = "frequent_directions"
@@ -51,18 +49,9 @@ def check_sketch_shape(sketch: Sketch, shape: tuple[int, ...]) -> None:
 
 
 def check_sketch_of(sketch: Any, X: MatrixLike) -> Sketch:
-    """Return the sketch, or refuse one that was not made from X.
+    """Return the sketch, or refuse one that was not made from X (m, n), in any storage.
 
-    Parameters
-    ----------
-    sketch : Sketch
-        One of factors that the user brought without X is taken at its word.
-    X : array-like, sparse matrix, BlockMatrix, dask array or LinearOperator of shape (m, n)
-        What is to be used with the sketch, stored in any way.
-
-    Returns
-    -------
-    Sketch
+    Factors that the user brought without X cannot be checked.
     """
     found = check_sketch(sketch)
     if isinstance(found.Q, ImplicitRows) and found.Q.matrix is X:
@@ -82,7 +71,7 @@ def check_sketch_of(sketch: Any, X: MatrixLike) -> Sketch:
 
 
 def _is_of(sketch: Sketch, A: DataMatrix, X: Any) -> bool:
-    """Whether a sketch in the units of A was made from X, which A is a view of."""
+    """Whether a sketch in the units of A was made from X; A is a view of X."""
     # The digest of blocks comes with the sums of their columns, which solving needs anyway.
     if isinstance(A.storage, BlockStorage) and A.fingerprint() == sketch.fingerprint:
         return True
@@ -105,7 +94,7 @@ def _equations_hold(sketch: Sketch, A: DataMatrix) -> bool:
         start, wanted = z, sketch.P @ z
         found = A.rmatmat(sketch.Q @ z)
     allowed *= _length(start)
-    # Where all that the factors say could be rounding, they prove nothing.
+    # Factors no larger than rounding prove nothing.
     if not _length(found - wanted) <= allowed < _length(wanted):
         return False
     if sketch.column_means is None:
