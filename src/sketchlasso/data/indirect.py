@@ -25,13 +25,8 @@ class BlockStorage(Storage):
     fused = True
 
     def __init__(self, matrix: BlockMatrix) -> None:
-        self._matrix = matrix
+        self.matrix: BlockMatrix = matrix
         self.shape, self.dtype = matrix.shape, matrix.dtype
-
-    @property
-    def matrix(self) -> BlockMatrix:
-        """The blocks."""
-        return self._matrix
 
     @property
     def density(self) -> float:
@@ -115,7 +110,7 @@ class OperatorStorage(Storage):
         return self.rmatmat(ones)[:, 0].astype(np.float64)
 
     @property
-    def matrix(self) -> Any:
+    def matrix(self) -> Any:  # type: ignore[override]
         """Refuse: an operator has no entries."""
         raise _no_entries("rows and entries")
 

@@ -26,7 +26,7 @@ class DeviceStorage(Storage):
     """
 
     def __init__(self, base: DenseStorage | SparseStorage, device: Device) -> None:
-        self._base, self._device = base, device
+        self._base, self._device, self.matrix = base, device, base.matrix
         self.shape, self.dtype = base.shape, base.dtype
         m, n = base.shape
         stored = base.density * n * (self.dtype.itemsize + (0 if base.density == 1.0 else 8))
@@ -103,7 +103,7 @@ class DeviceStorage(Storage):
 
     def _load(self, start: int, stop: int) -> tuple[Any, Any]:
         whole = (start, stop) == (0, self.shape[0])
-        entries = self._base.matrix if whole else self._base.matrix[start:stop]
+        entries = self.matrix if whole else self.matrix[start:stop]
         if not sparse.issparse(entries):
             block = self._device.tensor(np.ascontiguousarray(entries, dtype=self.dtype))
             return block, block.T
@@ -120,11 +120,6 @@ class DeviceStorage(Storage):
                 rows.shape,
             )
             return by_rows, by_rows.transpose(0, 1).to_sparse_csr()
-
-    @property
-    def matrix(self) -> Any:
-        """The entries, off the device."""
-        return self._base.matrix
 
     def squared_norm(self) -> float:
         """Return the sum of all squared entries."""

@@ -6,7 +6,6 @@ nothing but the units.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
@@ -14,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.data.blocks import BlockMatrix
-from sketchlasso.data.opening import BlockHandle, DaskBlock
+from sketchlasso.data.opening import BlockHandle, DaskBlock, storage_of
 from sketchlasso.types import FloatArray, SparseRows
 
 # Largest entries within these powers of two are left as they are, which saves a copy of X: the
@@ -197,7 +196,7 @@ def column_scales(X: Any, weights: FloatArray, centred: bool = True) -> FloatArr
         means, squares = _of_blocks(X, weights, centred)
     else:
         means = _means(X, weights, centred)
-        squares = _block_deviations(X, means, weights)
+        squares = storage_of(X).column_deviations(means, weights)
     squares = squares / weights.sum()
     # What rounding leaves of a constant column.
     return np.sqrt(np.where(squares <= (m * np.finfo(np.float64).eps * means) ** 2, 0.0, squares))
@@ -214,7 +213,7 @@ def robust_scales(
     uncorrelated these are the :func:`column_scales`.
     """
     squares = weights * np.square(residual)
-    deviations = _block_deviations(X, _means(X, weights, centred), squares)
+    deviations = storage_of(X).column_deviations(_means(X, weights, centred), squares)
     return np.sqrt(deviations / squares.sum())
 
 
@@ -231,35 +230,10 @@ def _of_blocks(X: BlockMatrix, weights: FloatArray, centred: bool) -> tuple[Floa
 
 def _means(X: Any, weights: FloatArray, centred: bool) -> FloatArray:
     """Weighted means (n,) of the columns, or zeros."""
-    means = np.zeros(X.shape[1])
-    if centred:
-        for rows, block in _blocks(X):
-            means += weights[rows] @ block
-        means /= weights.sum()
-    return means
-
-
-def _blocks(X: Any) -> Iterator[tuple[slice, Any]]:
-    m = X.shape[0]
-    entries = X.size if isinstance(X, np.ndarray) else X.nnz
-    step = max(1, int(2**20 * m / max(entries, 1)))
-    for start in range(0, m, step):
-        rows = slice(start, start + step)
-        yield rows, X[rows]
+    if not centred:
+        return np.zeros(X.shape[1])
+    return storage_of(X).column_sums(weights) / weights.sum()
 
 
 def _block_deviations(entries: Any, means: FloatArray, weights: FloatArray) -> FloatArray:
-    """Weighted squares (n,) of a block of rows, a part of it at a time."""
-    total = np.zeros(len(means))
-    for rows, part in _blocks(entries):
-        own = weights[rows]
-        if isinstance(part, np.ndarray):
-            total += own @ np.square(part - means)
-            continue
-        columns, each = part.indices, np.repeat(own, np.diff(part.indptr))
-        squares = each * np.square(part.data - means[columns])
-        total += np.bincount(columns, squares, minlength=len(means))
-        # Entries that are not stored are zeros, each at distance means_j.
-        absent = own.sum() - np.bincount(columns, each, minlength=len(means))
-        total += absent * np.square(means)
-    return total
+    return storage_of(entries).column_deviations(means, weights)
