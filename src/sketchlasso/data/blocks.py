@@ -341,7 +341,7 @@ class BlockMatrix:
 
 
 def _matrix(array: Any, name: str) -> Any:
-    """The array itself, or what NumPy makes of it; refuses what is no matrix."""
+    """The array itself, or converted by NumPy; refuse other than two dimensions."""
     stored = array if hasattr(array, "dtype") else np.asarray(array)
     if len(stored.shape) != 2:
         raise InvalidInputError(

@@ -282,6 +282,11 @@ class SparseStorage(Storage):
         return digest.hexdigest()
 
 
+def storage_of(entries: Any) -> DenseStorage | SparseStorage:
+    """Return an array, a sparse matrix or the entries of an opened block as storage."""
+    return SparseStorage(entries) if is_sparse(entries) else DenseStorage(entries)
+
+
 def canonical(matrix: Any) -> Any:
     """Return a compressed matrix whose indices are sorted and not repeated; itself if they are.
 

@@ -6,14 +6,16 @@ nothing but the units.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
 
 from sketchlasso.data.blocks import BlockMatrix
-from sketchlasso.data.opening import BlockHandle, DaskBlock, storage_of
+from sketchlasso.data.opening import BlockHandle, DaskBlock
+from sketchlasso.data.storage import storage_of
 from sketchlasso.types import FloatArray, SparseRows
 
 # Largest entries within these powers of two are left as they are, which saves a copy of X: the
@@ -47,48 +49,27 @@ class ColumnTransform:
 
         The responses were divided by `units`, one number or (t,).
         """
-        return unscaled(coef, self.scales, units)
+        return self._mapped(coef, units, lambda entries, columns, rows: entries / columns * rows)
 
     def scale(self, coef: Rows, units: FloatArray | float = 1.0) -> Rows:
         """Return the coefficients for A from those for X: the inverse of :meth:`unscale`."""
-        given: Any = coef
-        columns, rows = _sizes(given, self.scales, units)
-        return cast("Rows", _with_entries(given, _entries(given) / rows * columns))
+        return self._mapped(coef, units, lambda entries, columns, rows: entries / rows * columns)
+
+    def _mapped(self, coef: Any, units: Any, change: Callable[[Any, Any, Any], FloatArray]) -> Any:
+        """Change entries, given the divisors of the column and of the response of every entry."""
+        scales: Any = 1.0 if self.scales is None else self.scales
+        if isinstance(coef, np.ndarray):
+            return change(coef, scales, np.expand_dims(units, -1) if np.ndim(units) else units)
+        columns = scales if self.scales is None else scales[coef.indices]
+        rows = np.repeat(units, np.diff(coef.indptr)) if np.ndim(units) else units
+        entries = change(coef.data, columns, rows)
+        return sparse.csr_array((entries, coef.indices, coef.indptr), shape=coef.shape)
 
     def shift(self, coef: SparseRows) -> FloatArray:
         """Return means'v (t,) for coefficients v (t, n) for X; zeros without means."""
         if self.means is None:
             return np.zeros(coef.shape[0])
         return np.asarray(coef @ self.means)
-
-
-def unscaled(coef: Rows, scales: FloatArray | None, units: FloatArray | float = 1.0) -> Rows:
-    """Return coefficients for X from those for its divided columns: the inverse of dividing.
-
-    The columns of X were divided by `scales` (n,), the responses by `units`, one number or (t,).
-    """
-    given: Any = coef
-    columns, rows = _sizes(given, scales, units)
-    return cast("Rows", _with_entries(given, _entries(given) / columns * rows))
-
-
-def _sizes(coef: Any, scales: FloatArray | None, units: Any) -> tuple[Any, Any]:
-    """What the column and the response of every entry were divided by."""
-    if isinstance(coef, np.ndarray):
-        own = np.expand_dims(units, -1) if np.ndim(units) else units
-        return 1.0 if scales is None else scales, own
-    columns = 1.0 if scales is None else scales[coef.indices]
-    return columns, np.repeat(units, np.diff(coef.indptr)) if np.ndim(units) else units
-
-
-def _entries(coef: Any) -> FloatArray:
-    return coef if isinstance(coef, np.ndarray) else np.asarray(coef.data)
-
-
-def _with_entries(coef: Any, entries: FloatArray) -> Any:
-    if isinstance(coef, np.ndarray):
-        return entries
-    return sparse.csr_array((entries, coef.indices, coef.indptr), shape=coef.shape)
 
 
 def unit_of(size: float) -> float:

@@ -221,7 +221,7 @@ def _check_finite(entries: Any, name: str = "X") -> None:
 
 
 def spread(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Run a function of a dask array in a ``cluster()`` of its own, unless one is there.
+    """Run a function of a dask array in a new ``cluster()``, unless one is active.
 
     A dask array among the arguments, or blocks made from one, is processed by the Dask client
     that persisted it, else by the current one, else by worker processes that stop at the end
