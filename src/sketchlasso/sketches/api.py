@@ -17,7 +17,6 @@ from sketchlasso.data.validate import as_factor
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.linalg.device import CPU, open_device
 from sketchlasso.linalg.seeds import RandomState, seed_of
-from sketchlasso.sketches.exact import exact
 from sketchlasso.sketches.factors import Factors
 from sketchlasso.sketches.frequent_directions import frequent_directions
 from sketchlasso.sketches.options import (
@@ -36,6 +35,7 @@ from sketchlasso.sketches.radius import find_radius, sketch_to_tolerance
 from sketchlasso.sketches.response import response
 from sketchlasso.sketches.sketch import Sketch
 from sketchlasso.sketches.subspace import (
+    exact,
     krylov,
     nystrom,
     power,

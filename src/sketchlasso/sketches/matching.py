@@ -83,7 +83,9 @@ def _equations_hold(sketch: Sketch, A: DataMatrix) -> bool:
     # Rounding stays far below this, and other data far above it.
     share = np.sqrt(max(np.finfo(A.dtype).eps, np.finfo(sketch.dtype).eps))
     allowed = float(share) * (float(sketch.singular_values[0]) + A.mean_shift())
-    z = _combination(sketch.rank).astype(sketch.dtype)
+    # Numbers of either sign that give all columns about the same weight.
+    rng, size = np.random.default_rng(0), (sketch.rank, 1)
+    z = (rng.choice([-1.0, 1.0], size) * rng.uniform(1.0, 2.0, size)).astype(sketch.dtype)
     if sketch.method == FREQUENT_DIRECTIONS:
         # P = V diag(singular values): all directions of V get about the same weight.
         values = sketch.singular_values[:, None]
@@ -101,12 +103,6 @@ def _equations_hold(sketch: Sketch, A: DataMatrix) -> bool:
         return True
     ones = np.ones((len(sketch.Q), 1), dtype=A.dtype)
     return _length(A.rmatmat(ones)) <= allowed / _length(start) * _length(ones)
-
-
-def _combination(rank: int) -> RealArray:
-    """Random numbers (rank, 1) of either sign that give all columns about the same weight."""
-    rng = np.random.default_rng(0)
-    return np.asarray(rng.choice([-1.0, 1.0], (rank, 1)) * rng.uniform(1.0, 2.0, (rank, 1)))
 
 
 def _length(vector: RealArray) -> float:

@@ -53,9 +53,9 @@ def checked_options(options: SketchOptions, method: str, accepted: Collection[st
                 Argument("method", method),
                 f" accepts {usable}; leave {name} out.",
             )
-    _check_integer("n_iter", options.n_iter, 1)
-    _check_integer("oversampling", options.oversampling, 0)
-    _check_integer("response_rank", options.response_rank, 1)
+    check_integer("n_iter", options.n_iter, 1)
+    check_integer("oversampling", options.oversampling, 0)
+    check_integer("response_rank", options.response_rank, 1)
     _check_name("axis", options.axis, get_args(Axis))
     _check_name("weights", options.weights, get_args(Weights))
     _check_name("distribution", options.distribution, get_args(Distribution))
@@ -105,16 +105,6 @@ def checked_tolerance(tol: object, radius: object, method: str) -> float | None:
     return float(tol)
 
 
-def checked_directions(count: object) -> int:
-    """Return how many response directions to add."""
-    if not _is_integer(count) or count < 1:
-        raise InvalidInputError(
-            Argument("directions", count),
-            " was given, but an integer >= 1 is accepted; pass one or leave directions out.",
-        )
-    return int(count)
-
-
 def checked_radius(radius: object) -> float | str:
     """Return the radius as a number or one of the names."""
     if isinstance(radius, str):
@@ -129,7 +119,8 @@ def checked_radius(radius: object) -> float | str:
     )
 
 
-def _check_integer(name: str, value: object, smallest: int) -> None:
+def check_integer(name: str, value: object, smallest: int) -> None:
+    """Refuse an option that is neither None nor an integer of at least `smallest`."""
     if value is None or (_is_integer(value) and int(value) >= smallest):
         return
     raise InvalidInputError(

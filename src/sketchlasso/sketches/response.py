@@ -42,7 +42,7 @@ from sketchlasso.sketches.matching import check_sketch_of
 from sketchlasso.sketches.options import (
     RadiusName,
     SketchOptions,
-    checked_directions,
+    check_integer,
     checked_radius,
 )
 from sketchlasso.sketches.radius import find_radius
@@ -122,7 +122,7 @@ def extend_sketch(
     base : Sketch
         Of X, by any method; the response directions it may have are replaced.
     X : array-like, sparse matrix or LinearOperator of shape (m, n)
-        What was sketched.
+        The matrix of `base`.
     y : array-like of shape (m,) or (m, t)
         One or several responses; several share the directions.
     directions : int, optional
@@ -141,7 +141,8 @@ def extend_sketch(
     check_sketch_of(base, X)
     held = base.rank - base.response_rank
     U = np.asarray(base.Q[:, :held])
-    count = checked_directions(_default_directions(held) if directions is None else directions)
+    check_integer("directions", directions, 1)
+    count = _default_directions(held) if directions is None else int(directions)
     A = _matrix(X, base.transform)
     Y = as_responses(y, A.shape[0])
     # Response directions were added to U here before, so its image is known.

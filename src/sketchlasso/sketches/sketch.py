@@ -239,11 +239,11 @@ class Sketch:
         return realised_estimate(A, factors, rng, projected=False).value
 
     def matches(self, X: MatrixLike) -> bool:
-        """Return whether X is, entry for entry and in the same storage, what was sketched."""
+        """Return whether X is the matrix that was sketched, with equal entries and storage."""
         return self.fingerprint is not None and DataMatrix.of(X).fingerprint() == self.fingerprint
 
     def summary(self) -> str:
-        """Return a few lines on what was sketched, how, and how well."""
+        """Return a few lines on shape, rank, radius and cost."""
         m, n = self.shape
         done = [
             word
