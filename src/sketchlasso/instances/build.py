@@ -1,4 +1,4 @@
-"""Builders: a sketch and what the user varies become one set of problems."""
+"""Builders: one set of problems from a sketch and the rows, responses and penalties to vary."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from scipy import sparse
 
 from sketchlasso.data import as_responses, gram_of
 from sketchlasso.errors import EmptyGridWarning, InvalidInputError
-from sketchlasso.instances.reduced_sets import ReducedSets, reduce_row_sets
 from sketchlasso.instances.rows import ProblemSet, RowSets, all_rows
+from sketchlasso.instances.statistics import ReducedSets, reduce_row_sets
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.optimality import alpha_max
 from sketchlasso.problem.reduction import unreachable_part
@@ -197,7 +197,7 @@ def _largest_alphas(
 
 
 def _refuse_empty_grid(largest: FloatArray, levels: FloatArray) -> None:
-    """Where the radius exceeds ||R'u|| of the null model, no penalty leaves a non-zero."""
+    """Refuse radii above ||R'u|| of the null model: every coefficient is zero at any penalty."""
     empty = largest <= 0
     if not empty.any():
         return

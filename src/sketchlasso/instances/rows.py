@@ -72,7 +72,7 @@ class RowSets:
         return self.sets[index]
 
     def weighted(self, weights: FloatArray) -> RowSets:
-        """The same choices with weights multiplied by `weights` (m,); rows of weight 0 go."""
+        """The same choices with weights times `weights` (m,), without rows of weight zero."""
         sets = []
         for row_set in self.sets:
             own = row_set.all_weights(self.n_samples) * weights
@@ -129,20 +129,10 @@ def weighted_rows(weights: Any) -> RowSets:
 
 
 def shuffled_folds(count: int, target: Any, stratified: bool, random_state: Any) -> Any:
-    """Return a splitter into shuffled folds; rows that lie together in a file are often alike.
+    """Return a KFold or StratifiedKFold that shuffles: neighbouring rows of a file are often alike.
 
-    Parameters
-    ----------
-    count : int
-    target : array-like of shape (m,) or None
-    stratified : bool
-        Whether the folds keep the shares of the classes in `target`.
-    random_state : int, RandomState or None
-        None shuffles in the same way every time.
-
-    Returns
-    -------
-    KFold or StratifiedKFold
+    Stratified folds keep the shares of the classes in `target` (m,). Without a `random_state` the
+    folds are the same every time.
     """
     kind: Any = type(check_cv(count, target, classifier=stratified))
     return kind(count, shuffle=True, random_state=0 if random_state is None else random_state)

@@ -20,8 +20,7 @@ from sketchlasso.engine import (
     weighted_rows,
 )
 from sketchlasso.errors import EmptyGridWarning, InvalidInputError
-from sketchlasso.instances.reduced_sets import reduce_row_sets
-from sketchlasso.instances.statistics import row_statistics
+from sketchlasso.instances.statistics import reduce_row_sets, row_statistics
 from sketchlasso.problem import reduce_statistics
 
 M, N, K = 40, 25, 8
