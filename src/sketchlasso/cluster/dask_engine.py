@@ -52,7 +52,7 @@ class _Held:
 class DaskEngine(Engine):
     """Runs functions over blocks on the workers that a client reaches.
 
-    :meth:`close` closes what was `started`, in this order. Work is cancelled after
+    :meth:`close` closes the objects `started`, in this order. Work is cancelled after
     `worker_timeout` seconds without any worker.
     """
 
@@ -130,7 +130,7 @@ class DaskEngine(Engine):
         return self._computed([source], [source])[0]
 
     def close(self) -> None:
-        """Close what was started for this engine, and release shared arrays."""
+        """Close the objects started for this engine, and release shared arrays."""
         self._kept.clear()
         # A client that lost its scheduler logs a failed shutdown; the error has already said so.
         log = logging.getLogger("distributed.client")
@@ -177,8 +177,8 @@ class DaskEngine(Engine):
             ours, theirs = (c.scheduler_info()["id"] for c in (self._client, client))
         if ours != theirs:
             raise InvalidInputError(
-                f"X was persisted on the Dask cluster at {_address(client)}, but the work is to be "
-                f"done on that at {self._address}; use cluster(client) with the client that "
+                f"X was persisted on the Dask cluster at {_address(client)}, but the work "
+                f"runs on that at {self._address}; use cluster(client) with the client that "
                 "persisted it."
             )
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias
 
 from sketchlasso.errors import Argument, ClusterLostError, InvalidInputError, MissingExtraError
 
-# Called with how many parts are done, how many there are, and what is being done.
+# Called with the number of parts done, their total, and a label.
 OnProgress: TypeAlias = Callable[[int, int, str], None]
 # A function that runs on blocks, and its own arguments for each of them.
 Work: TypeAlias = Callable[..., Any]
@@ -27,7 +27,7 @@ class Block(Protocol):
 
     @property
     def source(self) -> Any:
-        """What the block is made from: any object, or a value that Dask has yet to compute."""
+        """Any object, or a value that Dask has yet to compute, that the block is made from."""
 
     @property
     def open(self) -> Callable[[Any], Any]:
@@ -144,7 +144,7 @@ class Engine:
             self._report(number + 1, len(items), "parts")
 
     def close(self) -> None:
-        """Stop what was started for this engine: nothing here."""
+        """Stop workers that were started for this engine."""
 
     def _results(
         self, work: Work, blocks: Blocks, shared: Sequence[Any], each: Each
@@ -186,7 +186,7 @@ def cluster(
         Called after each part with the number done, the total and a label.
     worker_timeout : float, optional
         Seconds that work waits while the cluster has no worker at all, at the start or because
-        all were lost; 60 by default, ``float("inf")`` to wait for ever. The scheduler decides
+        all were lost; 60 by default, ``float("inf")`` to wait without limit. The scheduler decides
         when a worker counts as lost.
 
     Yields

@@ -80,8 +80,8 @@ class _Judged(NamedTuple):
 class Chain:
     """The problems of one response on one row set, from the largest penalty down.
 
-    `tol` and `max_rounds` are those of :class:`Walk`. `whole` says whether the Gram matrix holds
-    all columns that can be chosen, `knots` whether to walk along the knots where possible.
+    `tol` and `max_rounds` are those of :class:`Walk`. A `whole` Gram matrix holds all columns that
+    can be chosen. With `knots` the chain walks along the knots where possible.
     """
 
     def __init__(

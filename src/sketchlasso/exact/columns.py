@@ -35,8 +35,8 @@ SPARSE_SPEED = 6.0
 def as_columns(X: Any, centred: bool) -> Columns:
     """X, checked, in the form with the fastest access to its columns.
 
-    It is copied only to change its type or format. Gram entries may be shifted where the columns
-    are to be `centred`.
+    It is copied only to change its type or format. Gram entries of `centred` problems may be
+    shifted.
     """
     if _plainly_fine(X):
         return _dense_columns(X, centred)

@@ -191,7 +191,7 @@ class ColumnSolver:
         """Solve the Newton equations (a,) of a slope (a,), to an accuracy relative to `scale`.
 
         While no coefficient changes its sign the iterations go on to the last accuracy: each
-        new step would begin them afresh.
+        new step would start them again.
         """
         extra = HELD * face.norms
         pivots = np.maximum(face.norms - face.unit_seen**2, LEAST_PIVOT * face.norms) + extra

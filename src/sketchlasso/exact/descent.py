@@ -123,7 +123,7 @@ def exact_alpha_max(
 ) -> FloatArray:
     """Smallest penalty (t,) at which every penalised coefficient is zero.
 
-    Unpenalised features are fitted first; r is what they leave of y. Then
+    Unpenalised features are fitted first; r is their residual. Then
     alpha_max = max_j |x_j'W r| / (f_j ||r||_W) (one-sided where w >= 0).
 
     Parameters
@@ -185,8 +185,8 @@ class _RowSet:
 class Descent:
     """The chains of row sets x responses, each at its own place on its path.
 
-    The parameters are those of :func:`solve_exact`; `knots` says whether to walk along the knots
-    of the paths where possible.
+    The parameters are those of :func:`solve_exact`; with `knots` they walk along the
+    knots of the paths where possible.
     """
 
     def __init__(

@@ -38,7 +38,7 @@ SLOW = 0.5
 FIRST_CORRECTIONS = 30
 MOST_CORRECTIONS = 10
 MOST_MARCHES = 300
-# Knots that a march passes, as a share of the support: at first, at most, and at least so many.
+# Knots that a march passes, as a share of the support: first and largest share, smallest number.
 FIRST_SHARE = 0.1
 MOST_SHARE = 0.25
 FEWEST_KNOTS = 5
@@ -46,8 +46,8 @@ LONGER = 1.5
 SHORTER = 0.3
 # Share of the level that a single march may take off.
 LONGEST = 0.9
-# Where what the residual adds to the gap is below this share of the tolerance, the level stays,
-# unless the gap no longer shrinks and a small fall is left.
+# The level stays where the residual adds less than this share of the tolerance to the gap, unless
+# the gap no longer shrinks and a small fall is left.
 NEGLIGIBLE = 0.3
 # Line search: share of the predicted decrease that counts, shortest step. Marches are no shorter
 # share of the way either.
@@ -129,7 +129,7 @@ class Follower:
         return self._factor.factorisations
 
     def solve(self, problem: Restricted, tol: float) -> float:
-        """Bring the relative gap to `tol`; returns the gap reached, inf where there is no way.
+        """Bring the relative gap to `tol`; returns the gap reached, inf where this fails.
 
         Leaves early where ||r||^2 has lost its digits. The problem changes only where that proves
         the gap or lowers the objective.
@@ -271,7 +271,7 @@ class Follower:
     def _march(
         self, now: _State, per_level: FloatArray, d: FloatArray, seen: FloatArray, most: float
     ) -> tuple[_State, float]:
-        """Walk at most so far past a limited number of knots; the end and the way made."""
+        """Walk past a limited number of knots, at most `most` far; the end and the distance."""
         signs, per_w = np.zeros((2, len(now.w)))
         signs[now.support], per_w[now.support] = now.signs, d
         positive, knots = self._problem.positive, np.empty(len(now.w))
@@ -281,7 +281,7 @@ class Follower:
         while True:
             passed = max(int(self._share * size), FEWEST_KNOTS)
             limited = passed < len(ahead)
-            # Ties put many knots at one place: some way must be made all the same.
+            # Ties put many knots at one place, but the march must advance.
             length = max(float(ahead[passed]), SHORTEST * most) if limited else most
             tried = now.moved(d, seen, length, per_level)
             if self._correct(tried, MOST_CORRECTIONS):

@@ -56,7 +56,7 @@ class _Growing:
         return len(self.columns)
 
     def missing(self, wanted: IntArray) -> IntArray:
-        """Columns that are not here yet."""
+        """The wanted columns that the matrix does not hold."""
         return wanted[self.place[wanted] < 0]
 
     def append(self, new: IntArray, lines: FloatArray) -> None:
@@ -85,7 +85,7 @@ class _Growing:
 
 
 class TotalGram:
-    """Gram matrix of the (shifted) columns over all rows, for the columns asked for so far."""
+    """Gram matrix of the (shifted) columns over all rows, for the columns requested so far."""
 
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
@@ -172,7 +172,7 @@ class Stretch:
     points : list of (ndarray of shape (s,), ndarray of shape (s,))
         Columns of X and their coefficients, one pair per solution; some may be zero.
     lambdas, squares, inner, worst, l1 : ndarray of shape (found,)
-        lambda, ||r||^2, y'r, the largest |x_j'r| / f_j of the columns at work, and
+        lambda, ||r||^2, y'r, the largest |x_j'r| / f_j of the columns in use, and
         sum_j f_j |w_j|.
     knots : int
     """
@@ -195,9 +195,9 @@ class KeptFace:
     Attributes
     ----------
     count : int
-        Active columns of the face where the last walk ended; -1 where it is of no use.
+        Active columns of the face where the last walk ended; -1 where it cannot be used.
     begun : int
-        Those of the face where the next walk begins; -1 where it is to be made.
+        Those of the face where the next walk begins; -1 where there is none yet.
     """
 
     def __init__(self) -> None:
@@ -227,8 +227,8 @@ class KeptFace:
 class KnotWalk:
     """A place on the path of one response on one row set, and the way down from there.
 
-    The walk only proposes: it knows the columns that the Gram matrix holds, and those to the
-    precision of their Gram matrix.
+    The walk only proposes solutions: it uses the columns that the Gram matrix holds, to the
+    precision of that matrix.
 
     Attributes
     ----------

@@ -85,7 +85,7 @@ class ExactLedger(Ledger):
         self._expected = size if expected is None else expected
         self._lock = threading.Lock()
         self._stopped = False
-        # What the callback raised first.
+        # The first exception of the callback.
         self.cause: BaseException | None = None
 
     def begin(self, row_set: int, response: int, target: Target) -> None:

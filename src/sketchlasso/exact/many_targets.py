@@ -96,7 +96,7 @@ class _Search:
     order : ndarray of shape (t, a)
         Penalties of each response from the largest down.
     gap : ndarray of shape (t, a)
-        In that order; inf where a walk did not come so far.
+        In that order; inf for penalties that no walk has reached.
     pieces : list of lists of (indices, values)
     """
 
@@ -175,7 +175,7 @@ class _Search:
         self._reached[t] = done
 
     def _look(self, open_: IntArray) -> IntArray:
-        """Certify what was found on all columns; the responses (s,) that gained columns."""
+        """Certify the solutions on all columns; return the responses (s,) that gained columns."""
         gained = []
         per_look = max(1, LOOKS // self.gap.shape[1])
         for start in range(0, len(open_), per_look):

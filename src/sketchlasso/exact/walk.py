@@ -228,7 +228,7 @@ class Walk:
             kept = columns[self.gram.columns]
             if np.count_nonzero(kept) <= MOST_KEPT * len(kept):
                 self.gram.keep(kept)
-                # Its factor knows columns by their places, which change.
+                # Its factor refers to columns by their places, which change.
                 self._follower = None
                 return
 
