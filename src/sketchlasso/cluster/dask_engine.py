@@ -334,7 +334,7 @@ def _connected(scheduler: Any) -> Client:
     except ValueError as problem:
         raise InvalidInputError(
             Argument("scheduler", scheduler),
-            f" was given, which is no address ({problem}); pass one such as 'tcp://10.0.0.1:8786'.",
+            f" was given, which is not an address ({problem}); pass one such as 'tcp://10.0.0.1:8786'.",
         ) from problem
     except OSError as problem:
         raise ClusterLostError(

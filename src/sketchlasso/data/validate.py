@@ -128,7 +128,7 @@ def as_responses(y: ArrayLike, n_samples: int, *, squared: bool = False) -> Floa
     sizes = np.abs(Y).max(axis=0) if squared else np.empty(0)
     for size in sizes[(sizes > 0) & ((sizes > LARGEST) | (sizes < 1 / LARGEST))]:
         raise InvalidInputError(
-            f"the largest entry of y is {size:.3g}, but its square must be a double, so between "
+            f"the largest entry of y is {size:.3g}, but its square must fit a double, so between "
             f"{1 / LARGEST:.0e} and {LARGEST:.0e} is accepted; divide y by a constant first."
         )
     return Y

@@ -75,7 +75,7 @@ def calibrated(
     """
     if X.shape[0] < FEWEST_ROWS:
         raise InvalidInputError(
-            f"X has {X.shape[0]} rows, but fewer than {FEWEST_ROWS} residuals make no interval; "
+            f"X has {X.shape[0]} rows, but an interval needs at least {FEWEST_ROWS} residuals; "
             f"pass at least {FEWEST_ROWS} rows."
         )
     Y = y[:, None] if np.ndim(y) == 1 else y
@@ -85,8 +85,8 @@ def calibrated(
     if isinstance(X, BlockMatrix):
         raise InvalidInputError(
             Argument("method", method),
-            " was given for X in blocks, but rows are left out of X in memory; pass an array or a "
-            "sparse matrix, or ",
+            " was given for X in blocks, but it needs X in memory to leave rows out; pass an array "
+            "or a sparse matrix, or ",
             Argument("method", "split"),
             " with rows that fit has not seen.",
         )

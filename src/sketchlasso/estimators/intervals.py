@@ -123,7 +123,7 @@ class PredictionIntervals(LinearModel):
             raise InvalidInputError(
                 "the model was fitted with sample_weight, but ",
                 Argument("method", method),
-                " leaves out rows that count alike; fit without weights, or pass ",
+                " needs rows of equal weight; fit without weights, or pass ",
                 Argument("method", "split"),
                 " with new rows.",
             )

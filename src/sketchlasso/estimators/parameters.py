@@ -68,7 +68,7 @@ class Specification:
                 " was given with ",
                 Argument("sketch", None),
                 ", but the full problem has no sketch error to guard against; leave the radius "
-                "out, or sketch.",
+                "out, or choose a sketch.",
             )
         _check_sketch(given["sketch"])
         terms = Terms(

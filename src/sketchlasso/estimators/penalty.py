@@ -89,7 +89,7 @@ def pivotal_alpha(
             " and ",
             Argument("failure", failure),
             " were given, but slack > 0 and a probability strictly between 0 and 1 are accepted; "
-            "pass such.",
+            "pass such values.",
         )
     entries = as_rows(X)
     m = entries.shape[0]

@@ -33,7 +33,7 @@ from sketchlasso.problem.terms import Terms
 from sketchlasso.sketches import Sketch
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-# The first residual is that of least squares on the features most correlated with y, this many.
+# The first residual is that of least squares on this many features, the most correlated with y.
 FIRST_FEATURES = 5
 MAX_ITERATIONS = 15
 

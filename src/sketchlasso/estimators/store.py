@@ -228,8 +228,8 @@ def _described(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         if labels.dtype == object:
             if not all(isinstance(label, str) for label in labels):
                 raise InvalidInputError(
-                    f"the classes {labels[:3]!r} are objects other than text, which no file "
-                    "without pickle can hold; fit with numbers or text as labels."
+                    f"the classes {labels[:3]!r} are objects other than text, which a file "
+                    "without pickle cannot hold; fit with numbers or text as labels."
                 )
             labels = labels.astype(str)
         arrays["classes_"] = labels
@@ -320,7 +320,7 @@ def _check_encoding(header: dict[str, Any]) -> None:
     try:
         names = Encoding.from_json(header["encoding"]).feature_names
     except InvalidInputError as problem:
-        raise UnfitError("its encoding is not one") from problem
+        raise UnfitError("its encoding is invalid") from problem
     if list(names) != header["feature_names"]:
         raise UnfitError("its encoding has other features than its coefficients")
 

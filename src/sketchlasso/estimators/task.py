@@ -38,7 +38,7 @@ EXACT_BELOW = 500
 # A full problem costs a few products with X, and a sketch about as many as this many problems.
 # So a sketch pays for more problems than these.
 PROBLEMS_THAT_PAY = 2000
-# Problems of one response in a search: six row sets, some sixty penalties before it is decided.
+# Problems of one response in a search: six row sets, about sixty penalties until the choice.
 PROBLEMS_PER_SEARCH = 360
 
 
@@ -223,7 +223,7 @@ def task_of(
     )
 
 
-# Columns of Y, and what makes the sketch that they are fitted on.
+# Columns of Y, and a function that makes their sketch.
 SketchPlan = tuple[IntArray, Callable[[], Sketch | None]]
 
 

@@ -146,7 +146,7 @@ class SketchTransformer(
         if X.shape[1] != self.sketch_.rank:
             raise InvalidInputError(
                 f"X has {X.shape[1]} columns, but the sketch has {self.sketch_.rank} coordinates; "
-                "pass what transform returned."
+                "pass the output of transform."
             )
         rows: FloatArray = X @ self.components_
         transform = self.sketch_.transform

@@ -26,9 +26,9 @@ from sketchlasso.kernels.columns import column_sweeps
 from sketchlasso.problem.full_problem import SMALL_RESIDUAL, FullValues
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-# A solve with a Gram matrix takes about as long for a support of size a as one on the columns where
-# this many times the numbers of an iteration is a^2 (1 - a / rows). The share of rows that are left
-# stands for the iterations: they multiply as the fit becomes exact.
+# A solve with a Gram matrix for a support of size a and one on the columns take the same time where
+# this many times the numbers of an iteration is a^2 (1 - a / rows). The factor 1 - a / rows stands
+# for the iterations: more are needed as the fit becomes exact.
 EVEN = 6
 # Fixed time of an iteration, in numbers of X.
 OVERHEAD = 25_000

@@ -29,8 +29,8 @@ from sketchlasso.types import FloatArray, IntArray
 HELD = 1e-4
 LEAST_HELD = 1e-8
 MOST_HELD = 1e-2
-# The share is cut to this part of itself where the level falls by less than SETTLED of itself and
-# the gap shrinks by less than SLOW.
+# The share is multiplied by this where the level falls by less than the share SETTLED and the gap
+# shrinks by less than SLOW.
 LESS_HELD = 0.1
 SETTLED = 0.01
 SLOW = 0.5
@@ -49,8 +49,8 @@ LONGEST = 0.9
 # The level stays where the residual adds less than this share of the tolerance to the gap, unless
 # the gap no longer shrinks and a small fall is left.
 NEGLIGIBLE = 0.3
-# Line search: share of the predicted decrease that counts, shortest step. Marches are no shorter
-# share of the way either.
+# Line search: required share of the predicted decrease, and shortest step. Marches cover at least
+# this share of the way, too.
 ARMIJO = 1e-4
 SHORTEST = 1e-3
 
@@ -147,7 +147,7 @@ class Follower:
                 end, gap = self._finish(self._begin(now), tol)
                 break
             except linalg.LinAlgError:
-                # Ties that never part defeat Newton steps; a firmer hold makes them easier.
+                # Newton steps fail where ties persist; a larger e makes them easier.
                 share /= LESS_HELD
                 if share > 1.001 * MOST_HELD:
                     return np.inf

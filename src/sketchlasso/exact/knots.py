@@ -241,7 +241,7 @@ class KnotWalk:
         self._target, self._gram = target, gram
         self._v = target.training.correlate(target.y)
         self._support, self._signs, self._level = NO_COLUMNS, np.empty(0), np.inf
-        # The face where the last walk ended, and whether the place is still there.
+        # The face where the last walk ended, and its stretch.
         self._face = KeptFace()
         self._ended: Stretch | None = None
         self.exact_end: tuple[IntArray, FloatArray, FloatArray] | None = None

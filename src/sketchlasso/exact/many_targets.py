@@ -117,7 +117,7 @@ class _Search:
         nothing: Piece = (NO_COLUMNS, np.empty(0))
         self.pieces: list[list[Piece]] = [[nothing] * alphas.shape[1] for _ in Y]
         self._work: list[IntArray] = [NO_COLUMNS] * len(Y)
-        # How many penalties the last walk came to.
+        # How many penalties the last walk reached.
         self._reached = np.zeros(len(Y), dtype=np.intp)
 
     def run(self) -> None:

@@ -150,9 +150,9 @@ def _refuse_leakage(sketch: Sketch, rows: RowSets) -> None:
     """Refuse held-out rows where the sketch was made from their responses."""
     if sketch.response_rank and any(len(rs.removed) or len(rs.test) for rs in rows):
         raise InvalidInputError(
-            "this sketch was made with the response of every row, so rows held out of it would "
-            "leak; use cross_validate or leave_one_out, which remake it without them, or a sketch "
-            "made without y"
+            "this sketch was made with the response of every row, so responses of held-out rows "
+            "would leak; use cross_validate or leave_one_out, which remake it without them, or a "
+            "sketch made without y"
         )
 
 
@@ -297,7 +297,7 @@ def feature_problems(
     if not np.allclose(gram, np.eye(len(gram)), atol=1e-6):
         raise InvalidInputError(
             "this sketch's Q is not orthonormal; leave-one-feature-out needs a built-in sketch "
-            "method (or Sketch.from_factors with orthonormal Q)"
+            "method (or sketch_from_factors with orthonormal Q)"
         )
     each = left_out_batch(
         P,

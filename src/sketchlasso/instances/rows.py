@@ -242,7 +242,9 @@ def complementary_pairs(n_samples: int, n_pairs: int, random_state: int | None =
     random_state : int, optional
     """
     if n_samples < 2 or n_pairs < 1:
-        raise InvalidInputError(f"{n_pairs} pairs of {n_samples} rows: need n_pairs >= 1, 2 rows")
+        raise InvalidInputError(
+            f"{n_pairs} pairs of {n_samples} rows were requested; pass n_pairs >= 1 and 2 rows"
+        )
     rng = np.random.default_rng(random_state)
     sets = []
     for _ in range(n_pairs):
