@@ -157,7 +157,7 @@ def test_refusals():
         text = refusal(InvalidInputError, cluster(worker_timeout=given).__enter__)
         assert f"worker_timeout={given!r}" in text
     assert "scheduler=7" in refusal(InvalidInputError, cluster(7).__enter__)
-    assert "no address" in refusal(InvalidInputError, cluster("nonsense://x").__enter__)
+    assert "not an address" in refusal(InvalidInputError, cluster("nonsense://x").__enter__)
 
 
 def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):
