@@ -224,7 +224,9 @@ def test_refusals(made):
     refuse = pytest.raises
     with refuse(InvalidInputError, match=r"call calibrate\(X, y, method='jackknife\+'\) once"):
         model.predict_interval(new)
-    with refuse(InvalidInputError, match="X has 9 rows, but fewer than 10 residuals"):
+    with refuse(
+        InvalidInputError, match="X has 9 rows, but an interval needs at least 10 residuals"
+    ):
         model.calibrate(X[:9], y[:9])
     with refuse(InvalidInputError, match="method='jackknife' was given, but 'jackknife"):
         model.calibrate(X, y, method="jackknife")
