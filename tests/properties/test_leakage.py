@@ -110,7 +110,7 @@ def test_left_out_rows_come_back_in_the_order_asked_for():
 def test_a_sketch_that_has_seen_y_is_refused_where_it_would_leak():
     X, y, _ = make(3)
     own = sketch(X, y, method="response", rank=10, random_state=0)
-    with pytest.raises(InvalidInputError, match="rows held out of it would leak"):
+    with pytest.raises(InvalidInputError, match="responses of held-out rows would leak"):
         build_problems(own, y, rows=splitter_rows(4, len(y)))
 
 

@@ -1,11 +1,10 @@
-"""Functions over blocks of rows: here one after another, or on the workers of a cluster."""
+"""Functions over blocks of rows: in this process, or on the workers of a cluster."""
 
 from sketchlasso.cluster.engine import (
     Block,
     Each,
     Engine,
     OnProgress,
-    SequentialEngine,
     Work,
     active_engine,
     cluster,
@@ -19,7 +18,6 @@ __all__ = [
     "Each",
     "Engine",
     "OnProgress",
-    "SequentialEngine",
     "Work",
     "active_engine",
     "cluster",

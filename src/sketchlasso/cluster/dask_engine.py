@@ -23,7 +23,16 @@ from dask.delayed import delayed
 from distributed import Client, KilledWorker, LocalCluster, as_completed
 from distributed.comm.core import CommClosedError
 
-from sketchlasso.cluster.engine import Block, Blocks, Each, OnProgress, Work, add, holder_of
+from sketchlasso.cluster.engine import (
+    Block,
+    Blocks,
+    Each,
+    Engine,
+    OnProgress,
+    Work,
+    add,
+    holder_of,
+)
 from sketchlasso.errors import Argument, ClusterLostError, InvalidInputError
 
 CONNECT_SECONDS = 20
@@ -40,10 +49,10 @@ class _Held:
         self.value = value
 
 
-class DaskEngine:
+class DaskEngine(Engine):
     """Runs functions over blocks on the workers that a client reaches.
 
-    :meth:`close` closes what was `started`, in this order. Work is cancelled after
+    :meth:`close` closes the objects `started`, in this order. Work is cancelled after
     `worker_timeout` seconds without any worker.
     """
 
@@ -56,15 +65,15 @@ class DaskEngine:
         on_progress: OnProgress | None = None,
         worker_timeout: float = WORKER_SECONDS,
     ) -> None:
+        super().__init__(on_progress)
         self._client, self._started = client, tuple(started)
         self._worker_timeout = worker_timeout
-        self.on_progress = on_progress
         self._kept: dict[int, tuple[Any, Any]] = {}
         self._address = _address(client)
 
     @property
     def n_workers(self) -> int:
-        """Tasks that run at the same time."""
+        """How many tasks run at the same time."""
         with self._guarded():
             return max(1, sum(self._client.ncores().values()))
 
@@ -74,14 +83,14 @@ class DaskEngine:
         while len(level) > 1:
             pairs = [level[i : i + 2] for i in range(0, len(level), 2)]
             level = [_ADD(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
-        return self._results(level, parts)[0]
+        return self._computed(level, parts)[0]
 
     def collect(
         self, work: Work, blocks: Blocks, shared: Sequence[Any] = (), each: Each = None
     ) -> list[Any]:
         """Return the results, in the order of the blocks."""
         parts = self._tasks(work, blocks, shared, each)
-        return self._results(parts, parts)
+        return self._computed(parts, parts)
 
     def chain(self, work: Work, blocks: Blocks, state: Any, shared: Sequence[Any] = ()) -> Any:
         """Return the state after all blocks, each of which updates it in turn."""
@@ -91,7 +100,7 @@ class DaskEngine:
         for block in blocks:
             current = _STEP(_Held(work), _Held(block.open), _source(block), current, *nodes)
             steps.append(current)
-        return self._results([current], steps)[0].value
+        return self._computed([current], steps)[0].value
 
     def map(
         self, work: Work, items: Sequence[Any], shared: Sequence[Any] = ()
@@ -111,19 +120,17 @@ class DaskEngine:
                         raise result
                     del waiting[future.key]
                     yield number[future.key], result
-                    if self.on_progress is not None:
-                        done = len(items) - len(waiting)
-                        self.on_progress(done, len(items), "parts")
+                    self._report(len(items) - len(waiting), len(items), "parts")
         finally:
             # Also when the caller stops early.
             self._cancel(waiting.values())
 
     def value(self, source: Any) -> Any:
-        """Return what a value of Dask's is, in this process."""
-        return self._results([source], [source])[0]
+        """Compute a Dask value, and return it to this process."""
+        return self._computed([source], [source])[0]
 
     def close(self) -> None:
-        """Close what was started for this engine, and release shared arrays."""
+        """Close the objects started for this engine, and release shared arrays."""
         self._kept.clear()
         # A client that lost its scheduler logs a failed shutdown; the error has already said so.
         log = logging.getLogger("distributed.client")
@@ -170,8 +177,8 @@ class DaskEngine:
             ours, theirs = (c.scheduler_info()["id"] for c in (self._client, client))
         if ours != theirs:
             raise InvalidInputError(
-                f"X was persisted on the Dask cluster at {_address(client)}, but the work is to be "
-                f"done on that at {self._address}; use cluster(client) with the client that "
+                f"X was persisted on the Dask cluster at {_address(client)}, but the work "
+                f"runs on that at {self._address}; use cluster(client) with the client that "
                 "persisted it."
             )
 
@@ -179,7 +186,7 @@ class DaskEngine:
         with self._guarded(), _quietly():
             return list(self._client.compute(tasks, optimize_graph=False))
 
-    def _results(self, wanted: list[Any], parts: list[Any]) -> list[Any]:
+    def _computed(self, wanted: list[Any], parts: list[Any]) -> list[Any]:
         """Compute the results, and report finished parts on the way."""
         if self.on_progress is None:
             futures = self._submit(wanted)
@@ -192,9 +199,9 @@ class DaskEngine:
             for future in as_completed(futures, loop=self._client.loop):
                 if future.status != "finished":
                     break  # gathering raises the reason
-                if future.key in marks and self.on_progress is not None:
+                if future.key in marks:
                     done += 1
-                    self.on_progress(done, len(marks), "blocks")
+                    self._report(done, len(marks), "blocks")
             return list(self._client.gather(found))
 
     @contextmanager
@@ -208,8 +215,8 @@ class DaskEngine:
             self._cancel(futures)
             raise ClusterLostError(
                 f"a task on the cluster at {self._address} ended the worker it ran on several "
-                "times, most likely for want of memory; use smaller blocks or workers with more "
-                "memory (memory_limit), and call again: finished parts are kept."
+                "times, most likely because memory ran out; use smaller blocks or workers with "
+                "more memory (memory_limit), and call again: finished parts are kept."
             ) from killed
         except (CancelledError, asyncio.CancelledError, CommClosedError) as lost:
             # The client may not have noticed yet that the connection is closed.
@@ -327,7 +334,7 @@ def _connected(scheduler: Any) -> Client:
     except ValueError as problem:
         raise InvalidInputError(
             Argument("scheduler", scheduler),
-            f" was given, which is no address ({problem}); pass one such as 'tcp://10.0.0.1:8786'.",
+            f" was given, which is not an address ({problem}); pass one such as 'tcp://10.0.0.1:8786'.",
         ) from problem
     except OSError as problem:
         raise ClusterLostError(

@@ -1,4 +1,4 @@
-"""Engines that run functions over blocks of rows: their interface, and the one in use."""
+"""Functions over blocks of rows in this process, and the engine in use."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any, Protocol, TypeAlias
 
 from sketchlasso.errors import Argument, ClusterLostError, InvalidInputError, MissingExtraError
 
-# Called with how many parts are done, how many there are, and what is being done.
+# Called with the number of parts done, their total, and a label.
 OnProgress: TypeAlias = Callable[[int, int, str], None]
-# What runs on blocks, and its own arguments for each of them.
+# A function that runs on blocks, and its own arguments for each of them.
 Work: TypeAlias = Callable[..., Any]
 Blocks: TypeAlias = "Sequence[Block]"
 Each: TypeAlias = "Sequence[tuple[Any, ...]] | None"
@@ -27,48 +27,11 @@ class Block(Protocol):
 
     @property
     def source(self) -> Any:
-        """What the block is made from: any object, or a value that Dask has yet to compute."""
+        """Any object, or a value that Dask has yet to compute, that the block is made from."""
 
     @property
     def open(self) -> Callable[[Any], Any]:
         """Turns the source's value into the entries of the block."""
-
-
-class Engine(Protocol):
-    """Runs functions over blocks: ``work(entries, *shared, *each[i])`` for block i.
-
-    Functions are defined at the top level of a module, keep no state and do not change their
-    arguments: any call may be repeated on another worker.
-    """
-
-    on_progress: OnProgress | None
-
-    @property
-    def n_workers(self) -> int:
-        """How many calls run at the same time."""
-
-    @property
-    def remote(self) -> bool:
-        """Whether the calls run in other processes than this one."""
-
-    def sum(self, work: Work, blocks: Blocks, shared: Sequence[Any] = (), each: Each = None) -> Any:
-        """Return the sum of the results, added in pairs and never all in memory together."""
-
-    def collect(
-        self, work: Work, blocks: Blocks, shared: Sequence[Any] = (), each: Each = None
-    ) -> list[Any]:
-        """Return the results, in the order of the blocks."""
-
-    def chain(self, work: Work, blocks: Blocks, state: Any, shared: Sequence[Any] = ()) -> Any:
-        """Return the state after ``state = work(entries, state, *shared)`` on every block."""
-
-    def map(
-        self, work: Work, items: Sequence[Any], shared: Sequence[Any] = ()
-    ) -> Iterator[tuple[int, Any]]:
-        """Yield the number and result of ``work(item, *shared)``, as they finish."""
-
-    def close(self) -> None:
-        """Stop what was started for this engine."""
 
 
 def add(left: Any, right: Any) -> Any:
@@ -138,17 +101,25 @@ def value_of(source: Any) -> Any:
     return DaskEngine(client).value(source)
 
 
-class SequentialEngine:
-    """Opens one block at a time, in this process; needs nothing installed."""
+class Engine:
+    """Runs ``work(entries, *shared, *each[i])`` for every block i, one by one in this process.
 
-    n_workers = 1
+    Functions are defined at the top level of a module, keep no state and do not change their
+    arguments: a subclass may repeat any call on another worker.
+    """
+
     remote = False
 
     def __init__(self, on_progress: OnProgress | None = None) -> None:
         self.on_progress = on_progress
 
+    @property
+    def n_workers(self) -> int:
+        """How many calls run at the same time."""
+        return 1
+
     def sum(self, work: Work, blocks: Blocks, shared: Sequence[Any] = (), each: Each = None) -> Any:
-        """Return the sum of the results, added in pairs."""
+        """Return the sum of the results, added in pairs and never all in memory together."""
         return tree_sum(self._results(work, blocks, shared, each))
 
     def collect(
@@ -158,7 +129,7 @@ class SequentialEngine:
         return list(self._results(work, blocks, shared, each))
 
     def chain(self, work: Work, blocks: Blocks, state: Any, shared: Sequence[Any] = ()) -> Any:
-        """Return the state after all blocks, each of which updates it in turn."""
+        """Return the state after ``state = work(entries, state, *shared)`` on every block."""
         for number, block in enumerate(blocks):
             state = work(block.open(value_of(block.source)), state, *shared)
             self._report(number + 1, len(blocks), "blocks")
@@ -167,13 +138,13 @@ class SequentialEngine:
     def map(
         self, work: Work, items: Sequence[Any], shared: Sequence[Any] = ()
     ) -> Iterator[tuple[int, Any]]:
-        """Yield the number and result of every item, in order."""
+        """Yield the number and result of ``work(item, *shared)``, as they finish."""
         for number, item in enumerate(items):
             yield number, work(item, *shared)
             self._report(number + 1, len(items), "parts")
 
     def close(self) -> None:
-        """Nothing was started."""
+        """Stop workers that were started for this engine."""
 
     def _results(
         self, work: Work, blocks: Blocks, shared: Sequence[Any], each: Each
@@ -215,7 +186,7 @@ def cluster(
         Called after each part with the number done, the total and a label.
     worker_timeout : float, optional
         Seconds that work waits while the cluster has no worker at all, at the start or because
-        all were lost; 60 by default, ``float("inf")`` to wait for ever. The scheduler decides
+        all were lost; 60 by default, ``float("inf")`` to wait without limit. The scheduler decides
         when a worker counts as lost.
 
     Yields
@@ -263,7 +234,7 @@ def active_engine() -> Engine | None:
 
 def current_engine() -> Engine:
     """Return the engine of the ``cluster`` around the call, or one that works in this process."""
-    return _IN_FORCE.get() or SequentialEngine()
+    return _IN_FORCE.get() or Engine()
 
 
 def _started(
@@ -291,7 +262,7 @@ def _started(
             "for 60.",
         )
     if isinstance(scheduler, str) and scheduler == "sequential":
-        return SequentialEngine(on_progress)
+        return Engine(on_progress)
     try:
         from sketchlasso.cluster.dask_engine import open_engine
     except ImportError as missing:

@@ -1,4 +1,4 @@
-"""One validated view of the data matrix, and what centring and scaling did to it."""
+"""One validated view of the data matrix, with its centring and scaling."""
 
 from sketchlasso.data.blocks import BlockMatrix
 from sketchlasso.data.implicit import ImplicitRows, RowFactor, gram_of

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from sketchlasso.data.opening import storage_of
-from sketchlasso.data.storage import CHUNK, dense_product, is_sparse
+from sketchlasso.data.storage import CHUNK, dense_product, is_sparse, storage_of
 from sketchlasso.types import FloatArray, IntArray, RealArray
 
-# A wider product of a block is made of some rows at a time, so that it is no larger than one of
-# this many columns; a budget of memory counts on it. Products of few entries are made whole.
+# A wider product of a block is computed for some rows at a time, so that it is no larger than one
+# of this many columns, which memory budgets assume. Products of few entries are computed whole.
 PRODUCT_COLUMNS = 48
 FEW_ENTRIES = 4 * CHUNK
 
@@ -102,7 +101,7 @@ def triangle_of(B: RealArray) -> Triangle:
 
 
 def strip_edges(shape: tuple[int, int], width: int) -> IntArray:
-    """Return rows (s + 1,) at which a block (r, n) is cut for products of so many columns.
+    """Return rows (s + 1,) at which a block (r, n) is cut for products of `width` columns.
 
     No strip is shorter than n: what strips add up to has that many rows itself.
     """

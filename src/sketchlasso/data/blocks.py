@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sketchlasso.cluster import Each, Engine, SequentialEngine, Work, current_engine
+from sketchlasso.cluster import Each, Engine, Work, current_engine
 from sketchlasso.data.block_work import (
     Survey,
     column_sums,
@@ -318,7 +318,7 @@ class BlockMatrix:
 
     @property
     def _engine(self) -> Engine:
-        return SequentialEngine() if self.in_memory else current_engine()
+        return Engine() if self.in_memory else current_engine()
 
     def _select(self, rows: IntArray) -> BlockMatrix:
         """The increasing rows, over the same stored blocks."""
@@ -341,7 +341,7 @@ class BlockMatrix:
 
 
 def _matrix(array: Any, name: str) -> Any:
-    """The array itself, or what NumPy makes of it; refuses what is no matrix."""
+    """The array itself, or converted by NumPy; refuse other than two dimensions."""
     stored = array if hasattr(array, "dtype") else np.asarray(array)
     if len(stored.shape) != 2:
         raise InvalidInputError(

@@ -16,10 +16,8 @@ import numpy as np
 
 from sketchlasso.data.block_work import Triangle, orthogonal_product, product_triangle
 from sketchlasso.data.blocks import BlockMatrix
-from sketchlasso.data.indirect import BlockStorage
-from sketchlasso.data.on_device import DeviceStorage
-from sketchlasso.data.opening import storage_of
-from sketchlasso.data.storage import DenseStorage, SparseStorage, Storage
+from sketchlasso.data.indirect import BlockStorage, DeviceStorage
+from sketchlasso.data.storage import DenseStorage, SparseStorage, Storage, storage_of
 from sketchlasso.data.transform import ColumnTransform, in_units, matrix_unit
 from sketchlasso.data.validate import MatrixLike, as_storage
 from sketchlasso.errors import Argument, InvalidInputError
@@ -36,7 +34,7 @@ class Meter:
     products: int = 0
 
     def count(self, products: int = 0, passes: int = 1) -> None:
-        """Count a pass over X, or several, that multiplied it with so many columns."""
+        """Count passes over X, and the columns that they multiplied it with."""
         self.passes += passes
         self.products += products
 

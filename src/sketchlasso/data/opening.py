@@ -9,13 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.cluster import holder_of, value_of
-from sketchlasso.data.storage import (
-    DenseStorage,
-    SparseStorage,
-    canonical,
-    find_entry,
-    is_sparse,
-)
+from sketchlasso.data.storage import canonical, find_entry, is_sparse
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray, IntArray
 
@@ -95,7 +89,7 @@ def dask_blocks(array: Any) -> list[DaskBlock]:
     if len(array.chunks[1]) > 1:
         array = array.rechunk({1: -1})
     kind, columns = sparse.issparse(array._meta), int(array.shape[1])
-    # Optimised, the graph would forget that it needs the futures of what was persisted.
+    # An optimised graph would lose the futures of persisted chunks.
     chunks = array.to_delayed(optimize_graph=holder_of(array) is None)
     return [
         DaskBlock(delayed, int(rows), columns, np.dtype(array.dtype), kind, f"chunk {number}")
@@ -138,9 +132,9 @@ def check_alike(handles: list[BlockHandle]) -> None:
 class Opening:
     """How a loaded block becomes an array to compute with.
 
-    Messages call the block by its label; shape and type are those that were announced. Of the
-    rows only the `chosen` (r,) are kept, all where it is None. `check` says whether to check that
-    entries are finite and not too large. A block that is all of X, in memory, is used as it is.
+    The label is the name of the block in messages; shape and type are those announced. Only the
+    `chosen` rows (r,) are kept, all where it is None. With `check`, entries must be finite and not
+    too large. A block that is all of X, in memory, is used as it is.
     """
 
     label: str
@@ -229,7 +223,7 @@ class Part:
 
     @property
     def source(self) -> Any:
-        """What an engine sends to where the block is opened."""
+        """The handle, or the Dask value, that an engine sends to the place of opening."""
         return self.handle.delayed if isinstance(self.handle, DaskBlock) else self.handle
 
     @property
@@ -244,11 +238,6 @@ class Part:
             self.check,
             self.whole,
         )
-
-
-def storage_of(entries: Any) -> DenseStorage | SparseStorage:
-    """Return the entries of an opened block as storage."""
-    return SparseStorage(entries) if is_sparse(entries) else DenseStorage(entries)
 
 
 def split_rows(rows: IntArray, edges: IntArray) -> list[IntArray]:

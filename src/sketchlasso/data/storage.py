@@ -18,9 +18,6 @@ from sketchlasso.types import FloatArray, RealArray, SparseRows
 CHUNK = 1 << 18
 # Multiplications from which a product uses several threads.
 THREADED_WORK = 4_000_000
-# A product with a matrix by columns is a sum of this many, with one thread too: another number of
-# summands would round differently.
-SUMMANDS = 2
 # A sparse factor is used as it is where fewer than one entry in `SPARSE` is not zero. With a dense
 # block, which SciPy copies first, it also needs many columns, and with a sparse block a few: two
 # products with vectors are faster than one with a sparse matrix. A factor of which a dense copy
@@ -37,6 +34,8 @@ class Storage(Protocol):
     shape: tuple[int, int]
     # Floating type of the products.
     dtype: np.dtype[Any]
+    # The entries as stored: an array, a sparse matrix or a BlockMatrix.
+    matrix: Any
     # Whether single rows and entries can be read.
     has_entries: ClassVar[bool] = True
     # Whether gram_matmat takes one pass over X instead of two.
@@ -46,10 +45,6 @@ class Storage(Protocol):
     def density(self) -> float:
         """Share of entries that are stored."""
         return 1.0
-
-    @property
-    def matrix(self) -> Any:
-        """The entries as stored: an array, a sparse matrix or a BlockMatrix."""
 
     @property
     def surveyed(self) -> bool:
@@ -102,7 +97,7 @@ class DenseStorage(Storage):
     """An ndarray or memory map of any real type; products are float32 or float64."""
 
     def __init__(self, values: NDArray[Any], dtype: Any = None) -> None:
-        self._values = values
+        self.matrix: NDArray[Any] = values
         self.shape = values.shape[0], values.shape[1]
         usual = np.float32 if values.dtype == np.float32 else np.float64
         self.dtype = np.dtype(usual if dtype is None else dtype)
@@ -110,23 +105,18 @@ class DenseStorage(Storage):
         flags = values.flags
         self._direct = values.dtype == self.dtype and (flags.c_contiguous or flags.f_contiguous)
 
-    @property
-    def matrix(self) -> NDArray[Any]:
-        """The entries as stored."""
-        return self._values
-
     def blocks(self) -> Iterator[tuple[slice, RealArray]]:
         """Yield row slices and their entries as C-ordered blocks in the working type."""
         m, n = self.shape
         step = max(1, CHUNK // n)
         for start in range(0, m, step):
             chosen = slice(start, min(start + step, m))
-            yield chosen, np.ascontiguousarray(self._values[chosen], dtype=self.dtype)
+            yield chosen, np.ascontiguousarray(self.matrix[chosen], dtype=self.dtype)
 
     def matmat(self, V: RealArray) -> RealArray:
         """Return X V."""
         if self._direct:
-            return np.asarray(self._values @ V)
+            return np.asarray(self.matrix @ V)
         product = np.empty((self.shape[0], V.shape[1]), dtype=self.dtype)
         for chosen, block in self.blocks():
             product[chosen] = block @ V
@@ -135,7 +125,7 @@ class DenseStorage(Storage):
     def rmatmat(self, U: RealArray) -> RealArray:
         """Return X'U."""
         if self._direct:
-            return np.asarray(self._values.T @ U)
+            return np.asarray(self.matrix.T @ U)
         product = np.zeros((self.shape[1], U.shape[1]), dtype=self.dtype)
         for chosen, block in self.blocks():
             product += block.T @ U[chosen]
@@ -143,25 +133,31 @@ class DenseStorage(Storage):
 
     def in_double(self) -> DenseStorage:
         """Return the same entries with products in float64; float32 is converted in blocks."""
-        return DenseStorage(self._values, np.float64)
+        return DenseStorage(self.matrix, np.float64)
 
     def squared_norm(self) -> float:
         """Return the sum of all squared entries."""
         return sum(sum_of_squares(block) for _, block in self.blocks())
 
-    def column_sums(self) -> FloatArray:
-        """Return X'1."""
+    def column_sums(self, weights: FloatArray | None = None) -> FloatArray:
+        """Return X'1, or X'weights."""
         total = np.zeros(self.shape[1])
-        for _, block in self.blocks():
-            total += block.sum(axis=0, dtype=np.float64)
+        for chosen, block in self.blocks():
+            if weights is None:
+                total += block.sum(axis=0, dtype=np.float64)
+            else:
+                total += weights[chosen] @ block
         return total
 
-    def column_deviations(self, means: FloatArray) -> FloatArray:
-        """Return the squared deviations of each column from `means`."""
+    def column_deviations(self, means: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+        """Return the (weighted) squared deviations of each column from `means`."""
         total = np.zeros(self.shape[1])
-        for _, block in self.blocks():
+        for chosen, block in self.blocks():
             deviation = block - means
-            total += np.einsum("ij,ij->j", deviation, deviation)
+            if weights is None:
+                total += np.einsum("ij,ij->j", deviation, deviation)
+            else:
+                total += weights[chosen] @ np.square(deviation)
         return total
 
     def row_deviations(self, means: FloatArray, weights: FloatArray) -> FloatArray:
@@ -173,7 +169,7 @@ class DenseStorage(Storage):
 
     def row_gram(self, weights: FloatArray) -> FloatArray:
         """Return X diag(weights) X'."""
-        block = np.asarray(self._values, dtype=np.float64)
+        block = np.asarray(self.matrix, dtype=np.float64)
         return np.asarray((block * weights) @ block.T)
 
     def fingerprint(self) -> str:
@@ -188,7 +184,7 @@ class SparseStorage(Storage):
     """A compressed sparse matrix, by rows or by columns, of 32- or 64-bit indices."""
 
     def __init__(self, matrix: Compressed) -> None:
-        self._matrix = matrix
+        self.matrix: Compressed = matrix
         self._transposed = matrix.T
         self.shape = matrix.shape[0], matrix.shape[1]
         self.dtype = matrix.dtype
@@ -197,16 +193,11 @@ class SparseStorage(Storage):
     def density(self) -> float:
         """Share of entries that are stored."""
         m, n = self.shape
-        return len(self._matrix.data) / (m * n)
-
-    @property
-    def matrix(self) -> Compressed:
-        """The entries as stored."""
-        return self._matrix
+        return len(self.matrix.data) / (m * n)
 
     def entries(self) -> Iterator[tuple[NDArray[Any], NDArray[Any], FloatArray]]:
         """Yield rows, columns and values of the stored entries, some at a time."""
-        matrix = self._matrix
+        matrix = self.matrix
         major, position = 0, matrix.indptr
         while major < len(position) - 1:
             last = int(np.searchsorted(position, position[major] + CHUNK, side="right")) - 1
@@ -223,7 +214,7 @@ class SparseStorage(Storage):
 
     def matmat(self, V: RealArray) -> RealArray:
         """Return X V."""
-        return _product(self._matrix, V)
+        return _product(self.matrix, V)
 
     def rmatmat(self, U: RealArray) -> RealArray:
         """Return X'U."""
@@ -231,31 +222,35 @@ class SparseStorage(Storage):
 
     def in_double(self) -> SparseStorage:
         """Return the same entries with products in float64."""
-        return SparseStorage(self._matrix.astype(np.float64, copy=False))
+        return SparseStorage(self.matrix.astype(np.float64, copy=False))
 
     def squared_norm(self) -> float:
         """Return the sum of all squared entries."""
-        data = self._matrix.data
+        data = self.matrix.data
         return sum(sum_of_squares(data[i : i + CHUNK]) for i in range(0, len(data), CHUNK))
 
-    def column_sums(self) -> FloatArray:
-        """Return X'1."""
+    def column_sums(self, weights: FloatArray | None = None) -> FloatArray:
+        """Return X'1, or X'weights."""
+        weights = np.ones(self.shape[0]) if weights is None else weights
         if self.dtype == np.float64:
-            return np.asarray(self._transposed @ np.ones(self.shape[0]))
+            return np.asarray(self._transposed @ weights)
         total = np.zeros(self.shape[1])
-        for _, columns, values in self.entries():
-            total += np.bincount(columns, values, minlength=len(total))
+        for rows, columns, values in self.entries():
+            total += np.bincount(columns, weights[rows] * values, minlength=len(total))
         return total
 
-    def column_deviations(self, means: FloatArray) -> FloatArray:
-        """Return the squared deviations of each column from `means`."""
-        m, n = self.shape
+    def column_deviations(self, means: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+        """Return the (weighted) squared deviations of each column from `means`."""
+        n = self.shape[1]
         total, stored = np.zeros(n), np.zeros(n)
-        for _, columns, values in self.entries():
-            total += np.bincount(columns, (values - means[columns]) ** 2, minlength=n)
-            stored += np.bincount(columns, minlength=n)
+        for rows, columns, values in self.entries():
+            squares = (values - means[columns]) ** 2
+            each = None if weights is None else weights[rows]
+            total += np.bincount(columns, squares if each is None else each * squares, minlength=n)
+            stored += np.bincount(columns, each, minlength=n)
+        weight = self.shape[0] if weights is None else weights.sum()
         # The entries that are not stored are zeros, each at distance means_j.
-        return total + (m - stored) * means**2
+        return total + (weight - stored) * means**2
 
     def row_deviations(self, means: FloatArray, weights: FloatArray) -> FloatArray:
         """Return the weighted squared deviations of each row from `means`."""
@@ -268,13 +263,13 @@ class SparseStorage(Storage):
 
     def row_gram(self, weights: FloatArray) -> FloatArray:
         """Return X diag(weights) X'."""
-        matrix = self._matrix.astype(np.float64)
+        matrix = self.matrix.astype(np.float64)
         gram: FloatArray = (matrix @ sparse.diags_array(weights) @ matrix.T).toarray()
         return gram
 
     def fingerprint(self) -> str:
         """Return a digest that the width of the indices does not change."""
-        matrix = self._matrix
+        matrix = self.matrix
         wide = max(*self.shape, len(matrix.data)) > np.iinfo(np.int32).max
         index_type = np.dtype(np.int64 if wide else np.int32)
         digest = new_digest(matrix.format, self.shape, self.dtype)
@@ -286,6 +281,11 @@ class SparseStorage(Storage):
             for start in range(0, len(array), CHUNK):
                 digest.update(np.ascontiguousarray(array[start : start + CHUNK], dtype=kind).data)
         return digest.hexdigest()
+
+
+def storage_of(entries: Any) -> DenseStorage | SparseStorage:
+    """Return an array, a sparse matrix or the entries of an opened block as storage."""
+    return SparseStorage(entries) if is_sparse(entries) else DenseStorage(entries)
 
 
 def canonical(matrix: Any) -> Any:
@@ -364,14 +364,11 @@ def _product(matrix: Any, V: RealArray) -> RealArray:
     if few or (threads <= 1 and matrix.format == "csr"):
         return np.asarray(matrix @ V)
     if matrix.format == "csc":
-        total, *others = map_items(
-            lambda part: np.asarray(_part_of(matrix, part) @ V[part]),
-            _parts(matrix.indptr, SUMMANDS),
-            threads,
-        )
-        for other in others:
-            total += other
-        return total
+        # Two summands with any number of threads: others would round differently.
+        halves = _parts(matrix.indptr, 2)
+        total, other = map_items(lambda half: _part_of(matrix, half) @ V[half], halves, threads)
+        total += other
+        return np.asarray(total)
     product: RealArray = np.empty((matrix.shape[0], V.shape[1]), np.result_type(matrix, V))
 
     def multiply(part: slice) -> None:

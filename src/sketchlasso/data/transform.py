@@ -6,15 +6,16 @@ nothing but the units.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
 
 from sketchlasso.data.blocks import BlockMatrix
 from sketchlasso.data.opening import BlockHandle, DaskBlock
+from sketchlasso.data.storage import storage_of
 from sketchlasso.types import FloatArray, SparseRows
 
 # Largest entries within these powers of two are left as they are, which saves a copy of X: the
@@ -48,48 +49,27 @@ class ColumnTransform:
 
         The responses were divided by `units`, one number or (t,).
         """
-        return unscaled(coef, self.scales, units)
+        return self._mapped(coef, units, lambda entries, columns, rows: entries / columns * rows)
 
     def scale(self, coef: Rows, units: FloatArray | float = 1.0) -> Rows:
         """Return the coefficients for A from those for X: the inverse of :meth:`unscale`."""
-        given: Any = coef
-        columns, rows = _sizes(given, self.scales, units)
-        return cast("Rows", _with_entries(given, _entries(given) / rows * columns))
+        return self._mapped(coef, units, lambda entries, columns, rows: entries / rows * columns)
+
+    def _mapped(self, coef: Any, units: Any, change: Callable[[Any, Any, Any], FloatArray]) -> Any:
+        """Change entries, given the divisors of the column and of the response of every entry."""
+        scales: Any = 1.0 if self.scales is None else self.scales
+        if isinstance(coef, np.ndarray):
+            return change(coef, scales, np.expand_dims(units, -1) if np.ndim(units) else units)
+        columns = scales if self.scales is None else scales[coef.indices]
+        rows = np.repeat(units, np.diff(coef.indptr)) if np.ndim(units) else units
+        entries = change(coef.data, columns, rows)
+        return sparse.csr_array((entries, coef.indices, coef.indptr), shape=coef.shape)
 
     def shift(self, coef: SparseRows) -> FloatArray:
         """Return means'v (t,) for coefficients v (t, n) for X; zeros without means."""
         if self.means is None:
             return np.zeros(coef.shape[0])
         return np.asarray(coef @ self.means)
-
-
-def unscaled(coef: Rows, scales: FloatArray | None, units: FloatArray | float = 1.0) -> Rows:
-    """Return coefficients for X from those for its divided columns: the inverse of dividing.
-
-    The columns of X were divided by `scales` (n,), the responses by `units`, one number or (t,).
-    """
-    given: Any = coef
-    columns, rows = _sizes(given, scales, units)
-    return cast("Rows", _with_entries(given, _entries(given) / columns * rows))
-
-
-def _sizes(coef: Any, scales: FloatArray | None, units: Any) -> tuple[Any, Any]:
-    """What the column and the response of every entry were divided by."""
-    if isinstance(coef, np.ndarray):
-        own = np.expand_dims(units, -1) if np.ndim(units) else units
-        return 1.0 if scales is None else scales, own
-    columns = 1.0 if scales is None else scales[coef.indices]
-    return columns, np.repeat(units, np.diff(coef.indptr)) if np.ndim(units) else units
-
-
-def _entries(coef: Any) -> FloatArray:
-    return coef if isinstance(coef, np.ndarray) else np.asarray(coef.data)
-
-
-def _with_entries(coef: Any, entries: FloatArray) -> Any:
-    if isinstance(coef, np.ndarray):
-        return entries
-    return sparse.csr_array((entries, coef.indices, coef.indptr), shape=coef.shape)
 
 
 def unit_of(size: float) -> float:
@@ -197,7 +177,7 @@ def column_scales(X: Any, weights: FloatArray, centred: bool = True) -> FloatArr
         means, squares = _of_blocks(X, weights, centred)
     else:
         means = _means(X, weights, centred)
-        squares = _block_deviations(X, means, weights)
+        squares = storage_of(X).column_deviations(means, weights)
     squares = squares / weights.sum()
     # What rounding leaves of a constant column.
     return np.sqrt(np.where(squares <= (m * np.finfo(np.float64).eps * means) ** 2, 0.0, squares))
@@ -214,7 +194,7 @@ def robust_scales(
     uncorrelated these are the :func:`column_scales`.
     """
     squares = weights * np.square(residual)
-    deviations = _block_deviations(X, _means(X, weights, centred), squares)
+    deviations = storage_of(X).column_deviations(_means(X, weights, centred), squares)
     return np.sqrt(deviations / squares.sum())
 
 
@@ -231,35 +211,10 @@ def _of_blocks(X: BlockMatrix, weights: FloatArray, centred: bool) -> tuple[Floa
 
 def _means(X: Any, weights: FloatArray, centred: bool) -> FloatArray:
     """Weighted means (n,) of the columns, or zeros."""
-    means = np.zeros(X.shape[1])
-    if centred:
-        for rows, block in _blocks(X):
-            means += weights[rows] @ block
-        means /= weights.sum()
-    return means
-
-
-def _blocks(X: Any) -> Iterator[tuple[slice, Any]]:
-    m = X.shape[0]
-    entries = X.size if isinstance(X, np.ndarray) else X.nnz
-    step = max(1, int(2**20 * m / max(entries, 1)))
-    for start in range(0, m, step):
-        rows = slice(start, start + step)
-        yield rows, X[rows]
+    if not centred:
+        return np.zeros(X.shape[1])
+    return storage_of(X).column_sums(weights) / weights.sum()
 
 
 def _block_deviations(entries: Any, means: FloatArray, weights: FloatArray) -> FloatArray:
-    """Weighted squares (n,) of a block of rows, a part of it at a time."""
-    total = np.zeros(len(means))
-    for rows, part in _blocks(entries):
-        own = weights[rows]
-        if isinstance(part, np.ndarray):
-            total += own @ np.square(part - means)
-            continue
-        columns, each = part.indices, np.repeat(own, np.diff(part.indptr))
-        squares = each * np.square(part.data - means[columns])
-        total += np.bincount(columns, squares, minlength=len(means))
-        # Entries that are not stored are zeros, each at distance means_j.
-        absent = own.sum() - np.bincount(columns, each, minlength=len(means))
-        total += absent * np.square(means)
-    return total
+    return storage_of(entries).column_deviations(means, weights)

@@ -128,7 +128,7 @@ def as_responses(y: ArrayLike, n_samples: int, *, squared: bool = False) -> Floa
     sizes = np.abs(Y).max(axis=0) if squared else np.empty(0)
     for size in sizes[(sizes > 0) & ((sizes > LARGEST) | (sizes < 1 / LARGEST))]:
         raise InvalidInputError(
-            f"the largest entry of y is {size:.3g}, but its square must be a double, so between "
+            f"the largest entry of y is {size:.3g}, but its square must fit a double, so between "
             f"{1 / LARGEST:.0e} and {LARGEST:.0e} is accepted; divide y by a constant first."
         )
     return Y
@@ -221,7 +221,7 @@ def _check_finite(entries: Any, name: str = "X") -> None:
 
 
 def spread(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Run a function of a dask array in a ``cluster()`` of its own, unless one is there.
+    """Run a function of a dask array in a new ``cluster()``, unless one is active.
 
     A dask array among the arguments, or blocks made from one, is processed by the Dask client
     that persisted it, else by the current one, else by worker processes that stop at the end

@@ -1,4 +1,4 @@
-"""What the estimators share: the fit on all rows, the refit after selection, fitted attributes."""
+"""Common parts of the estimators: scores, fits on all rows, refits, fitted attributes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from scipy import optimize, sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from sketchlasso.data import BlockMatrix
+from sketchlasso.data import BlockMatrix, as_blocks, spread
 from sketchlasso.errors import Argument, EmptyModelWarning, InaccurateWarning
-from sketchlasso.estimators.blocks import linear_values, validated_rows
+from sketchlasso.estimators.blocks import in_memory, linear_values, validated_rows
+from sketchlasso.estimators.callbacks import CallbackSupport
 from sketchlasso.estimators.parameters import Radii, Specification
 from sketchlasso.estimators.task import Prepared, prepare, task_of
 from sketchlasso.problem.terms import Terms
@@ -34,6 +35,26 @@ TYPED = ("coef", "intercept", *OPTIONAL)
 Attributes: TypeAlias = "dict[str, NDArray[Any]]"
 # Which responses (t,), and their attributes.
 Fitted: TypeAlias = "tuple[IntArray, Attributes]"
+
+
+class Scored(CallbackSupport):
+    """Scores of scikit-learn's mixins for X in blocks; comes before the mixin among the bases."""
+
+    @spread
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Return R2 of a regressor, or the accuracy of a classifier (the share of right labels).
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, dask array or BlockMatrix of shape (n_samples, n_features)
+        y : array-like or dask array of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        return float(super().score(as_blocks(X), in_memory(y), in_memory(sample_weight)))
 
 
 class LinearModel(BaseEstimator):
@@ -95,25 +116,10 @@ def fit_response(
 ) -> Attributes:
     """Fit responses that share a sketch and a penalty on all rows, in the units of the user.
 
-    Parameters
-    ----------
-    spec : Specification
-    data : Prepared
-    columns : ndarray of shape (t,)
-        Which columns of ``data.Y``.
-    sketch : Sketch or None
-    alpha : float
-    radius : float, str, RadiusPolicy or None
-    start : csr_array of shape (t, n), optional
-        Coefficients near the solution of the full problem.
-    near : float, optional
-        A radius near the realised one.
-
-    Returns
-    -------
-    dict
-        Arrays (t, ...): coef, intercept, alpha, radius, dual_gap, full_gap and n_iter; with
-        ``relaxed``, which refits, also penalised_coef and penalised_intercept.
+    The responses are the `columns` (t,) of ``data.Y``; `start` (t, n) are coefficients near the
+    solution of the full problem, and `near` is a radius near the realised one. Returns arrays
+    (t, ...): coef, intercept, alpha, radius, dual_gap, full_gap and n_iter; with ``relaxed`` also
+    penalised_coef and penalised_intercept.
     """
     task = replace(task_of(spec, data, columns, sketch, [alpha]), start=start, near=near)
     path = fit_all(
@@ -187,20 +193,13 @@ def keep_fits(
 def refit_on_support(
     data: Prepared, y: FloatArray, coef: FloatArray, terms: Terms
 ) -> tuple[FloatArray, float]:
-    """Coefficients (n,) and intercept of the least-squares fit on the support of `coef`.
+    """Coefficients (n,) and intercept of the least-squares fit of y (r,) on the support of `coef`.
 
-    Parameters
-    ----------
-    data : Prepared
-    y : ndarray of shape (r,)
-    coef : ndarray of shape (n,)
-        On the scale of ``data.X``.
-    terms : Terms
-        Its intercept and the sign of its coefficients count.
+    `coef` (n,) is on the scale of ``data.X``; the penalty factors of `terms` are not used.
     """
     fit_intercept = terms.fit_intercept
     support = np.flatnonzero(coef)
-    weights = np.ones(len(y)) if data.weights is None else data.weights
+    weights = data.row_weights
     mean = float(weights @ y / weights.sum()) if fit_intercept else 0.0
     if support.size == 0:
         return np.zeros_like(coef), mean
@@ -212,11 +211,11 @@ def refit_on_support(
                 "interpolate; the penalised coefficients are kept. Use a larger penalty."
             )
         )
-        support_coef = coef[support]
-        columns = _columns(data.X, support)
-        shift = float(weights @ (y - columns @ support_coef) / weights.sum())
-        return coef, shift if fit_intercept else 0.0
-    columns = _columns(data.X, support)
+        residual = y - data.X[:, support] @ coef[support]
+        return coef, float(weights @ residual / weights.sum()) if fit_intercept else 0.0
+    chosen = data.X[:, support]
+    dense = chosen if isinstance(chosen, np.ndarray) else chosen.toarray()
+    columns = np.asarray(dense, dtype=np.float64)
     means = weights @ columns / weights.sum() if fit_intercept else np.zeros(len(support))
     root = np.sqrt(weights)
     A, b = root[:, None] * (columns - means), root * (y - mean)
@@ -224,9 +223,3 @@ def refit_on_support(
     relaxed = np.zeros_like(coef)
     relaxed[support] = values
     return relaxed, mean - float(means @ values)
-
-
-def _columns(X: Any, support: Any) -> FloatArray:
-    chosen = X[:, support]
-    dense = chosen if isinstance(chosen, np.ndarray) else chosen.toarray()
-    return np.asarray(dense, dtype=np.float64)

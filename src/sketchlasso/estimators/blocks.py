@@ -1,7 +1,7 @@
-"""X in blocks for estimators: checked by what is known of it, never collected.
+"""Checks and predictions of estimators, for X in memory or in blocks.
 
-Predictions of a dask array are a dask array, computed block by block when they are asked for, as
-users of Dask expect. Predictions of a BlockMatrix are in memory, one per row.
+Predictions of a dask array are a lazy dask array, as users of Dask expect. Predictions of a
+BlockMatrix are in memory, one per row.
 """
 
 from __future__ import annotations
@@ -28,31 +28,17 @@ ACCEPTED = {
 
 
 def in_memory(values: Any) -> Any:
-    """One number or label per row as an array, if Dask has them; anything else as it is."""
+    """Compute a Dask value with one number or label per row; return anything else as it is."""
     if not hasattr(values, "__dask_graph__"):
         return values
     return values.compute(scheduler=holder_of(values))
 
 
 def validated(estimator: BaseEstimator, X: Any, *y: Any, reset: bool = True, **checks: Any) -> Any:
-    """What scikit-learn's validate_data returns, for X in memory or in blocks.
+    """Return X, or X and y, as scikit-learn's validate_data does, for X in memory or in blocks.
 
-    Blocks are checked for their number of columns now, and for NaN when they are first read.
-
-    Parameters
-    ----------
-    estimator : estimator
-    X : array-like, sparse matrix, dask array or BlockMatrix of shape (n_samples, n_features)
-    *y : array-like or dask array
-        Responses, if there are any.
-    reset : bool
-        Whether X sets the number of features, as in fit, or must have it.
-    checks
-        Of validate_data, beyond those that all estimators ask for.
-
-    Returns
-    -------
-    X, or X and y
+    Blocks are checked for their number of columns now, and for NaN when they are first read. With
+    `reset`, as in fit, X sets the number of features. Other `checks` are passed to validate_data.
     """
     X = as_blocks(X)
     responses = [in_memory(values) for values in y]
@@ -81,7 +67,7 @@ def validated(estimator: BaseEstimator, X: Any, *y: Any, reset: bool = True, **c
     validate_data(estimator, X, *responses, reset=reset, skip_check_array=True)
     if not responses:
         return X
-    # Everything scikit-learn says of y depends on the length of X alone.
+    # scikit-learn's checks of y depend on X by its length alone.
     stand_in = np.broadcast_to(0.0, (X.shape[0], 1))
     return X, check_X_y(stand_in, responses[0], estimator=estimator, **checks)[1]
 
@@ -109,11 +95,7 @@ def validated_rows(estimator: BaseEstimator, X: Any) -> Any:
 def linear_values(X: Any, coef: FloatArray, intercept: Any) -> Any:
     """X v + d of shape (n_samples,) or (n_samples, t), for validated X or a dask array.
 
-    Parameters
-    ----------
-    X : ndarray, sparse matrix, BlockMatrix or dask array of shape (n_samples, n_features)
-    coef : ndarray of shape (n_features,) or (t, n_features)
-    intercept : float or ndarray of shape (t,)
+    The coefficients v are (n_features,) or (t, n_features), the intercepts d a number or (t,).
     """
     if is_dask_array(X):
         return map_rows(X, _values_of_block, coef.shape[:-1], coef=coef, intercept=intercept)
@@ -121,17 +103,10 @@ def linear_values(X: Any, coef: FloatArray, intercept: Any) -> Any:
 
 
 def map_rows(X: Any, work: Any, tail: tuple[int, ...], **options: Any) -> Any:
-    """Return `work(X, **options)`; of a dask array one in its row chunks, not yet computed.
+    """Return `work(X, **options)`; for a dask array a lazy one with the same chunks of rows.
 
-    Parameters
-    ----------
-    X : ndarray, sparse matrix, BlockMatrix or dask array of shape (n_samples,) or (n_samples, c)
-    work : callable
-        From a block of rows to an array of as many.
-    tail : tuple of int
-        Shape of a row of the result, () or (t,).
-    options
-        For `work`; what it returns for no rows has the type of the result.
+    `work` maps a block of rows to an array with as many rows of shape `tail`, () or (t,). Its
+    result for no rows shows the type.
     """
     if not is_dask_array(X):
         return work(X, **options)

@@ -1,9 +1,9 @@
-"""Residuals on rows that models have not seen: gathered once, stored, read for any intervals."""
+"""Residuals on rows that models have not seen, for prediction intervals of any level."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, Self, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +15,13 @@ from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.estimators.base import LinearModel
 from sketchlasso.estimators.blocks import linear_values
 from sketchlasso.estimators.callbacks import Watcher
-from sketchlasso.estimators.left_out_penalties import left_out_problems
 from sketchlasso.estimators.parameters import SingleSpecification, Specification
+from sketchlasso.estimators.penalty import left_out_problems
 from sketchlasso.estimators.task import Prepared, prepare, solves_without_sketch
 from sketchlasso.instances import RowSets, leave_one_out_rows, shuffled_folds, splitter_rows
 from sketchlasso.linalg.threads import thread_count
 from sketchlasso.results.left_out import left_out_models
 from sketchlasso.results.models import LinearModels
-from sketchlasso.sketches import Sketch
 from sketchlasso.solvers import Progress
 from sketchlasso.storage.door import UnfitError, check_numbers
 from sketchlasso.storage.sparse import checked_csr
@@ -39,15 +38,10 @@ SPARSE = ("data", "indices", "indptr")
 
 @dataclass(frozen=True, eq=False)
 class TargetResiduals:
-    """Residuals of one target on rows that the models have not seen.
+    """Residuals (m,) of one target on rows that the models have not seen.
 
-    Attributes
-    ----------
-    residuals : ndarray of shape (m,)
-    models : LinearModels or None
-        g models, one per left-out group of rows; None where the fitted model itself was judged.
-    groups : ndarray of shape (m,) or None
-        The model that has not seen each row.
+    There is one of g models per left-out group of rows, and `groups` (m,) are the numbers of the
+    models that have not seen each row. Both are None for residuals of the fitted model itself.
     """
 
     residuals: FloatArray
@@ -57,13 +51,7 @@ class TargetResiduals:
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What :meth:`SqrtLasso.predict_interval` needs beside the model.
-
-    Attributes
-    ----------
-    method : {"jackknife+", "cv+", "split"}
-    targets : tuple of TargetResiduals
-    """
+    """The residuals that :meth:`SqrtLasso.predict_interval` needs."""
 
     method: IntervalMethod
     targets: tuple[TargetResiduals, ...]
@@ -72,48 +60,22 @@ class Calibration:
         return f"<Calibration: {self.method}, {len(self.targets[0].residuals)} residuals>"
 
 
-class Regressor(Protocol):
-    """What is asked of :class:`SqrtLasso` and :class:`SqrtLassoCV`."""
-
-    coef_: FloatArray
-    intercept_: Any
-    full_gap_: Any
-    sketch_: Sketch | None
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit the model."""
-
-    def predict(self, X: Any) -> Any:
-        """Predict targets."""
-
-
 def calibrated(
     fitted: LinearModel,
-    again: Regressor,
+    again: LinearModel,
     spec: Specification,
     X: Any,
     y: FloatArray,
     method: IntervalMethod,
     cv: Any,
 ) -> Calibration:
-    """Gather the residuals for a fitted estimator.
+    """Gather the residuals of a fitted estimator on validated X (m, n) and y (m,) or (m, t).
 
-    Parameters
-    ----------
-    fitted : SqrtLasso or SqrtLassoCV
-    again : SqrtLasso or SqrtLassoCV
-        What is fitted without the rows left out, with its penalty or its way to choose one.
-    spec : Specification
-        Of `again`.
-    X : ndarray, sparse matrix or BlockMatrix of shape (m, n)
-        Validated.
-    y : ndarray of shape (m,) or (m, t)
-    method : {"jackknife+", "cv+", "split"}
-    cv : int, splitter, iterable of (train, test), or None
+    `again`, with the parameters `spec`, is fitted without the rows left out.
     """
     if X.shape[0] < FEWEST_ROWS:
         raise InvalidInputError(
-            f"X has {X.shape[0]} rows, but fewer than {FEWEST_ROWS} residuals make no interval; "
+            f"X has {X.shape[0]} rows, but an interval needs at least {FEWEST_ROWS} residuals; "
             f"pass at least {FEWEST_ROWS} rows."
         )
     Y = y[:, None] if np.ndim(y) == 1 else y
@@ -123,8 +85,8 @@ def calibrated(
     if isinstance(X, BlockMatrix):
         raise InvalidInputError(
             Argument("method", method),
-            " was given for X in blocks, but rows are left out of X in memory; pass an array or a "
-            "sparse matrix, or ",
+            " was given for X in blocks, but it needs X in memory to leave rows out; pass an array "
+            "or a sparse matrix, or ",
             Argument("method", "split"),
             " with rows that fit has not seen.",
         )
@@ -132,7 +94,9 @@ def calibrated(
         data = prepare(X, y, None, spec.standardize, spec.ready)
         if (
             isinstance(spec, SingleSpecification)
-            and _has_closed_form(spec)
+            # The penalties without each row are known before any fit, and nothing is refitted.
+            and (not isinstance(spec.alpha, str) or spec.alpha == "pivotal")
+            and not spec.relaxed
             and solves_without_sketch(spec, data)
         ):
             return Calibration(method, _in_one_go(fitted.coef_, spec, data, Y))
@@ -140,11 +104,6 @@ def calibrated(
     else:
         rows = _folds(cv, Y, spec.random_state)
     return Calibration(method, _one_by_one(again, X, y, rows, spec.report))
-
-
-def _has_closed_form(spec: SingleSpecification) -> bool:
-    """Whether the penalties without each row are known before any fit, and nothing is refitted."""
-    return (not isinstance(spec.alpha, str) or spec.alpha == "pivotal") and not spec.relaxed
 
 
 def _folds(cv: Any, Y: FloatArray, random_state: Any) -> RowSets:
@@ -200,9 +159,9 @@ def _in_one_go(
 
 
 def _one_by_one(
-    again: Regressor, X: Any, y: FloatArray, rows: RowSets, report: Watcher | None
+    again: LinearModel, X: Any, y: FloatArray, rows: RowSets, report: Watcher | None
 ) -> tuple[TargetResiduals, ...]:
-    """Fit an estimator anew without each group of rows: everything is chosen inside."""
+    """Fit an estimator anew without each group of rows, with all its choices."""
     Y = y[:, None] if np.ndim(y) == 1 else y
     m, t = Y.shape
     X = as_rows(X)
@@ -211,7 +170,7 @@ def _one_by_one(
     intercepts: list[FloatArray] = []
     for number, row_set in enumerate(rows):
         train, test = row_set.train(rows.n_samples), row_set.test
-        model: Regressor = clone(again).set_params(verbose=False).fit(X[train], y[train])
+        model: Any = clone(again).set_params(verbose=False).fit(X[train], y[train])
         predicted = np.asarray(model.predict(X[test])).reshape(len(test), t)
         residuals[test], groups[test] = Y[test] - predicted, number
         coefs.append(sparse.csr_array(np.atleast_2d(model.coef_)))
@@ -251,7 +210,7 @@ def unpacked_calibration(
 ) -> Calibration:
     """A calibration from the arrays of a file, each checked."""
     if method not in get_args(IntervalMethod):
-        raise UnfitError(f"it was calibrated by {method!r}, which is no method known here")
+        raise UnfitError(f"it was calibrated by the unknown method {method!r}")
     return Calibration(
         method,
         tuple(_target(method, arrays, f"calibration.{k}", n_features) for k in range(targets)),

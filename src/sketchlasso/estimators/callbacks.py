@@ -1,8 +1,8 @@
-"""Who follows a fit: a terminal, scikit-learn's callbacks, and Ctrl-C.
+"""Progress of a fit on a terminal and to scikit-learn's callbacks, and interruption by Ctrl-C.
 
 On releases of scikit-learn with a callback protocol, callbacks are called when a fit begins and
 ends, and once per report of the solver: after a round over a sketch, after a problem without one.
-A callback that asks to stop ends the solve with what it has.
+A callback that asks to stop ends the solve with the solutions found so far.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ try:
 except ImportError:  # scikit-learn before 1.9
 
     class CallbackSupport:  # type: ignore[no-redef]
-        """Nothing to support."""
+        """No callbacks."""
 
     def with_callbacks(method: Any) -> Any:
         """Return the method as it is."""
@@ -46,10 +46,7 @@ except ImportError:  # scikit-learn before 1.9
 def reported(*, rounds: bool) -> Callable[[Fit], Fit]:
     """Report the begin and the end of a fit to the callbacks set on the estimator.
 
-    Parameters
-    ----------
-    rounds : bool
-        Whether the fit reports its progress in between, see :func:`round_reporter`.
+    With `rounds` the fit also reports its progress, see :func:`round_reporter`.
     """
 
     def decorated(fit: Fit) -> Fit:
@@ -73,7 +70,7 @@ def reported(*, rounds: bool) -> Callable[[Fit], Fit]:
 
 
 def round_reporter(estimator: BaseEstimator) -> Watcher | None:
-    """Return what turns the solver's progress into tasks of the fit; None without callbacks."""
+    """Return a function that reports progress as tasks of the fit; None without callbacks."""
     context = getattr(estimator, "_callback_fit_ctx", None)
     if context is None or not getattr(estimator, "_skl_callbacks", None):
         return None
@@ -138,9 +135,9 @@ def both(first: Watcher | None, second: Watcher | None) -> Watcher | None:
 def unfitted_if_interrupted(fit: Fit) -> Fit:
     """Remove the fitted attributes where a fit is interrupted, also those of an earlier fit.
 
-    Some are written before the solve, so an estimator could pass for a fitted one, or hold the
-    coefficients of one fit and the number of features of another. An Exception leaves the
-    attributes as they are: its message says what is wrong with the input.
+    Some are written before the solve, so an estimator could seem fitted, or hold the coefficients
+    of one fit and the number of features of another. An Exception, which reports bad input, leaves
+    the attributes as they are.
     """
 
     @functools.wraps(fit)
@@ -150,13 +147,10 @@ def unfitted_if_interrupted(fit: Fit) -> Fit:
         except Exception:
             raise
         except BaseException:
-            for name in [name for name in vars(self) if _is_fitted(name)]:
-                delattr(self, name)
+            for name in list(vars(self)):
+                # scikit-learn takes such attributes as signs of a finished fit.
+                if name.endswith("_") and not name.startswith("__"):
+                    delattr(self, name)
             raise
 
     return wrapped  # type: ignore[return-value]
-
-
-def _is_fitted(name: str) -> bool:
-    """Whether scikit-learn takes an attribute as a sign of a finished fit."""
-    return name.endswith("_") and not name.startswith("__")

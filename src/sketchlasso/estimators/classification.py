@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from sketchlasso.data import as_blocks, spread
+from sketchlasso.data import spread
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.estimators.base import LinearModel, keep_fits
-from sketchlasso.estimators.blocks import in_memory, map_rows, validated
-from sketchlasso.estimators.callbacks import CallbackSupport, reported
+from sketchlasso.estimators.base import LinearModel, Scored, keep_fits
+from sketchlasso.estimators.blocks import map_rows, validated
+from sketchlasso.estimators.callbacks import reported
 from sketchlasso.estimators.parameters import PenaltySearch, SinglePenalty, Specification
 from sketchlasso.estimators.rigorous import fit_responses
 from sketchlasso.estimators.selection import choose
@@ -23,15 +23,15 @@ from sketchlasso.types import FloatArray
 METRICS = ("accuracy", "f1", "auc", "mse")
 
 
-class _SignClassifier(CallbackSupport, ClassifierMixin, LinearModel):
-    """Decisions by the sign, or by the largest, of linear functions."""
+class _SignClassifier(Scored, ClassifierMixin, LinearModel):
+    """Decides by the sign of a linear function, or by the largest of several."""
 
     classes_: Any
     positive: bool
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # Coefficients >= 0 cannot say that a class lies where a feature is small.
+        # Coefficients >= 0 cannot express that a small feature speaks for a class.
         tags.classifier_tags.poor_score = bool(self.positive)
         return tags
 
@@ -64,22 +64,6 @@ class _SignClassifier(CallbackSupport, ClassifierMixin, LinearModel):
         """
         return map_rows(self.decision_function(X), _chosen_labels, (), classes=self.classes_)
 
-    @spread
-    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Return the accuracy: the share of rows with the right label.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, dask array or BlockMatrix of shape (n_samples, n_features)
-        y : array-like or dask array of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        float
-        """
-        return float(super().score(as_blocks(X), in_memory(y), in_memory(sample_weight)))
-
     def _signed(
         self, spec: Specification, X: Any, y: Any, sample_weight: ArrayLike | None
     ) -> Prepared:
@@ -99,7 +83,7 @@ class _SignClassifier(CallbackSupport, ClassifierMixin, LinearModel):
             label = self.classes_[codes[data.rows[:1]]].tolist()[0]
             raise InvalidInputError(
                 f"y holds one class only, {label!r}, among the rows that have weight, but a "
-                "classifier needs samples of at least 2 classes; give rows of another class too."
+                "classifier needs samples of at least 2 classes; add rows of another class."
             )
         return data
 
@@ -177,7 +161,7 @@ class SqrtLassoClassifierCV(_SignClassifier, PenaltySearch):
     alphas, alpha_min_ratio, cv, selection
         See :class:`SqrtLassoCV`.
     scoring : {"accuracy", "f1", "auc", "mse"}
-        What decides, for each class against the rest.
+        Score that decides, for each class against the rest.
     fit_intercept, standardize, penalty_factor, positive, rank, sketch, radius, refine, relaxed
         See :class:`SqrtLassoCV`.
     solver, tol, n_jobs, random_state, verbose, device

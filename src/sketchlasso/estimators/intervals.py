@@ -40,14 +40,22 @@ def _parts(X: Any, target: TargetResiduals) -> Iterator[Any]:
 
 
 def _plus_intervals(X: Any, target: TargetResiduals, level: float) -> FloatArray:
-    """Intervals (p, 2) of some rows from the models that were made without others."""
+    """Intervals (p, 2) of some rows, from the models without the rows left out."""
     assert target.models is not None and target.groups is not None
     values = fitted_values(X, target.models.coef) + target.models.intercept
     return plus_intervals(values, target.groups, target.residuals, level)
 
 
+def _check_method(method: str) -> None:
+    if method not in METHODS:
+        raise InvalidInputError(
+            Argument("method", method),
+            " was given, but 'jackknife+', 'cv+' or 'split' is accepted; pass one of them.",
+        )
+
+
 class PredictionIntervals(LinearModel):
-    """Intervals that hold for any distribution, from rows that models have not seen."""
+    """Prediction intervals for any distribution, from residuals on rows not seen by the models."""
 
     calibration_: Calibration
 
@@ -60,7 +68,7 @@ class PredictionIntervals(LinearModel):
         cv: Any = None,
         fixed_penalty: bool = False,
     ) -> Any:
-        """Compute the residuals that :meth:`predict_interval` needs; plain fits skip this.
+        """Compute the residuals that :meth:`predict_interval` needs.
 
         =============  ===================================  ======================
         method         X, y                                 coverage at level 1 - a
@@ -77,8 +85,8 @@ class PredictionIntervals(LinearModel):
         of :class:`SqrtLassoCV` are computed again from the other rows. A penalty given as a
         number must not have been found on the same rows.
 
-        Without each row the full problem of :class:`SqrtLasso` is solved for all rows in one go,
-        in about the time of a few fits. With a sketch, with `relaxed` or with
+        The full problems of :class:`SqrtLasso` without each row are solved together, in about the
+        time of a few fits. With a sketch, with `relaxed` or with
         :class:`SqrtLassoCV` there is one fit per row.
 
         Parameters
@@ -110,16 +118,12 @@ class PredictionIntervals(LinearModel):
         if method is None:
             searches = isinstance(self, PenaltySearch) and not fixed_penalty
             method = "cv+" if searches else "jackknife+"
-        if method not in METHODS:
-            raise InvalidInputError(
-                Argument("method", method),
-                " was given, but 'jackknife+', 'cv+' or 'split' is accepted; pass one of them.",
-            )
+        _check_method(method)
         if method != "split" and getattr(self, "_weighted", False):
             raise InvalidInputError(
                 "the model was fitted with sample_weight, but ",
                 Argument("method", method),
-                " leaves out rows that count alike; fit without weights, or pass ",
+                " needs rows of equal weight; fit without weights, or pass ",
                 Argument("method", "split"),
                 " with new rows.",
             )
@@ -142,7 +146,7 @@ class PredictionIntervals(LinearModel):
         """Predict intervals that hold new responses with a given probability.
 
         They use the residual of rank ceil(level (m + 1)) among the m residuals of
-        :meth:`calibrate`, which states what is guaranteed.
+        :meth:`calibrate`, which states the guarantees.
 
         Parameters
         ----------
@@ -193,13 +197,9 @@ class PredictionIntervals(LinearModel):
         return intervals[0] if single else np.stack(intervals, axis=1)
 
     def _calibration(self, method: str | None) -> Calibration:
-        """The calibration, or the sentence that says how to get it."""
+        """The calibration; refuse where there is none, or one by another method."""
         name = "jackknife+" if method is None else method
-        if name not in METHODS:
-            raise InvalidInputError(
-                Argument("method", name),
-                " was given, but 'jackknife+', 'cv+' or 'split' is accepted; pass one of them.",
-            )
+        _check_method(name)
         found = getattr(self, "calibration_", None)
         if found is None:
             raise InvalidInputError(

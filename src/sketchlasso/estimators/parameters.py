@@ -1,4 +1,4 @@
-"""The parameters of the linear estimators: signatures, checks, and one typed value of all."""
+"""The parameters of the linear estimators: signatures, checks, and a record of all of them."""
 
 from __future__ import annotations
 
@@ -36,16 +36,10 @@ SOLVERS = get_args(Solver)
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Specification:
-    """What the estimators have in common: the problem, the sketch, and how to solve.
+    """The checked parameters that all estimators have, under the names of :class:`SqrtLasso`.
 
-    The fields carry the parameters of :class:`SqrtLasso` under their own names, apart from these.
-
-    Attributes
-    ----------
-    terms : Terms
-        Of `fit_intercept`, `penalty_factor` and `positive`.
-    report : callable or None
-        Called with a :class:`Progress`, for `verbose` and for scikit-learn's callbacks.
+    `fit_intercept`, `penalty_factor` and `positive` are the terms. `report` is called with a
+    :class:`Progress`, for `verbose` and for scikit-learn's callbacks.
     """
 
     terms: Terms
@@ -64,15 +58,7 @@ class Specification:
 
     @classmethod
     def of(cls, estimator: BaseEstimator, n_features: int) -> Self:
-        """Check the parameters of an estimator, and keep them as they are now.
-
-        Parameters
-        ----------
-        estimator : estimator
-            Whose parameters are the fields of this class.
-        n_features : int
-            Columns of X.
-        """
+        """Check the parameters of an estimator for X of `n_features` columns, and record them."""
         given = estimator.get_params(deep=False)
         check_values(given)
         check_device(given["device"])
@@ -82,7 +68,7 @@ class Specification:
                 " was given with ",
                 Argument("sketch", None),
                 ", but the full problem has no sketch error to guard against; leave the radius "
-                "out, or sketch.",
+                "out, or choose a sketch.",
             )
         _check_sketch(given["sketch"])
         terms = Terms(
@@ -100,7 +86,7 @@ class Specification:
         return self.sketch if isinstance(self.sketch, Sketch) else None
 
     def check_for_blocks(self) -> None:
-        """Refuse what needs single columns of X, which blocks of rows do not give."""
+        """Refuse parameters that need single columns of X."""
         for name, value in (("refine", self.refine), ("sketch", self.sketch)):
             if (value is None) == (name == "sketch"):
                 raise InvalidInputError(
@@ -212,7 +198,7 @@ class SinglePenalty(_Signature):
         self.device = device
 
     def _specification(self, n_features: int) -> SingleSpecification:
-        """The parameters, checked, for X of so many columns."""
+        """The parameters, checked, for X of `n_features` columns."""
         return SingleSpecification.of(self, n_features)
 
 
@@ -274,7 +260,7 @@ class PenaltySearch(_Signature):
         self.device = device
 
     def _specification(self, n_features: int) -> SearchSpecification:
-        """The parameters, checked, for X of so many columns."""
+        """The parameters, checked, for X of `n_features` columns."""
         return SearchSpecification.of(self, n_features)
 
 

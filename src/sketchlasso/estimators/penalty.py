@@ -1,7 +1,8 @@
-"""Penalties in other people's units, and the one that needs no data to be chosen."""
+"""Penalties in the units of other packages, and those that need no cross-validation."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -15,7 +16,8 @@ from sketchlasso.estimators.parameters import SingleSpecification
 from sketchlasso.estimators.task import Prepared
 from sketchlasso.instances import check_weights
 from sketchlasso.problem.terms import Terms
-from sketchlasso.types import BoolArray, FloatArray
+from sketchlasso.results.left_out import LeftOut
+from sketchlasso.types import BoolArray, FloatArray, IntArray
 from sketchlasso.warn import warn_user
 
 PenaltyScale: TypeAlias = Literal[
@@ -31,6 +33,8 @@ RIGOROUS = ("rigorous", "rigorous-robust")
 NAMED = ("pivotal", *RIGOROUS)
 # Columns whose scales differ by more are not in the same unit.
 WIDEST = 10.0
+# Column sizes without single rows that are held at a time.
+AT_A_TIME = 2**22
 
 
 def pivotal_alpha(
@@ -85,7 +89,7 @@ def pivotal_alpha(
             " and ",
             Argument("failure", failure),
             " were given, but slack > 0 and a probability strictly between 0 and 1 are accepted; "
-            "pass such.",
+            "pass such values.",
         )
     entries = as_rows(X)
     m = entries.shape[0]
@@ -96,15 +100,9 @@ def pivotal_alpha(
 
 
 def outweighing(scales: FloatArray, penalised: BoolArray, failure: float) -> float:
-    """Quantile of the largest correlation of the penalised columns with pure noise.
+    """Quantile of the largest correlation of the `penalised` columns (n,) with pure noise.
 
-    Parameters
-    ----------
-    scales : ndarray of shape (n,)
-        Root mean squares of the columns.
-    penalised : ndarray of shape (n,)
-        Which columns count.
-    failure : float
+    The scales (n,) are the root mean squares of the columns.
     """
     largest = float(scales[penalised].max(initial=0.0))
     return noise_quantile(int(penalised.sum()), failure) * largest
@@ -114,20 +112,14 @@ def rigorous_level(n_penalised: int, n_samples: float) -> float:
     """Penalty of features of unit loading: 1.1 Phi^-1(1 - gamma / (2 n)), gamma = 0.1 / log m.
 
     A. Belloni, D. Chen, V. Chernozhukov and C. Hansen, "Sparse models and methods for optimal
-    instruments with an application to eminent domain", Econometrica 80 (2012).
-
-    Parameters
-    ----------
-    n_penalised : int
-        Features n that have a penalty.
-    n_samples : float
-        Number m of samples; with sample weights, their sum.
+    instruments with an application to eminent domain", Econometrica 80 (2012). With sample weights
+    the number m of samples is their sum.
     """
     return SLACK * noise_quantile(n_penalised, RIGOROUS_FAILURE / np.log(max(n_samples, 2.0)))
 
 
 def noise_quantile(count: int, failure: float) -> float:
-    """Bound that `count` standard normal variables keep to with probability 1 - failure."""
+    """Bound on the size of `count` standard normal variables, with probability 1 - failure."""
     return -float(ndtri(failure / (2 * count))) if count else 0.0
 
 
@@ -141,7 +133,7 @@ def penalties(spec: SingleSpecification, data: Prepared) -> FloatArray:
                 f" was given, but {', '.join(map(repr, NAMED))} or a number > 0 (or 0, on a "
                 "sketch) is accepted; pass one of them.",
             )
-        weights = np.ones(len(data.Y)) if data.weights is None else data.weights
+        weights = data.row_weights
         penalised = spec.terms.penalised(data.X.shape[1])
         if alpha in RIGOROUS:
             level = rigorous_level(int(penalised.sum()), float(weights.sum()))
@@ -169,7 +161,7 @@ def penalties(spec: SingleSpecification, data: Prepared) -> FloatArray:
 
 
 def _warn_of_scales(scales: FloatArray, ready: bool) -> None:
-    """Warn where one penalty is to suit columns of very different scales (p,).
+    """Warn about one penalty for columns of very different scales (p,).
 
     The remedy depends on whether the sketch was made before (`ready`).
     """
@@ -180,8 +172,7 @@ def _warn_of_scales(scales: FloatArray, ready: bool) -> None:
     warn_user(
         ScaleWarning(
             f"the columns have standard deviations from {used.min():.3g} to {used.max():.3g}, and "
-            "the pivotal penalty is that of the largest, so that the model hardly uses the small "
-            "ones; ",
+            "the pivotal penalty is that of the largest, so the model hardly uses the small ones; ",
             remedy[0],
             Argument(remedy[1], True),
             ", or choose the penalty by cross-validation.",
@@ -257,7 +248,7 @@ def convert_alpha(
 
 
 def _unit(package: PenaltyScale, m: float, residual_norm: ArrayLike | None) -> Any:
-    """What a penalty of one in the package is in ours."""
+    """A penalty of one in the package, in our units."""
     if package in ("sketchlasso", "skglm"):
         return 1.0
     if package == "pycasso":
@@ -270,3 +261,88 @@ def _unit(package: PenaltyScale, m: float, residual_norm: ArrayLike | None) -> A
             "residual at the solution; pass residual_norm=||y - X w||."
         )
     return m / np.asarray(residual_norm, dtype=np.float64)
+
+
+def left_out_problems(spec: SingleSpecification, data: Prepared, target: int) -> LeftOut:
+    """The full problem of one target without each row, as a fit without the row would state it.
+
+    Standard deviations of the columns and the pivotal penalty are those of the other rows. The
+    data are those of all rows, without weights.
+    """
+    X: Any = as_rows(data.X)
+    m, n = X.shape
+    plain = spec.terms.factors(n)
+    sizes = _SizesWithout(X)
+    pivotal = isinstance(spec.alpha, str)
+    assert not pivotal or spec.alpha == "pivotal"
+
+    def divisors(rows: IntArray) -> FloatArray:
+        """What standardisation would divide the columns of `data.X` by without a row (r, n)."""
+        own = sizes(rows, centred=True)
+        assert data.scales is not None
+        return np.where(own > 0, own, 1.0 / data.scales)
+
+    def factor(rows: IntArray) -> FloatArray:
+        if data.scales is None:
+            return np.broadcast_to(plain, (len(rows), n))
+        with np.errstate(invalid="ignore"):
+            return np.asarray(plain * divisors(rows))
+
+    alpha = np.full(m, penalties(spec, data)[target])
+    if pivotal:
+        step = max(1, AT_A_TIME // n)
+        for first in range(0, m, step):
+            rows = np.arange(first, min(first + step, m))
+            alpha[rows] = _pivotal(
+                spec.terms, sizes, rows, divisors if data.scales is not None else None
+            )
+    return LeftOut(
+        X,
+        data.Y[:, target],
+        alpha,
+        factor,
+        same=not pivotal and data.scales is None,
+        fit_intercept=spec.terms.fit_intercept,
+        positive=spec.terms.positive,
+    )
+
+
+def _pivotal(
+    terms: Terms,
+    sizes: _SizesWithout,
+    rows: IntArray,
+    divisors: Callable[[IntArray], FloatArray] | None,
+) -> FloatArray:
+    """The pivotal penalty (r,) of the fits without each row."""
+    own = sizes(rows, centred=terms.fit_intercept)
+    if divisors is not None:
+        own = own / divisors(rows)
+    penalised = terms.penalised(own.shape[1])
+    levels = [SLACK * outweighing(line, penalised, FAILURE) for line in own]
+    return np.array([level or 1.0 for level in levels])
+
+
+class _SizesWithout:
+    """Root mean squares of the columns over all rows but one."""
+
+    def __init__(self, X: Any) -> None:
+        self._X, self._m = X, X.shape[0]
+        ones = np.ones(self._m)
+        self._means = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+        self._centred = self._m * column_scales(X, ones) ** 2
+        self._raw = self._m * column_scales(X, ones, centred=False) ** 2
+
+    def __call__(self, rows: IntArray, centred: bool) -> FloatArray:
+        """Sizes (r, n) without each of some rows; zero where only rounding is left."""
+        part = self._X[rows]
+        entries = part if isinstance(part, np.ndarray) else part.toarray()
+        values = np.asarray(entries, dtype=np.float64)
+        m, total = self._m, self._centred if centred else self._raw
+        if centred:
+            rest = total - m / (m - 1) * np.square(values - self._means)
+        else:
+            rest = total - np.square(values)
+        rounding = np.finfo(np.float64).eps
+        # Differences from a mean are as exact as the values they are differences of.
+        lost = rest <= 4 * m * rounding * total + 16 * rounding**2 * self._raw
+        return np.sqrt(np.where(lost, 0.0, rest) / (m - 1))

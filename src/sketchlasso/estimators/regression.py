@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from sketchlasso.data import as_blocks, spread
-from sketchlasso.estimators.base import keep_fits
-from sketchlasso.estimators.blocks import in_memory, validated
-from sketchlasso.estimators.callbacks import CallbackSupport, reported
+from sketchlasso.data import spread
+from sketchlasso.estimators.base import Scored, keep_fits
+from sketchlasso.estimators.blocks import validated
+from sketchlasso.estimators.callbacks import reported
 from sketchlasso.estimators.intervals import PredictionIntervals
 from sketchlasso.estimators.parameters import PenaltySearch, SinglePenalty, Specification
 from sketchlasso.estimators.rigorous import fit_responses
@@ -21,8 +21,8 @@ from sketchlasso.estimators.task import Prepared
 METRICS = ("mse", "mae", "r2")
 
 
-class _Regressor(CallbackSupport, MultiOutputMixin, RegressorMixin, PredictionIntervals):
-    """Predictions by linear functions."""
+class _Regressor(Scored, MultiOutputMixin, RegressorMixin, PredictionIntervals):
+    """Predicts by linear functions."""
 
     def predict(self, X: Any) -> Any:
         """Predict targets.
@@ -37,22 +37,6 @@ class _Regressor(CallbackSupport, MultiOutputMixin, RegressorMixin, PredictionIn
             Of a dask array a dask array in the same chunks of rows, not yet computed.
         """
         return self._linear(X)
-
-    @spread
-    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Return R2 of the predictions.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, dask array or BlockMatrix of shape (n_samples, n_features)
-        y : array-like or dask array of shape (n_samples,) or (n_samples, n_targets)
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        float
-        """
-        return float(super().score(as_blocks(X), in_memory(y), in_memory(sample_weight)))
 
     def _validated(self, X: Any, y: Any) -> Any:
         return validated(self, X, y, multi_output=True, y_numeric=True, ensure_min_samples=2)
@@ -111,7 +95,7 @@ class SqrtLasso(_Regressor, SinglePenalty):
     sketch : "auto", str, Sketch or None
         Method of :func:`sketch`, a ready sketch of X to share, or None for the full problem.
         ``"auto"`` solves the full problem unless a sketch pays, see :func:`automatic_method`;
-        `sketch_method_` says what was chosen.
+        `sketch_method_` is the method chosen.
     radius : float, str, RadiusPolicy or None
         See `radii` of :func:`cross_validate`.
     refine : {"exact"} or None
@@ -153,8 +137,8 @@ class SqrtLasso(_Regressor, SinglePenalty):
     standardized_ : bool
         Whether columns were divided by their standard deviations.
     scale_ : ndarray of shape (n_features,) or None
-        What they were divided by. `alpha_` is the penalty of the divided columns: on X itself it is
-        that of ``penalty_factor=scale_``.
+        Their divisors. `alpha_` is the penalty of the divided columns: the same fit on X itself has
+        ``penalty_factor=scale_``.
     sketch_ : Sketch or None
         Of the first target.
     sketch_method_ : str or None
@@ -218,7 +202,7 @@ class SqrtLassoCV(_Regressor, PenaltySearch):
         None means 5. Folds given by number are shuffled by `random_state`; for rows in order of
         time pass ``TimeSeriesSplit``, for folds of consecutive rows ``KFold``.
     scoring : {"mse", "mae", "r2"}
-        What decides.
+        Score that decides.
     selection : {"min", "1se"}
         The best mean score, or the largest penalty within one standard error of it.
     fit_intercept, standardize, penalty_factor, positive, rank, sketch, refine, relaxed, solver, tol

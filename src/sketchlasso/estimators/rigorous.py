@@ -1,6 +1,6 @@
-"""Fits with one penalty per target, among them rigorous penalties.
+"""Fits with one penalty per target, including rigorous penalties.
 
-Those have a loading for each feature, so that one level outweighs the noise in all:
+Rigorous penalties have a loading for each feature, so that one level outweighs the noise in all:
 
     alpha * f_j * psi_j    with alpha from `rigorous_level`
 
@@ -28,12 +28,12 @@ from sketchlasso.estimators.base import (
 )
 from sketchlasso.estimators.parameters import Radii, SingleSpecification
 from sketchlasso.estimators.penalty import RIGOROUS, penalties
-from sketchlasso.estimators.task import Prepared, sketches
+from sketchlasso.estimators.task import Prepared, sketch_plans
 from sketchlasso.problem.terms import Terms
 from sketchlasso.sketches import Sketch
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-# The first residual is that of least squares on so many features, the most correlated with y.
+# The first residual is that of least squares on this many features, the most correlated with y.
 FIRST_FEATURES = 5
 MAX_ITERATIONS = 15
 
@@ -46,19 +46,7 @@ def rigorous_fits(
     alpha: float,
     radius: Radii,
 ) -> Iterator[Fitted]:
-    """Fits of responses with loadings for equal variances, or robust ones for each response.
-
-    Parameters
-    ----------
-    spec : SingleSpecification
-        With ``alpha="rigorous"`` or ``"rigorous-robust"``.
-    data : Prepared
-    columns : ndarray of shape (t,)
-        Which columns of ``data.Y``.
-    sketch : Sketch or None
-    alpha : float
-    radius : float, str, RadiusPolicy or None
-    """
+    """Fits of ``data.Y[:, columns]`` with loadings for equal variances, or robust ones."""
     if spec.alpha == "rigorous":
         loadings = scale_loadings(data, spec.terms.fit_intercept)
         yield columns, _fit(spec, data, columns, sketch, alpha, radius, loadings)
@@ -85,7 +73,7 @@ def _robust_fit(
 ) -> Attributes:
     """Fit one response, then loadings from its residual, until the support stays."""
     y, intercept, part = data.Y[:, column], spec.terms.fit_intercept, np.array([column])
-    rows = len(y) if data.weights is None else int(np.count_nonzero(data.weights))
+    rows = int(np.count_nonzero(data.row_weights))
     residual = first_guess(data, y, intercept, np.isfinite(spec.terms.factors(data.X.shape[1])))
     penalised = replace(spec, relaxed=False)
     seen: list[bytes] = []
@@ -106,17 +94,11 @@ def _robust_fit(
 def first_guess(
     data: Prepared, y: FloatArray, fit_intercept: bool, allowed: BoolArray | None = None
 ) -> FloatArray:
-    """Residual (m,) of least squares on the features most correlated with `y`.
+    """Residual (m,) of least squares on the features most correlated with y (m,).
 
-    Parameters
-    ----------
-    data : Prepared
-    y : ndarray of shape (m,)
-    fit_intercept : bool
-    allowed : ndarray of bool of shape (n,), optional
-        Which features may be chosen.
+    `allowed` (n,) marks the features that may be chosen; all by default.
     """
-    weights = np.ones(len(y)) if data.weights is None else data.weights
+    weights = data.row_weights
     target = weights * (y - weights @ y / weights.sum() if fit_intercept else y)
     scales = column_scales(data.X, weights, fit_intercept)
     sizes = np.abs(np.asarray(data.X.T @ target).ravel()) / np.where(scales > 0, scales, np.inf)
@@ -131,22 +113,18 @@ def first_guess(
 
 def residual_loadings(data: Prepared, residual: FloatArray, fit_intercept: bool) -> FloatArray:
     """Loadings (n,) that allow for noise whose variance depends on the features."""
-    weights = np.ones(len(residual)) if data.weights is None else data.weights
     scales = scale_loadings(data, fit_intercept)
-    if not (weights @ np.square(residual) > 0):
+    if not (data.row_weights @ np.square(residual) > 0):
         return scales
-    return _positive(robust_scales(data.X, weights, residual, fit_intercept), scales)
+    loadings = robust_scales(data.X, data.row_weights, residual, fit_intercept)
+    return np.where(loadings > 0, loadings, scales)
 
 
 def scale_loadings(data: Prepared, fit_intercept: bool) -> FloatArray:
     """Loadings (n,) for noise of equal variance: the standard deviations of the features."""
-    weights = np.ones(len(data.Y)) if data.weights is None else data.weights
-    return _positive(column_scales(data.X, weights, fit_intercept), 1.0)
-
-
-def _positive(loadings: FloatArray, instead: Any) -> FloatArray:
-    """Replace loadings of zero, which would take the penalty away."""
-    return np.where(loadings > 0, loadings, instead)
+    scales = column_scales(data.X, data.row_weights, fit_intercept)
+    # A loading of zero would remove the penalty.
+    return np.where(scales > 0, scales, 1.0)
 
 
 def refit_residual(data: Prepared, y: FloatArray, support: Any, intercept: bool) -> FloatArray:
@@ -178,28 +156,25 @@ def _fit(
 
 
 def fit_responses(spec: SingleSpecification, data: Prepared) -> tuple[list[Fitted], Sketch | None]:
-    """Fit every response; those that share sketch and penalty in one go.
+    """Fit every response, those that share sketch and penalty together.
 
-    Returns
-    -------
-    fits : list of (columns, attributes)
-        See :func:`~sketchlasso.estimators.base.fit_response`.
-    sketch : Sketch or None
-        Of the first response.
+    Returns columns and attributes of the fits, see
+    :func:`~sketchlasso.estimators.base.fit_response`, and the sketch of the first response.
     """
     alphas = penalties(spec, data)
     radius = data.radius_in_units(spec.radius)
     constant = data.constant_responses(spec.terms.fit_intercept)
     fits: list[Fitted] = []
     first = None
-    for columns, sketch in sketches(spec, data):
+    for columns, make in sketch_plans(spec, data):
+        sketch = make()
         first = sketch if not fits else first
         for level in np.unique(alphas[columns]):
             part = columns[alphas[columns] == level]
             if isinstance(spec.alpha, str) and spec.alpha in RIGOROUS:
                 fits += rigorous_fits(spec, data, part, sketch, level, radius)
                 continue
-            # Without a sketch a penalty of 0 is refused, but here any gives the same answer.
+            # Without a sketch a penalty of 0 is refused, but a constant response has one solution.
             unneeded = sketch is None and level == 0 and bool(constant[part].all())
             used = 1.0 if unneeded else level
             fit = fit_response(spec, data, part, sketch, used, radius)

@@ -1,4 +1,4 @@
-"""Choosing penalties and radii by cross-validation, and what is kept of the search."""
+"""Choose penalties and radii by cross-validation."""
 
 from __future__ import annotations
 
@@ -49,26 +49,11 @@ def choose(
 ) -> tuple[list[Fitted], FloatArray, Sketch | None]:
     """Cross-validate every response and fit it at its choice on all rows.
 
-    Parameters
-    ----------
-    spec : SearchSpecification
-    data : Prepared
-    target : array-like of shape (m,) or None
-        What splitters may stratify by, for all rows of the user's.
-    groups : array-like of shape (m,) or None
-    metrics : tuple of str
-        What `scoring` may name.
-    classes : ndarray of shape (n_classes,), optional
-        Labels of a classifier, whose folds are stratified.
+    Splitters may stratify by `target` (m,) or keep `groups` (m,) together; with `classes`, the
+    labels of a classifier, folds are stratified. `scoring` must be one of the `metrics`.
 
-    Returns
-    -------
-    fits : list of (columns, attributes)
-        Attributes of the search and of the fit, by name.
-    predictions : ndarray of shape (m, t)
-        Out of fold, at the penalties used; NaN for rows never held out.
-    sketch : Sketch or None
-        Of the first response.
+    Returns columns and attributes of the fits; predictions (m, t) out of fold at the penalties
+    used, NaN for rows never held out; and the sketch of the first response.
     """
     scoring: Any = spec.scoring
     if scoring not in metrics:
@@ -110,10 +95,9 @@ def choose(
 def _searches_at_once(
     spec: SearchSpecification, data: Prepared, rows: RowSets, plans: list[SketchPlan]
 ) -> int:
-    """Threads over the sketches: all cores where there are as many sketches, or none.
+    """How many sketches to search at the same time: as many as there are threads, or one.
 
-    A search of its own has less to do at once than there are cores, and waits for its slowest
-    fold at every stage.
+    A single search cannot keep all cores busy: it waits for its slowest fold at every stage.
     """
     if spec.device != CPU or data.in_blocks or len(plans) < max(2, thread_count(spec.n_jobs)):
         return 1
@@ -137,7 +121,10 @@ def _search(
     columns, make = plan
     sketch = make()
     scoring: Any = spec.scoring
-    task = task_of(spec, data, columns, sketch, _alphas(spec.alphas, data), searching=True)
+    alphas: Any = spec.alphas
+    if data.x_unit != 1.0 and not isinstance(alphas, int | np.integer):
+        alphas = check_alphas(alphas) / data.x_unit
+    task = task_of(spec, data, columns, sketch, alphas, searching=True)
     found = searched(
         replace(task, alpha_min_ratio=spec.alpha_min_ratio, guide=guide, bases=bases),
         sketch,
@@ -156,22 +143,15 @@ def _search(
         start, near = found.start_of(place, used), found.radius_near(place, used)
         fitted = fit_response(spec, data, own, sketch, used.alpha, radius, start, near)
         fits.append((own, grid | fitted))
-    # Nobody follows a search of the only sketch.
+    # Only searches of several sketches guide each other.
     followed = range(len(columns)) if bases is not None else ()
     return fits, [found.guide(place) for place in followed], sketch
-
-
-def _alphas(alphas: Any, data: Prepared) -> Any:
-    """Penalties given in the user's units in those of the data; a number of penalties as it is."""
-    if data.x_unit == 1.0 or isinstance(alphas, int | np.integer):
-        return alphas
-    return check_alphas(alphas) / data.x_unit
 
 
 def _folds(
     spec: SearchSpecification, data: Prepared, target: Any, groups: Any, stratified: bool
 ) -> RowSets:
-    """Folds of all rows of the user's, less those that have no weight and were dropped."""
+    """Folds of the user's rows, without those dropped for their weight of zero."""
     m, cv = data.n_given, spec.cv
     if cv is None or isinstance(cv, int | np.integer):
         count = FOLDS if cv is None else int(cv)
@@ -197,8 +177,8 @@ def _folds(
     judged = tuple(fold for fold in sets if len(fold.test))
     if not judged or any(len(fold.removed) == len(data.rows) for fold in judged):
         raise InvalidInputError(
-            "sample_weight is zero on every row that a fold trains on or is judged by, but both "
-            "are needed; give weight to more rows, or use fewer folds."
+            "sample_weight is zero on every training or test row of a fold, but both are needed; "
+            "give weight to more rows, or use fewer folds."
         )
     return RowSets(len(data.rows), judged)
 
@@ -248,7 +228,7 @@ def _warn_at_the_edge(
     best: Choice,
     classes: NDArray[Any] | None,
 ) -> None:
-    """Warn where the grid ends at the best penalty; a grid of one or two has no inside."""
+    """Warn where the best penalty is at an end of a grid of at least three."""
     scoring: Any = spec.scoring
     at, index = (response, best.radius_index), best.alpha_index
     alphas = found.alphas[at] * data.x_unit
@@ -273,10 +253,10 @@ def _warn_at_the_edge(
 
 
 def _flat_end(index: int, alphas: FloatArray, scores: FloatArray) -> bool:
-    """Return whether the best penalty is the smallest and ten times as much scores the same.
+    """Return whether the best penalty is the smallest, and one ten times as large scores the same.
 
-    The penalty then has no influence any more, so smaller ones cannot be better. `scores` has
-    shape (n_alphas, n_folds).
+    The penalty then no longer matters, so smaller ones cannot be better. `scores` has shape
+    (n_alphas, n_folds).
     """
     larger = np.flatnonzero(alphas >= 10.0 * alphas[-1])
     if index != len(alphas) - 1 or not len(larger):
@@ -287,9 +267,9 @@ def _flat_end(index: int, alphas: FloatArray, scores: FloatArray) -> bool:
 
 
 def _continue(found: Attributes, count: int) -> None:
-    """Give the grid of a response so many penalties, evenly spaced; those added were left out.
+    """Extend the grid of a response to `count` evenly spaced penalties, without scores.
 
-    The grid of one response may have been continued further than that of another.
+    The search may have continued the grid of another response further.
     """
     alphas = found["alphas"]
     more = count - alphas.shape[1]

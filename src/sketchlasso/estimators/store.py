@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+import sketchlasso
 from sketchlasso.data import fingerprint
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.calibration import packed_calibration, unpacked_calibration
@@ -52,7 +52,7 @@ NUMBERS = (
 )
 SPARSE = ("data", "indices", "indptr")
 ARRAY, POLICY, LEFT_OUT = "array", "radius", "left_out"
-# Types of what the header of a file says: of any model, of an estimator, of its parameters that
+# Types of the facts in the header of a file: of any model, of an estimator, of its parameters that
 # switch something on, and of its sketch.
 FACTS: dict[str, tuple[type, ...]] = {
     "estimator": (str,),
@@ -154,7 +154,7 @@ def save_model(
     names = _names(model, feature_names, coef.shape[1])
     header |= {
         "estimator": type(model).__name__,
-        "library": _version(),
+        "library": sketchlasso.__version__,
         "n_features": coef.shape[1],
         "feature_names": names,
         "target_name": target_name,
@@ -202,13 +202,6 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         return loaded
 
 
-def _version() -> str:
-    try:
-        return version("sketchlasso")
-    except PackageNotFoundError:  # a source tree that is not installed
-        return "0+unknown"
-
-
 def _described(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Header and arrays of an estimator, apart from its coefficients and names."""
     known = {name: getattr(model, name, None) for name in NUMBERS}
@@ -220,7 +213,7 @@ def _described(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         "n_iter": int(model.n_iter_),
         "standardized": bool(model.standardized_),
         "named": hasattr(model, "feature_names_in_"),
-        "sketch": _sketch_words(getattr(model, "sketch_", None)),
+        "sketch": _sketch_facts(getattr(model, "sketch_", None)),
     }
     for name, value in model.get_params(deep=False).items():
         header["settings"][name], array = _plain(value)
@@ -235,26 +228,23 @@ def _described(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         if labels.dtype == object:
             if not all(isinstance(label, str) for label in labels):
                 raise InvalidInputError(
-                    f"the classes {labels[:3]!r} are objects other than text, which no file "
-                    "without pickle can hold; fit with numbers or text as labels."
+                    f"the classes {labels[:3]!r} are objects other than text, which a file "
+                    "without pickle cannot hold; fit with numbers or text as labels."
                 )
             labels = labels.astype(str)
         arrays["classes_"] = labels
     return header, arrays
 
 
-def _sketch_words(sketch: Sketch | None) -> dict[str, Any] | None:
+def _sketch_facts(sketch: Sketch | None) -> dict[str, Any] | None:
+    """The facts of a sketch that a model file keeps."""
     if sketch is None:
         return None
+    names = ("method", "rank", "response_rank", "radius_kind", "seed", "fingerprint")
     return {
-        "method": sketch.method,
-        "rank": sketch.rank,
-        "response_rank": sketch.response_rank,
+        **{name: getattr(sketch, name) for name in names},
         "radius": float(sketch.radius),
-        "radius_kind": sketch.radius_kind,
         "scaled": sketch.column_scales is not None,
-        "seed": sketch.seed,
-        "fingerprint": sketch.fingerprint,
     }
 
 
@@ -285,15 +275,12 @@ def _plain(value: Any) -> tuple[Any, NDArray[Any] | None]:
     if isinstance(value, list | tuple) and any(isinstance(v, str | RadiusPolicy) for v in value):
         return [_plain(part)[0] for part in value], None
     if isinstance(value, list | tuple | np.ndarray | float):
-        array = np.asarray(value) if not _ragged(value) else np.empty(0, dtype=object)
+        # Sequences of arrays may be ragged, such as the folds of a splitter.
+        flat = not isinstance(value, list | tuple) or not any(np.ndim(part) for part in value)
+        array = np.asarray(value) if flat else np.empty(0, dtype=object)
         if array.dtype.kind in "biuf":
             return {ARRAY: array.ndim}, array
     return {LEFT_OUT: type(value).__name__}, None
-
-
-def _ragged(value: Any) -> bool:
-    """Whether a sequence holds other than numbers, such as the folds of a splitter."""
-    return isinstance(value, list | tuple) and any(np.ndim(part) for part in value)
 
 
 def _restored(settings: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
@@ -333,7 +320,7 @@ def _check_encoding(header: dict[str, Any]) -> None:
     try:
         names = Encoding.from_json(header["encoding"]).feature_names
     except InvalidInputError as problem:
-        raise UnfitError("its encoding is not one") from problem
+        raise UnfitError("its encoding is invalid") from problem
     if list(names) != header["feature_names"]:
         raise UnfitError("its encoding has other features than its coefficients")
 

@@ -1,8 +1,8 @@
-"""From a specification and the user's arrays to data in plain units and their sketches."""
+"""Prepare the user's arrays for a fit: rows, units, scales and sketches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -20,7 +20,6 @@ from sketchlasso.data.transform import (
     divided_columns,
     in_units,
     matrix_unit,
-    unscaled,
 )
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.estimators.blocks import in_memory
@@ -36,12 +35,12 @@ from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 # Up to this smaller side a sketch saves nothing.
 EXACT_BELOW = 500
-# A full problem costs a few products with X, a sketch about as many as this many problems do.
-# So a sketch has to serve more of them.
+# A full problem costs a few products with X, and a sketch about as many as this many problems.
+# So a sketch pays for more problems than these.
 PROBLEMS_THAT_PAY = 2000
 # Blocks of the Krylov space that an automatic sketch takes its singular directions from.
 ROUGH_ITERATIONS = 4
-# Problems of one response in a search: six row sets, some sixty penalties before it is decided.
+# Problems of one response in a search: six row sets, about sixty penalties until the choice.
 PROBLEMS_PER_SEARCH = 360
 
 
@@ -84,23 +83,28 @@ class Prepared:
     def matrix_for(self, sketch: Sketch | None) -> Any:
         """X for a fit on a sketch, or on none.
 
-        Blocks are fitted without a sketch only where the response is constant. No feature has a
-        part then, and a matrix of zeros says so without being read.
+        Blocks are fitted without a sketch only where the response is constant. No feature is used
+        then, so a matrix of zeros takes their place, which need not be read.
         """
         if sketch is None and self.in_blocks:
             return sparse.csr_array(self.X.shape, dtype=self.X.dtype)
         return self.X
 
     def constant_responses(self, fit_intercept: bool) -> BoolArray:
-        """Which responses (t,) an intercept fits exactly, whatever the penalty."""
+        """Which responses (t,) an intercept fits exactly, at any penalty."""
         if not fit_intercept:
             return np.zeros(self.Y.shape[1], dtype=bool)
         used = self.Y if self.weights is None else self.Y[self.weights > 0]
         return np.all(used == used[:1], axis=0)
 
     @property
+    def row_weights(self) -> FloatArray:
+        """Weights (r,) of the rows, one where none were given."""
+        return np.ones(len(self.Y)) if self.weights is None else self.weights
+
+    @property
     def divisors(self) -> FloatArray:
-        """What the columns of the user's X were divided by (n,)."""
+        """Divisors (n,) of the columns of the user's X."""
         return np.full(self.X.shape[1], self.x_unit) if self.scales is None else self.scales
 
     @property
@@ -110,7 +114,7 @@ class Prepared:
 
     def to_original(self, coef: FloatArray, columns: IntArray) -> FloatArray:
         """Coefficients (t, n) of some responses in the units of the user's X and y."""
-        return unscaled(coef, self.divisors, self.y_units[columns])
+        return coef / self.divisors * self.y_units[columns, None]
 
     def radius_in_units(self, radius: Radii) -> Radii:
         """The radius, or the radii, of the user's in the units of `X`."""
@@ -150,17 +154,8 @@ def prepare(
 ) -> Prepared:
     """Drop rows without weight, and divide columns by their standard deviations as asked.
 
-    Weighted sums are used throughout, so that a row of weight 2 is a row given twice. With a
-    ready sketch, which is of all rows, all rows stay.
-
-    Parameters
-    ----------
-    X : ndarray, sparse matrix or BlockMatrix of shape (m, n)
-    y : array-like of shape (m,) or (m, t)
-    sample_weight : array-like or dask array of shape (m,), or None
-    standardize : bool or "auto"
-    ready : Sketch or None
-        A sketch of X that was made before, if there is one.
+    X (m, n) is validated, y is (m,) or (m, t), `sample_weight` (m,) may be a dask array. A row of
+    weight 2 counts as two rows. All rows stay where a `ready` sketch of all rows is given.
     """
     Y = as_responses(y, X.shape[0])
     given = len(Y)
@@ -214,19 +209,10 @@ def task_of(
     *,
     searching: bool = False,
 ) -> Task:
-    """What is to be fitted of some responses, on a sketch or without one.
+    """The fit of the responses ``data.Y[:, columns]``, on a sketch or without one.
 
-    Parameters
-    ----------
-    spec : Specification
-    data : Prepared
-    columns : ndarray of shape (t,)
-        Which columns of ``data.Y``.
-    sketch : Sketch or None
-    alphas : int or array-like of shape (a,)
-        In the units of `data`.
-    searching : bool
-        Whether the fits are only compared with each other.
+    The `alphas` are in the units of `data`. When `searching`, fits are only compared with each
+    other.
     """
     return Task(
         as_rows(data.matrix_for(sketch)),
@@ -239,21 +225,15 @@ def task_of(
     )
 
 
-# Columns of Y, and what makes the sketch that they are fitted on.
+# Columns of Y, and a function that makes their sketch.
 SketchPlan = tuple[IntArray, Callable[[], Sketch | None]]
-
-
-def sketches(spec: Specification, data: Prepared) -> Iterator[tuple[IntArray, Sketch | None]]:
-    """The sketch of every response, made one after another: see :func:`sketch_plans`."""
-    for columns, make in sketch_plans(spec, data):
-        yield columns, make()
 
 
 def sketch_plans(spec: Specification, data: Prepared) -> list[SketchPlan]:
     """Which responses are fitted on the same sketch, and what makes it.
 
-    Responses share the directions that do not know them, and each has its own of those that
-    do. Constant responses, where an intercept says all, need none.
+    Responses share the directions that do not depend on them, and have directions of their own
+    that do. Constant responses, which an intercept fits exactly, need no sketch.
     """
     constant = data.constant_responses(spec.terms.fit_intercept)
     columns = np.flatnonzero(~constant)
@@ -339,9 +319,9 @@ def automatic_method(
         Of X, (n_samples, n_features).
     rank : int
     robust : bool
-        Whether a radius is asked for, or X is in blocks, which need a sketch.
+        Whether a radius is requested, or X is in blocks, which need a sketch.
     predictive : bool
-        Whether the radius is to be searched for the best predictions on sparse data. On text the
+        Whether the radius is searched for the best predictions on sparse data. On text the
         robust term of a sketch predicts better than the LASSO alone.
     problems : int
         Problems to be solved on X: responses, times penalties and folds in a search.
@@ -359,6 +339,7 @@ def automatic_method(
 
 
 def _check_ready(sketch: Sketch, data: Prepared) -> None:
+    """Refuse a ready sketch of another shape, or together with standardisation."""
     check_sketch_shape(sketch, data.X.shape)
     if data.scales is not None:
         raise InvalidInputError(

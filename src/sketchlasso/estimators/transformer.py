@@ -125,8 +125,10 @@ class SketchTransformer(
         """
         check_is_fitted(self)
         X = validated_rows(self, X)
-        # Q is as long as the data of the fit, and not needed here.
-        return map_rows(X, _embedded, (self.sketch_.rank,), sketch=_without_rows(self.sketch_))
+        rank = self.sketch_.rank
+        # Q is as long as the data of the fit, and not needed by the workers.
+        small = replace(self.sketch_, Q=np.empty((0, rank), dtype=self.sketch_.dtype))
+        return map_rows(X, _embedded, (rank,), sketch=small)
 
     def inverse_transform(self, X: Any) -> FloatArray:
         """Return the rows of X that have these coordinates, approximately.
@@ -144,7 +146,7 @@ class SketchTransformer(
         if X.shape[1] != self.sketch_.rank:
             raise InvalidInputError(
                 f"X has {X.shape[1]} columns, but the sketch has {self.sketch_.rank} coordinates; "
-                "pass what transform returned."
+                "pass the output of transform."
             )
         rows: FloatArray = X @ self.components_
         transform = self.sketch_.transform
@@ -152,11 +154,6 @@ class SketchTransformer(
             rows = rows * transform.scales
         rows = rows if transform.means is None else rows + transform.means
         return rows.astype(X.dtype, copy=False)
-
-
-def _without_rows(sketch: Sketch) -> Sketch:
-    """A sketch that is small enough to send: no row of Q."""
-    return replace(sketch, Q=np.empty((0, sketch.rank), dtype=sketch.P.dtype))
 
 
 def _embedded(block: Any, *, sketch: Sketch) -> FloatArray:

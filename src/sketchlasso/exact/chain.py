@@ -1,8 +1,8 @@
 """One response on one row set, down the penalties: along the knots of the path, or round by round.
 
-A walk along the knots proposes solutions for many penalties at once. It knows the columns of the
-Gram matrix only, so what it finds is checked against all columns of X, and columns that were
-missing join. Where the walk cannot go on, :class:`~sketchlasso.exact.walk.Walk` does.
+A walk along the knots proposes solutions for many penalties at once. It uses the columns of the
+Gram matrix only, so its solutions are checked against all columns of X, and missing columns join.
+:class:`~sketchlasso.exact.walk.Walk` takes over where this walk cannot go on.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sketchlasso.exact.knots import KnotWalk, Stretch, TrainingGram
-from sketchlasso.exact.point import Face, Point, Target
+from sketchlasso.exact.point import Face, Point, Target, largest
 from sketchlasso.exact.walk import Walk
 from sketchlasso.problem.full_problem import (
     MOST_SIGN_ENTRIES,
@@ -32,7 +32,7 @@ GRAM_ERROR = 1e-13
 # twice the support.
 NEAR = 0.7
 MOST_JOINING = 200
-# Checks of all columns per stretch of penalties; another solver gets what is not proved by then.
+# Checks of all columns per stretch of penalties; another solver takes over after that.
 MOST_LOOKS = 8
 # The last penalty of a stretch is at least this share of its first. A penalty below this share of
 # the present one is approached in strides of that share.
@@ -80,18 +80,8 @@ class _Judged(NamedTuple):
 class Chain:
     """The problems of one response on one row set, from the largest penalty down.
 
-    Parameters
-    ----------
-    target : Target
-    gram : TrainingGram
-    tol : float
-        Relative full-data gap.
-    max_rounds : int
-        Of :class:`Walk`.
-    whole : bool
-        Whether the Gram matrix holds all columns that can be chosen.
-    knots : bool
-        Whether to walk along the knots while that is possible.
+    `tol` and `max_rounds` are those of :class:`Walk`. A `whole` Gram matrix holds all columns that
+    can be chosen. With `knots` the chain walks along the knots where possible.
     """
 
     def __init__(
@@ -109,7 +99,7 @@ class Chain:
         self._knots = KnotWalk(target, gram) if knots and KnotWalk.possible(target) else None
         self._walk: Walk | None = None
         self._exact_end: tuple[IntArray, FloatArray, FloatArray] | None = None
-        # A point that is as exact as it can be made.
+        # A point that cannot be made more exact.
         self._made_exact: Point | None = None
         self._support, self._values = np.empty(0, dtype=np.intp), np.empty(0)
         self._alpha = target.alpha_max()
@@ -162,9 +152,12 @@ class Chain:
             self._walk.alpha = self._alpha
             if self._exact_end is not None:
                 self._walk.offer_exact(*self._exact_end, alpha)
-        # A nearly exact fit is only as good as the digits left of its residual: solve it afresh.
-        if start is not None and self._leaves_something(*start):
-            self._walk.offer(*start, alpha)
+        if start is not None:
+            residual = self.target.training.residual(self.target.y, *start)
+            square = self.target.training.square(residual)
+            # A nearly exact fit is only as good as the digits left of its residual: do not use it.
+            if square > (SMALL_RESIDUAL * self.target.null) ** 2:
+                self._walk.offer(*start, alpha)
         values, ended, steps = self._walk.solve(alpha)
         primal = self._make_exact(self._walk, values.primal, alpha)
         point = self._walk.point
@@ -192,12 +185,6 @@ class Chain:
             walk.point, primal = fitted, lower
         self._made_exact = walk.point
         return primal
-
-    def _leaves_something(self, support: IntArray, values: FloatArray) -> bool:
-        """Whether coefficients leave a residual that counts."""
-        residual = self.target.training.residual(self.target.y, support, values)
-        square = self.target.training.square(residual)
-        return square > (SMALL_RESIDUAL * self.target.null) ** 2
 
     def _strides(self, alpha: float) -> FloatArray:
         """Penalties on the way to one that is far below the last."""
@@ -256,7 +243,8 @@ class Chain:
         ]
         if solved:
             solved[0] = solved[0]._replace(steps=stretch.knots)
-            self._keep(solved[-1], float(alphas[count - 1]), float(judged.squares[count - 1]))
+            self._support, self._values = solved[-1].support, solved[-1].values
+            self._alpha, self._square = float(alphas[count - 1]), float(judged.squares[count - 1])
         scores = judged.scores
         if scores is None:
             return alphas, solved, none
@@ -265,7 +253,7 @@ class Chain:
         missing = none
         if count < len(judged.proved):
             missing = np.flatnonzero(scores[:, count] > stretch.lambdas[count])
-            missing = self._largest(missing, scores[:, count])
+            missing = largest(missing, scores[:, count], self._most_joining)
         return alphas, solved, missing
 
     def _judged(
@@ -329,10 +317,6 @@ class Chain:
         weights = self.target.training.weights[:, None]
         return np.sqrt(np.einsum("ij,ij->j", weights * residuals, residuals))
 
-    def _keep(self, solved: Solved, alpha: float, square: float) -> None:
-        self._support, self._values = solved.support, solved.values
-        self._alpha, self._square = alpha, square
-
     def _score(self, seen: FloatArray) -> FloatArray:
         """|x_j'r| / f_j of columns (n,) or (n, a), zero for excluded ones."""
         factor = self.target.factor if seen.ndim == 1 else self.target.factor[:, None]
@@ -344,13 +328,10 @@ class Chain:
         level = last if squared else last * np.sqrt(self._square)
         near = np.flatnonzero(self._scores > NEAR * level)
         outside = near[self._gram.place[near] < 0]
-        return np.concatenate([self._support, self._largest(outside, self._scores)])
+        joining = largest(outside, self._scores, self._most_joining)
+        return np.concatenate([self._support, joining])
 
-    def _largest(self, columns: IntArray, scores: FloatArray) -> IntArray:
-        """Those with the largest scores, as many as may join at a time."""
-        limit = min(max(MOST_JOINING, 2 * len(self._support)), self._gram.room)
-        if len(columns) <= limit:
-            return columns
-        if limit == 0:
-            return columns[:0]
-        return columns[np.argpartition(scores[columns], -limit)[-limit:]]
+    @property
+    def _most_joining(self) -> int:
+        """How many columns may join at a time."""
+        return min(max(MOST_JOINING, 2 * len(self._support)), self._gram.room)

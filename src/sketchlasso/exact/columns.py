@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -14,16 +14,12 @@ from sketchlasso.data.storage import DenseStorage, SparseStorage
 from sketchlasso.data.validate import as_storage
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances.rows import RowSet
-from sketchlasso.kernels.columns import (
-    add_columns,
-    columns_dot_block,
-    gram_rows,
-)
+from sketchlasso.kernels.columns import add_columns, columns_dot_block, gram_rows
 from sketchlasso.linalg.rows import centre
 from sketchlasso.types import FloatArray, IntArray
 
 NO_WEIGHTS = np.empty(0)
-# A column that is copied first takes as long as this many in place.
+# Multiplying a column takes this many times as long where it is copied first.
 FEW = 3
 # New columns made dense at a time, so that they fit the cache.
 BLOCK = 64
@@ -36,42 +32,11 @@ DENSE_SPEED = 10.0
 SPARSE_SPEED = 6.0
 
 
-class Columns(Protocol):
-    """A matrix X of shape (m, n) whose columns are cheap to reach.
-
-    Gram entries belong to the shifted columns x_j - shift_j 1: a shift near the mean keeps
-    digits that subtracting the mean from finished sums would lose.
-    """
-
-    shape: tuple[int, int]
-    shift: FloatArray
-
-    def correlate(self, vectors: FloatArray) -> FloatArray:
-        """X'v (n,) of a vector (m,), or (n, a) of vectors (m, a)."""
-
-    def combine(self, chosen: IntArray, values: FloatArray) -> FloatArray:
-        """Sum (m,) of values_j x_j over the chosen columns."""
-
-    def dense(self, chosen: IntArray) -> FloatArray:
-        """The chosen columns as an array (m, c)."""
-
-    def gram(
-        self, new: IntArray, chosen: IntArray, weights: FloatArray | None = None
-    ) -> FloatArray:
-        """(x_i - shift_i)'W(x_j - shift_j) of new and chosen columns (new, chosen)."""
-
-    def gram_cost(self, chosen: IntArray) -> float:
-        """Time that the Gram matrix of some columns takes, in products X'v; a rough guess."""
-
-    def rows(self, chosen: IntArray) -> Columns:
-        """The same columns on some rows only."""
-
-
 def as_columns(X: Any, centred: bool) -> Columns:
     """X, checked, in the form with the fastest access to its columns.
 
-    It is copied only to change its type or format. `centred` says that means will be taken
-    off, so that Gram entries may be shifted.
+    It is copied only to change its type or format. Gram entries of `centred` problems may be
+    shifted.
     """
     if _plainly_fine(X):
         return _dense_columns(X, centred)
@@ -106,7 +71,11 @@ def _dense_columns(entries: FloatArray, centred: bool) -> DenseColumns:
 
 
 class DenseColumns:
-    """Columns of an array; those in use are copied side by side, the others stay in place."""
+    """Columns of an array; those in use are copied side by side, the others stay in place.
+
+    Gram entries belong to the shifted columns x_j - shift_j 1: a shift near the mean keeps
+    digits that subtracting the mean from finished sums would lose.
+    """
 
     def __init__(self, entries: FloatArray, shift: FloatArray) -> None:
         self.entries = entries
@@ -144,8 +113,8 @@ class DenseColumns:
         self, new: IntArray, chosen: IntArray, weights: FloatArray | None = None
     ) -> FloatArray:
         """(x_i - shift_i)'W(x_j - shift_j) of new and chosen columns (new, chosen)."""
-        everyone = np.arange(self.shape[1])
-        if self._count == 0 and np.array_equal(new, everyone) and np.array_equal(chosen, everyone):
+        every = np.arange(self.shape[1])
+        if self._count == 0 and np.array_equal(new, every) and np.array_equal(chosen, every):
             return self._whole_gram(weights)
         with self._lock:
             return self._gram(new, chosen, weights)
@@ -169,7 +138,10 @@ class DenseColumns:
         return np.asarray(left.T @ (right if in_order else self._used[:, where]))
 
     def gram_cost(self, chosen: IntArray) -> float:
-        """Half of c^2 m operations against m n: cached ones are DENSE_SPEED times as fast."""
+        """Estimate the time of the Gram matrix of some columns, in products X'v.
+
+        Half of c^2 m operations against m n: cached ones are DENSE_SPEED times as fast.
+        """
         return len(chosen) ** 2 / (2 * DENSE_SPEED * self.shape[1])
 
     def rows(self, chosen: IntArray) -> DenseColumns:
@@ -193,7 +165,7 @@ class DenseColumns:
 
 
 class SparseColumns:
-    """Columns of a sparse matrix, kept by columns and by rows; never made dense."""
+    """Columns of a sparse matrix, kept by columns and by rows; never shifted or made dense."""
 
     def __init__(self, matrix: Any) -> None:
         self._given = matrix
@@ -279,6 +251,9 @@ class SparseColumns:
     def rows(self, chosen: IntArray) -> SparseColumns:
         """The same columns on some rows only."""
         return SparseColumns(self.by_rows[chosen])
+
+
+Columns: TypeAlias = DenseColumns | SparseColumns
 
 
 class TrainingRows:

@@ -21,14 +21,14 @@ import numpy as np
 
 from sketchlasso.exact.columns import SparseColumns
 from sketchlasso.exact.knots import CONSTANT
-from sketchlasso.exact.point import Point, Target
+from sketchlasso.exact.point import Point, Target, largest
 from sketchlasso.kernels.columns import column_sweeps
 from sketchlasso.problem.full_problem import SMALL_RESIDUAL, FullValues
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-# A solve with a Gram matrix takes about as long for a support of size a as one on the columns where
-# this many times the numbers of an iteration is a^2 (1 - a / rows). The share of rows that are left
-# stands for the iterations: they multiply as the fit becomes exact.
+# A solve with a Gram matrix for a support of size a and one on the columns take the same time where
+# this many times the numbers of an iteration is a^2 (1 - a / rows). The factor 1 - a / rows stands
+# for the iterations: more are needed as the fit becomes exact.
 EVEN = 6
 # Fixed time of an iteration, in numbers of X.
 OVERHEAD = 25_000
@@ -54,10 +54,7 @@ STALL_ROUNDS = 5
 class ColumnSolver:
     """Solves the problems of one target by sweeps and conjugate gradients on sparse columns.
 
-    Attributes
-    ----------
-    iterations, sweeps : int
-        Spent so far.
+    `iterations` and `sweeps` count those made so far.
     """
 
     def __init__(self, target: Target, columns: SparseColumns) -> None:
@@ -134,9 +131,7 @@ class ColumnSolver:
             excess = np.where(usable, size / (thresholds * point.length), 0.0)
         excess[point.support] = 0.0
         entering = np.flatnonzero(excess > 1.0)
-        limit = max(FEWEST_ENTERING, len(point.support))
-        if len(entering) > limit:
-            entering = entering[np.argpartition(excess[entering], -limit)[-limit:]]
+        entering = largest(entering, excess, max(FEWEST_ENTERING, len(point.support)))
         chosen = np.sort(np.concatenate([point.support, entering]))
         w = np.zeros(len(self._norms))
         w[point.support] = point.values
@@ -196,7 +191,7 @@ class ColumnSolver:
         """Solve the Newton equations (a,) of a slope (a,), to an accuracy relative to `scale`.
 
         While no coefficient changes its sign the iterations go on to the last accuracy: each
-        new step would begin them afresh.
+        new step would start them again.
         """
         extra = HELD * face.norms
         pivots = np.maximum(face.norms - face.unit_seen**2, LEAST_PIVOT * face.norms) + extra
@@ -225,29 +220,20 @@ class ColumnSolver:
 
 @dataclass(frozen=True, eq=False)
 class _Face:
-    """A support whose coefficients keep their signs, all of shape (a,) but the columns.
-
-    Attributes
-    ----------
-    columns : _Columns
-    w, signs : ndarray
-    bound : ndarray of bool
-        Which coefficients must not change their sign.
-    norms : ndarray
-        Squared norms of the centred columns.
-    unit_seen : ndarray
-        X'W r / ||r||.
-    """
+    """A support whose coefficients keep their signs, all of shape (a,) but the columns."""
 
     columns: _Columns
     w: FloatArray
     signs: FloatArray
+    # Which coefficients must not change their sign.
     bound: BoolArray
+    # Squared norms of the centred columns.
     norms: FloatArray
+    # X'W r / ||r||.
     unit_seen: FloatArray
 
     def crosses(self, move: FloatArray) -> BoolArray:
-        """Which coefficients (a,) a move takes to zero or beyond though they are bound."""
+        """Which bound coefficients (a,) a move would take to zero or beyond."""
         return np.asarray(self.bound & (np.sign(self.w + move) != self.signs))
 
 

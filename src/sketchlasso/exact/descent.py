@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +24,9 @@ from sketchlasso.solvers.settings import Progress, StopSolve
 from sketchlasso.solvers.solution import Stopwatch
 from sketchlasso.types import FloatArray, IntArray, SparseRows
 
+# A row set and a response, which have one chain.
+Key: TypeAlias = tuple[int, int]
+Found = TypeVar("Found")
 # Support and values to start from, of a row set, a response and a number in the ledger.
 Start: TypeAlias = Callable[[int, int, int], tuple[IntArray, FloatArray]]
 # Penalties and solutions at some lambdas.
@@ -120,7 +123,7 @@ def exact_alpha_max(
 ) -> FloatArray:
     """Smallest penalty (t,) at which every penalised coefficient is zero.
 
-    Unpenalised features are fitted first; r is what they leave of y. Then
+    Unpenalised features are fitted first; r is their residual. Then
     alpha_max = max_j |x_j'W r| / (f_j ||r||_W) (one-sided where w >= 0).
 
     Parameters
@@ -147,7 +150,7 @@ def exact_alpha_max(
 
 
 class _RowSet:
-    """What the chains of one row set share."""
+    """Rows and Gram matrix that the chains of one row set share."""
 
     def __init__(
         self, training: TrainingRows, row_set: RowSet, usable: IntArray, total: TotalGram | None
@@ -168,7 +171,7 @@ class _RowSet:
         return gram
 
     def prepare(self) -> None:
-        """Make what is shared before several threads need it."""
+        """Make the shared Gram matrix before several threads need it."""
         if self.whole:
             _ = self._whole_gram
 
@@ -182,19 +185,8 @@ class _RowSet:
 class Descent:
     """The chains of row sets x responses, each at its own place on its path.
 
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (m, n)
-    y : array-like of shape (m,) or (m, t)
-    rows : RowSets or None
-        All rows where it is None.
-    terms : Terms
-    tol : float
-        Relative full-data gap.
-    n_threads : int
-    max_rounds : int
-    knots : bool
-        Whether to walk along the knots of the paths while that is possible.
+    The parameters are those of :func:`solve_exact`; with `knots` they walk along the
+    knots of the paths where possible.
     """
 
     def __init__(
@@ -219,7 +211,7 @@ class Descent:
             _RowSet(TrainingRows(self.columns, own, terms.fit_intercept), own, usable, total)
             for own in self.rows
         ]
-        self._chains: dict[tuple[int, int], Chain] = {}
+        self._chains: dict[Key, Chain] = {}
 
     @property
     def shares_gram(self) -> bool:
@@ -257,20 +249,20 @@ class Descent:
         return self._chains[key]
 
     def forget(self, row_set: int, response: int) -> None:
-        """Free what a chain holds; it is not needed again."""
+        """Free a chain that is not needed again."""
         self._chains.pop((row_set, response), None)
 
     def solve(
         self,
-        keys: Sequence[tuple[int, int]],
+        keys: Sequence[Key],
         alphas: Sequence[FloatArray],
         numbers: Sequence[IntArray],
         ledger: ExactLedger,
         start: Start | None = None,
         keep: bool = True,
-        others: Mapping[tuple[int, int], FloatArray] | None = None,
-    ) -> dict[tuple[int, int], Descended]:
-        """Solve the next penalties of some chains; the answers go to the ledger.
+        others: Mapping[Key, FloatArray] | None = None,
+    ) -> dict[Key, Descended]:
+        """Solve the next penalties of some chains, and record the solutions in the ledger.
 
         Parameters
         ----------
@@ -285,16 +277,16 @@ class Descent:
         keep : bool
             Whether the chains go on later.
         others : mapping, optional
-            Next lambdas of other chains, (row set, response) each, to descend to beside these.
+            Next lambdas of other chains, which descend at the same time.
 
         Returns
         -------
         dict
-            What :meth:`Chain.descend` found for `others`.
+            Results of :meth:`Chain.descend` for `others`.
         """
         others = others or {}
 
-        def work(key: tuple[int, int]) -> Descended | None:
+        def work(key: Key) -> Descended | None:
             chain = self.chain(*key)
             if key in others:
                 return chain.descend(others[key])
@@ -311,28 +303,24 @@ class Descent:
                 self.forget(*key)
             return None
 
-        every = [*others, *keys]
-        for number in sorted({key[0] for key in every}):
-            self._rows[number].prepare()
         try:
-            found = map_items(work, every, self._n_threads, ledger.stop)
+            found = self._map(work, [*others, *keys], ledger.stop)
         except StopSolve:
             # Another thread may report the stop before the one that caused it.
             raise ledger.cause or StopSolve from None
-        return {key: one for key, one in zip(every, found, strict=True) if one is not None}
+        return {key: one for key, one in found.items() if one is not None}
 
-    def descend(
-        self, lambdas: Mapping[tuple[int, int], FloatArray]
-    ) -> dict[tuple[int, int], Descended]:
-        """Descend some chains, (row set, response) each, to their next lambdas."""
-        for number in sorted({key[0] for key in lambdas}):
+    def descend(self, lambdas: Mapping[Key, FloatArray]) -> dict[Key, Descended]:
+        """Descend some chains to their next lambdas."""
+        return self._map(lambda key: self.chain(*key).descend(lambdas[key]), list(lambdas))
+
+    def _map(
+        self, work: Callable[[Key], Found], keys: list[Key], stop: Callable[[], None] = lambda: None
+    ) -> dict[Key, Found]:
+        """Results of `work` on the keys of some chains, computed on several threads."""
+        for number in sorted({row_set for row_set, _ in keys}):
             self._rows[number].prepare()
-        found = map_items(
-            lambda item: self.chain(*item[0]).descend(item[1]),
-            list(lambdas.items()),
-            self._n_threads,
-        )
-        return dict(zip(lambdas, found, strict=True))
+        return dict(zip(keys, map_items(work, keys, self._n_threads, stop), strict=True))
 
 
 def _checked_data(

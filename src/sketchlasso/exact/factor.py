@@ -28,10 +28,7 @@ FEWEST_CHANGES = 32
 class SupportFactor:
     """Solves with (G + diag(e))_AA for one support A after another.
 
-    Attributes
-    ----------
-    factorisations : int
-        Cholesky factors computed so far.
+    `factorisations` counts the Cholesky factors computed so far.
     """
 
     def __init__(self) -> None:
@@ -43,12 +40,8 @@ class SupportFactor:
     def renew(self, G: FloatArray, extra: FloatArray) -> None:
         """Take another matrix; the factor is kept where G has only grown and e is the same.
 
-        Parameters
-        ----------
-        G : ndarray of shape (c, c), c >= p
-            Its leading (p, p) part is the Gram matrix.
-        extra : ndarray of shape (p,)
-            e, what is added to the diagonal; with e > 0 any columns may be chosen.
+        The leading (p, p) part of G (c, c) is the Gram matrix. `extra` (p,) is e; with e > 0 any
+        columns may be chosen.
         """
         known = min(len(self.extra), len(extra))
         if len(self.extra) > len(extra) or (self.extra[:known] != extra[:known]).any():
@@ -58,13 +51,9 @@ class SupportFactor:
 
     def _index(self) -> None:
         """Note where each column stands in the base and among the changes."""
-        extra = self.extra
-        place = np.full(len(extra), -1, dtype=np.intp)
-        place[self._base] = np.arange(len(self._base))
-        self._place = place
-        where = np.full(len(extra), -1, dtype=np.intp)
-        where[self._changes] = np.arange(len(self._changes))
-        self._where = where
+        self._place, self._where = np.full((2, len(self.extra)), -1, dtype=np.intp)
+        self._place[self._base] = np.arange(len(self._base))
+        self._where[self._changes] = np.arange(len(self._changes))
 
     def solve(self, support: IntArray, right: FloatArray) -> FloatArray:
         """Solution (a,) for a sorted support (a,) and a right-hand side (a,)."""
@@ -141,18 +130,18 @@ class SupportFactor:
         B[joins] = lines
         B[~joins, self._place[fresh[~joins]]] = 1.0
         new = self._start(B.T)
-        everyone = np.concatenate([old, fresh])
+        every = np.concatenate([old, fresh])
         self._Y = np.asfortranarray(np.concatenate([self._Y, new], axis=1))
-        C = self.G[np.ix_(fresh, everyone)]
-        C[:, self._place[everyone] >= 0] = 0.0
+        C = self.G[np.ix_(fresh, every)]
+        C[:, self._place[every] >= 0] = 0.0
         C[~joins] = 0.0
         own = np.flatnonzero(joins)
         C[own, len(old) + own] += self.extra[fresh[own]]
         lower = C - new.T @ self._Y
-        grown = np.empty((len(everyone), len(everyone)))
+        grown = np.empty((len(every), len(every)))
         grown[: len(old), : len(old)] = self._inner
         grown[len(old) :] = lower
         grown[: len(old), len(old) :] = lower[:, : len(old)].T
         self._inner = grown
-        self._changes = everyone
-        self._where[fresh] = np.arange(len(old), len(everyone))
+        self._changes = every
+        self._where[fresh] = np.arange(len(old), len(every))

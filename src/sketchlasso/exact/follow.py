@@ -29,8 +29,8 @@ from sketchlasso.types import FloatArray, IntArray
 HELD = 1e-4
 LEAST_HELD = 1e-8
 MOST_HELD = 1e-2
-# The share is cut to this part of itself where the level falls by less than SETTLED of itself and
-# the gap shrinks by less than SLOW.
+# The share is multiplied by this where the level falls by less than the share SETTLED and the gap
+# shrinks by less than SLOW.
 LESS_HELD = 0.1
 SETTLED = 0.01
 SLOW = 0.5
@@ -38,7 +38,7 @@ SLOW = 0.5
 FIRST_CORRECTIONS = 30
 MOST_CORRECTIONS = 10
 MOST_MARCHES = 300
-# Knots that a march passes, as a share of the support: at first, at most, and at least so many.
+# Knots that a march passes, as a share of the support: first and largest share, smallest number.
 FIRST_SHARE = 0.1
 MOST_SHARE = 0.25
 FEWEST_KNOTS = 5
@@ -46,37 +46,27 @@ LONGER = 1.5
 SHORTER = 0.3
 # Share of the level that a single march may take off.
 LONGEST = 0.9
-# Where what the residual adds to the gap is below this share of the tolerance, the level stays,
-# unless the gap no longer shrinks and a small fall is left.
+# The level stays where the residual adds less than this share of the tolerance to the gap, unless
+# the gap no longer shrinks and a small fall is left.
 NEGLIGIBLE = 0.3
-# Line search: share of the predicted decrease that counts, shortest step. Marches are no shorter
-# share of the way either.
+# Line search: required share of the predicted decrease, and shortest step. Marches cover at least
+# this share of the way, too.
 ARMIJO = 1e-4
 SHORTEST = 1e-3
 
 
 @dataclass(eq=False)
 class Restricted:
-    """State of the problem of p columns; w and q change in place.
+    """State of the problem of p columns; w (p,) and q (p,) change in place."""
 
-    Attributes
-    ----------
-    G : ndarray of shape (c, c), c >= p
-        Its leading (p, p) part is the Gram matrix.
-    q : ndarray of shape (p,)
-        X'r.
-    w : ndarray of shape (p,)
-    thresholds : ndarray of shape (p,)
-        alpha f_j.
-    square : float
-        ||r||^2.
-    positive : bool
-    """
-
+    # (c, c), c >= p: its leading (p, p) part is the Gram matrix.
     G: FloatArray
+    # X'r.
     q: FloatArray
     w: FloatArray
+    # alpha f_j, (p,).
     thresholds: FloatArray
+    # ||r||^2.
     square: float
     positive: bool
 
@@ -97,25 +87,16 @@ class Restricted:
 
 @dataclass(eq=False)
 class _State:
-    """A point near the path of the LASSO.
-
-    Attributes
-    ----------
-    w : ndarray of shape (p,)
-    c : ndarray of shape (p,)
-        X'(y - X w).
-    square : float
-        ||y - X w||^2.
-    levels : ndarray of shape (p,)
-        The thresholds l.
-    support, signs : ndarray of shape (a,)
-        The face, as of the last Newton step.
-    """
+    """A point near the path of the LASSO: w, c and levels (p,), support and signs (a,)."""
 
     w: FloatArray
+    # X'(y - X w).
     c: FloatArray
+    # ||y - X w||^2.
     square: float
+    # The thresholds l.
     levels: FloatArray
+    # The face, as of the last Newton step.
     support: IntArray
     signs: FloatArray
 
@@ -132,12 +113,9 @@ class _State:
 
 
 class Follower:
-    """Solves the problems of one growing Gram matrix; its factor serves one after another.
+    """Solves the problems of one growing Gram matrix, which share its factor.
 
-    Attributes
-    ----------
-    steps : int
-        Newton steps made so far.
+    `steps` counts the Newton steps made so far.
     """
 
     def __init__(self) -> None:
@@ -151,7 +129,7 @@ class Follower:
         return self._factor.factorisations
 
     def solve(self, problem: Restricted, tol: float) -> float:
-        """Bring the relative gap to `tol`; returns the gap reached, inf where there is no way.
+        """Bring the relative gap to `tol`; returns the gap reached, inf where this fails.
 
         Leaves early where ||r||^2 has lost its digits. The problem changes only where that proves
         the gap or lowers the objective.
@@ -169,7 +147,7 @@ class Follower:
                 end, gap = self._finish(self._begin(now), tol)
                 break
             except linalg.LinAlgError:
-                # Ties that never part defeat Newton steps; a firmer hold makes them easier.
+                # Newton steps fail where ties persist; a larger e makes them easier.
                 share /= LESS_HELD
                 if share > 1.001 * MOST_HELD:
                     return np.inf
@@ -293,7 +271,7 @@ class Follower:
     def _march(
         self, now: _State, per_level: FloatArray, d: FloatArray, seen: FloatArray, most: float
     ) -> tuple[_State, float]:
-        """Walk at most so far past a limited number of knots; the end and the way made."""
+        """Walk past a limited number of knots, at most `most` far; the end and the distance."""
         signs, per_w = np.zeros((2, len(now.w)))
         signs[now.support], per_w[now.support] = now.signs, d
         positive, knots = self._problem.positive, np.empty(len(now.w))
@@ -303,7 +281,7 @@ class Follower:
         while True:
             passed = max(int(self._share * size), FEWEST_KNOTS)
             limited = passed < len(ahead)
-            # Ties put many knots at one place: some way must be made all the same.
+            # Ties put many knots at one place, but the march must advance.
             length = max(float(ahead[passed]), SHORTEST * most) if limited else most
             tried = now.moved(d, seen, length, per_level)
             if self._correct(tried, MOST_CORRECTIONS):

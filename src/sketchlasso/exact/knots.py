@@ -21,7 +21,7 @@ from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 # With more active columns a knot costs more than a penalty of another solver.
 MOST_ACTIVE = 1000
-NOBODY = np.empty(0, dtype=np.int64)
+NO_COLUMNS = np.empty(0, dtype=np.int64)
 # A column that keeps less than this share of its weight is not trusted to a downdate.
 SAFE_SHARE = 1e-4
 # A column whose spread is below this share of its sum of squares is constant up to rounding.
@@ -56,14 +56,14 @@ class _Growing:
         return len(self.columns)
 
     def missing(self, wanted: IntArray) -> IntArray:
-        """Columns that are not here yet."""
+        """The wanted columns that the matrix does not hold."""
         return wanted[self.place[wanted] < 0]
 
     def append(self, new: IntArray, lines: FloatArray) -> None:
         """Add columns with their Gram lines (new, old and new)."""
         before, after = self.count, self.count + len(new)
         if after > len(self.buffer):
-            # Room for two thirds more: enough to copy seldom, not to hold twice the memory.
+            # Two thirds more: copies stay rare, and memory is not doubled.
             room = max(after, 5 * len(self.buffer) // 3)
             grown = np.empty((room, room))
             grown[:before, :before] = self.buffer[:before, :before]
@@ -85,7 +85,7 @@ class _Growing:
 
 
 class TotalGram:
-    """Gram matrix of the (shifted) columns over all rows, for the columns asked for so far."""
+    """Gram matrix of the (shifted) columns over all rows, for the columns requested so far."""
 
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
@@ -98,22 +98,17 @@ class TotalGram:
         with self._lock:
             absent = held.missing(np.union1d(new, chosen))
             if len(absent):
-                everyone = np.concatenate([held.columns, absent])
-                held.append(absent, self._columns.gram(absent, everyone))
+                every = np.concatenate([held.columns, absent])
+                held.append(absent, self._columns.gram(absent, every))
             buffer, rows, columns = held.buffer, held.place[new], held.place[chosen]
         return buffer[np.ix_(rows, columns)]
 
 
 class TrainingGram(_Growing):
-    """Centred Gram matrix of a row set, for the columns one chain of problems works with.
+    """Centred Gram matrix of a row set, for the columns that one chain of problems uses.
 
-    Parameters
-    ----------
-    training : TrainingRows
-    total : TotalGram or None
-        Gram matrix of all rows to subtract the held-out rows from; None sums afresh.
-    held_out : Columns or None
-        The columns on the held-out rows; None where none is held out.
+    It is the `total` of all rows less that of the columns on the `held_out` rows (None where no
+    row is held out). Without a total it is summed from the training rows.
     """
 
     def __init__(
@@ -134,12 +129,12 @@ class TrainingGram(_Growing):
         """Add the missing columns; returns how many."""
         new = self.missing(wanted)
         if len(new):
-            everyone = np.concatenate([self.columns, new])
-            lines = self._sums(new, everyone)
-            inside = slice(self.count, len(everyone))
+            every = np.concatenate([self.columns, new])
+            lines = self._sums(new, every)
+            inside = slice(self.count, len(every))
             before = np.diagonal(lines[:, inside]).copy()
             centre = self._training.shifted_sums
-            lines -= np.outer(centre[new] / self._training.weight, centre[everyone])
+            lines -= np.outer(centre[new] / self._training.weight, centre[every])
             # What centring leaves of a constant column is rounding, not a column.
             constant = np.diagonal(lines[:, inside]) <= CONSTANT * before
             lines[constant] = 0.0
@@ -177,7 +172,7 @@ class Stretch:
     points : list of (ndarray of shape (s,), ndarray of shape (s,))
         Columns of X and their coefficients, one pair per solution; some may be zero.
     lambdas, squares, inner, worst, l1 : ndarray of shape (found,)
-        lambda, ||r||^2, y'r, the largest |x_j'r| / f_j of the columns at work, and
+        lambda, ||r||^2, y'r, the largest |x_j'r| / f_j of the columns in use, and
         sum_j f_j |w_j|.
     knots : int
     """
@@ -195,14 +190,14 @@ class Stretch:
 
 
 class KeptFace:
-    """Arrays of the kernel that outlive a walk, and where they stand.
+    """Arrays of the kernel that are kept between walks.
 
     Attributes
     ----------
     count : int
-        Active columns of the face where the last walk ended; -1 where it is of no use.
+        Active columns of the face where the last walk ended; -1 where it cannot be used.
     begun : int
-        Those of the face where the next walk begins; -1 where it is to be made.
+        Those of the face where the next walk begins; -1 where there is none yet.
     """
 
     def __init__(self) -> None:
@@ -232,8 +227,8 @@ class KeptFace:
 class KnotWalk:
     """A place on the path of one response on one row set, and the way down from there.
 
-    The walk only proposes: it knows the columns that the Gram matrix holds, and those to the
-    precision of their Gram matrix.
+    The walk only proposes solutions: it uses the columns that the Gram matrix holds, to the
+    precision of that matrix.
 
     Attributes
     ----------
@@ -245,8 +240,8 @@ class KnotWalk:
     def __init__(self, target: Target, gram: TrainingGram) -> None:
         self._target, self._gram = target, gram
         self._v = target.training.correlate(target.y)
-        self._support, self._signs, self._level = NOBODY, np.empty(0), np.inf
-        # The face where the last walk ended, and whether the place is still there.
+        self._support, self._signs, self._level = NO_COLUMNS, np.empty(0), np.inf
+        # The face where the last walk ended, and its stretch.
         self._face = KeptFace()
         self._ended: Stretch | None = None
         self.exact_end: tuple[IntArray, FloatArray, FloatArray] | None = None
@@ -256,19 +251,10 @@ class KnotWalk:
         """Whether every column has a penalty, so that the path starts at zero."""
         return len(target.free) == 0 and target.null > 0
 
-    @property
-    def level(self) -> float:
-        """The lambda of the place; inf before the first step."""
-        return self._level
-
     def find(self, penalties: FloatArray, squared: bool) -> Stretch:
         """Solutions for a leading part of decreasing penalties (a,); the place stays.
 
-        Parameters
-        ----------
-        penalties : ndarray of shape (a,)
-            Values of alpha, or of lambda where `squared`.
-        squared : bool
+        Penalties are values of alpha, or of lambda where `squared`.
         """
         columns = self._gram.columns
         rows = int(np.count_nonzero(self._target.training.weights))

@@ -1,4 +1,4 @@
-"""Results of exact solves: what is recorded from any thread, and what is returned."""
+"""Results of exact solves: recorded from any thread, returned as one solution."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ class ExactSolution(Certified):
 class ExactLedger(Ledger):
     """Problems of `shape` (row sets, responses, alphas) over n features, alpha fastest.
 
-    Problems that are never recorded hold w = 0 and are INTERRUPTED. Where fewer than all are likely
-    to be solved, `expected` is the number that progress is measured by.
+    Problems that are never recorded hold w = 0 and are INTERRUPTED. Progress is measured against
+    `expected` where fewer than all problems are likely to be solved.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class ExactLedger(Ledger):
         self._expected = size if expected is None else expected
         self._lock = threading.Lock()
         self._stopped = False
-        # What the callback raised first.
+        # The first exception of the callback.
         self.cause: BaseException | None = None
 
     def begin(self, row_set: int, response: int, target: Target) -> None:
@@ -112,7 +112,7 @@ class ExactLedger(Ledger):
         self._stopped = True
 
     def record(self, row_set: int, response: int, number: int, solved: Solved) -> None:
-        """Record the solution of one penalty; raises StopSolve when the work is to stop.
+        """Record the solution of one penalty; raises StopSolve after a request to stop.
 
         Certificates are settled all at once at the end, which is faster.
         """
@@ -122,26 +122,22 @@ class ExactLedger(Ledger):
                 raise StopSolve
             self._found[place] = solved
             self._done += 1
-            if self._callback is not None:
-                self._report(FullValues(solved.primal, solved.dual, float(self.null[place])))
-
-    def _report(self, values: FullValues) -> None:
-        """Call the callback after a solution; an exception in it stops all threads."""
-        assert self._callback is not None
-        self._worst = max(self._worst, values.relative_gap)
-        done = min(self._done, self._expected)
-        try:
-            self._callback(Progress(done, self._expected, round=0, worst_gap=self._worst))
-        except BaseException as cause:
-            self._stopped, self.cause = True, cause
-            raise
+            if self._callback is None:
+                return
+            values = FullValues(solved.primal, solved.dual, float(self.null[place]))
+            self._worst = max(self._worst, values.relative_gap)
+            done = min(self._done, self._expected)
+            try:
+                self._callback(Progress(done, self._expected, round=0, worst_gap=self._worst))
+            except BaseException as cause:
+                # Stop all threads.
+                self._stopped, self.cause = True, cause
+                raise
 
     def _settle_all(self) -> None:
         """Settle the problems that were recorded; the others hold w = 0, whose bound is 0."""
-        places = np.array(
-            [i for i, one in enumerate(self._found) if one is not None], dtype=np.intp
-        )
-        found = [one for one in self._found if one is not None]
+        recorded = {i: one for i, one in enumerate(self._found) if one is not None}
+        places, found = np.array(list(recorded), dtype=np.intp), list(recorded.values())
         primal, dual = np.array([(one.primal, one.dual) for one in found]).reshape(-1, 2).T
         self.offer(places, primal, dual)
         self.steps[places] = [one.steps for one in found]

@@ -3,7 +3,7 @@
 A response y_t with columns P (one row per column) is first solved on the columns that correlate
 most with it, along the knots of its path. One product then correlates the residuals of all
 responses with all columns; columns that exceed their threshold join, and the walk is repeated.
-The certificate covers all columns, so nothing is proved on the few.
+The certificate covers all columns.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sketchlasso.exact.knots import MOST_ACTIVE, KeptFace
+from sketchlasso.exact.point import largest
 from sketchlasso.kernels.gram_path import GramProblem, blank_solutions, walk_gram
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import map_rows, single_blas_thread
@@ -23,13 +24,13 @@ from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 # A response starts with the columns that reach this share of its last penalty, at most this many.
 NEAR = 0.7
 MOST_AT_FIRST = 150
-# Columns that may join at a time, or half of those at work.
+# Columns that may join at a time, or half of those in use.
 MOST_JOINING = 100
 # Checks of all columns before another solver gets the rest.
 MOST_LOOKS = 10
 # Responses, each at one penalty, whose residuals are correlated with all columns at a time.
 LOOKS = 256
-NOBODY = np.empty(0, dtype=np.int64)
+NO_COLUMNS = np.empty(0, dtype=np.int64)
 Piece = tuple[IntArray, FloatArray]
 
 
@@ -79,7 +80,7 @@ def solve_many(
     search.run()
     gap = np.empty_like(alphas)
     np.put_along_axis(gap, search.order, search.gap, axis=1)
-    pieces: list[Piece] = [(NOBODY, np.empty(0))] * alphas.size
+    pieces: list[Piece] = [(NO_COLUMNS, np.empty(0))] * alphas.size
     for t, row in enumerate(search.order):
         for i, place in enumerate(row):
             pieces[t * alphas.shape[1] + place] = search.pieces[t][i]
@@ -88,14 +89,14 @@ def solve_many(
 
 
 class _Search:
-    """Rounds of walks on the columns at work and looks at all columns.
+    """Rounds of walks on the columns in use and checks of all columns.
 
     Attributes
     ----------
     order : ndarray of shape (t, a)
         Penalties of each response from the largest down.
     gap : ndarray of shape (t, a)
-        In that order; inf where a walk did not come so far.
+        In that order; inf for penalties that no walk has reached.
     pieces : list of lists of (indices, values)
     """
 
@@ -113,10 +114,10 @@ class _Search:
         self._alphas = np.ascontiguousarray(np.take_along_axis(alphas, self.order, axis=1))
         self._null = np.linalg.norm(Y, axis=1)
         self.gap: FloatArray = np.full(alphas.shape, np.inf)
-        nothing: Piece = (NOBODY, np.empty(0))
+        nothing: Piece = (NO_COLUMNS, np.empty(0))
         self.pieces: list[list[Piece]] = [[nothing] * alphas.shape[1] for _ in Y]
-        self._work: list[IntArray] = [NOBODY] * len(Y)
-        # How many penalties the last walk came to.
+        self._work: list[IntArray] = [NO_COLUMNS] * len(Y)
+        # How many penalties the last walk reached.
         self._reached = np.zeros(len(Y), dtype=np.intp)
 
     def run(self) -> None:
@@ -125,7 +126,8 @@ class _Search:
         for start in range(0, len(self._Y), LOOKS):
             part = slice(start, start + LOOKS)
             for t, scores in enumerate(self._seen(self._Y[part], self._own[part]), start):
-                self._work[t] = _largest(scores, limits[t], MOST_AT_FIRST)
+                near = np.flatnonzero(scores > limits[t])
+                self._work[t] = largest(near, scores, MOST_AT_FIRST)
         open_ = np.arange(len(self._Y))
         for _ in range(MOST_LOOKS):
             self._walk_all(open_)
@@ -145,12 +147,12 @@ class _Search:
             map_rows(lambda i: self._walk(int(responses[i])), len(responses), self._n_threads)
 
     def _walk(self, t: int) -> None:
-        """Solve one response at its penalties on the columns at work."""
+        """Solve one response at its penalties on the columns in use."""
         columns, alphas = self._work[t], self._alphas[t]
         rows = self._P[columns]
         most = min(len(columns), rows.shape[1], MOST_ACTIVE)
         if most == 0:
-            # Nothing comes near its threshold: w = 0 is what there is to prove.
+            # No column comes near its threshold: w = 0 remains to be proved.
             self._reached[t] = len(alphas)
             return
         count, size = len(alphas), len(columns)
@@ -163,7 +165,7 @@ class _Search:
             False,
             False,
         )
-        done = walk_gram(problem, face, -1, NOBODY, np.empty(0), np.inf, alphas, out)[0]
+        done = walk_gram(problem, face, -1, NO_COLUMNS, np.empty(0), np.inf, alphas, out)[0]
         for i in range(done):
             values = out.values[i, : out.counts[i]]
             kept = np.flatnonzero(values)
@@ -173,7 +175,7 @@ class _Search:
         self._reached[t] = done
 
     def _look(self, open_: IntArray) -> IntArray:
-        """Certify what was found on all columns; the responses (s,) that gained columns."""
+        """Certify the solutions on all columns; return the responses (s,) that gained columns."""
         gained = []
         per_look = max(1, LOOKS // self.gap.shape[1])
         for start in range(0, len(open_), per_look):
@@ -182,7 +184,7 @@ class _Search:
             for t, ratios in zip(block, excess, strict=True):
                 ratios[self._work[t]] = 0.0
                 limit = max(MOST_JOINING, len(self._work[t]) // 2)
-                joining = _largest(ratios, 1.0, limit)
+                joining = largest(np.flatnonzero(ratios > 1.0), ratios, limit)
                 if len(joining):
                     self._work[t] = np.concatenate([self._work[t], joining])
                     gained.append(t)
@@ -212,11 +214,3 @@ class _Search:
             ratios = seen[open_] / (alpha * length)[open_, None]
             excess[rows[open_]] = np.maximum(excess[rows[open_]], ratios)
         return excess
-
-
-def _largest(scores: FloatArray, floor: float, limit: int) -> IntArray:
-    """Columns whose scores (p,) exceed a floor, the largest ones where they are too many."""
-    columns = np.flatnonzero(scores > floor)
-    if len(columns) > limit:
-        columns = columns[np.argpartition(scores[columns], -limit)[-limit:]]
-    return columns

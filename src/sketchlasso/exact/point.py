@@ -72,17 +72,17 @@ class Face(NamedTuple):
     residual: FloatArray
 
 
-class Target:
-    """One response on one row set: points and their certificates.
+def largest(columns: IntArray, scores: FloatArray, limit: int) -> IntArray:
+    """At most `limit` of some columns (c,), those with the largest scores (n,)."""
+    if len(columns) <= limit:
+        return columns
+    if limit == 0:
+        return columns[:0]
+    return columns[np.argpartition(scores[columns], -limit)[-limit:]]
 
-    Parameters
-    ----------
-    training : TrainingRows
-    y : ndarray of shape (m,)
-    factor : ndarray of shape (n,)
-        Penalty factors f.
-    positive : bool
-    """
+
+class Target:
+    """One response y (m,) on one row set, with penalty factors (n,): points and certificates."""
 
     def __init__(
         self, training: TrainingRows, y: FloatArray, factor: FloatArray, positive: bool
@@ -115,12 +115,7 @@ class Target:
         has more digits than y - Zw. None where w has other signs or the columns depend on each
         other.
 
-        Parameters
-        ----------
-        support, values : ndarray of shape (s,)
-        penalty : float
-            alpha, or lambda = alpha ||r|| where `squared`.
-        squared : bool
+        The penalty is alpha, or lambda = alpha ||r|| where `squared`.
         """
         kept = values != 0
         support, values = support[kept], values[kept]
@@ -163,33 +158,31 @@ class Target:
         return float(largest_ratio(seen[:, None], self.factor, self.positive)[0])
 
     def certificate(self, point: Point, alpha: float) -> FullValues:
-        """Objective and the best dual value that the point itself points to."""
-        dual = self.dual_along_residual(point, alpha)
+        """Objective, and the best dual value along the residual and the signs of the point."""
+        dual = self.dual(self._along_residual(point), alpha)
         small = point.length <= SMALL_RESIDUAL * self.null
         entries = len(point.support) * len(point.residual)
         if small and 0 < entries <= MOST_SIGN_ENTRIES:
-            for direction in self._sign_directions(point, alpha).T:
-                dual = max(dual, self.dual_along(direction, alpha))
+            signs = alpha * self.factor[point.support] * np.sign(point.values)
+            columns = self.training.scaled(point.support)
+            for scaled in sign_directions(columns, signs, self.root * point.residual).T:
+                dual = max(dual, self.dual(self.direction(scaled), alpha))
         return FullValues(self.primal(point, alpha), dual, self.null)
 
-    def dual_along_residual(self, point: Point, alpha: float) -> float:
-        """Dual value along the residual, whose correlations are known."""
+    def _along_residual(self, point: Point) -> Direction:
+        """The direction of the residual, whose correlations are known."""
         if self.unpenalised is not None:
-            return self.dual_along(self.root * point.residual, alpha)
+            return self.direction(self.root * point.residual)
         weighted = self.training.weights * point.residual
-        return self.dual(Direction(point.seen, point.length, float(weighted @ self.y)), alpha)
+        return Direction(point.seen, point.length, float(weighted @ self.y))
 
     @property
     def root(self) -> FloatArray:
         """Square roots (m,) of the weights."""
         return np.sqrt(self.training.weights)
 
-    def dual_along(self, scaled: FloatArray, alpha: float) -> float:
-        """Dual value along any direction (m,) given on rows scaled by the root of the weights."""
-        return self.dual(self.direction(scaled), alpha)
-
     def direction(self, scaled: FloatArray) -> Direction:
-        """What any direction (m,) proves; it is given on rows scaled by the root of the weights."""
+        """Any dual direction (m,), given on rows scaled by the root of the weights."""
         root = self.root
         if self.training.fit_intercept:
             scaled = scaled - root * float(root @ scaled) / self.training.weight
@@ -216,8 +209,3 @@ class Target:
             self.positive,
         )
         return float(value[0])
-
-    def _sign_directions(self, point: Point, alpha: float) -> FloatArray:
-        signs = alpha * self.factor[point.support] * np.sign(point.values)
-        columns = self.training.scaled(point.support)
-        return sign_directions(columns, signs, self.root * point.residual)

@@ -9,10 +9,12 @@ the support, this Newton step then leaves nothing to do on it. One costs |A| p o
 the other |A|^3 / 3: neither is given more time than the other needs.
 
 That serves small supports. Larger ones are found by following the LASSO's path (see follow.py),
-which shares Cholesky factors between steps and problems and does not mind dependent columns.
+which shares Cholesky factors between steps and problems and copes with dependent columns.
 """
 
 from __future__ import annotations
+
+from itertools import chain
 
 import numpy as np
 from scipy import linalg
@@ -34,7 +36,7 @@ DAMPINGS = (1e-3, 1e-1)
 def improve(problem: Restricted, tol: float, follower: Follower) -> int:
     """Bring the relative gap of the restricted problem to `tol`; returns the steps spent.
 
-    Leaves early where ||r||^2 has lost its digits, since the caller can compute it afresh.
+    Leaves early where ||r||^2 has lost its digits, since the caller can compute it again.
     """
     start, steps = problem.square, 0
     if np.count_nonzero(problem.w) >= FEWEST_TO_FOLLOW:
@@ -74,25 +76,10 @@ def newton_step(problem: Restricted) -> bool:
         active = active[(problem.w[active] > 0) | (problem.q[active] > 0)]
     if len(active) == 0:
         return False
-    target = _minimiser(problem, active)
-    if target is not None and _move_without_crossing(problem, active, target):
-        return True
     # Near interpolation the minimiser is far off and signs change at once: shorter steps.
-    for damping in DAMPINGS:
-        target = _damped(problem, active, damping)
-        if target is not None and _move_without_crossing(problem, active, target):
-            return True
-    return False
-
-
-def _move_without_crossing(problem: Restricted, active: IntArray, target: FloatArray) -> bool:
-    """Move towards a target; coefficients that would change their sign stop at zero."""
-    here = problem.w[active]
-    penalised = (problem.thresholds[active] > 0) | problem.positive
-    crossing = penalised & (np.sign(target) != np.sign(here)) & (here != 0)
-    if problem.positive:
-        target = np.maximum(target, 0.0)
-    return _move(problem, active, np.where(crossing, 0.0, target))
+    shorter = (_damped(problem, active, damping) for damping in DAMPINGS)
+    targets = chain([_minimiser(problem, active)], shorter)
+    return any(target is not None and _move(problem, active, target) for target in targets)
 
 
 def _damped(problem: Restricted, active: IntArray, damping: float) -> FloatArray | None:
@@ -127,9 +114,18 @@ def _minimiser(problem: Restricted, active: IntArray) -> FloatArray | None:
     return target if np.isfinite(target).all() else None
 
 
-def _move(problem: Restricted, active: IntArray, values: FloatArray) -> bool:
-    """Set the active coefficients if that lowers the objective."""
-    moves = values - problem.w[active]
+def _move(problem: Restricted, active: IntArray, target: FloatArray) -> bool:
+    """Move the active coefficients to a target (a,) if that lowers the objective.
+
+    Coefficients that would change their sign stop at zero.
+    """
+    here = problem.w[active]
+    penalised = (problem.thresholds[active] > 0) | problem.positive
+    crossing = penalised & (np.sign(target) != np.sign(here)) & (here != 0)
+    if problem.positive:
+        target = np.maximum(target, 0.0)
+    values = np.where(crossing, 0.0, target)
+    moves = values - here
     q = np.empty_like(problem.q)
     gram_move(problem.G, problem.q, active, moves, q)
     square = problem.square - float(moves @ (problem.q[active] + q[active]))

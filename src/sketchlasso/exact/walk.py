@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,7 +11,7 @@ from sketchlasso.exact.columns import SparseColumns
 from sketchlasso.exact.columnwise import ColumnSolver
 from sketchlasso.exact.follow import Follower, Restricted
 from sketchlasso.exact.knots import TrainingGram
-from sketchlasso.exact.point import Direction, Point, Target
+from sketchlasso.exact.point import Direction, Point, Target, largest
 from sketchlasso.exact.restricted import improve
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.full_problem import SMALL_RESIDUAL, FullValues
@@ -32,14 +31,14 @@ INNER_SHARE = 0.3
 INNER_OF_GAP = 0.1
 # Below this share of ||y||^2 the residual is nearly zero, and coordinate descent stalls.
 INTERPOLATES = 1e-8
-# The same where too many columns are at work for the solver that takes over there.
+# The same where there are too many columns for the solver that takes over there.
 VANISHED = 1e-26
 STALL_ROUNDS = 3
 # A penalty below this share of the last one is approached in strides of the other share, each
 # solved to this gap.
 LONGEST_STRIDE = 0.4
 STRIDE = 0.5
-# Strides to a penalty at most. So far down nothing is left to enter but rounding.
+# At most this many strides to a penalty. Below, only rounding is left to enter.
 MOST_STRIDES = 60
 LOOSE = 1e-2
 # Products with X that a good start saves for each stride.
@@ -55,26 +54,18 @@ Ending: TypeAlias = tuple[FullValues, Status, int]
 class Walk:
     """Solves the problems of one response on one row set, best with decreasing penalties.
 
-    Parameters
-    ----------
-    target : Target
-    gram : TrainingGram
-        Grows with the columns that come into play.
-    tol : float
-        Relative full-data gap.
-    max_rounds : int
-        Rounds of certificate and restricted solve per problem.
+    The Gram matrix grows with the columns in use. `tol` is a relative full-data gap, `max_rounds`
+    the limit of rounds of certificate and restricted solve per problem.
     """
 
     def __init__(self, target: Target, gram: TrainingGram, tol: float, max_rounds: int) -> None:
         self.target, self.gram = target, gram
         self.tol, self.max_rounds = tol, max_rounds
-        none = np.empty(0, dtype=np.intp)
         gram.include(target.free)
-        self.point = target.point(none, np.empty(0))
+        self.point = target.point(np.empty(0, dtype=np.intp), np.empty(0))
         # Penalty at which the present point is about optimal.
         self.alpha = target.alpha_max()
-        # Made when a restricted problem is first solved.
+        # Made for the first restricted problem.
         self._follower: Follower | None = None
         # Serves large supports of sparse columns; None where columns are dense, or once it gave up.
         self.by_columns: ColumnSolver | None = None
@@ -228,13 +219,8 @@ class Walk:
             self._make_room(close | used, used)
         close[self.gram.columns] = False
         near = np.flatnonzero(close & ~used)
-        limit = max(FEWEST_ENTERING, len(point.support))
-        limit = min(limit, self.gram.room)
-        if limit == 0:
-            near = near[:0]
-        elif len(near) > limit:
-            near = near[np.argpartition(score[near], -limit)[-limit:]]
-        return np.concatenate([point.support, near])
+        limit = min(max(FEWEST_ENTERING, len(point.support)), self.gram.room)
+        return np.concatenate([point.support, largest(near, score, limit)])
 
     def _make_room(self, *needed: BoolArray) -> None:
         """Forget working columns: keep the first of the sets (n,) that leaves room for others."""
@@ -242,7 +228,7 @@ class Walk:
             kept = columns[self.gram.columns]
             if np.count_nonzero(kept) <= MOST_KEPT * len(kept):
                 self.gram.keep(kept)
-                # Its factor knows columns by their places, which change.
+                # Its factor refers to columns by their places, which change.
                 self._follower = None
                 return
 
@@ -257,13 +243,14 @@ class Walk:
             answer = solve_on_columns(self.target, columns, alpha, INNER_SHARE * self.tol)
             if answer is None:
                 break
-            self._direction = self.target.direction(answer.direction)
-            steps += answer.steps
-            new = self._certificate(answer.point, alpha)
+            point, scaled, spent = answer
+            steps += spent
+            self._direction = self.target.direction(scaled)
+            new = self._certificate(point, alpha)
             dual = self.target.dual(self._direction, alpha)
-            self.point = answer.point if new.primal < values.primal else self.point
+            self.point = point if new.primal < values.primal else self.point
             values = values.joined(new).joined(FullValues(values.primal, dual, values.null))
-            outside = self._violating(answer.direction, alpha, columns)
+            outside = self._violating(scaled, alpha, columns)
             if values.relative_gap <= self.tol or len(outside) == 0:
                 break
             columns = np.union1d(columns, outside)
@@ -280,28 +267,23 @@ class Walk:
         return outside[np.argsort(-score[outside])[:limit]]
 
 
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """A solved problem: its point, and a dual direction (m,) on scaled rows."""
-
-    point: Point
-    direction: FloatArray
-    steps: int
-
-
 def within_reach(target: Target, columns: IntArray) -> bool:
     """Whether the problem of some columns is small enough for this solver."""
     return min(len(columns), len(target.y)) <= LARGEST_SIDE
 
 
-def solve_on_columns(target: Target, columns: IntArray, alpha: float, tol: float) -> Answer | None:
+def solve_on_columns(
+    target: Target, columns: IntArray, alpha: float, tol: float
+) -> tuple[Point, FloatArray, int] | None:
     """Solve the problem of some columns by the Newton solver of batches.
 
     It is made for residuals that vanish. With rows scaled by the root of their weights and
     centred, Z (m, p), the problem is a batch of one instance with P = Z', c = y, s = 0; where the
     columns are fewer than the rows, Z = Q T makes it P = T', c = Q'y, s = ||y - Q Q'y||. Its dual
-    point u stands for Q u plus a share of y - Q Q'y among the rows. Returns None where that would
-    take too long.
+    point u stands for Q u plus a share of y - Q Q'y among the rows.
+
+    Returns the point, a dual direction (m,) on scaled rows and the steps spent; None where that
+    would take too long.
     """
     if not within_reach(target, columns):
         return None
@@ -333,4 +315,4 @@ def solve_on_columns(target: Target, columns: IntArray, alpha: float, tol: float
         if s > 0:
             direction += beyond * (y - basis @ c) / s
     point = target.point(columns[found.coef.indices], found.coef.data)
-    return Answer(point, direction, int(found.steps[0]))
+    return point, direction, int(found.steps[0])

@@ -1,4 +1,4 @@
-"""Builders: a sketch and what the user varies become one set of problems."""
+"""Builders: one set of problems from a sketch and the rows, responses and penalties to vary."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from scipy import sparse
 
 from sketchlasso.data import as_responses, gram_of
 from sketchlasso.errors import EmptyGridWarning, InvalidInputError
-from sketchlasso.instances.reduced_sets import ReducedSets, reduce_row_sets
 from sketchlasso.instances.rows import ProblemSet, RowSets, all_rows
+from sketchlasso.instances.statistics import ReducedSets, reduce_row_sets
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.optimality import alpha_max
 from sketchlasso.problem.reduction import unreachable_part
@@ -150,9 +150,9 @@ def _refuse_leakage(sketch: Sketch, rows: RowSets) -> None:
     """Refuse held-out rows where the sketch was made from their responses."""
     if sketch.response_rank and any(len(rs.removed) or len(rs.test) for rs in rows):
         raise InvalidInputError(
-            "this sketch was made with the response of every row, so rows held out of it would "
-            "leak; use cross_validate or leave_one_out, which remake it without them, or a sketch "
-            "made without y"
+            "this sketch was made with the response of every row, so responses of held-out rows "
+            "would leak; use cross_validate or leave_one_out, which remake it without them, or a "
+            "sketch made without y"
         )
 
 
@@ -197,7 +197,7 @@ def _largest_alphas(
 
 
 def _refuse_empty_grid(largest: FloatArray, levels: FloatArray) -> None:
-    """Where the radius exceeds ||R'u|| of the null model, no penalty leaves a non-zero."""
+    """Refuse radii above ||R'u|| of the null model: every coefficient is zero at any penalty."""
     empty = largest <= 0
     if not empty.any():
         return
@@ -297,7 +297,7 @@ def feature_problems(
     if not np.allclose(gram, np.eye(len(gram)), atol=1e-6):
         raise InvalidInputError(
             "this sketch's Q is not orthonormal; leave-one-feature-out needs a built-in sketch "
-            "method (or Sketch.from_factors with orthonormal Q)"
+            "method (or sketch_from_factors with orthonormal Q)"
         )
     each = left_out_batch(
         P,

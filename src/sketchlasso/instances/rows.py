@@ -72,7 +72,7 @@ class RowSets:
         return self.sets[index]
 
     def weighted(self, weights: FloatArray) -> RowSets:
-        """The same choices with weights multiplied by `weights` (m,); rows of weight 0 go."""
+        """The same choices with weights times `weights` (m,), without rows of weight zero."""
         sets = []
         for row_set in self.sets:
             own = row_set.all_weights(self.n_samples) * weights
@@ -129,20 +129,10 @@ def weighted_rows(weights: Any) -> RowSets:
 
 
 def shuffled_folds(count: int, target: Any, stratified: bool, random_state: Any) -> Any:
-    """Return a splitter into shuffled folds; rows that lie together in a file are often alike.
+    """Return a KFold or StratifiedKFold that shuffles: neighbouring rows of a file are often alike.
 
-    Parameters
-    ----------
-    count : int
-    target : array-like of shape (m,) or None
-    stratified : bool
-        Whether the folds keep the shares of the classes in `target`.
-    random_state : int, RandomState or None
-        None shuffles in the same way every time.
-
-    Returns
-    -------
-    KFold or StratifiedKFold
+    Stratified folds keep the shares of the classes in `target` (m,). Without a `random_state` the
+    folds are the same every time.
     """
     kind: Any = type(check_cv(count, target, classifier=stratified))
     return kind(count, shuffle=True, random_state=0 if random_state is None else random_state)
@@ -252,7 +242,9 @@ def complementary_pairs(n_samples: int, n_pairs: int, random_state: int | None =
     random_state : int, optional
     """
     if n_samples < 2 or n_pairs < 1:
-        raise InvalidInputError(f"{n_pairs} pairs of {n_samples} rows: need n_pairs >= 1, 2 rows")
+        raise InvalidInputError(
+            f"{n_pairs} pairs of {n_samples} rows were requested; pass n_pairs >= 1 and 2 rows"
+        )
     rng = np.random.default_rng(random_state)
     sets = []
     for _ in range(n_pairs):

@@ -1,10 +1,14 @@
-"""Additive statistics of rows, all that an instance needs of its data.
+"""Sums over rows, which are all that an instance needs of its data, and their reduced form.
 
-They are sums over rows, so changing rows is adding or subtracting k x k numbers.
+Changing the rows of an instance means adding or subtracting k x k numbers. A downdate
+total - removed loses accuracy when the removed rows hold nearly all the weight of some direction.
+With K = L L' the eigenvalues of L+ K_removed L+' then come close to 1; such sets are rebuilt from
+the rows that remain.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -17,16 +21,24 @@ from sketchlasso.data.block_work import Stacked
 from sketchlasso.data.implicit import BlockRows, blocks_of, sum_over_rows
 from sketchlasso.data.opening import split_choice, split_rows
 from sketchlasso.instances.rows import RowSet, RowSets
+from sketchlasso.linalg.factor import psd_root
+from sketchlasso.linalg.rows import centre
+from sketchlasso.problem.reduction import reduce_statistics
 from sketchlasso.types import FloatArray, IntArray, RealArray
+
+# A direction that keeps less than this share of its weight is not trusted to a downdate.
+SAFE_SHARE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """Weighted sums over a set of rows of Q (., k) and Y (., t).
+    """Weighted sums over rows of Q (., k) and Y (., t).
+
+    They belong to one set of rows, or to G sets: every attribute then has a leading axis G.
 
     Attributes
     ----------
-    weight : float
+    weight : float or ndarray of shape (G,)
         Sum of the weights.
     q_sum : ndarray of shape (k,)
         Q'W1.
@@ -40,68 +52,38 @@ class Statistics:
         Diagonal of Y'WY.
     """
 
-    weight: float
+    weight: Any
     q_sum: FloatArray
     y_sum: FloatArray
     K: FloatArray
     g: FloatArray
     yy: FloatArray
+
+    def _arrays(self) -> list[Any]:
+        return [getattr(self, field.name) for field in fields(self)]
 
     def __add__(self, other: Statistics) -> Statistics:
-        return Statistics(
-            weight=self.weight + other.weight,
-            q_sum=self.q_sum + other.q_sum,
-            y_sum=self.y_sum + other.y_sum,
-            K=self.K + other.K,
-            g=self.g + other.g,
-            yy=self.yy + other.yy,
-        )
+        return Statistics(*map(operator.add, self._arrays(), other._arrays()))
 
     def __sub__(self, other: Statistics) -> Statistics:
-        return Statistics(
-            weight=self.weight - other.weight,
-            q_sum=self.q_sum - other.q_sum,
-            y_sum=self.y_sum - other.y_sum,
-            K=self.K - other.K,
-            g=self.g - other.g,
-            yy=self.yy - other.yy,
-        )
+        return Statistics(*map(operator.sub, self._arrays(), other._arrays()))
 
+    @staticmethod
+    def stack(parts: Sequence[Statistics]) -> Statistics:
+        """Statistics of G sets from those of single ones."""
+        return Statistics(*map(np.stack, zip(*(part._arrays() for part in parts), strict=True)))
 
-@dataclass(frozen=True, eq=False)
-class StatisticsStack:
-    """Statistics of G row sets; the attributes of :class:`Statistics` with a leading axis G."""
+    def with_sets(self, places: IntArray, parts: Statistics) -> Statistics:
+        """The same sets with other statistics at some places (p,)."""
+        arrays = [values.copy() for values in self._arrays()]
+        for values, own in zip(arrays, parts._arrays(), strict=True):
+            values[places] = own
+        return Statistics(*arrays)
 
-    weight: FloatArray
-    q_sum: FloatArray
-    y_sum: FloatArray
-    K: FloatArray
-    g: FloatArray
-    yy: FloatArray
-
-    @classmethod
-    def of(cls, parts: Sequence[Statistics]) -> StatisticsStack:
-        """Stack single statistics."""
-        return cls(
-            weight=np.array([part.weight for part in parts]),
-            q_sum=np.stack([part.q_sum for part in parts]),
-            y_sum=np.stack([part.y_sum for part in parts]),
-            K=np.stack([part.K for part in parts]),
-            g=np.stack([part.g for part in parts]),
-            yy=np.stack([part.yy for part in parts]),
-        )
-
-    def with_sets(self, places: IntArray, parts: StatisticsStack) -> StatisticsStack:
-        """The same stack with other statistics at some places (p,)."""
-        columns = {field.name: getattr(self, field.name).copy() for field in fields(self)}
-        for name, values in columns.items():
-            values[places] = getattr(parts, name)
-        return StatisticsStack(**columns)
-
-    def centred(self) -> StatisticsStack:
-        """The same rows with the weighted means projected out: the instances have intercepts."""
+    def centred(self) -> Statistics:
+        """G sets of the same rows with the weighted means projected out, for an intercept."""
         scaled = self.q_sum / self.weight[:, None]
-        return StatisticsStack(
+        return Statistics(
             weight=self.weight,
             q_sum=np.zeros_like(self.q_sum),
             y_sum=np.zeros_like(self.y_sum),
@@ -110,18 +92,17 @@ class StatisticsStack:
             yy=np.maximum(self.yy - self.y_sum**2 / self.weight[:, None], 0.0),
         )
 
-
-def without_each(total: Statistics, Q: RealArray, Y: FloatArray, rows: IntArray) -> StatisticsStack:
-    """Statistics of all rows but one, for each of `rows` (G,): downdates by single rows."""
-    q, y = Q[rows].astype(np.float64), Y[rows]
-    return StatisticsStack(
-        weight=np.full(len(rows), total.weight - 1.0),
-        q_sum=total.q_sum - q,
-        y_sum=total.y_sum - y,
-        K=total.K - q[:, :, None] * q[:, None, :],
-        g=total.g - q[:, :, None] * y[:, None, :],
-        yy=total.yy - y**2,
-    )
+    def without_each(self, Q: RealArray, Y: FloatArray) -> Statistics:
+        """Statistics of G sets, each without one of the rows Q (G, k) and Y (G, t)."""
+        Q = Q.astype(np.float64)
+        return Statistics(
+            weight=np.full(len(Q), self.weight - 1.0),
+            q_sum=self.q_sum - Q,
+            y_sum=self.y_sum - Y,
+            K=self.K - Q[:, :, None] * Q[:, None, :],
+            g=self.g - Q[:, :, None] * Y[:, None, :],
+            yy=self.yy - Y**2,
+        )
 
 
 def row_statistics(Q: RealArray, Y: FloatArray, weights: FloatArray | None = None) -> Statistics:
@@ -141,15 +122,9 @@ def row_statistics(Q: RealArray, Y: FloatArray, weights: FloatArray | None = Non
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """Rows to sum over.
+    """Sorted rows (r,) to sum over, with weights (r,) or all one.
 
-    Attributes
-    ----------
-    rows : ndarray of shape (r,)
-        Sorted.
-    weights : ndarray of shape (r,) or None
-    removed : bool
-        Whether the sum is to be taken from that of all rows.
+    The sum of `removed` rows is subtracted from that of all rows.
     """
 
     rows: IntArray
@@ -169,20 +144,8 @@ def row_sums(
 ) -> tuple[Statistics, list[Statistics], RealArray]:
     """Return sums over all rows and over each choice, and single rows of Q: one pass.
 
-    Parameters
-    ----------
-    Q : ndarray or ImplicitRows of shape (m, k)
-    Y : ndarray of shape (m, t)
-    choices : sequence of Choice
-    single : ndarray of shape (r,), optional
-        Sorted numbers of rows whose own k numbers are wanted.
-
-    Returns
-    -------
-    total : Statistics
-    parts : list of Statistics
-        One for each choice.
-    rows : ndarray of shape (r, k)
+    The rows of Q (m, k) and Y (m, t) correspond. `single` (r,) are sorted numbers of rows; these
+    rows of Q are returned (r, k).
     """
     matrix = blocks_of(Q)
     local = [matrix.split_choice(choice.rows, choice.weights) for choice in choices]
@@ -216,3 +179,146 @@ def _sums_of_block(
         part = row_statistics(Q, responses), sums, Stacked(Q[alone[i]])
         found = part if found is None else add(found, part)
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class ReducedSets:
+    """Reduced forms of G row sets and t responses.
+
+    Attributes
+    ----------
+    roots : ndarray of shape (G, k, k)
+    c : ndarray of shape (G, t, k)
+    s : ndarray of shape (G, t)
+    y_mean : ndarray of shape (G, t)
+        Weighted mean of the responses over the training rows; zero without an intercept.
+    energy : ndarray of shape (G, t)
+        Weighted sum of squares of the (centred) responses.
+    rebuilt : int
+        Sets that were rebuilt from their rows because a downdate was not safe.
+    """
+
+    roots: FloatArray
+    c: FloatArray
+    s: FloatArray
+    y_mean: FloatArray
+    energy: FloatArray
+    rebuilt: int
+
+
+def reduce_row_sets(Q: RowFactor, Y: FloatArray, rows: RowSets, fit_intercept: bool) -> ReducedSets:
+    """Reduce every row set of Q (m, k) with responses Y (m, t).
+
+    With an intercept the means of the responses are subtracted before any sum is formed: sums of
+    squares around a large mean would keep none of the digits of the spread.
+    """
+    shifted, shift = Y, np.zeros(Y.shape[1])
+    if fit_intercept:
+        shifted, shift = centre(Y, _weights_of_all(rows))
+    stack, rebuilt = _stacked(Q, shifted, rows)
+    shifts = np.tile(shift, (len(rows), 1))
+    # Sums of squares that those of every set come from, before any subtraction.
+    sizes = stack.yy.copy()
+    sizes[_downdated(rows)] = np.sum(shifted**2, axis=0)
+    means, stack = _centred(stack, shifts, fit_intercept)
+    drowned = np.flatnonzero((stack.yy < SAFE_SHARE * sizes).any(axis=1))
+    if len(drowned):
+        parts, shifts[drowned] = _around_own_means(Q, Y, rows, drowned, fit_intercept)
+        own, parts = _centred(parts, shifts[drowned], fit_intercept)
+        stack, means[drowned] = stack.with_sets(drowned, parts), own
+    reduced = reduce_statistics(stack.K, stack.g, stack.yy)
+    return ReducedSets(
+        roots=reduced.roots,
+        c=reduced.c,
+        s=reduced.s,
+        y_mean=means,
+        energy=stack.yy,
+        rebuilt=rebuilt + len(drowned),
+    )
+
+
+def _centred(
+    stack: Statistics, shifts: FloatArray, fit_intercept: bool
+) -> tuple[FloatArray, Statistics]:
+    """Means (G, t) of the responses, and the statistics around them."""
+    if not fit_intercept:
+        return np.zeros_like(stack.y_sum), stack
+    return shifts + stack.y_sum / stack.weight[:, None], stack.centred()
+
+
+def _weights_of_all(rows: RowSets) -> FloatArray | None:
+    """Weights (m,) of rows over all sets, where all sets have weights of their own."""
+    weights = [chosen.weights for chosen in rows if chosen.weights is not None]
+    return np.sum(weights, axis=0) if len(weights) == len(rows) else None
+
+
+def _downdated(rows: RowSets) -> IntArray:
+    """Row sets whose statistics may be the total less those of removed rows."""
+    return np.array(
+        [i for i, chosen in enumerate(rows) if chosen.weights is None and len(chosen.removed)],
+        dtype=np.intp,
+    )
+
+
+def _around_own_means(
+    Q: RowFactor, Y: FloatArray, rows: RowSets, places: IntArray, fit_intercept: bool
+) -> tuple[Statistics, FloatArray]:
+    """Statistics of some row sets whose responses hardly vary next to those of all rows.
+
+    They are summed from the rows themselves, the responses less the means of these rows;
+    returned with the means (p, t).
+    """
+    parts, shifts = [], np.zeros((len(places), Y.shape[1]))
+    for i, choice in enumerate(training_choices(rows, places)):
+        own = Y
+        if fit_intercept:
+            own = np.zeros_like(Y)
+            own[choice.rows], shifts[i] = centre(Y[choice.rows], choice.weights)
+        parts += row_sums(Q, own, [choice])[1]
+    return Statistics.stack(parts), shifts
+
+
+def _stacked(Q: RowFactor, Y: FloatArray, rows: RowSets) -> tuple[Statistics, int]:
+    """Statistics of every row set from one pass, and a second one for unsafe downdates.
+
+    Returned with the number of unsafe ones.
+    """
+    if all(row_set.weights is None and len(row_set.removed) == 1 for row_set in rows):
+        gone = np.concatenate([row_set.removed for row_set in rows])
+        wanted, place = np.unique(gone, return_inverse=True)
+        total, _, q = row_sums(Q, Y, [], wanted)
+        q = q[place]
+        stack = total.without_each(q, Y[gone])
+        # The share that each row has of the weight of its own direction.
+        leverage = np.sum((q.astype(np.float64) @ psd_root(total.K)[1].T) ** 2, axis=1)
+        unsafe = np.flatnonzero(leverage > 1.0 - SAFE_SHARE)
+    else:
+        choices = [summed_choice(row_set, rows.n_samples) for row_set in rows]
+        total, sums, _ = row_sums(Q, Y, choices)
+        stack = Statistics.stack(
+            [
+                total - part if choice.removed else part
+                for choice, part in zip(choices, sums, strict=True)
+            ]
+        )
+        removed = [i for i, own in enumerate(choices) if own.removed and len(own.rows)]
+        unsafe = np.array(_unsafe(total, sums, removed), dtype=np.intp)
+    if unsafe.size:
+        _, again, _ = row_sums(Q, Y, training_choices(rows, unsafe))
+        stack = stack.with_sets(unsafe, Statistics.stack(again))
+    return stack, len(unsafe)
+
+
+def _unsafe(total: Statistics, sums: Sequence[Statistics], removed: Sequence[int]) -> list[int]:
+    """Those of the removed sets of rows without which some direction loses nearly all weight."""
+    if not removed:
+        return []
+    _, inverse = psd_root(total.K)
+    # The largest eigenvalue cannot exceed the trace.
+    metric = inverse.T @ inverse
+    doubtful = [i for i in removed if np.sum(metric * sums[i].K) > 1.0 - SAFE_SHARE]
+    return [
+        i
+        for i in doubtful
+        if np.linalg.eigvalsh(inverse @ sums[i].K @ inverse.T)[-1] > 1.0 - SAFE_SHARE
+    ]

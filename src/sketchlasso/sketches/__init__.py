@@ -1,9 +1,8 @@
 """Sketches of a data matrix: X ~ Q P' with a radius that bounds the error."""
 
-from sketchlasso.sketches.api import SketchMethod, sketch
+from sketchlasso.sketches.api import SketchMethod, sketch, sketch_from_factors
 from sketchlasso.sketches.response import extend_sketch, sketch_rows
 from sketchlasso.sketches.sketch import Sketch, SketchCost, load_sketch
-from sketchlasso.sketches.user import sketch_from_factors
 
 __all__ = [
     "Sketch",

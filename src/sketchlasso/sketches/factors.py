@@ -1,4 +1,4 @@
-"""The thin factors every method ends with, and the two ways to finish them."""
+"""The thin factors that every method makes, and the two ways to make them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from sketchlasso.data import DataMatrix, ImplicitRows, RowFactor
 from sketchlasso.linalg.factor import orthonormal_basis, singular_form, singular_rotation
 from sketchlasso.linalg.operator import ImplicitResidual, LowRankResidual
 from sketchlasso.types import RealArray
-
-__all__ = ["Factors", "factors_from_left", "factors_from_right", "implicit_basis", "residual_of"]
 
 # Units in the last place, times the condition of A V, that one round of orthonormalising may
 # lose, and beyond which nothing is left of the smallest directions.

@@ -9,8 +9,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from sketchlasso.data import ColumnTransform, DataMatrix, ImplicitRows
-from sketchlasso.data.opening import storage_of
-from sketchlasso.data.storage import is_sparse
+from sketchlasso.data.storage import is_sparse, storage_of
 from sketchlasso.linalg.factor import (
     orthonormal_basis,
     singular_form,
@@ -20,8 +19,6 @@ from sketchlasso.linalg.factor import (
 from sketchlasso.sketches.factors import Factors, implicit_basis
 from sketchlasso.sketches.options import SketchOptions
 from sketchlasso.types import RealArray
-
-__all__ = ["frequent_directions"]
 
 OVERSAMPLING = 10
 # Rows of a sparse block, in multiples of the number of directions kept.
@@ -43,8 +40,7 @@ def frequent_directions(
     block to block, and the tiles it takes in do not depend on how X is cut.
     """
     del rng
-    extra = OVERSAMPLING if options.oversampling is None else options.oversampling
-    count = min(rank + extra, *A.shape)
+    count = min(rank + options.extra_columns(OVERSAMPLING), *A.shape)
     B = np.zeros((A.shape[1], 0), dtype=A.dtype)
     tile = count * SPARSE_BLOCK if A.density < 1 / SPARSE_BLOCK else count
     A.meter.count()
@@ -88,11 +84,8 @@ def _walk(entries: Any, state: _Walk, transform: ColumnTransform, count: int, ti
 
 
 def _take_in(B: RealArray, entries: Any, transform: ColumnTransform, count: int) -> RealArray:
-    return _absorb(B, DataMatrix(storage_of(entries), transform), count)
-
-
-def _absorb(B: RealArray, block: DataMatrix, count: int) -> RealArray:
-    """Return the best `count` directions of [B'; block], shrunk by the next one's size."""
+    """Return the best `count` directions of [B'; entries], shrunk by the next one's size."""
+    block = DataMatrix(storage_of(entries), transform)
     width, rows = B.shape[1], block.shape[0]
     gram = np.empty((width + rows, width + rows))
     cross = block.matmat(B)

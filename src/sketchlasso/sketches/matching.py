@@ -1,7 +1,7 @@
-"""Whether what is used as a sketch is one, and one of the X it is used with.
+"""Check that a sketch is one, and was made from the X it is used with.
 
 Equal matrices that are stored or cut in different ways have different fingerprints.
-Two products show whether the factors belong to X, however it is stored. With A the centred and
+Two products show whether the factors belong to X, in any storage. With A the centred and
 scaled X,
 
     A'Q = P           for every method that projects A onto Q
@@ -24,8 +24,6 @@ from sketchlasso.data.indirect import BlockStorage
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.sketches.sketch import Sketch
 from sketchlasso.types import RealArray
-
-__all__ = ["check_sketch", "check_sketch_of", "check_sketch_shape"]
 
 USER = "user"
 FREQUENT_DIRECTIONS = "frequent_directions"
@@ -51,18 +49,9 @@ def check_sketch_shape(sketch: Sketch, shape: tuple[int, ...]) -> None:
 
 
 def check_sketch_of(sketch: Any, X: MatrixLike) -> Sketch:
-    """Return the sketch, or refuse one that was not made from X.
+    """Return the sketch, or refuse one that was not made from X (m, n), in any storage.
 
-    Parameters
-    ----------
-    sketch : Sketch
-        One of factors that the user brought without X is taken at its word.
-    X : array-like, sparse matrix, BlockMatrix, dask array or LinearOperator of shape (m, n)
-        What is to be used with the sketch, stored in any way.
-
-    Returns
-    -------
-    Sketch
+    Factors that the user brought without X cannot be checked.
     """
     found = check_sketch(sketch)
     if isinstance(found.Q, ImplicitRows) and found.Q.matrix is X:
@@ -82,7 +71,7 @@ def check_sketch_of(sketch: Any, X: MatrixLike) -> Sketch:
 
 
 def _is_of(sketch: Sketch, A: DataMatrix, X: Any) -> bool:
-    """Whether a sketch in the units of A was made from X, which A is a view of."""
+    """Whether a sketch in the units of A was made from X; A is a view of X."""
     # The digest of blocks comes with the sums of their columns, which solving needs anyway.
     if isinstance(A.storage, BlockStorage) and A.fingerprint() == sketch.fingerprint:
         return True
@@ -94,7 +83,9 @@ def _equations_hold(sketch: Sketch, A: DataMatrix) -> bool:
     # Rounding stays far below this, and other data far above it.
     share = np.sqrt(max(np.finfo(A.dtype).eps, np.finfo(sketch.dtype).eps))
     allowed = float(share) * (float(sketch.singular_values[0]) + A.mean_shift())
-    z = _combination(sketch.rank).astype(sketch.dtype)
+    # Numbers of either sign that give all columns about the same weight.
+    rng, size = np.random.default_rng(0), (sketch.rank, 1)
+    z = (rng.choice([-1.0, 1.0], size) * rng.uniform(1.0, 2.0, size)).astype(sketch.dtype)
     if sketch.method == FREQUENT_DIRECTIONS:
         # P = V diag(singular values): all directions of V get about the same weight.
         values = sketch.singular_values[:, None]
@@ -105,19 +96,13 @@ def _equations_hold(sketch: Sketch, A: DataMatrix) -> bool:
         start, wanted = z, sketch.P @ z
         found = A.rmatmat(sketch.Q @ z)
     allowed *= _length(start)
-    # Where all that the factors say could be rounding, they prove nothing.
+    # Factors no larger than rounding prove nothing.
     if not _length(found - wanted) <= allowed < _length(wanted):
         return False
     if sketch.column_means is None:
         return True
     ones = np.ones((len(sketch.Q), 1), dtype=A.dtype)
     return _length(A.rmatmat(ones)) <= allowed / _length(start) * _length(ones)
-
-
-def _combination(rank: int) -> RealArray:
-    """Random numbers (rank, 1) of either sign that give all columns about the same weight."""
-    rng = np.random.default_rng(0)
-    return np.asarray(rng.choice([-1.0, 1.0], (rank, 1)) * rng.uniform(1.0, 2.0, (rank, 1)))
 
 
 def _length(vector: RealArray) -> float:

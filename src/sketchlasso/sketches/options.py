@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeGuard, get_args
 
 import numpy as np
 
 from sketchlasso.errors import Argument, InvalidInputError
-
-__all__ = [
-    "DEFAULT_RANK",
-    "Axis",
-    "Distribution",
-    "RadiusName",
-    "SketchOptions",
-    "Weights",
-    "checked_directions",
-    "checked_options",
-    "checked_radius",
-    "checked_rank",
-    "checked_tolerance",
-]
 
 Axis: TypeAlias = Literal["rows", "columns"]
 Weights: TypeAlias = Literal["length", "leverage"]
@@ -34,7 +20,7 @@ RADIUS_NAMES = get_args(RadiusName)
 
 
 class _DefaultRank(int):
-    """50, and known not to be the user's choice: it may shrink to fit a small matrix."""
+    """The default, which the user did not choose: it may shrink to fit a small matrix."""
 
 
 DEFAULT_RANK = _DefaultRank(50)
@@ -42,17 +28,7 @@ DEFAULT_RANK = _DefaultRank(50)
 
 @dataclass(frozen=True)
 class SketchOptions:
-    """What a user may set beyond rank and method; None leaves the choice to the method.
-
-    Attributes
-    ----------
-    n_iter : int or None
-    oversampling : int or None
-    axis : {"rows", "columns"} or None
-    weights : {"length", "leverage"} or None
-    distribution : {"gaussian", "sparse"} or None
-    response_rank : int or None
-    """
+    """Options beyond rank and method; None leaves the choice to the method."""
 
     n_iter: int | None = None
     oversampling: int | None = None
@@ -61,32 +37,32 @@ class SketchOptions:
     distribution: Distribution | None = None
     response_rank: int | None = None
 
-    def given(self) -> list[str]:
-        """Return the names of the options that were set."""
-        return [field.name for field in fields(self) if getattr(self, field.name) is not None]
+    def extra_columns(self, default: int) -> int:
+        """Return the number of columns beyond the rank."""
+        return default if self.oversampling is None else self.oversampling
 
 
 def checked_options(options: SketchOptions, method: str, accepted: Collection[str]) -> None:
-    """Refuse options that the method does not use, and values that are none."""
-    for name in options.given():
-        if name not in accepted:
+    """Refuse options that the method does not use, and invalid values."""
+    for name, value in vars(options).items():
+        if value is not None and name not in accepted:
             usable = f"only {_listed(sorted(accepted))}" if accepted else "no option"
             raise InvalidInputError(
-                Argument(name, getattr(options, name)),
+                Argument(name, value),
                 " was given, but ",
                 Argument("method", method),
                 f" accepts {usable}; leave {name} out.",
             )
-    _check_integer("n_iter", options.n_iter, 1)
-    _check_integer("oversampling", options.oversampling, 0)
-    _check_integer("response_rank", options.response_rank, 1)
+    check_integer("n_iter", options.n_iter, 1)
+    check_integer("oversampling", options.oversampling, 0)
+    check_integer("response_rank", options.response_rank, 1)
     _check_name("axis", options.axis, get_args(Axis))
     _check_name("weights", options.weights, get_args(Weights))
     _check_name("distribution", options.distribution, get_args(Distribution))
 
 
 def checked_rank(rank: object, shape: tuple[int, int], *, full: bool) -> int:
-    """Return a usable rank; an unset one shrinks to fit, or is complete if `full`."""
+    """Return the rank; the default shrinks to fit, or is the largest possible if `full`."""
     largest = min(shape)
     if isinstance(rank, _DefaultRank):
         return largest if full else min(int(rank), largest)
@@ -129,16 +105,6 @@ def checked_tolerance(tol: object, radius: object, method: str) -> float | None:
     return float(tol)
 
 
-def checked_directions(count: object) -> int:
-    """Return how many response directions to add."""
-    if not _is_integer(count) or count < 1:
-        raise InvalidInputError(
-            Argument("directions", count),
-            " was given, but an integer >= 1 is accepted; pass one or leave directions out.",
-        )
-    return int(count)
-
-
 def checked_radius(radius: object) -> float | str:
     """Return the radius as a number or one of the names."""
     if isinstance(radius, str):
@@ -153,7 +119,8 @@ def checked_radius(radius: object) -> float | str:
     )
 
 
-def _check_integer(name: str, value: object, smallest: int) -> None:
+def check_integer(name: str, value: object, smallest: int) -> None:
+    """Refuse an option that is neither None nor an integer of at least `smallest`."""
     if value is None or (_is_integer(value) and int(value) >= smallest):
         return
     raise InvalidInputError(

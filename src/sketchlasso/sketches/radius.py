@@ -1,4 +1,4 @@
-"""The radius of a sketch: how far ||A - QP'|| can be, erring upward.
+"""The radius of a sketch: an upper bound on ||A - QP'||, or an estimate of its effect.
 
 ``spectral``
     With probability at least 1 - 1e-6 over the random start, no smaller than ||A - QP'||_2 and
@@ -30,17 +30,6 @@ from sketchlasso.linalg.norms import norm_bound
 from sketchlasso.sketches.factors import Factors, residual_of
 from sketchlasso.types import RealArray
 
-__all__ = [
-    "FAILURE_PROBABILITY",
-    "Radius",
-    "RadiusKind",
-    "find_radius",
-    "frobenius_radius",
-    "realised_estimate",
-    "sketch_to_tolerance",
-    "spectral_radius",
-]
-
 RadiusKind: TypeAlias = Literal["spectral", "frobenius", "realised", "given"]
 
 FAILURE_PROBABILITY = 1e-6
@@ -59,18 +48,11 @@ MOST_RADII = 64
 
 @dataclass(frozen=True)
 class Radius:
-    """A radius and what it stands for.
-
-    Attributes
-    ----------
-    value : float
-    kind : {"spectral", "frobenius", "realised", "given"}
-    failure_probability : float or None
-        Probability that `value` falls short of the norm it bounds; None where it bounds none.
-    """
+    """A radius and its meaning."""
 
     value: float
     kind: RadiusKind
+    # Probability that the value falls short of the norm it bounds; None where it bounds none.
     failure_probability: float | None
 
 
@@ -102,21 +84,8 @@ def spectral_radius(
 ) -> Radius:
     """Bound ||A - QP'||_2 from above.
 
-    Parameters
-    ----------
-    A : DataMatrix of shape (m, n)
-    factors : Factors
-        The sketch of A.
-    rng : Generator
-        Independent of the one the sketch was drawn with: the bound needs a fresh start.
-    projected : bool
-        Whether Q P' is a projection of A (QQ'A or A V V'), which makes the Frobenius norm of
-        the residual cheap.
-    failure_probability : float
-
-    Returns
-    -------
-    Radius
+    The bound needs random numbers that are independent of the sketch. Where Q P' is `projected`,
+    that is QQ'A or A V V', the Frobenius norm of the residual is cheap.
     """
     if factors.residual_norm == 0.0:
         return Radius(0.0, "spectral", 0.0)
@@ -213,7 +182,7 @@ def _overlaps(A: DataMatrix, Q: RowFactor, P: RealArray) -> tuple[RealArray, flo
 
 
 def _needs_double(A: DataMatrix, value: float, norm: float) -> bool:
-    """Whether most of what was added for rounding would not be in double precision."""
+    """Whether single precision adds too much for rounding, and double precision is possible."""
     single = A.dtype == np.float32 and A.in_double().dtype == np.float64
     return single and value > LARGEST_ALLOWANCE * norm
 
@@ -239,29 +208,8 @@ def sketch_to_tolerance(
 
     The rank is doubled from 16 until the radius is small enough or `largest_rank` is reached;
     leading columns of that sketch are then tried by bisection. ||A||_2 is taken as the sketch's
-    largest singular value, which never exceeds it.
-
-    Parameters
-    ----------
-    A : DataMatrix of shape (m, n)
-    build : callable
-        Makes the factors of a rank.
-    largest_rank : int
-    tol : float
-        Relative to ||A||_2.
-    rng : Generator
-        For the radii.
-
-    Returns
-    -------
-    factors : Factors
-    radius : Radius
-        Its failure probability covers every radius that was tried.
-
-    Raises
-    ------
-    InvalidInputError
-        `largest_rank` does not reach the tolerance.
+    largest singular value, which never exceeds it. `build` makes the factors of a rank. The failure
+    probability of the radius covers every radius that was tried.
     """
 
     def radius_of(factors: Factors) -> Radius:
@@ -274,7 +222,12 @@ def sketch_to_tolerance(
     radius = radius_of(factors)
     while radius.value > tol * factors.singular_values[0]:
         if rank == largest_rank:
-            raise _unreached(tol, rank, radius.value / float(factors.singular_values[0]))
+            reached = radius.value / float(factors.singular_values[0])
+            raise InvalidInputError(
+                Argument("tol", tol, "g"),
+                f" was given, but a sketch of rank {rank} has a radius of {reached:.3g} times "
+                "||X||; raise rank, which limits the search, or tol.",
+            )
         rank = min(2 * rank, largest_rank)
         factors = build(rank)
         radius = radius_of(factors)
@@ -297,11 +250,3 @@ def _smallest(
             short = tried.rank
     failure = FAILURE_PROBABILITY if best_radius.failure_probability else 0.0
     return best, Radius(best_radius.value, best_radius.kind, failure)
-
-
-def _unreached(tol: float, rank: int, reached: float) -> InvalidInputError:
-    return InvalidInputError(
-        Argument("tol", tol, "g"),
-        f" was given, but a sketch of rank {rank} has a radius of {reached:.3g} times ||X||; "
-        "raise rank, which limits the search, or tol.",
-    )

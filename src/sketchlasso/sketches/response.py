@@ -1,4 +1,4 @@
-"""Sketches that know the response: leading directions of A, and Krylov directions from y.
+"""Sketches that depend on the response: leading directions of A, and Krylov directions from y.
 
 The signal in y need not lie in the leading singular directions of A. The basis is therefore
 extended by the block Krylov space of A A' that starts at the responses,
@@ -8,12 +8,12 @@ extended by the block Krylov space of A A' that starts at the responses,
 so that A'y, and with it the gradient of the regression at w = 0, is exact in the sketch. The
 Krylov part is built in the orthogonal complement of U, where it finds what U has missed.
 
-Such a sketch has seen y. Where rows are held out, their responses must not have shaped it:
-:func:`sketch_rows` makes the sketch anew from the training rows, with the unsupervised part U,
-which has not seen y, shared by all of them.
+Such a sketch depends on y. Where rows are held out, it must not depend on their responses:
+:func:`sketch_rows` makes the sketch anew from the training rows, which share the part U that does
+not depend on y.
 
 The basis has a row for every sample. Where X is in blocks the products are computed where the
-blocks are, but the basis (m, k) is held here: that much memory the method needs.
+blocks are, but the basis (m, k) is held in this process.
 """
 
 from __future__ import annotations
@@ -42,23 +42,13 @@ from sketchlasso.sketches.matching import check_sketch_of
 from sketchlasso.sketches.options import (
     RadiusName,
     SketchOptions,
-    checked_directions,
+    check_integer,
     checked_radius,
 )
 from sketchlasso.sketches.radius import find_radius
 from sketchlasso.sketches.sketch import Sketch
 from sketchlasso.sketches.subspace import randomized
 from sketchlasso.types import FloatArray, IntArray, RealArray
-
-__all__ = [
-    "RowsBase",
-    "extend_rows",
-    "extend_sketch",
-    "response",
-    "response_share",
-    "rows_base",
-    "sketch_rows",
-]
 
 # How much of the rank the responses get by default; docs/accuracy.md has the trials.
 RESPONSE_SHARE = 0.4
@@ -71,7 +61,7 @@ CONSTANT = 1e-12
 def response_share(rank: int) -> int:
     """Return how many of `rank` directions start from the response, by default.
 
-    Two fifths of a large rank; a small rank is better spent on the response nearly whole.
+    Two fifths of a large rank, and most of a small one.
     """
     wanted = max(FEWEST_RESPONSE_DIRECTIONS, round(RESPONSE_SHARE * rank))
     return max(1, min(wanted, int(LARGEST_RESPONSE_SHARE * rank)))
@@ -104,16 +94,10 @@ def response(
 
 @dataclass(frozen=True, eq=False)
 class RowsBase:
-    """The part of a sketch of some rows that does not know the response.
+    """The part of a sketch of some rows that does not depend on the response.
 
-    Attributes
-    ----------
-    A : DataMatrix of shape (r, n)
-        The rows, centred and scaled.
-    U : ndarray of shape (r, h)
-        Orthonormal columns.
-    image : ndarray of shape (n, h)
-        A'U.
+    A (r, n) holds the rows, centred and scaled; U (r, h) has orthonormal columns; the image (n, h)
+    is A'U.
     """
 
     A: DataMatrix
@@ -138,7 +122,7 @@ def extend_sketch(
     base : Sketch
         Of X, by any method; the response directions it may have are replaced.
     X : array-like, sparse matrix or LinearOperator of shape (m, n)
-        What was sketched.
+        The matrix of `base`.
     y : array-like of shape (m,) or (m, t)
         One or several responses; several share the directions.
     directions : int, optional
@@ -157,7 +141,8 @@ def extend_sketch(
     check_sketch_of(base, X)
     held = base.rank - base.response_rank
     U = np.asarray(base.Q[:, :held])
-    count = checked_directions(_default_directions(held) if directions is None else directions)
+    check_integer("directions", directions, 1)
+    count = _default_directions(held) if directions is None else int(directions)
     A = _matrix(X, base.transform)
     Y = as_responses(y, A.shape[0])
     # Response directions were added to U here before, so its image is known.
@@ -167,16 +152,9 @@ def extend_sketch(
 
 
 def rows_base(base: Sketch, X: MatrixLike, rows: IntArray) -> RowsBase:
-    """The part of the sketches of some rows that all their responses share.
+    """The part of the sketches of some rows X (r, n) that all their responses share.
 
-    Parameters
-    ----------
-    base : Sketch
-        Of all rows.
-    X : array or sparse matrix of shape (r, n)
-        The rows in question, and no others.
-    rows : ndarray of shape (r,)
-        Their numbers in the matrix that `base` is a sketch of.
+    `rows` (r,) are their numbers in the matrix that `base` is a sketch of.
     """
     U = np.asarray(base.Q)[rows, : base.rank - base.response_rank]
     return _base_of(_matrix(X, base.transform), U, base.response_rank)
@@ -200,7 +178,7 @@ def sketch_rows(
         Of all rows; its unsupervised directions are shared, its response directions replaced
         by as many that start from the given responses.
     X : array or sparse matrix of shape (r, n)
-        The rows in question, and no others.
+        These rows only.
     y : array-like of shape (r,) or (r, t)
     rows : ndarray of shape (r,)
         Their numbers in the matrix that `base` is a sketch of.
@@ -227,7 +205,7 @@ def extend_rows(
     radius: float | RadiusName = "realised",
     random_state: RandomState = None,
 ) -> Sketch:
-    """Make the sketch of :func:`sketch_rows` from what :func:`rows_base` has prepared."""
+    """Make the sketch of :func:`sketch_rows` from the result of :func:`rows_base`."""
     start = perf_counter()
     Y = as_responses(y, len(own.U))
     if weights is not None:
@@ -311,7 +289,7 @@ def _centred(Y: FloatArray) -> FloatArray:
     if not (np.abs(centred) > CONSTANT * np.abs(Y).max(initial=0.0)).any():
         raise InvalidInputError(
             "y is constant, but directions start from its differences; use a method that does not "
-            "look at y, or drop this response."
+            "use y, or drop this response."
         )
     return centred
 
@@ -326,7 +304,7 @@ def _leading_responses(Y: RealArray, count: int) -> RealArray:
 
 
 def _complete(A: DataMatrix) -> Factors:
-    """Return the sketch that loses nothing, and so need not know the responses."""
+    """Return the sketch that loses nothing, for any responses."""
     m, n = A.shape
     identity = np.eye(min(m, n), dtype=A.dtype)
     if m <= n:

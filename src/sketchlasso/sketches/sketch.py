@@ -1,4 +1,4 @@
-"""The sketch of a data matrix: an immutable record, saved and loaded whole."""
+"""The sketch of a data matrix: an immutable record, its file and its checks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from time import perf_counter
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,36 +18,31 @@ from sketchlasso.linalg.rows import read_only
 from sketchlasso.sketches.factors import Factors
 from sketchlasso.sketches.options import checked_radius
 from sketchlasso.sketches.radius import Radius, RadiusKind, realised_estimate, spectral_radius
-from sketchlasso.sketches.stored import check_stored_sketch
 from sketchlasso.storage.container import SKETCH, read_container, unpacking, write_container
+from sketchlasso.storage.door import UnfitError, check_facts, check_numbers
 from sketchlasso.types import FloatArray, RealArray
 
-__all__ = ["Sketch", "SketchCost", "load_sketch"]
-
-SCALARS = (
-    "radius",
-    "radius_kind",
-    "radius_failure_probability",
-    "method",
-    "seed",
-    "fingerprint",
-    "response_rank",
-)
+# Types of the scalar attributes and of the cost in a file.
+SCALARS: dict[str, tuple[type, ...]] = {
+    "radius": (float, int),
+    "radius_kind": (str,),
+    "radius_failure_probability": (float, int, type(None)),
+    "method": (str,),
+    "seed": (int, type(None)),
+    "fingerprint": (str, type(None)),
+    "response_rank": (int,),
+}
+COST: dict[str, tuple[type, ...]] = {
+    "passes": (int,),
+    "products": (int,),
+    "seconds": (float, int),
+}
 ARRAYS = ("P", "Q", "singular_values", "column_means", "column_scales")
 
 
 @dataclass(frozen=True)
 class SketchCost:
-    """What a sketch cost to make.
-
-    Attributes
-    ----------
-    passes : int
-        Walks over X, those for means, scales and the radius included.
-    products : int
-        Columns that X or X' was multiplied with.
-    seconds : float
-    """
+    """Passes over X (also for means, scales and radius), columns multiplied with X or X', time."""
 
     passes: int = 0
     products: int = 0
@@ -244,11 +239,11 @@ class Sketch:
         return realised_estimate(A, factors, rng, projected=False).value
 
     def matches(self, X: MatrixLike) -> bool:
-        """Return whether X is, entry for entry and in the same storage, what was sketched."""
+        """Return whether X is the matrix that was sketched, with equal entries and storage."""
         return self.fingerprint is not None and DataMatrix.of(X).fingerprint() == self.fingerprint
 
     def summary(self) -> str:
-        """Return a few lines on what was sketched, how, and how well."""
+        """Return a few lines on shape, rank, radius and cost."""
         m, n = self.shape
         done = [
             word
@@ -301,9 +296,9 @@ class Sketch:
         KeyError, TypeError, ValueError
             Something is missing or does not fit.
         """
-        # Files of before there were response directions have none.
+        # Old files have no response directions.
         scalars: dict[str, Any] = {"response_rank": 0, **header}
-        check_stored_sketch(scalars, arrays)
+        _check_stored(scalars, arrays)
         everything: dict[str, Any] = {name: scalars[name] for name in SCALARS} | dict(arrays)
         return cls(**everything, cost=SketchCost(**header["cost"]))
 
@@ -347,3 +342,24 @@ def load_sketch(path: str | os.PathLike[str]) -> Sketch:
     header, arrays = read_container(path, SKETCH)
     with unpacking(path, SKETCH):
         return Sketch.unpacked(header, arrays)
+
+
+def _check_stored(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Refuse facts and arrays that do not make a sketch."""
+    check_facts(header, {**SCALARS, "cost": (dict,)})
+    check_facts(header["cost"], COST)
+    P, Q = arrays["P"], arrays["Q"]
+    if P.ndim != 2 or Q.ndim != 2 or P.shape[1] != Q.shape[1] or 0 in (*P.shape, *Q.shape):
+        raise UnfitError(f"P has the shape {P.shape} and Q the shape {Q.shape}")
+    n, rank = P.shape
+    expected = {"singular_values": (rank,), "column_means": (n,), "column_scales": (n,)}
+    for name, array in arrays.items():
+        if array.shape != expected.get(name, array.shape):
+            raise UnfitError(f"{name} has the shape {array.shape}, not {expected[name]}")
+        check_numbers(array, name)
+    if header["radius"] < 0 or header["radius_kind"] not in get_args(RadiusKind):
+        raise UnfitError(f"the radius is {header['radius']}, {header['radius_kind']!r}")
+    if not 0 <= header["response_rank"] <= rank:
+        raise UnfitError(f"{header['response_rank']} of {rank} directions are of the response")
+    if header["seed"] is not None and header["seed"] < 0:
+        raise UnfitError(f"the seed is {header['seed']}")

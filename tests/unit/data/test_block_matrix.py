@@ -10,7 +10,7 @@ from tests.matrices import sparse_counts
 from tests.sentences import refusal
 
 import sketchlasso as sl
-from sketchlasso.cluster import SequentialEngine, cluster
+from sketchlasso.cluster import Engine, cluster
 from sketchlasso.data import DataMatrix, block_work
 from sketchlasso.data.block_work import (
     entries_of,
@@ -42,7 +42,7 @@ def dense(X):
     return X.toarray() if sparse.issparse(X) else X
 
 
-class Counting(SequentialEngine):
+class Counting(Engine):
     """Counts how often blocks are opened."""
 
     def __init__(self):

@@ -148,7 +148,7 @@ def test_fingerprint_depends_on_entries_only(dense, tmp_path):
 def test_wide_indices_are_neither_copied_nor_narrowed(rng):
     X = wide_indices(sparse_counts(50, 40, rng))
     X.sort_indices()
-    stored = DataMatrix.of(X).storage._matrix
+    stored = DataMatrix.of(X).storage.matrix
     assert stored.indices.dtype == np.int64
     assert np.shares_memory(stored.indices, X.indices)
     assert np.shares_memory(stored.data, X.data)

@@ -82,7 +82,7 @@ def test_split_takes_blocks(made):
     again = sl.SqrtLasso(alpha=1.0).fit(X[:50], y[:50]).calibrate(blocks, y[50:], method="split")
     found = again.predict_interval(BlockMatrix.from_arrays([new[:5], new[5:]]))
     np.testing.assert_allclose(found, whole, rtol=1e-12)
-    with pytest.raises(InvalidInputError, match="for X in blocks, but rows are left out of X"):
+    with pytest.raises(InvalidInputError, match="for X in blocks, but it needs X in memory"):
         again.calibrate(blocks, y[50:])
 
 
@@ -224,7 +224,9 @@ def test_refusals(made):
     refuse = pytest.raises
     with refuse(InvalidInputError, match=r"call calibrate\(X, y, method='jackknife\+'\) once"):
         model.predict_interval(new)
-    with refuse(InvalidInputError, match="X has 9 rows, but fewer than 10 residuals"):
+    with refuse(
+        InvalidInputError, match="X has 9 rows, but an interval needs at least 10 residuals"
+    ):
         model.calibrate(X[:9], y[:9])
     with refuse(InvalidInputError, match="method='jackknife' was given, but 'jackknife"):
         model.calibrate(X, y, method="jackknife")

@@ -20,8 +20,7 @@ from sketchlasso.engine import (
     weighted_rows,
 )
 from sketchlasso.errors import EmptyGridWarning, InvalidInputError
-from sketchlasso.instances.reduced_sets import reduce_row_sets
-from sketchlasso.instances.statistics import row_statistics
+from sketchlasso.instances.statistics import reduce_row_sets, row_statistics
 from sketchlasso.problem import reduce_statistics
 
 M, N, K = 40, 25, 8
@@ -229,7 +228,7 @@ def test_feature_problems_need_an_orthonormal_basis(data):
         (lambda f, y: leave_one_out_rows(1), "leave-one-out needs at least 2 rows; got 1"),
         (lambda f, y: leave_p_out_rows(5, 5), "p=5 must lie between 1 and 4"),
         (lambda f, y: bootstrap_rows(5, 0), "n_sets=0 must be at least 1"),
-        (lambda f, y: complementary_pairs(1, 1), "need n_pairs >= 1, 2 rows"),
+        (lambda f, y: complementary_pairs(1, 1), "pass n_pairs >= 1 and 2 rows"),
     ],
 )
 def test_bad_input_is_one_sentence_before_any_work(data, make, message):

@@ -6,7 +6,7 @@ import pytest
 from sketchlasso import SqrtLasso, build_problems, certify, sketch, splitter_rows
 from sketchlasso.engine import bootstrap_rows, leave_one_out_rows, weighted_rows
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.instances.reduced_sets import reduce_row_sets
+from sketchlasso.instances.statistics import reduce_row_sets
 from sketchlasso.io import BlockMatrix
 from sketchlasso.linalg.rows import centre
 
