@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from typing import Any
 
 from reproduction.experiment import Picture
@@ -25,30 +26,35 @@ COMMON: dict[str, Any] = {
     "svg.fonttype": "path",
     "svg.hashsalt": "sketchlasso",
 }
+# The same keys in both. No picture uses a colour of LIGHT for anything else.
 LIGHT = {"text": "#1f2328", "back": "#ffffff", "grid": "#e4e7eb"}
 DARK = {"text": "#dfe3e8", "back": "#16191d", "grid": "#31363d"}
 
 
-def drawn(picture: Picture, dark: bool = False) -> bytes:
-    """Return a picture as the bytes of an SVG file."""
+def drawn(picture: Picture) -> tuple[bytes, bytes]:
+    """Return a picture as the bytes of two SVG files, one for light pages and one for dark.
+
+    Matplotlib draws it once: to lay it out takes most of the time, and only colours differ.
+    """
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    style = DARK if dark else LIGHT
     colours = dict.fromkeys(
         ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"),
-        style["text"],
+        LIGHT["text"],
     )
     faces = dict.fromkeys(
-        ("figure.facecolor", "axes.facecolor", "savefig.facecolor"), style["back"]
+        ("figure.facecolor", "axes.facecolor", "savefig.facecolor"), LIGHT["back"]
     )
-    settings: Any = {**COMMON, **colours, **faces, "grid.color": style["grid"]}
+    settings: Any = {**COMMON, **colours, **faces, "grid.color": LIGHT["grid"]}
     with mpl.rc_context(settings):
         figure = Figure(figsize=picture.size, layout="constrained")
         picture.draw(figure)
         file = io.BytesIO()
         figure.savefig(file, format="svg", metadata={"Date": None})
-    return file.getvalue()
+    light = file.getvalue()
+    dark = {LIGHT[part].encode(): DARK[part].encode() for part in LIGHT}
+    return light, re.sub(b"|".join(dark), lambda found: dark[found.group()], light)
 
 
 def plain_log(axis: Any) -> None:

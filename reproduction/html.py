@@ -86,8 +86,7 @@ def _notes(notes: tuple[tuple[str, str], ...]) -> str:
 
 def _picture(picture: Picture) -> str:
     light, dark = (
-        "data:image/svg+xml;base64," + base64.b64encode(drawn(picture, shade)).decode()
-        for shade in (False, True)
+        "data:image/svg+xml;base64," + base64.b64encode(file).decode() for file in drawn(picture)
     )
     caption = escape(picture.caption)
     return (

@@ -140,7 +140,9 @@ class Nodewise:
         for part in slices(len(self.targets), 512):
             own = self.targets[part]
             size = len(own)
-            identity = sparse.csr_array((np.ones(size), own, np.arange(size + 1)), shape=(size, n))
+            identity: Any = sparse.csr_array(
+                (np.ones(size), own, np.arange(size + 1)), shape=(size, n)
+            )
             # x_j - X gamma_j as one product, which loses fewer digits than a difference of two.
             contrast: Any = sparse.csr_array(identity - self.coef[part])
             found[:, part] = BlockMatrix.of(entries) @ contrast.T - self.intercept[part]

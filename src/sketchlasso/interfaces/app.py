@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
+from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, NamedTuple
 
@@ -273,8 +274,9 @@ class _Group(TyperGroup):
         return name, command, rest
 
 
+@cache
 def loaded(name: str, entry: Entry) -> Any:
-    """Import a command, with its options."""
+    """Import a command, with its options, which take time to build and never change."""
     from sketchlasso.interfaces.commands.command import as_command
 
     module, _, function = entry.work.partition(":")

@@ -21,9 +21,15 @@ __all__ = [
 ]
 
 
+def _rows_of(coef: Coefficients) -> SparseRows:
+    """Coefficients by rows; SciPy takes long to wrap those that are already so."""
+    rows: SparseRows = coef if isinstance(coef, sparse.csr_array) else sparse.csr_array(coef)
+    return rows
+
+
 def residual(batch: Batch, coef: Coefficients, n_threads: int = 1) -> FloatArray:
     """C - R'w (B, k) for coefficients (B, n)."""
-    rows = sparse.csr_array(coef)
+    rows = _rows_of(coef)
     product = np.empty((batch.n_instances, batch.rank))
 
     def multiply(part: slice) -> None:
@@ -79,13 +85,13 @@ def primal_value(batch: Batch, coef: Coefficients, n_threads: int = 1) -> FloatA
     -------
     ndarray of shape (B,)
     """
-    rows = sparse.csr_array(coef)
+    rows = _rows_of(coef)
     return _objective(batch, rows, loss_value(batch, residual(batch, rows, n_threads)))
 
 
 def penalties(batch: Batch, coef: Coefficients) -> FloatArray:
     """What the objective (B,) adds to the loss: its robust term and its penalty."""
-    return _objective(batch, sparse.csr_array(coef), np.zeros(batch.n_instances))
+    return _objective(batch, _rows_of(coef), np.zeros(batch.n_instances))
 
 
 def _objective(batch: Batch, rows: SparseRows, loss: FloatArray) -> FloatArray:
