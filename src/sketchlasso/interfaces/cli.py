@@ -18,7 +18,7 @@ from sketchlasso.errors import (
     SketchlassoError,
     StoredFileError,
 )
-from sketchlasso.interfaces.visible import visible
+from sketchlasso.interfaces import visible
 from sketchlasso.startup import INTERRUPTED, end_at_once
 
 # Seconds until an interrupt that Python has dropped is sent again.

@@ -26,12 +26,12 @@ from sketchlasso.errors import (
     SketchlassoError,
     SketchlassoWarning,
 )
+from sketchlasso.interfaces import visible
 from sketchlasso.interfaces.app import loaded
 from sketchlasso.interfaces.cli import Exit, exit_of
 from sketchlasso.interfaces.commands.outputs import check_files
 from sketchlasso.interfaces.commands.report import Report
 from sketchlasso.interfaces.commands.screen import Note, Screen
-from sketchlasso.interfaces.visible import visible
 
 # Warnings after which a command ends with Exit.INACCURATE.
 SHORTFALLS = (InaccurateWarning, GridEdgeWarning)

@@ -21,13 +21,13 @@ from sketchlasso.interfaces.commands.describe import (
     model_data,
     model_facts,
 )
+from sketchlasso.interfaces.commands.images import images_data, images_facts
 from sketchlasso.interfaces.commands.options import Top
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.solving import sketch_data
-from sketchlasso.interfaces.commands.topics.fitting import model_data as topics_data
-from sketchlasso.interfaces.commands.topics.imaging import images_data, images_facts
-from sketchlasso.interfaces.commands.topics.sheets import corpus_facts
+from sketchlasso.interfaces.commands.topics import corpus_facts
+from sketchlasso.interfaces.commands.topics import model_data as topics_data
 
 NEEDED = ("numpy", "scipy", "scikit-learn", "numba", "threadpoolctl")
 EXTRAS = {

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from sketchlasso.interfaces.visible import visible, visible_in_json
+from sketchlasso.interfaces import visible, visible_in_json
 
 # Labels and values.
 Facts: TypeAlias = tuple[tuple[str, str], ...]

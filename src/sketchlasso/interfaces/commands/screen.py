@@ -15,8 +15,8 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 
 import sketchlasso as sl
+from sketchlasso.interfaces import visible
 from sketchlasso.interfaces.commands.report import Bar, Report, Sheet, as_json, short
-from sketchlasso.interfaces.visible import visible
 
 Watcher: TypeAlias = "Callable[[sl.Progress], None]"
 Counter = Callable[[int, int], None]

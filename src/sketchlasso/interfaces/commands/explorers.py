@@ -1,30 +1,20 @@
-"""Explorers (`sketchlasso explore`, `topics serve`), and `topics demo` on docstrings."""
+"""`sketchlasso explore` and `topics serve`: a network or a model in the browser."""
 
 from __future__ import annotations
 
 import sys
-import warnings
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
 from typing import Annotated, Any
 
 import typer
 
 import sketchlasso as sl
-from sketchlasso.interfaces.commands.command import program
-from sketchlasso.interfaces.commands.options import Seed
+from sketchlasso.interfaces.commands.images import TopicModel
 from sketchlasso.interfaces.commands.report import Report
 from sketchlasso.interfaces.commands.screen import Screen
-from sketchlasso.interfaces.commands.topics.imaging import COMPILING, ask
-from sketchlasso.interfaces.commands.topics.options import ImageOptions, TopicModel
-from sketchlasso.interfaces.commands.topics.sheets import corpus_facts, image_data, image_sheet
 from sketchlasso.interfaces.web import serve as serve_explorer
-
-# Rank for the docstrings; larger than the default, because they cover many subjects.
-DEMO_RANK = 200
-DEMO_WORDS = ("fourier", "matrix", "random", "cluster", "file")
 
 
 @dataclass(frozen=True)
@@ -100,58 +90,3 @@ def serve(
     imager = sl.topics.load_topics(model)
     stored = None if images is None else sl.topics.load_images(images)
     return view.serve(screen, {"n_words": len(imager.words_)}, imager, stored)
-
-
-def demo(
-    view: ViewOptions,
-    screen: Screen,
-    words: Annotated[
-        list[str] | None, typer.Argument(metavar="WORD", help="Words to ask for.")
-    ] = None,
-    serve: Annotated[bool, "Open the explorer instead, with a map."] = False,
-    output: Annotated[Path | None, "Keep the model in a file."] = None,
-    rank: Annotated[int, typer.Option(help="Rank of the sketch.", min=1)] = DEMO_RANK,
-    seed: Seed = 0,
-) -> Report:
-    """Image words of the docstrings of installed packages.
-
-    NumPy, SciPy, scikit-learn, Python itself: a real corpus that this machine has already.
-    """
-    start = perf_counter()
-    imager = fit_docstrings(screen, rank, seed)
-    fitting = perf_counter() - start
-    if output is not None:
-        imager.save(output)
-    if serve:
-        with screen.counting("imaging every word for the map", "words") as count:
-            images = imager.image_all(progress=count)
-        return view.serve(screen, {"n_words": len(imager.words_)}, imager, images)
-    with screen.waiting(COMPILING):
-        found, unknown = ask(imager, list(words or DEMO_WORDS), ImageOptions())
-    for missing in unknown:
-        warnings.warn(str(missing), stacklevel=1)
-    return Report(
-        {
-            "n_documents": imager.corpus_.shape[0],
-            "n_words": imager.corpus_.shape[1],
-            "fit_seconds": fitting,
-            "images": list(map(image_data, found)),
-        },
-        facts=(
-            *corpus_facts(imager),
-            ("seconds", f"{fitting:.2f} to read and sketch"),
-        ),
-        sheets=tuple(map(image_sheet, found)),
-        closing=f"walk on in the browser: {program()} topics demo --serve",
-    )
-
-
-def fit_docstrings(screen: Screen, rank: int, seed: int) -> sl.topics.TopicImager:
-    """Return an imager of the embedded corpus."""
-    with screen.waiting("reading the docstrings of installed packages (kept for the next time)"):
-        corpus = sl.topics.embedded_corpus()
-        # Its words were chosen when it was made.
-        least = corpus.settings["min_documents"]
-        return sl.topics.TopicImager(
-            rank=rank, min_documents=least, stop_words=None, random_state=seed
-        ).fit(corpus)

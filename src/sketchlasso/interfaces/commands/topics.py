@@ -6,65 +6,84 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
 
 import sketchlasso as sl
 from sketchlasso.errors import StoredFileError
 from sketchlasso.interfaces.commands.command import program
+from sketchlasso.interfaces.commands.data import by_name_or_position, read_lines
+from sketchlasso.interfaces.commands.images import Positive, TopicModel
 from sketchlasso.interfaces.commands.options import Device, Seed, Threads, number_or_name
-from sketchlasso.interfaces.commands.report import Report, Sheet
+from sketchlasso.interfaces.commands.report import Facts, Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
-from sketchlasso.interfaces.commands.topics.options import (
-    CorpusOptions,
-    Positive,
-    TopicModel,
-    WordOptions,
-)
-from sketchlasso.interfaces.commands.topics.sheets import corpus_facts
 from sketchlasso.interfaces.exports import export_topics, topic_data
 
 COLUMNS = ("topic", "label", "words", "documents", "stable", "such as")
 
 
 @dataclass(frozen=True)
-class TopicOptions:
-    """How topics are found."""
+class CorpusOptions:
+    """How to read documents."""
 
-    images: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="IMAGES", help="A file written by topics all; without it every word is imaged."
-        ),
+    panel: ClassVar[str] = "Text"
+    column: Annotated[str | None, "The column of texts: name, or position from 0."] = None
+    title_column: Annotated[str | None, "The column of titles: name, or position from 0."] = None
+    group_column: Annotated[
+        str | None, "A column of dates, authors or sections to see topics over: name, or position."
     ] = None
-    resolution: Annotated[
-        float,
-        typer.Option(help="Above 1 for more and smaller topics, below 1 for fewer.", min=1e-3),
-    ] = 1.0
-    stability: Annotated[bool, "Make the topics again from half of the documents."] = True
-    seed: Seed = 0
+    separator: Annotated[str | None, "What separates the cells of a text table."] = None
+    vocabulary: Annotated[
+        Path | None,
+        "The words of a file with counts, one per line; looked for beside it by default.",
+    ] = None
+    titles: Annotated[Path | None, "Titles of the documents, one per line."] = None
+    groups: Annotated[
+        Path | None,
+        "Dates, authors or sections of the documents, one per line, to see topics over.",
+    ] = None
+    follow_links: Annotated[
+        bool, "Read what symbolic links in a folder lead to, also outside of it."
+    ] = False
 
-    def find(
-        self, model: Path, screen: Screen
-    ) -> tuple[sl.topics.TopicImager, sl.topics.WordImages, sl.topics.Topics]:
-        """Load a model, image its words or load the images, and find the topics."""
-        imager = sl.topics.load_topics(model)
-        if self.images is None:
-            with screen.counting("imaging every word", "words") as count:
-                stored = imager.image_all(progress=count)
-        else:
-            stored = sl.topics.load_images(self.images)
-        with screen.counting("imaging every word from half of the documents", "words") as count:
-            found = sl.topics.find_topics(
-                imager,
-                stored,
-                resolution=self.resolution,
-                stability=self.stability,
-                random_state=self.seed,
-                progress=count,
-            )
-        return imager, stored, found
+    def read(self, source: Path) -> sl.topics.Corpus:
+        """Read a corpus; columns are looked for by name first, then numbers mean positions."""
+        rest: dict[str, Any] = {
+            "vocabulary": self.vocabulary,
+            "titles": self.titles,
+            "groups": self.groups,
+            "separator": self.separator,
+            "follow_links": self.follow_links or None,
+        }
+        corpus: sl.topics.Corpus = by_name_or_position(
+            lambda **columns: sl.topics.read_corpus(source, **columns, **rest),
+            column=self.column,
+            title_column=self.title_column,
+            group_column=self.group_column,
+        )
+        return corpus
+
+
+@dataclass(frozen=True)
+class WordOptions:
+    """Which words of a corpus to keep."""
+
+    panel: ClassVar[str] = "Words"
+    min_documents: Annotated[
+        int | None, "Leave out words in fewer documents; 5 by default, less for small corpora."
+    ] = None
+    max_share: Annotated[float, "Leave out words in a larger share of the documents."] = 0.95
+    stop_words: Annotated[
+        str, "Words to leave out: english, none, or a file with one per line."
+    ] = "english"
+
+    def left_out(self) -> Any:
+        """Return what the imager takes as `stop_words`."""
+        if self.stop_words in ("english", "none"):
+            return None if self.stop_words == "none" else self.stop_words
+        lines = read_lines(Path(self.stop_words), "word", "--stop-words ")
+        return sorted({word for line in lines for word in line.split()})
 
 
 def fit(
@@ -145,6 +164,61 @@ def model_data(imager: sl.topics.TopicImager) -> dict[str, Any]:
         "rank": imager.sketch_.rank,
         "sketch_radius": imager.sketch_.radius,
     }
+
+
+def corpus_facts(imager: sl.topics.TopicImager) -> Facts:
+    """Describe what an imager was made of, and how."""
+    documents, words = imager.corpus_.shape
+    kept = imager.corpus_.settings
+    how = f"{imager.weighting}{', columns scaled' if imager.scale else ''}"
+    links = kept.get("links_left_out", 0)
+    return (
+        ("corpus", imager.corpus_.source or "(unnamed)"),
+        ("documents", f"{documents}, {kept['empty_documents']} of them without a word"),
+        *([("links", f"{links} out of the folder, not followed")] if links else []),
+        ("words", f"{words}, each in {kept['min_documents']} documents or more"),
+        ("weighting", how),
+        ("sketch", f"rank {imager.sketch_.rank}, radius of images: {imager.radius}"),
+    )
+
+
+@dataclass(frozen=True)
+class TopicOptions:
+    """How topics are found."""
+
+    images: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="IMAGES", help="A file written by topics all; without it every word is imaged."
+        ),
+    ] = None
+    resolution: Annotated[
+        float,
+        typer.Option(help="Above 1 for more and smaller topics, below 1 for fewer.", min=1e-3),
+    ] = 1.0
+    stability: Annotated[bool, "Make the topics again from half of the documents."] = True
+    seed: Seed = 0
+
+    def find(
+        self, model: Path, screen: Screen
+    ) -> tuple[sl.topics.TopicImager, sl.topics.WordImages, sl.topics.Topics]:
+        """Load a model, image its words or load the images, and find the topics."""
+        imager = sl.topics.load_topics(model)
+        if self.images is None:
+            with screen.counting("imaging every word", "words") as count:
+                stored = imager.image_all(progress=count)
+        else:
+            stored = sl.topics.load_images(self.images)
+        with screen.counting("imaging every word from half of the documents", "words") as count:
+            found = sl.topics.find_topics(
+                imager,
+                stored,
+                resolution=self.resolution,
+                stability=self.stability,
+                random_state=self.seed,
+                progress=count,
+            )
+        return imager, stored, found
 
 
 def list_topics(model: TopicModel, asked: TopicOptions, screen: Screen) -> Report:
