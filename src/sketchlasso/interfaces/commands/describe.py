@@ -1,8 +1,9 @@
-"""Models in words and tables: what fit, cv and info report of one."""
+"""Models in words, tables and pictures: what fit, cv and info report of one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,15 @@ from scipy import sparse
 
 import sketchlasso as sl
 from sketchlasso.interfaces import Model
-from sketchlasso.interfaces.commands.given import Given
-from sketchlasso.interfaces.commands.report import Bar, Sheet, short
+from sketchlasso.interfaces.commands.data import Given
+from sketchlasso.interfaces.commands.outputs import panels, save_picture
+from sketchlasso.interfaces.commands.report import Bar, Facts, Sheet, class_words, label, short
 from sketchlasso.types import FloatArray, IntArray
 
 # Features listed in the JSON document.
 MOST_LISTED = 10_000
+# Effects drawn.
+MOST_BARS = 15
 
 
 def model_data(model: Model) -> dict[str, Any]:
@@ -58,12 +62,12 @@ def listed_coefficients(
     ]
 
 
-def model_facts(model: Model) -> tuple[tuple[str, str], ...]:
+def model_facts(model: Model) -> Facts:
     """Describe a fitted estimator for people."""
     used = np.count_nonzero(np.atleast_2d(model.coef_).any(axis=0))
     facts = [("model", type(model).__name__)]
     if hasattr(model, "classes_"):
-        facts.append(("classes", _class_words(model.classes_)))
+        facts.append(("classes", class_words(model.classes_)))
     facts += [
         ("alpha", _each(model.alpha_)),
         ("features", f"{used} of {model.n_features_in_} used"),
@@ -71,7 +75,7 @@ def model_facts(model: Model) -> tuple[tuple[str, str], ...]:
     return (*facts, *solver_facts(model))
 
 
-def solver_facts(model: Model) -> tuple[tuple[str, str], ...]:
+def solver_facts(model: Model) -> Facts:
     """Report how a fitted estimator was solved, and how exactly."""
     return (
         ("radius", _each(model.radius_)),
@@ -111,22 +115,6 @@ def score_of(model: Model, given: Given) -> tuple[str, float]:
     if model.classes_.dtype.kind != "U":
         y = y.astype(model.classes_.dtype)
     return "accuracy", float(np.mean(predicted == y))
-
-
-def target_words(given: Given, classes: Any = None) -> str:
-    """Name the target, and its classes."""
-    name = given.target_name or "(unnamed)"
-    return name if classes is None else f"{name}: classes {_class_words(classes)}"
-
-
-def _class_words(classes: Any) -> str:
-    shown = ", ".join(label(value) for value in classes[:8])
-    return shown if len(classes) <= 8 else f"{shown}, ... ({len(classes)} in all)"
-
-
-def label(value: Any) -> str:
-    """Write a class label; 1.0 as 1."""
-    return f"{value:g}" if isinstance(value, float | np.floating) else str(value)
 
 
 def _each(values: Any) -> str:
@@ -212,3 +200,49 @@ def _response(model: Model, given: Given) -> str:
     if hasattr(model, "classes_"):
         return "the scores of the classes"
     return given.target_name or "the target"
+
+
+def draw_model(estimator: Model, given: Given, path: Path | None) -> None:
+    """Draw the scores of a search, the path and the effects; for classes those of the first."""
+    if path is None:
+        return
+    by_penalty = []
+    if hasattr(estimator, "score_path_"):
+        by_penalty.append("scores")
+    if not given.in_blocks:
+        by_penalty.append("path")
+    axes = panels([[name, "effects"] for name in by_penalty] or [["effects"]])
+    if "scores" in axes:
+        sl.plots.plot_cv(estimator, ax=axes["scores"])
+    if "path" in axes:
+        names, y = given.names, given.response
+        drawn = sl.plots.plot_path(estimator, given.X, y, feature_names=names, ax=axes["path"])
+        if "scores" in axes:
+            _share_penalties(axes["scores"], drawn)
+    _draw_effects(estimator, given, axes["effects"])
+    save_picture(axes["effects"], path)
+
+
+def _share_penalties(scores: Any, drawn: sl.plots.PathDisplay) -> None:
+    """Give the path the penalties of the scores above it, so that both are labelled once."""
+    (left, right), (first, last) = scores.get_xlim(), drawn.ax_.get_xlim()
+    for ax in (scores, drawn.ax_):
+        ax.set_xlim(max(left, first), min(right, last))
+    scores.set_xlabel("")
+    scores.tick_params(axis="x", which="both", labelbottom=False)
+    drawn.count_axis_.set_visible(False)
+
+
+def _draw_effects(estimator: Model, given: Given, ax: Any) -> None:
+    """Draw the largest effects as bars, the largest on top."""
+    from sketchlasso.interfaces.plots.canvas import hue
+
+    effects = effects_of(estimator, given.X)[0]
+    used = np.flatnonzero(effects)
+    order = used[np.argsort(-np.abs(effects[used]), kind="stable")][:MOST_BARS][::-1]
+    names = [feature_name(given.names, int(j)) for j in order]
+    ax.barh(names, effects[order], color=[hue(int(effects[j] < 0)) for j in order])
+    ax.locator_params(axis="x", nbins=5)
+    ax.axvline(0.0, color="0.5", linewidth=0.8)
+    ax.set_xlabel("effect of one standard deviation")
+    ax.set_title(f"{len(order)} largest of {len(used)} effects", fontsize="medium")

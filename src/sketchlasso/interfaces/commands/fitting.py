@@ -13,15 +13,15 @@ from scipy import sparse
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces import Model
-from sketchlasso.interfaces.commands.data import at_work, read_given
+from sketchlasso.interfaces.commands.data import Given, at_work, read_given
 from sketchlasso.interfaces.commands.describe import (
+    draw_model,
     effect_sheet,
     listed_coefficients,
     model_data,
     model_words,
     score_of,
     solver_facts,
-    target_words,
 )
 from sketchlasso.interfaces.commands.folds import (
     SearchOptions,
@@ -30,7 +30,6 @@ from sketchlasso.interfaces.commands.folds import (
     held_out_scores,
     score_curves,
 )
-from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.commands.options import (
     BlockOptions,
     DataOptions,
@@ -41,9 +40,6 @@ from sketchlasso.interfaces.commands.options import (
     alphas_of,
     check_choice,
     penalty_of,
-)
-from sketchlasso.interfaces.commands.outputs import (
-    draw_model,
 )
 from sketchlasso.interfaces.commands.report import Facts, Report
 from sketchlasso.interfaces.commands.screen import Screen
@@ -77,7 +73,7 @@ class ResultOptions:
                 "--calibrate was given for classes, but intervals are of numbers; leave it out, or "
                 "give --regress."
             )
-        if isinstance(given.X, sl.io.BlockMatrix):
+        if given.in_blocks:
             raise InvalidInputError(
                 f"--calibrate {method} was given for data in blocks, but rows are left out of data "
                 "in memory; leave it out, or read one file without --memory."
@@ -222,7 +218,6 @@ def _data(estimator: Model, given: Given) -> dict[str, Any]:
 
 def _facts(estimator: Model, given: Given) -> Facts:
     return (
-        ("data", given.words()),
-        ("target", target_words(given, getattr(estimator, "classes_", None))),
+        *given.facts(getattr(estimator, "classes_", None)),
         ("model", model_words(estimator)),
     )

@@ -12,7 +12,7 @@ import numpy as np
 import sketchlasso as sl
 from sketchlasso.errors import EmptyModelWarning, InvalidInputError
 from sketchlasso.interfaces import Search, class_signs
-from sketchlasso.interfaces.commands.given import Given
+from sketchlasso.interfaces.commands.data import Given
 from sketchlasso.interfaces.commands.options import AlphaMinRatio, Alphas, check_choice
 from sketchlasso.interfaces.commands.report import Sheet, evenly
 from sketchlasso.interfaces.plots.cross_validation import over_folds

@@ -13,9 +13,8 @@ import typer
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, UnusableColumnsError
-from sketchlasso.interfaces.commands.data import read_given
-from sketchlasso.interfaces.commands.describe import feature_name, target_words
-from sketchlasso.interfaces.commands.given import Given
+from sketchlasso.interfaces.commands.data import Given, read_given
+from sketchlasso.interfaces.commands.describe import feature_name
 from sketchlasso.interfaces.commands.options import (
     DataOptions,
     File,
@@ -141,8 +140,7 @@ def _facts(
     significant = int(np.sum(columns["adjusted"] <= cutoff))
     noise = "any noise" if found.errors == "robust" else "noise of equal variance"
     return (
-        ("data", given.words()),
-        ("target", target_words(given)),
+        *given.facts(),
         ("noise", f"{found.noise:.4g}"),
         ("errors", f"for {noise}"),
         (
@@ -272,8 +270,7 @@ def stability(
     return Report(
         data={**_selected(selector, given), "seconds": seconds},
         facts=(
-            ("data", given.words()),
-            ("target", target_words(given, classes)),
+            *given.facts(classes),
             ("halves", f"{2 * rule.pairs}, {selector.q_} features chosen on each"),
             ("cutoff", f"{selector.cutoff_:g} of the halves"),
             ("bound", bound),

@@ -15,8 +15,7 @@ import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, StoredFileError
 from sketchlasso.interfaces.cli import resumable
 from sketchlasso.interfaces.commands.command import program
-from sketchlasso.interfaces.commands.data import at_work, read_given, read_lines
-from sketchlasso.interfaces.commands.given import Given
+from sketchlasso.interfaces.commands.data import Given, at_work, read_given
 from sketchlasso.interfaces.commands.options import (
     BlockOptions,
     DataOptions,
@@ -25,6 +24,7 @@ from sketchlasso.interfaces.commands.options import (
     Seed,
     check_choice,
     penalty_of,
+    read_lines,
 )
 from sketchlasso.interfaces.commands.outputs import (
     GraphFile,

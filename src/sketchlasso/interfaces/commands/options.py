@@ -12,7 +12,7 @@ import typer
 from scipy import sparse
 
 import sketchlasso as sl
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import InvalidInputError, StoredFileError
 from sketchlasso.interfaces.commands.screen import Watcher
 
 FORMATS = (
@@ -303,3 +303,37 @@ def radii_of(text: str | None) -> list[sl.engine.RadiusPolicy] | None:
     if text is None:
         return None
     return [sl.engine.RadiusPolicy.parse(part.strip()) for part in text.split(",")]
+
+
+def by_name_or_position(read: Callable[..., Any], **columns: str | list[str] | None) -> Any:
+    """Call `read` with columns by name; where it finds no such name, numbers mean positions."""
+    try:
+        return read(**columns)
+    except InvalidInputError:
+        numbered = {name: _numbered(column) for name, column in columns.items()}
+        if numbered == columns:
+            raise
+        try:
+            return read(**numbered)
+        except InvalidInputError as problem:
+            if problem.parameter not in columns:
+                raise
+        raise
+
+
+def _numbered(column: Any) -> Any:
+    if isinstance(column, list):
+        return list(map(_numbered, column))
+    whole = isinstance(column, str) and column.lstrip("-").isdecimal()
+    return int(column) if whole else column
+
+
+def read_lines(path: Path, content: str, option: str = "") -> list[str]:
+    """Return the lines of a text file without space around them; `content` is for the error."""
+    try:
+        return [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+    except (OSError, UnicodeDecodeError) as problem:
+        why = "is not UTF-8 text" if isinstance(problem, ValueError) else "could not be read"
+        raise StoredFileError(
+            f"{option}{path} {why}; give the path of a text file with one {content} per line."
+        ) from problem

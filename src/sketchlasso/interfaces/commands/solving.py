@@ -11,9 +11,8 @@ import typer
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.interfaces.commands.data import at_work, read_given
-from sketchlasso.interfaces.commands.describe import feature_name, target_words
-from sketchlasso.interfaces.commands.given import Given
+from sketchlasso.interfaces.commands.data import Given, at_work, read_given
+from sketchlasso.interfaces.commands.describe import feature_name
 from sketchlasso.interfaces.commands.options import (
     AlphaMinRatio,
     Alphas,
@@ -155,8 +154,7 @@ def path(
             "seconds": seconds,
         },
         facts=(
-            ("data", given.words()),
-            ("target", target_words(given, classes)),
+            *given.facts(classes),
             ("sketch", "none, the full problem" if sketch is None else repr(sketch)),
             ("seconds", f"{seconds:.2f}"),
         ),
@@ -246,8 +244,7 @@ def loo(
             "seconds": seconds,
         },
         facts=(
-            ("data", given.words()),
-            ("target", target_words(given, classes)),
+            *given.facts(classes),
             ("sketch", repr(sketch)),
             ("alpha", f"{level:.4g}"),
             *((name, f"{value:.4f}") for name, value in scores.items()),

@@ -13,9 +13,15 @@ import typer
 import sketchlasso as sl
 from sketchlasso.errors import StoredFileError
 from sketchlasso.interfaces.commands.command import program
-from sketchlasso.interfaces.commands.data import by_name_or_position, read_lines
 from sketchlasso.interfaces.commands.images import Positive, TopicModel
-from sketchlasso.interfaces.commands.options import Device, Seed, Threads, number_or_name
+from sketchlasso.interfaces.commands.options import (
+    Device,
+    Seed,
+    Threads,
+    by_name_or_position,
+    number_or_name,
+    read_lines,
+)
 from sketchlasso.interfaces.commands.report import Facts, Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.exports import export_topics, topic_data

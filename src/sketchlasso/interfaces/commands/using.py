@@ -14,9 +14,8 @@ import numpy as np
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces import Model, class_signs
-from sketchlasso.interfaces.commands.data import at_work, is_table, read_given
-from sketchlasso.interfaces.commands.describe import label, response_names, score_of
-from sketchlasso.interfaces.commands.given import Given
+from sketchlasso.interfaces.commands.data import Given, at_work, is_table, read_given
+from sketchlasso.interfaces.commands.describe import response_names, score_of
 from sketchlasso.interfaces.commands.options import (
     BlockOptions,
     DataOptions,
@@ -25,7 +24,7 @@ from sketchlasso.interfaces.commands.options import (
     ModelFile,
 )
 from sketchlasso.interfaces.commands.outputs import check_table
-from sketchlasso.interfaces.commands.report import Report, Sheet, short
+from sketchlasso.interfaces.commands.report import Report, Sheet, label, short
 from sketchlasso.interfaces.commands.screen import Screen
 
 # Below this relative gap the bound itself says how good a model is.
