@@ -5,7 +5,7 @@ import re
 import pytest
 
 from sketchlasso.interfaces.web import create_app
-from sketchlasso.interfaces.web.pages import read_pages
+from sketchlasso.interfaces.web.application import read_pages
 from sketchlasso.interfaces.web.server import LOOPBACK
 
 PATHS = [

@@ -11,8 +11,7 @@ from typing import Any
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.web import payloads
-from sketchlasso.interfaces.web.limits import Limits
-from sketchlasso.interfaces.web.queries import Amount, ImageQuery, read_word
+from sketchlasso.interfaces.web.limits import Amount, ImageQuery, Limits, read_word
 
 # Documents may be books; an excerpt comes from their beginning.
 SEARCHED = 50_000

@@ -12,9 +12,8 @@ import h11
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from sketchlasso.interfaces.web.gate import AGAIN
+from sketchlasso.interfaces.web.gate import AGAIN, refusal
 from sketchlasso.interfaces.web.limits import Limits
-from sketchlasso.interfaces.web.protection import refusal
 
 # Connections accepted in one turn of the event loop. asyncio would take the whole queue at once,
 # and run out of descriptors before the first of them can be counted.

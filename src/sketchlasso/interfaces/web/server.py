@@ -67,19 +67,18 @@ def create_app(
     with _needing_web():
         import fastapi  # noqa: F401 - modules below may be loaded although it is missing
 
-        from sketchlasso.interfaces.web.application import application_of
         from sketchlasso.interfaces.web.network import network_explorer
         from sketchlasso.interfaces.web.routes import topic_explorer
     limits = Limits() if limits is None else limits
     if isinstance(shown, sl.topics.TopicImager):
-        return application_of(topic_explorer(shown, images, limits), hosts)
+        return topic_explorer(shown, images, limits, hosts)
     if not isinstance(shown, sl.graphs.Graph) or images is not None:
         extra = "" if images is None else " with images"
         raise sl.errors.InvalidInputError(
             f"a {type(shown).__name__} was given{extra}, but a fitted TopicImager, with or without "
             "its images, or a Graph alone is accepted; pass one of them."
         )
-    return application_of(network_explorer(shown, source, limits), hosts)
+    return network_explorer(shown, source, limits, hosts)
 
 
 def serve(
