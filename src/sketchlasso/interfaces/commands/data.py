@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import partial
 from glob import has_magic
 from pathlib import Path
 from shlex import quote
@@ -53,7 +54,7 @@ class Given:
     target_name : str or None
     source : str
     encoding : Encoding or None
-        How columns became features, where some are not plain numbers.
+        How columns became features, if some are not plain numbers.
     rows : ndarray of shape (m,)
         Numbers of the rows in the file, from 0.
     ids : ndarray of shape (m,), or None
@@ -77,7 +78,7 @@ class Given:
 
     @property
     def response(self) -> Any:
-        """The response; refuse data without one."""
+        """Return the response; refuse data without one."""
         if self.y is None:
             raise InvalidInputError(
                 f"{self.source} was read without a target, but the command needs one; name the "
@@ -86,7 +87,7 @@ class Given:
         return self.y
 
     def is_classification(self, asked: bool | None) -> bool:
-        """Whether y means classes: as asked, else if it is text or takes two values."""
+        """Return whether y means classes: as asked, else if it is text or has two values."""
         y = self.response
         text, count = y.dtype.kind == "U", len(np.unique(y))
         if text and asked is False:
@@ -200,18 +201,18 @@ class Given:
         return replace(self, X=self.X[:, [place[name] for name in wanted]], names=tuple(wanted))
 
     def filled_from(self, rows: Any) -> Any:
-        """Return X (m, n) with its gaps filled by what `rows` hold."""
+        """Return X (m, n) with its gaps filled from `rows` alone."""
         if self.gaps is None or self.encoding is None or self.impute is None:
             return self.X
         return self.encoding.refilled(self.X, self.gaps, rows, self.impute)
 
     def note_on_gaps(self, words: str) -> None:
-        """Report from which rows gaps were filled, where there are any."""
+        """Report from which rows gaps were filled, if there are any."""
         if self.gaps is not None:
             warnings.warn(words, Note, stacklevel=2)
 
     def drop_options(self, features: Sequence[int]) -> str:
-        """Return the options that leave out the columns of features; "" where none has a name."""
+        """Return the options that leave out the columns of features; "" if they have no names."""
         if self.names is None:
             return ""
         rules = () if self.encoding is None else self.encoding.columns
@@ -240,7 +241,7 @@ class Given:
 
 @contextmanager
 def at_work(given: Given, blocks: BlockOptions, watch: Watch | None) -> Iterator[None]:
-    """Work through data in blocks one by one, or on the cluster that was asked for."""
+    """Run what is inside on the cluster that was asked for, if the data are in blocks."""
     if given.in_blocks:
         with blocks.cluster(None if watch is None else watch.blocks):
             yield
@@ -257,7 +258,7 @@ def read_given(
     id: str | None = None,
     needs_target: bool = False,
 ) -> Given:
-    """Read the data of a command, or look at them where they are to be read in blocks.
+    """Read the data of a command, or only their outline if they are to be read in blocks.
 
     Several files are the rows of one matrix. The `encoding` of a model says how columns become
     features; other columns are ignored then. `id` is the column that identifies rows. If the
@@ -276,9 +277,9 @@ def read_given(
         raise InvalidInputError(
             f"{' and '.join(named)} were given, but there is one target; give one of them."
         )
-    in_blocks = len(paths) > 1 or _is_many(path) or (blocks is not None and blocks.asked)
-    if in_blocks:
-        table: Any = _look_at(paths, options, blocks)
+    is_pattern = has_magic(str(path)) and not path.exists()
+    if len(paths) > 1 or path.is_dir() or is_pattern or (blocks is not None and blocks.asked):
+        table: Any = _read_outline(paths, options, blocks)
     else:
         try:
             table = _read(path, options, encoding, id)
@@ -292,8 +293,8 @@ def read_given(
         for note in table.notes:
             warnings.warn(note, Note, stacklevel=2)
     y: Any = table.y
-    if y is not None and y.ndim > 1:
-        y = y[:, 0] if y.shape[1] == 1 else y
+    if y is not None and y.shape[1:] == (1,):
+        y = y[:, 0]
     title = "standard input" if str(path) == "-" else str(path)
     title = title if len(paths) == 1 else f"{path} and {len(paths) - 1} more"
     kept = getattr(table, "rows", None)
@@ -321,55 +322,45 @@ def read_given(
 
 
 def is_table(path: Path, format: str | None) -> bool:
-    """Whether a file is one of named columns, by its format or its name."""
+    """Return whether a file has named columns, by its format or its name."""
     if format is not None:
         return format in TABLES
-    endings = [ending.lower() for ending in path.suffixes[-2:]]
-    return str(path) == "-" or any(
-        ending in known for ending in endings for known in TABLES.values()
-    )
-
-
-def _is_many(path: Path) -> bool:
-    """Whether a path is a folder or a pattern."""
-    return path.is_dir() or (has_magic(str(path)) and not path.exists())
+    known = {ending for endings in TABLES.values() for ending in endings}
+    return str(path) == "-" or any(ending.lower() in known for ending in path.suffixes[-2:])
 
 
 def _read(
     path: Path, options: DataOptions, encoding: sl.io.Encoding | None, id: str | None
 ) -> sl.io.Table:
-    rest: dict[str, Any] = {
-        "impute": options.impute,
-        "encoding": encoding,
-        "format": options.format,
-        "separator": options.separator,
-        "n_features": options.n_features,
-        "vocabulary": options.vocabulary,
-    }
-    return by_name_or_position(
-        lambda **columns: sl.io.read_table(path, **columns, **rest),
-        target=options.target,
-        drop=list(options.drop or ()),
-        id=id,
+    read = partial(
+        sl.io.read_table,
+        path,
+        impute=options.impute,  # type: ignore[arg-type]
+        encoding=encoding,
+        format=options.format,  # type: ignore[arg-type]
+        separator=options.separator,
+        n_features=options.n_features,
+        vocabulary=options.vocabulary,
     )
+    return by_name_or_position(read, target=options.target, drop=options.drop or [], id=id)
 
 
-def _look_at(paths: list[Path], options: DataOptions, blocks: BlockOptions | None) -> sl.io.Shards:
+def _read_outline(
+    paths: list[Path], options: DataOptions, blocks: BlockOptions | None
+) -> sl.io.Shards:
     for name in ("separator", "vocabulary", "impute"):
         if getattr(options, name) is not None:
             raise InvalidInputError(
                 f"--{name} means nothing for data in blocks; leave it out, or read one file whole."
             )
-    rest: dict[str, Any] = {
-        "format": options.format,
-        "n_features": options.n_features,
-        "memory": None if blocks is None else blocks.memory,
-    }
-    return by_name_or_position(
-        lambda **columns: sl.io.read_shards(paths, **columns, **rest),
-        target=options.target,
-        drop=list(options.drop or ()),
+    read = partial(
+        sl.io.read_shards,
+        paths,
+        format=options.format,  # type: ignore[arg-type]
+        n_features=options.n_features,
+        memory=None if blocks is None else blocks.memory,
     )
+    return by_name_or_position(read, target=options.target, drop=options.drop or [])
 
 
 def _read_target(path: Path, data: str, rows: Any, kept: Any) -> Any:

@@ -77,7 +77,7 @@ class NetworkOptions:
             )
 
     def penalty(self, given: Given, seed: int) -> float | str:
-        """The penalty of all regressions; chosen on all columns where asked."""
+        """Return the penalty of all regressions, chosen on all columns if asked."""
         level: Any = penalty_of(self.alpha, *CHOICES)
         if level not in CHOICES:
             return level
@@ -137,7 +137,7 @@ def network(
 
 
 def _listed(option: str, text: str | None, columns: Sequence[str] | None) -> list[str] | None:
-    """Names from a file that exists, one per line, or separated by commas."""
+    """Read names, one per line of a file or separated by commas."""
     if text is None:
         return None
     path = Path(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,9 +29,9 @@ GraphFile = Annotated[
 
 
 def check_files(files: Mapping[str, Path | None]) -> None:
-    """Refuse, before the work, files in folders that do not exist and pictures of no known format.
+    """Refuse, before the work, files in missing folders and pictures of unknown formats.
 
-    `files` are those that the options --output and --plot name.
+    `files` are those of the options --output and --plot.
     """
     for path in files.values():
         if path is not None and not path.absolute().parent.is_dir():
@@ -45,7 +45,7 @@ def check_files(files: Mapping[str, Path | None]) -> None:
 
 
 def check_table(path: Path | None, text: bool = False) -> None:
-    """Refuse, before the work, an ending that names no table.
+    """Refuse, before the work, a file name that does not end like a table.
 
     With `text`, the table will have a column of text, which not all formats can hold.
     """
@@ -59,6 +59,17 @@ def check_table(path: Path | None, text: bool = False) -> None:
     if ending not in known:
         others = "" if text else ", .npz, .npy, .mtx"
         _refuse(path, "a table", f".csv, .tsv, .parquet{others} or .feather")
+
+
+def write_columns(
+    path: Path | None, columns: Mapping[str, Any], features: Sequence[str] | None = None
+) -> None:
+    """Write columns (m,) of numbers as a table, and the names of m features as its last column."""
+    if path is None:
+        return
+    values = np.column_stack(list(columns.values())).astype(np.float64)
+    labels = (None, None) if features is None else (np.array(features), "feature")
+    sl.io.write_table(path, sl.io.Table(values, labels[0], tuple(columns), labels[1]))
 
 
 def panels(names: list[Any], height: float | None = None) -> dict[str, Any]:
@@ -126,7 +137,7 @@ def write_graph(
 
 
 def communities_sheet(communities: list[dict[str, Any]], nodes: str) -> Sheet:
-    """The largest communities, one row each."""
+    """List the largest communities, one per row."""
     shown = communities[:COMMUNITIES_SHOWN]
     title = f"{len(shown)} of {len(communities)} communities, the most linked {nodes} of each"
     rows = tuple((one["size"], ", ".join(one[nodes])) for one in shown)

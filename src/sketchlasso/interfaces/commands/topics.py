@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any, ClassVar
@@ -42,7 +43,7 @@ class CorpusOptions:
     separator: Annotated[str | None, "What separates the cells of a text table."] = None
     vocabulary: Annotated[
         Path | None,
-        "The words of a file with counts, one per line; looked for beside it by default.",
+        "The words of a file with counts, one per line; by default a file next to it.",
     ] = None
     titles: Annotated[Path | None, "Titles of the documents, one per line."] = None
     groups: Annotated[
@@ -50,25 +51,26 @@ class CorpusOptions:
         "Dates, authors or sections of the documents, one per line, to see topics over.",
     ] = None
     follow_links: Annotated[
-        bool, "Read what symbolic links in a folder lead to, also outside of it."
+        bool, "Follow symbolic links in a folder, also to files outside of it."
     ] = False
 
     def read(self, source: Path) -> sl.topics.Corpus:
         """Read a corpus; columns are looked for by name first, then numbers mean positions."""
-        rest: dict[str, Any] = {
-            "vocabulary": self.vocabulary,
-            "titles": self.titles,
-            "groups": self.groups,
-            "separator": self.separator,
-            "follow_links": self.follow_links or None,
-        }
-        corpus: sl.topics.Corpus = by_name_or_position(
-            lambda **columns: sl.topics.read_corpus(source, **columns, **rest),
+        read = partial(
+            sl.topics.read_corpus,
+            source,
+            vocabulary=self.vocabulary,
+            titles=self.titles,
+            groups=self.groups,
+            separator=self.separator,
+            follow_links=self.follow_links or None,
+        )
+        return by_name_or_position(
+            read,
             column=self.column,
             title_column=self.title_column,
             group_column=self.group_column,
         )
-        return corpus
 
 
 @dataclass(frozen=True)
