@@ -10,10 +10,19 @@ import numpy as np
 from scipy import sparse
 
 import sketchlasso as sl
-from sketchlasso.interfaces import Model
+from sketchlasso.interfaces import Model, Search
 from sketchlasso.interfaces.commands.data import Given
 from sketchlasso.interfaces.commands.outputs import panels, save_picture
-from sketchlasso.interfaces.commands.report import Bar, Facts, Sheet, class_words, label, short
+from sketchlasso.interfaces.commands.report import (
+    Bar,
+    Facts,
+    Sheet,
+    class_words,
+    evenly,
+    label,
+    short,
+)
+from sketchlasso.interfaces.plots.cross_validation import over_folds
 from sketchlasso.types import FloatArray, IntArray
 
 # Features listed in the JSON document.
@@ -246,3 +255,44 @@ def _draw_effects(estimator: Model, given: Given, ax: Any) -> None:
     ax.axvline(0.0, color="0.5", linewidth=0.8)
     ax.set_xlabel("effect of one standard deviation")
     ax.set_title(f"{len(order)} largest of {len(used)} effects", fontsize="medium")
+
+
+def score_curves(estimator: Search) -> list[dict[str, Any]]:
+    """Return penalties, mean scores and standard errors of every response, where it has scores."""
+    paths = np.asarray(estimator.score_path_)
+    paths = paths[None] if paths.ndim == 2 else paths
+    curves = []
+    for alphas, scores, used in zip(
+        np.atleast_2d(estimator.alphas_), paths, np.atleast_1d(estimator.alpha_), strict=True
+    ):
+        tried = ~np.isnan(scores).all(axis=1)  # squared errors may overflow
+        mean, error = over_folds(scores[tried])
+        chosen = int(np.argmin(np.abs(alphas[tried] - used)))
+        curves.append(
+            {"alphas": alphas[tried], "mean": mean, "standard_error": error, "chosen": chosen}
+        )
+    return curves
+
+
+def chosen_words(curves: list[dict[str, Any]]) -> str:
+    """Return the mean score at the penalties that were chosen."""
+    means = [curve["mean"][curve["chosen"]] for curve in curves]
+    if len(means) > 1:
+        return f"{np.mean(means):.4g} on average over {len(means)} classes or targets"
+    error = curves[0]["standard_error"][curves[0]["chosen"]]
+    return f"{means[0]:.4g} +- {error:.2g} on held-out rows"
+
+
+def curve_sheet(curve: dict[str, Any], metric: str) -> Sheet:
+    """List the scores of about ten penalties, the chosen one among them."""
+    count = len(curve["alphas"])
+    places = np.union1d(evenly(count, 10), [curve["chosen"]])
+    rows = tuple(
+        (
+            *(float(curve[name][k]) for name in ("alphas", "mean", "standard_error")),
+            "chosen" if k == curve["chosen"] else "",
+        )
+        for k in places
+    )
+    title = f"{len(rows)} of {count} penalties"
+    return Sheet(title, ("alpha", metric, "standard error", ""), rows)
