@@ -268,15 +268,7 @@ def read_given(
         blocks.check()
     paths = [files] if isinstance(files, Path) else list(files)
     path = paths[0]
-    named = [
-        f"--{name.replace('_', '-')}"
-        for name in ("target", "target_file", "target_word")
-        if getattr(options, name) is not None
-    ]
-    if len(named) > 1:
-        raise InvalidInputError(
-            f"{' and '.join(named)} were given, but there is one target; give one of them."
-        )
+    names_target = options.names_target()
     is_pattern = has_magic(str(path)) and not path.exists()
     if len(paths) > 1 or path.is_dir() or is_pattern or (blocks is not None and blocks.asked):
         table: Any = _read_outline(paths, options, blocks)
@@ -284,7 +276,7 @@ def read_given(
         try:
             table = _read(path, options, encoding, id)
         except InvalidInputError:
-            if needs_target and not named and is_table(path, options.format):
+            if needs_target and not names_target and is_table(path, options.format):
                 raise InvalidInputError(
                     f"{path} is a table, and the command has to know its target; name the column "
                     "with --target."
