@@ -26,11 +26,11 @@ HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]
 
 
 def class_signs(y: Any, classes: Any) -> Any:
-    """Return what a classifier regresses on: +1 for its class and -1 for the others.
+    """Return the responses of a classifier: +1 for its class and -1 for the others.
 
     Shape (m,) for the second of two classes, and (m, t) for t classes, one column each.
     """
-    import numpy as np  # the help pages of the command line do without it
+    import numpy as np  # help pages of the command line do not need it
 
     return np.where(y == classes[1] if len(classes) == 2 else y[:, None] == classes, 1.0, -1.0)
 
@@ -53,7 +53,7 @@ def visible_in_json(document: str) -> str:
     r"""Return a JSON document with the control characters of its strings as ``\u`` escapes."""
 
     def escaped(found: re.Match[str]) -> str:
-        # JSON itself escapes what lies below a space; line breaks are those between entries.
+        # json.dumps has escaped all below a space; line breaks here separate entries.
         return found[0] if found[0] < " " else f"\\u{ord(found[0]):04x}"
 
     return HIDDEN.sub(escaped, document)

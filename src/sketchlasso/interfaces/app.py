@@ -1,6 +1,6 @@
 """The commands of `sketchlasso`; importing this needs the extra `cli`.
 
-Modules of commands are imported when a command runs, so that help comes at once.
+The module of a command is imported when the command runs, so that help is fast.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ def _plain(**options: Any) -> typer.Typer:
 
 
 def _epilog(title: str, lines: Iterable[str]) -> str:
-    """Return the end of a help page, one line each."""
+    """Return the end of a help page: a title and lines below it."""
     indented = (f"  {line}" for line in lines)
     if sys.stdout.isatty():  # Rich joins lines and keeps paragraphs
         return "\n\n".join((title, *indented))

@@ -111,7 +111,7 @@ class Given:
         return text or (count == 2 if asked is None else asked)
 
     def signs(self, asked: bool | None) -> tuple[Any, Any]:
-        """Return y as numbers, and the two classes where it means classes.
+        """Return y as numbers, and the two classes if it means classes.
 
         -1 stands for the first of two classes and +1 for the second.
         """
@@ -128,7 +128,7 @@ class Given:
 
     @property
     def in_blocks(self) -> bool:
-        """Whether X is read in blocks."""
+        """Return whether X is read in blocks."""
         return isinstance(self.X, sl.io.BlockMatrix)
 
     def words(self) -> str:

@@ -52,8 +52,8 @@ def demo(
 ) -> Report:
     """Show everything once, on bundled digits and docstrings.
 
-    Cross-validation beside scikit-learn's LassoCV, a sketch, leave-one-out, a picture; then
-    what three words of the installed packages' documentation are about.
+    Cross-validation compared with scikit-learn's LassoCV, a sketch, leave-one-out, a picture, and
+    the images of three words in the docstrings of installed packages.
     """
     digits, diabetes = _four_against_nine(), _diabetes()
     found = sl.sketch(digits.X, rank=rank, center=True, random_state=0)
@@ -99,7 +99,7 @@ def demo(
                 f"{len(digits.y_test)} test digits right, {sketched['n_nonzero']} pixels, "
                 f"{sketched['seconds']:.2f} s",
                 f"leave-one-out: {100 * left_out['accuracy']:.1f} % of {left_out['rows']} training "
-                f"digits right when left out, each by a model of its own, worst gap "
+                f"digits right when left out, each by its own model, worst gap "
                 f"{left_out['worst_gap']:.0e}, {left_out['seconds']:.2f} s",
                 f"picture: {picture.absolute()}" if drawn else NO_PICTURE,
             )
@@ -121,7 +121,7 @@ def _leave_one_out(found: sl.Sketch, digits: _Task, model: Any) -> dict[str, Any
 
 
 def _three_words(screen: Screen) -> tuple[Sheet, list[dict[str, Any]]]:
-    """Images of three words of the embedded corpus, for people and for machines."""
+    """Return images of three words of the embedded corpus, for people and for machines."""
     imager = fit_docstrings(screen, DEMO_RANK, 0)
     found, _ = images.ask(imager, WORDS, images.ImageOptions(n_words=6))
     sheet = Sheet(
@@ -163,7 +163,7 @@ def _four_against_nine() -> _Task:
 
 
 def _warm_up(found: sl.Sketch, digits: _Task, tol: float) -> float:
-    """Run every kernel once; returns the seconds that took."""
+    """Run every kernel once; return the seconds that this took."""
     start = perf_counter()
     _classifier(found, digits, WARM_UP, tol).fit(digits.X, digits.y)
     sl.SqrtLassoCV(sketch=None, alphas=WARM_UP, tol=tol).fit(digits.X, digits.y)
@@ -191,7 +191,7 @@ def _fitted(name: str, model: Any, task: _Task) -> tuple[Any, dict[str, Any]]:
 
 
 def _lasso_cv(task: _Task, alphas: int) -> tuple[dict[str, Any], int]:
-    """LassoCV, and how many of its fits stopped before they converged."""
+    """Fit LassoCV; return its outcome and how many of its fits did not converge."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LassoCV
 
@@ -205,7 +205,7 @@ def _lasso_cv(task: _Task, alphas: int) -> tuple[dict[str, Any], int]:
 
 
 def _draw(model: Any, picture: Path) -> bool:
-    """Draw the cross-validation, where Matplotlib is installed."""
+    """Draw the cross-validation if Matplotlib is installed; return whether it is."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -230,7 +230,7 @@ def topics_demo(
 ) -> Report:
     """Image words of the docstrings of installed packages.
 
-    NumPy, SciPy, scikit-learn, Python itself: a real corpus that this machine has already.
+    NumPy, SciPy, scikit-learn and Python itself: a real corpus that is already on this machine.
     """
     start = perf_counter()
     imager = fit_docstrings(screen, rank, seed)
@@ -254,7 +254,7 @@ def topics_demo(
         },
         facts=(*corpus_facts(imager), ("seconds", f"{fitting:.2f} to read and sketch")),
         sheets=tuple(map(images.image_sheet, found)),
-        closing=f"walk on in the browser: {program()} topics demo --serve",
+        closing=f"continue in the browser: {program()} topics demo --serve",
     )
 
 
@@ -262,7 +262,7 @@ def fit_docstrings(screen: Screen, rank: int, seed: int) -> sl.topics.TopicImage
     """Return an imager of the embedded corpus."""
     with screen.waiting("reading the docstrings of installed packages (kept for the next time)"):
         corpus = sl.topics.embedded_corpus()
-        # Its words were chosen when it was made.
+        # Its words were chosen when the corpus was made.
         least = corpus.settings["min_documents"]
         return sl.topics.TopicImager(
             rank=rank, min_documents=least, stop_words=None, random_state=seed

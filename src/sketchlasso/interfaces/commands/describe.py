@@ -52,7 +52,7 @@ def model_data(model: Model) -> dict[str, Any]:
 def listed_coefficients(
     model: Model, names: Sequence[str] | None, X: Any = None
 ) -> list[dict[str, Any]]:
-    """List coefficients that are not zero for machines, with their effects where X is given.
+    """List coefficients that are not zero for machines, with their effects if X is given.
 
     Those with the largest effects come first.
     """
@@ -133,21 +133,21 @@ def _each(values: Any) -> str:
 
 
 def _largest(rows: FloatArray, effects: FloatArray | None = None) -> IntArray:
-    """Features with coefficients (t, n) that are not zero, those with the largest effects first."""
+    """Return features with non-zero coefficients (t, n), those with the largest effects first."""
     used = np.flatnonzero(rows.any(axis=0))
     size = np.abs(rows if effects is None else effects)[:, used].max(axis=0)
     return used[np.argsort(-size, kind="stable")]
 
 
 def response_names(model: Model, single: str) -> tuple[str, ...]:
-    """Name the classes or targets that have coefficients of their own; `single` is the only one."""
+    """Name the classes or targets of the rows of `coef_`; `single` if there is one row."""
     count = len(np.atleast_2d(model.coef_))
     names = getattr(model, "classes_", range(1, count + 1))
     return tuple(map(label, names)) if count > 1 else (single,)
 
 
 def feature_name(names: Sequence[str] | None, j: int) -> str:
-    """Name a feature; by its position from 0 where it has no name."""
+    """Return the name of a feature, or its position from 0."""
     return f"feature {j}" if names is None else names[j]
 
 
@@ -163,7 +163,7 @@ def effects_of(model: Model, X: Any) -> Any:
 
 
 def _deviations(X: Any) -> Any:
-    """Standard deviations (n,) of the columns of X (m, n)."""
+    """Return standard deviations (n,) of the columns of X (m, n)."""
     from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
     with np.errstate(over="ignore", invalid="ignore"):
@@ -233,7 +233,7 @@ def draw_model(estimator: Model, given: Given, path: Path | None) -> None:
 
 
 def _share_penalties(scores: Any, drawn: sl.plots.PathDisplay) -> None:
-    """Give the path the penalties of the scores above it, so that both are labelled once."""
+    """Give the scores and the path below them the same penalties, labelled once."""
     (left, right), (first, last) = scores.get_xlim(), drawn.ax_.get_xlim()
     for ax in (scores, drawn.ax_):
         ax.set_xlim(max(left, first), min(right, last))
@@ -258,7 +258,7 @@ def _draw_effects(estimator: Model, given: Given, ax: Any) -> None:
 
 
 def score_curves(estimator: Search) -> list[dict[str, Any]]:
-    """Return penalties, mean scores and standard errors of every response, where it has scores."""
+    """Return penalties, mean scores and standard errors of every response."""
     paths = np.asarray(estimator.score_path_)
     paths = paths[None] if paths.ndim == 2 else paths
     curves = []
@@ -284,7 +284,7 @@ def chosen_words(curves: list[dict[str, Any]]) -> str:
 
 
 def curve_sheet(curve: dict[str, Any], metric: str) -> Sheet:
-    """List the scores of about ten penalties, the chosen one among them."""
+    """List the scores of about ten penalties, including the chosen one."""
     count = len(curve["alphas"])
     places = np.union1d(evenly(count, 10), [curve["chosen"]])
     rows = tuple(

@@ -30,8 +30,8 @@ class ViewOptions:
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="A name by which the server may be called, beside localhost and the address it "
-            "listens on; * for any; may be repeated.",
+            help="A host name that requests may use, besides localhost and the address that the "
+            "server listens on; * for any; may be repeated.",
         ),
     ] = None
 
@@ -45,7 +45,7 @@ class ViewOptions:
     ) -> Report:
         """Serve an imager or a graph until Ctrl-C, then report `data`.
 
-        The server prints its address to stdout, or to stderr where stdout is for one document.
+        The server prints its address to stdout, or to stderr if stdout is for a JSON document.
         """
         where = (self.host, self.port, self.open)
         hosts = self.allowed_host or ()

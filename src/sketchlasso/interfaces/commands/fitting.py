@@ -49,7 +49,7 @@ SPLITS = ("shuffled", "ordered", "time")
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """What is searched, and on which folds it is judged."""
+    """Which penalties are compared, on which folds, by which score."""
 
     alphas: Alphas = "100"
     alpha_min_ratio: AlphaMinRatio = None
@@ -74,7 +74,7 @@ class SearchOptions:
         most = int(counts.max()) if stratified else len(y)
         if most < 2:
             raise InvalidInputError(
-                "every row has a class of its own, but folds need classes of at least 2 rows; "
+                "every row has a different class, but folds need classes of at least 2 rows; "
                 "give more rows, or --split time."
             )
         if not 2 <= self.folds <= most:
@@ -143,7 +143,7 @@ class ResultOptions:
         if self.output is not None:
             estimator.set_params(verbose=False)
             if given.names is not None and not sparse.issparse(given.X):
-                # In Python the model then asks for a table with these columns, in this order.
+                # In Python the model then requires tables with these columns, in this order.
                 estimator.feature_names_in_ = np.array(given.names, dtype=object)
             sl.save_model(
                 self.output,
@@ -171,7 +171,7 @@ def fit(
 ) -> Report:
     """Fit one penalty and write a model file.
 
-    The square-root LASSO, or its classifier where the target means classes.
+    The square-root LASSO, or its classifier if the target means classes.
     """
     given = read_given(file, data, blocks, needs_target=True)
     classes = given.is_classification(model.classify)
@@ -349,7 +349,7 @@ def out_of_fold(
             # One response at a time: each has its own radius.
             model.set_params(alpha=alpha, radius=radius if sketched else None)
             with warnings.catch_warnings():
-                # The warning is about the model that the user gets, not about one of a fold.
+                # The warning is for the model that the user gets, not for those of the folds.
                 warnings.simplefilter("ignore", EmptyModelWarning)
                 model.fit(X[train], Y[train, j])
             found[test, j] = model.predict(X[test])

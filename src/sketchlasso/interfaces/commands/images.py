@@ -41,13 +41,13 @@ Positive = Annotated[bool, "Only words that occur together with it (positive wei
 
 @dataclass(frozen=True)
 class ImageOptions:
-    """What an image may be made of."""
+    """How an image is computed."""
 
     panel: ClassVar[str] = "Image"
     n_words: NWords = 10
     alpha: Annotated[
         float | None,
-        "A penalty of your own; by default the one that leaves as many words as asked.",
+        "The penalty; by default the one that leaves as many words as --n-words.",
     ] = None
     radius: Radius = None
     positive: Positive = False
@@ -81,8 +81,8 @@ def image(
 ) -> Report:
     """Show the few words that explain a word.
 
-    Words with a plus occur together with it, words with a minus without it. Words that the model
-    does not have are reported, and the others are answered.
+    Words with a plus occur together with it, words with a minus without it. Words that are not in
+    the model are reported, and the others are answered.
     """
     if compare is not None and documents:
         raise InvalidInputError(
@@ -118,7 +118,7 @@ def image(
 
 
 def _draw(rows: list[list[tuple[str, sl.topics.TopicImage]]], path: Path | None) -> None:
-    """Draw images to a file, where one was asked for."""
+    """Draw images to a file, if one was given."""
     if path is None:
         return
     try:
@@ -332,7 +332,7 @@ def compared_data(compared: sl.topics.ComparedImages) -> dict[str, Any]:
 
 
 def name_of(image: sl.topics.TopicImage) -> str:
-    """Return what was asked for: a word, or several together."""
+    """Return the query of an image: a word, or several together."""
     return " + ".join(image.query)
 
 

@@ -105,7 +105,7 @@ def infer(
 def _inferred(
     given: Given, alpha: Any, robust: bool, watch: Watch | None
 ) -> sl.inference.Desparsified:
-    """Estimate the coefficients; name the options that leave out columns without an effect."""
+    """Estimate the coefficients; an error about columns names the options that leave them out."""
     y = given.response
     if y.dtype.kind not in "biuf" or y.ndim != 1:
         raise InvalidInputError(
@@ -246,8 +246,7 @@ def stability(
 ) -> Report:
     """Select features with a bound on the number of false ones.
 
-    The rows are split in half again and again; features that are chosen on most halves are
-    selected.
+    The rows are split in half many times; features that are chosen on most halves are selected.
     """
     check_table(output, text=True)
     given = read_given([file], data, needs_target=True)

@@ -215,7 +215,7 @@ def _pool_words(pool: dict[str, Any]) -> str:
 
 
 def _gpus() -> list[str]:
-    """Names of NVIDIA devices, as the driver's own tool lists them."""
+    """Return the names of NVIDIA devices, from the tool of the driver."""
     tool = shutil.which("nvidia-smi")
     if tool is None:
         return []
@@ -251,7 +251,7 @@ def _folder_words(found: dict[str, Any]) -> str:
 
 
 def _small_solve() -> tuple[bool, float]:
-    """Solve a few problems, so that compiled code has run on this machine."""
+    """Solve a few problems, to check compiled code on this machine."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 12))
     y = X[:, 0] + 0.1 * rng.standard_normal(40)

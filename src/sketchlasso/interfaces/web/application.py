@@ -1,4 +1,4 @@
-"""An explorer as an application: its routes and pages, with refusals and protection around them.
+"""An explorer as an application: its routes and pages, with its refusals and middleware.
 
 Importing this needs the extra `web`.
 """
@@ -32,7 +32,7 @@ from sketchlasso.interfaces.web.limits import shown
 from sketchlasso.interfaces.web.mapping import MapDesk, NoMapError, NotYetError
 from sketchlasso.interfaces.web.payloads import Page
 
-# Status, sentence and, where the client should try again, after how many seconds.
+# Status, sentence, and seconds after which the client should try again, if at all.
 PLAIN: dict[type[Exception], tuple[int, str, int | None]] = {
     BusyError: (503, BUSY, 1),
     SlowError: (504, "the query took too long; ask for fewer words or a larger penalty.", None),
@@ -51,11 +51,11 @@ KINDS = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-# Markup that several pages share: under its name in parts.html, and named where it goes.
+# Markup that several pages share: defined in parts.html, and inserted by name.
 PART = re.compile(r"<!-- part: (\w+) -->")
-# Addresses that differ from the names of files; all others lie under /static/.
+# Addresses that differ from the names of files; all others are under /static/.
 ADDRESSES = {"docs.html": "/docs", "favicon.svg": "/favicon.ico"}
-# First pages, of which a server has one.
+# First pages; a server has one of them.
 HOMES = ("index.html", "network.html")
 
 
@@ -105,7 +105,7 @@ def application_of(
         description=f"{summary} Everything is read with GET; every refusal is a status and one "
         "sentence.",
         version=sl.__version__,
-        # Their pages come from a CDN; ours is at /docs.
+        # FastAPI's pages come from a CDN; ours is at /docs.
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
@@ -157,7 +157,7 @@ async def _refuse(request: Request, error: Exception) -> JSONResponse:
         unknown = error.status_code == 404
         message = NOWHERE if unknown else f"{str(error.detail).lower()}; see /docs."
         return refusal(error.status_code, message)
-    return refusal(500, "the server failed at this query; its log says more.")
+    return refusal(500, "the server failed at this query; see its log.")
 
 
 def _malformed(first: dict[str, Any]) -> str:

@@ -19,12 +19,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from sketchlasso.interfaces.web.limits import Limits
 
 METHODS = "GET, HEAD, OPTIONS"
-# Bytes of an address and of all headers; every question that is allowed is far shorter.
+# Bytes of an address and of all headers; every valid request is far shorter.
 LONGEST = 32 * 1024
 HOST = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<name>[^\[\]:@/]+))(?::[0-9]{1,5})?")
 HEADERS = {
     "content-security-policy": (
-        # A picture that the page saves as PNG is drawn from an image of its own: a blob.
+        # The page draws a picture that it saves as PNG from a blob.
         "default-src 'self'; img-src 'self' blob:; object-src 'none'; base-uri 'none'; "
         "form-action 'self'; frame-ancestors 'none'"
     ),
@@ -50,8 +50,8 @@ class Protection:
     """ASGI middleware: checks and headers that all addresses share.
 
     The server may be called by the names `hosts` ("*" for any) and by the address that a
-    connection came to. A page of another site could otherwise point a name of its own at this
-    machine and read the answers (DNS rebinding).
+    connection came to. Otherwise the page of another site could point its own name at
+    this machine and read the answers (DNS rebinding).
     """
 
     def __init__(self, app: ASGIApp, hosts: Iterable[str]) -> None:
@@ -86,7 +86,7 @@ class Protection:
             return 431, f"the headers are longer than {LONGEST} bytes; send fewer."
         if not self._is_called_right(scope):
             return 400, (
-                "the server was called by a name that is not its own; use the address it printed, "
+                "the server was called by an unknown host name; use the address it printed, "
                 "or start it with --allowed-host and the name."
             )
         names = [name for name, _ in scope["headers"]]
@@ -154,7 +154,7 @@ class SlowError(Exception):
 
 
 class Gate:
-    """Runs work in threads, so that the event loop keeps answering.
+    """Runs work in threads, so that the event loop stays responsive.
 
     A thread cannot be stopped: work that is given up keeps its place until it ends, and the bound
     on what runs at the same time holds.

@@ -22,10 +22,10 @@ AMOUNT = re.compile(
 # Characters that are not text: control characters, halves of surrogate pairs, private and
 # unassigned code points.
 NOT_TEXT = {"Cc", "Cs", "Co", "Cn"}
-# Stands for bytes that were not UTF-8.
+# Replaces bytes that were not UTF-8.
 REPLACED = "\N{REPLACEMENT CHARACTER}"
 SHOWN = 40
-# More threads than cores make every query slower, and the event loop late.
+# More threads than cores slow down every query and the event loop.
 WORKERS = min(4, max(2, os.cpu_count() or 1))
 
 
@@ -58,7 +58,7 @@ class Limits:
     wait_seconds : float
         Time that a query waits for a worker before it is refused with 503.
     seconds : float
-        Time after which a query that was begun is given up with 504.
+        Time after which a running query is given up with 504.
     late_seconds : float
         Time within which the server must take a request up; while many are under way, one that
         it takes up later is refused with 503, before any work.
@@ -105,7 +105,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Amount:
-    """A number (`of` is empty), or a multiple of a number that has a name."""
+    """A number (`of` is empty), or a multiple of a named number."""
 
     factor: float
     of: Scale = ""
@@ -116,7 +116,7 @@ AUTOMATIC = Amount(1.0, "auto")
 
 @dataclass(frozen=True)
 class ImageQuery:
-    """An image to compute; `positive=None` leaves that to the model."""
+    """An image to compute; `positive=None` uses the setting of the model."""
 
     words: tuple[str, ...]
     n_words: int = 10

@@ -16,7 +16,7 @@ from sketchlasso.interfaces.web import payloads
 from sketchlasso.interfaces.web.limits import Limits
 from sketchlasso.types import IntArray
 
-# Seconds that a request waits for the map before it is refused for now.
+# Seconds that a request waits for the map before it is asked to try again.
 PATIENCE = 2.0
 # Largest vocabulary for which the server computes stability, which is slow.
 STABILITY_WORDS = 10_000
@@ -35,7 +35,7 @@ class NotYetError(Exception):
 
 
 class MapDesk:
-    """Finds topics, lays out the map and measures stability, once, in a thread of its own."""
+    """Finds topics, lays out the map and measures stability, once, in its own thread."""
 
     def __init__(
         self,
@@ -175,5 +175,5 @@ def graph_map(
 
 
 def encoded(found: payloads.Map) -> payloads.Page:
-    """Return a map as it goes out."""
+    """Return a map as a compressed document."""
     return payloads.Page.of(found.model_dump_json(), "application/json", zipped=True)

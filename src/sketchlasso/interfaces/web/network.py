@@ -28,7 +28,7 @@ class NetworkAbout(BaseModel):
     source: str
     n_nodes: int
     n_links: int
-    attributes: list[str] = Field(description="What is known of every link beside its weight.")
+    attributes: list[str] = Field(description="Other values that every link has.")
 
 
 class Node(BaseModel):
@@ -49,7 +49,7 @@ class Neighbour(BaseModel):
     """A linked node."""
 
     name: str
-    weight: float = Field(description="Negative where one counts against the other.")
+    weight: float = Field(description="Negative if one decreases as the other increases.")
     attributes: dict[str, float] = Field(description="Such as stability and p_value.")
 
 
@@ -72,7 +72,7 @@ class NetworkAnswers:
         degrees = graph.degrees
         self.links = dict(zip(graph.names, degrees.tolist(), strict=True))
         order = np.argsort(-degrees, kind="stable")
-        # Both as written and as compared, the most linked first.
+        # Names and their case-folded forms, the most linked first.
         self._searched = [(graph.names[i], graph.names[i].casefold()) for i in order]
 
     def draw(self) -> payloads.Page:

@@ -132,7 +132,7 @@ class Map(BaseModel):
 
 
 class About(BaseModel):
-    """The model behind this server and what may be asked of it."""
+    """The model behind this server, and limits of requests."""
 
     version: str
     source: str
@@ -153,7 +153,7 @@ class Health(BaseModel):
 
 
 class Problem(BaseModel):
-    """Why there is no answer, in one sentence."""
+    """The reason for a refusal, in one sentence."""
 
     message: str
 
@@ -184,7 +184,7 @@ class Page:
 
     async def response(self, request: Request) -> Response:
         """Return the document in an encoding that the request accepts, or 304 if it is cached."""
-        # Clients cache it but ask each time, so that a new version shows at once.
+        # Clients cache it but revalidate each time, so that a new version shows at once.
         headers = {"etag": self.tag, "cache-control": "no-cache"}
         content = self.content
         if self.zipped:

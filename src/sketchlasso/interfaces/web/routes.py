@@ -43,7 +43,7 @@ def topic_explorer(
 ) -> FastAPI:
     """Return the application that explores a fitted imager; without images it has no map."""
     answers = Answers(imager, images, limits)
-    # Completions are quick, and must not wait for solves: they have a worker of their own.
+    # Completions are quick and have their own worker, so that they do not wait for solves.
     gate, quick = Gate(limits), Gate(replace(limits, workers=1))
     desk = MapDesk(imager, images, answers.frequency, limits)
     router = APIRouter(prefix="/api")
