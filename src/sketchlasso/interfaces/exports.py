@@ -36,7 +36,7 @@ def export_topics(
 ) -> list[str]:
     """Write the topics found in the images of all words to a folder; return the names of the files.
 
-    The folder is made if it is not there, and files of the same names are replaced. Files of
+    The folder is created if it does not exist, and files of the same names are replaced. Files of
     groups are written if the corpus has groups, and pictures other than map.svg if matplotlib is
     installed.
     """
@@ -74,7 +74,7 @@ def export_topics(
 def _topics_data(
     imager: sl.topics.TopicImager, images: sl.topics.WordImages, topics: sl.topics.Topics
 ) -> dict[str, Any]:
-    """Return topics, words and documents as JSON can hold them."""
+    """Return topics, words and documents for JSON."""
     frequency, of_word = imager.document_frequency_, topics.of_word(images.words)
     weights = images.weights
     words = {}
@@ -110,7 +110,7 @@ def _topics_data(
 
 
 def topic_data(topic: sl.topics.Topic) -> dict[str, Any]:
-    """Return one topic as JSON can hold it."""
+    """Return one topic for JSON."""
     return {
         "label": list(topic.label),
         "words": list(topic.words),

@@ -118,7 +118,7 @@ class BlockOptions(ClusterOptions):
 
     panel: ClassVar[str] = "Data"
     memory: Annotated[
-        str | None, "Read FILE in blocks, each of which may take so much memory, such as 500MB."
+        str | None, "Read FILE in blocks: memory to read and multiply one block, such as 500MB."
     ] = None
 
     @property

@@ -1,4 +1,4 @@
-"""Files that commands write: checks before the work, pictures of models, graphs."""
+"""Files that commands write: checks before the work, tables, pictures, graphs."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def check_table(path: Path | None, text: bool = False) -> None:
 def write_columns(
     path: Path | None, columns: Mapping[str, Any], features: Sequence[str] | None = None
 ) -> None:
-    """Write columns (m,) of numbers as a table, and the names of m features as its last column."""
+    """Write columns (m,) of numbers as a table, with a column of m feature names if given."""
     if path is None:
         return
     values = np.column_stack(list(columns.values())).astype(np.float64)

@@ -14,7 +14,7 @@ from sketchlasso.interfaces import visible, visible_in_json
 # Labels and values.
 Facts: TypeAlias = tuple[tuple[str, str], ...]
 BAR_WIDTH = 24
-# Numbers from here on are written with an exponent.
+# Numbers of this size and larger are written with an exponent.
 LARGE = 1e8
 
 
@@ -54,7 +54,7 @@ class Sheet:
         return [[short(value) for value in row] for row in self.rows]
 
     def right(self, column: int) -> bool:
-        """Whether a column holds numbers only."""
+        """Return whether a column holds numbers only."""
         return all(not isinstance(row[column], str | Bar) for row in self.rows)
 
 

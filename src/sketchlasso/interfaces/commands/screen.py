@@ -84,7 +84,7 @@ class Screen:
 
     @contextmanager
     def waiting(self, words: str) -> Iterator[None]:
-        """Show that something is under way, on a terminal only."""
+        """Show that work is in progress, on a terminal only."""
         if not self._is_watched:
             yield
             return

@@ -122,7 +122,7 @@ def fit(
 ) -> Report:
     """Read documents and make a model of their words.
 
-    The model answers topics image, all and serve, and keeps documents and settings.
+    The model file serves topics image, all and serve; it keeps documents and settings.
     """
     start = perf_counter()
     left_out = words.left_out()
@@ -152,7 +152,7 @@ def fit(
 
 
 def _example(imager: sl.topics.TopicImager) -> str:
-    """A frequent word that is not in every document."""
+    """Return a frequent word that is not in every document."""
     order = (-imager.document_frequency_).argsort(kind="stable")
     return str(imager.words_[order[len(order) // 10]])
 

@@ -277,7 +277,7 @@ def _read_both(
 ) -> tuple[Model, Given]:
     """Read a model and data with its columns; the target may be absent from new data.
 
-    Columns that the model does not use may be absent or hold anything, where `predicting`.
+    For predicting, columns that the model does not use may be absent or hold anything.
     """
     info = sl.io.stored_info(model)
     estimator = sl.load_model(model)

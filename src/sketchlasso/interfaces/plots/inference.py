@@ -46,7 +46,7 @@ def _one_response(found: Any, response: int) -> Callable[[FloatArray], FloatArra
 
 @dataclass(eq=False, kw_only=True)
 class ForestDisplay(Display):
-    """Intervals of single coefficients, and of all at once where they are given.
+    """Intervals of single coefficients, and simultaneous ones if they are given.
 
     Parameters
     ----------

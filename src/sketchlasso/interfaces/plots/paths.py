@@ -32,7 +32,7 @@ from sketchlasso.interfaces.plots.inputs import (
 from sketchlasso.interfaces.plots.labels import label_line_ends
 from sketchlasso.types import FloatArray
 
-# Lines from which on unnamed ones grow fainter.
+# With more lines than this, unnamed ones are fainter.
 CROWD = 40
 
 
