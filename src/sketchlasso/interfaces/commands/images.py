@@ -19,7 +19,6 @@ from sketchlasso.interfaces.commands.options import ClusterOptions, Seed
 from sketchlasso.interfaces.commands.outputs import (
     GraphFile,
     check_graph_file,
-    communities_sheet,
     save_picture,
     write_graph,
 )
@@ -220,24 +219,7 @@ def graph(
         rule,  # type: ignore[arg-type]
         drop_isolated=drop_isolated,
     )
-    members = write_graph(joined, output, communities, seed)
-    alone = int(np.count_nonzero(joined.degrees == 0))
-    either = "either" if rule == "or" else "each"
-    return Report(
-        {
-            "rule": rule,
-            "n_words": len(joined.words),
-            "n_links": len(joined.edges),
-            "n_isolated": alone,
-            "communities": members,
-        },
-        facts=(
-            ("words", f"{len(joined.words)}, {alone} of them without links"),
-            ("links", f"{len(joined.edges)}, if {either} word names the other"),
-            *(() if members is None else (("communities", str(len(members))),)),
-        ),
-        sheets=() if members is None else (communities_sheet(members, "words"),),
-    )
+    return write_graph(joined, output, communities, seed, noun="word", verb="names")
 
 
 def images_data(images: sl.topics.WordImages) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, MissingExtraError, StoredFileError
 from sketchlasso.interfaces.commands.data import TABLES
-from sketchlasso.interfaces.commands.report import Sheet
+from sketchlasso.interfaces.commands.report import Report, Sheet
 
 COMPRESSED = (".gz", ".bz2", ".xz")
 PICTURES = (".png", ".svg", ".pdf")
@@ -119,29 +119,44 @@ def check_graph_file(output: Path, communities: bool) -> None:
 
 
 def write_graph(
-    graph: sl.graphs.Graph, output: Path, communities: bool, seed: int
-) -> list[dict[str, Any]] | None:
-    """Write a graph; with its communities, of which size and most linked nodes are returned."""
+    graph: sl.graphs.Graph, output: Path, communities: bool, seed: int, *, noun: str, verb: str
+) -> Report:
+    """Write a graph, with its communities if asked; report its size and the communities.
+
+    A node is called a `noun`, and linked if it `verb` the other.
+    """
+    nodes, alone = f"{graph.node_word}s", int(np.count_nonzero(graph.degrees == 0))
+    either = "either" if graph.rule == "or" else "each"
+    data = {
+        "rule": graph.rule,
+        f"n_{nodes}": len(graph.names),
+        "n_links": len(graph.edges),
+        "n_isolated": alone,
+        "communities": None,
+    }
+    facts = (
+        (f"{noun}s", f"{len(graph.names)}, {alone} of them without links"),
+        ("links", f"{len(graph.edges)}, if {either} {noun} {verb} the other"),
+    )
     if not communities:
         sl.graphs.write_graph(output, graph)
-        return None
+        return Report(data, facts=facts)
     groups = graph.communities(random_state=seed)
     sl.graphs.write_graph(output, graph, {"community": groups})
     degrees, names = graph.degrees, np.array(graph.names)
-    found = []
+    found: list[dict[str, Any]] = []
     for label in range(int(groups.max(initial=-1)) + 1):
         inside = np.flatnonzero(groups == label)
         best = inside[np.argsort(-degrees[inside], kind="stable")[:MEMBERS_SHOWN]]
-        found.append({"size": len(inside), f"{graph.node_word}s": names[best].tolist()})
-    return found
-
-
-def communities_sheet(communities: list[dict[str, Any]], nodes: str) -> Sheet:
-    """List the largest communities, one per row."""
-    shown = communities[:COMMUNITIES_SHOWN]
-    title = f"{len(shown)} of {len(communities)} communities, the most linked {nodes} of each"
+        found.append({"size": len(inside), nodes: names[best].tolist()})
+    shown = found[:COMMUNITIES_SHOWN]
+    title = f"{len(shown)} of {len(found)} communities, the most linked {nodes} of each"
     rows = tuple((one["size"], ", ".join(one[nodes])) for one in shown)
-    return Sheet(title, (nodes, "such as"), rows)
+    return Report(
+        {**data, "communities": found},
+        facts=(*facts, ("communities", str(len(found)))),
+        sheets=(Sheet(title, (nodes, "such as"), rows),),
+    )
 
 
 def _refuse(path: Path, what: str, endings: str) -> None:
