@@ -77,7 +77,7 @@ def test_a_first_question_without_an_answer_is_named(opened):
     page.context.set_offline(True)
     ask(page, "violin")
     page.get_by_role("heading", name="No answer to “violin”").wait_for()
-    assert "what it said last" not in page.locator("#gone").inner_text()
+    assert "its last answer" not in page.locator("#gone").inner_text()
     page.context.set_offline(False)
     page.get_by_role("button", name="Try now").click()
     page.get_by_role("heading", name="violin", exact=True).wait_for()
@@ -163,7 +163,7 @@ def test_images_of_neighbours_may_fail_alone(opened):
     refused = {"status": 422, "body": '{"message": "no."}', "content_type": "application/json"}
     page.route("**/api/images?**", lambda route: route.fulfill(**refused))
     ask(page, "sea")
-    page.get_by_role("heading", name="Its neighbours (theirs were not answered)").wait_for()
+    page.get_by_role("heading", name="Its neighbours (the server did not send theirs)").wait_for()
     assert words_of(page) == list(small_imager().image("sea").words)
     page.wait_for_selector(".documents li")
     page.wait_for_selector("svg.graph a.ring1")

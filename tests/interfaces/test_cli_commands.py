@@ -229,7 +229,7 @@ def test_certify_proves_the_gap_of_the_fit(call):
     assert told["relative_gap"][0] <= 1e-5
     call("fit {data}/signs.svm.gz --alpha 1 --sketch randomized --rank 2 -o r.model")
     said = call("certify r.model {data}/signs.svm.gz --tol 1e-9", code=1).stdout
-    assert "the optimum lies between the lower bound and the objective" in said
+    assert "the optimum is between the lower bound and the objective" in said
     assert "fit with --refine to close the gap" in said
     call("fit {data}/signs.svm.gz --alpha 1 --sketch randomized --rank 2 --refine -o x.model")
     said = call("certify x.model {data}/signs.svm.gz").stdout

@@ -65,7 +65,7 @@ def test_a_saved_model_predicts_intervals(call, files, command, method):
     said = call(f"{command} --calibrate {method} -o h.model").stdout
     assert f"by {method} on 60 rows" in said
     said = call("predict h.model {data}/houses.csv --interval 0.8 -o ends.csv").stdout
-    assert f"0.8 by {method} from 60 rows" in said and "of the responses lie inside" in said
+    assert f"0.8 by {method} from 60 rows" in said and "of the responses are inside" in said
     model = sl.load_model("h.model")
     table = read_table(files / "houses.csv", target="price")
     written = read_table("ends.csv")

@@ -228,7 +228,7 @@ def test_the_demo_images_words_of_installed_packages(ask, tmp_path):
         assert f"\n{word}: " in result.stdout
     assert "transform" in result.stdout and "directory" in result.stdout
     assert result.stdout.splitlines()[-1] == (
-        "walk on in the browser: sketchlasso topics demo --serve"
+        "continue in the browser: sketchlasso topics demo --serve"
     )
     told = document(ask("topics demo matrix --rank 20 --json"))
     assert [image["query"] for image in told["images"]] == [["matrix"]]

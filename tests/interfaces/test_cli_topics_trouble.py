@@ -41,7 +41,7 @@ def test_what_was_interrupted_goes_on(ask, made, monkeypatch, tmp_path):
 
     with monkeypatch.context() as patch:
         patch.setattr(Screen, "counting", impatient)
-        with pytest.raises(Interrupted, match="the same command goes on from there"):
+        with pytest.raises(Interrupted, match="the same command resumes from them"):
             ask("topics all {made}/many.topics -o many.images")
     assert not (tmp_path / "many.images").exists()
     (kept,) = tmp_path.iterdir()
@@ -73,8 +73,8 @@ def test_ctrl_c_says_how_to_go_on(made, tmp_path):
         process.kill()
     assert (process.returncode, said) == (130, "")
     assert told.splitlines()[-1] == (
-        "sketchlasso: interrupted; what is finished lies beside many.images, and the same "
-        "command goes on from there."
+        "sketchlasso: interrupted; finished parts are kept next to many.images, and the same "
+        "command resumes from them."
     )
 
 

@@ -1,6 +1,6 @@
 """The commands of `sketchlasso`; importing this needs the extra `cli`.
 
-Modules of commands are imported when a command runs, so that help comes at once.
+The module of a command is imported when the command runs, so that help is fast.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -18,211 +18,170 @@ import sketchlasso as sl
 from sketchlasso.interfaces.cli import Exit
 
 
-class Entry(NamedTuple):
+class Entry:
     """A command that is not loaded yet.
 
-    Attributes
+    Parameters
     ----------
     work : str
-        ``"module:function"`` below :mod:`sketchlasso.interfaces`; the function returns a report.
+        ``"module:function"`` in :mod:`sketchlasso.interfaces.commands`; it returns a report.
     summary : str
         First sentence of the function's documentation, for the list of commands.
-    examples : tuple of str
+    *examples : str
         Lines to copy, without the name of the program.
     """
 
-    work: str
-    summary: str
-    examples: tuple[str, ...]
+    def __init__(self, work: str, summary: str, *examples: str) -> None:
+        self.work, self.summary, self.examples = work, summary, examples
 
 
 COMMANDS = {
     "sketch": Entry(
-        "commands.solving:make_sketch",
+        "solving:make_sketch",
         "Compress data into a sketch file.",
-        (
-            "sketch docword.nips.txt.gz -o nips.sketch --rank 50",
-            "sketch houses.csv --target price --tol 0.1 -o houses.sketch",
-            "sketch rcv1.svm.gz --method response -o rcv1.sketch",
-            "sketch clicks/ --memory 1GB -o clicks.sketch",
-        ),
+        "sketch docword.nips.txt.gz -o nips.sketch --rank 50",
+        "sketch houses.csv --target price --tol 0.1 -o houses.sketch",
+        "sketch rcv1.svm.gz --method response -o rcv1.sketch",
+        "sketch clicks/ --memory 1GB -o clicks.sketch",
     ),
     "fit": Entry(
-        "commands.fitting:fit",
+        "fitting:fit",
         "Fit one penalty and write a model file.",
-        (
-            "fit houses.csv --target price -o houses.model",
-            "fit houses.csv --target price --calibrate jackknife+ -o houses.model",
-            "fit rcv1.svm.gz --alpha 4 --sketch rcv1.sketch -o rcv1.model",
-            "fit docword.nips.txt.gz --target-word learning --alpha 20",
-        ),
+        "fit houses.csv --target price -o houses.model",
+        "fit houses.csv --target price --calibrate jackknife+ -o houses.model",
+        "fit rcv1.svm.gz --alpha 4 --sketch rcv1.sketch -o rcv1.model",
+        "fit docword.nips.txt.gz --target-word learning --alpha 20",
     ),
     "path": Entry(
-        "commands.solving:path",
+        "solving:path",
         "Solve for many penalties at once, each with its duality gap.",
-        (
-            "path houses.csv --target price --alphas 50 -o path.csv",
-            "path rcv1.svm.gz --alphas 8,4,2,1 --json",
-        ),
+        "path houses.csv --target price --alphas 50 -o path.csv",
+        "path rcv1.svm.gz --alphas 8,4,2,1 --json",
     ),
     "cv": Entry(
-        "commands.fitting:cv",
+        "fitting:cv",
         "Choose penalty and radius by cross-validation.",
-        (
-            "cv houses.csv --target price --folds 10 --selection 1se -o houses.model",
-            "cv rcv1.svm.gz --radius realised,0.3*realised,0 --scoring f1 -o rcv1.model",
-            "cv counts.npz --target-file labels.txt --classify",
-            "cv clicks/part-*.npz --scheduler tcp://10.0.0.1:8786 -o clicks.model",
-        ),
+        "cv houses.csv --target price --folds 10 --selection 1se -o houses.model",
+        "cv rcv1.svm.gz --radius realised,0.3*realised,0 --scoring f1 -o rcv1.model",
+        "cv counts.npz --target-file labels.txt --classify",
+        "cv clicks/part-*.npz --scheduler tcp://10.0.0.1:8786 -o clicks.model",
     ),
     "loo": Entry(
-        "commands.solving:loo",
+        "solving:loo",
         "Leave every row out once, and report which rows matter.",
-        (
-            "loo houses.csv --target price --alpha 3 -o left-out.csv",
-            "loo rcv1.svm.gz --model rcv1.model --rows 500",
-        ),
+        "loo houses.csv --target price --alpha 3 -o left-out.csv",
+        "loo rcv1.svm.gz --model rcv1.model --rows 500",
     ),
     "predict": Entry(
-        "commands.using:predict",
+        "using:predict",
         "Predict rows with a model file.",
-        (
-            "predict houses.model new.csv -o predictions.csv",
-            "predict rcv1.model test.svm.gz --json",
-            "predict houses.model new.csv --interval 0.9 -o intervals.csv",
-        ),
+        "predict houses.model new.csv -o predictions.csv",
+        "predict rcv1.model test.svm.gz --json",
+        "predict houses.model new.csv --interval 0.9 -o intervals.csv",
     ),
     "certify": Entry(
-        "commands.using:certify",
+        "using:certify",
         "Prove how far a model is from the optimum.",
-        (
-            "certify houses.model houses.csv",
-            "certify rcv1.model rcv1.svm.gz --tol 0.01",
-        ),
+        "certify houses.model houses.csv",
+        "certify rcv1.model rcv1.svm.gz --tol 0.01",
     ),
     "network": Entry(
-        "commands.networking:network",
+        "networking:network",
         "Find which columns explain which, and write the graph.",
-        (
-            "network genes.csv -o genes.graphml",
-            "network genes.csv --predictors regulators.txt --half-samples 50 -o genes.csv.gz",
-            "network genes.csv --alpha ebic --rule or --communities -o genes.json",
-        ),
+        "network genes.csv -o genes.graphml",
+        "network genes.csv --predictors regulators.txt --half-samples 50 -o genes.csv.gz",
+        "network genes.csv --alpha ebic --rule or --communities -o genes.json",
     ),
     "explore": Entry(
-        "commands.topics.showing:explore",
+        "explorers:explore",
         "Explore a network in the browser.",
-        (
-            "explore genes.graphml --open",
-            "explore genes.json --port 0",
-        ),
+        "explore genes.graphml --open",
+        "explore genes.json --port 0",
     ),
     "infer": Entry(
-        "commands.inferring:infer",
+        "inferring:infer",
         "Estimate every coefficient, with its error and p-value.",
-        (
-            "infer houses.csv --target price",
-            "infer genes.csv --target yield --adjust bh --plot genes.png -o intervals.csv",
-        ),
+        "infer houses.csv --target price",
+        "infer genes.csv --target yield --adjust bh --plot genes.png -o intervals.csv",
     ),
     "stability": Entry(
-        "commands.inferring:stability",
+        "inferring:stability",
         "Select features with a bound on the number of false ones.",
-        (
-            "stability genes.csv --target yield",
-            "stability genes.csv --target yield --pfer 0.5 --cutoff 0.9 -o often.csv",
-            "stability genes.csv --target yield --q 20 --plot paths.png",
-        ),
+        "stability genes.csv --target yield",
+        "stability genes.csv --target yield --pfer 0.5 --cutoff 0.9 -o often.csv",
+        "stability genes.csv --target yield --q 20 --plot paths.png",
     ),
     "info": Entry(
-        "commands.looking:info",
+        "looking:info",
         "Show what a file of sketchlasso holds: a sketch, a model, topics or images.",
-        (
-            "info nips.sketch",
-            "info houses.model --top 20",
-            "info nips.topics",
-        ),
+        "info nips.sketch",
+        "info houses.model --top 20",
+        "info nips.topics",
     ),
     "doctor": Entry(
-        "commands.looking:doctor",
+        "looking:doctor",
         "Check this installation.",
-        (
-            "doctor",
-            "doctor --json",
-        ),
+        "doctor",
+        "doctor --json",
     ),
     "demo": Entry(
         "demo:demo",
         "Show everything once, on bundled digits and docstrings.",
-        (
-            "demo",
-            "demo --rank 40",
-        ),
+        "demo",
+        "demo --rank 40",
     ),
 }
 
 TOPICS = {
     "fit": Entry(
-        "commands.topics.fitting:fit",
+        "topics:fit",
         "Read documents and make a model of their words.",
-        (
-            "topics fit posts.jsonl --column body --title-column title -o posts.topics",
-            "topics fit docword.nips.txt.gz -o nips.topics --rank 100",
-            "topics fit folder-of-texts -o texts.topics --min-documents 3 --stop-words mine.txt",
-        ),
+        "topics fit posts.jsonl --column body --title-column title -o posts.topics",
+        "topics fit docword.nips.txt.gz -o nips.topics --rank 100",
+        "topics fit folder-of-texts -o texts.topics --min-documents 3 --stop-words mine.txt",
     ),
     "image": Entry(
-        "commands.topics.imaging:image",
+        "images:image",
         "Show the few words that explain a word.",
-        (
-            "topics image nips.topics learning vision",
-            "topics image nips.topics neural network --together --exclude training",
-            "topics image nips.topics learning --documents 5 --n-words 20",
-            "topics image nips.topics learning --compare posts.topics",
-        ),
+        "topics image nips.topics learning vision",
+        "topics image nips.topics neural network --together --exclude training",
+        "topics image nips.topics learning --documents 5 --n-words 20",
+        "topics image nips.topics learning --compare posts.topics",
     ),
     "all": Entry(
-        "commands.topics.imaging:image_all",
+        "images:image_all",
         "Image every word of the vocabulary.",
-        ("topics all nips.topics -o nips.images",),
+        "topics all nips.topics -o nips.images",
     ),
     "graph": Entry(
-        "commands.topics.imaging:graph",
+        "images:graph",
         "Join the images of all words into one graph.",
-        (
-            "topics graph nips.images -o nips.graphml --communities",
-            "topics graph nips.images -o nips.csv --rule and",
-        ),
+        "topics graph nips.images -o nips.graphml --communities",
+        "topics graph nips.images -o nips.csv --rule and",
     ),
     "list": Entry(
-        "commands.topics.fitting:list_topics",
+        "topics:list_topics",
         "List the topics of a corpus.",
-        (
-            "topics list nips.topics",
-            "topics list nips.topics --images nips.images --no-stability",
-        ),
+        "topics list nips.topics",
+        "topics list nips.topics --images nips.images --no-stability",
     ),
     "export": Entry(
-        "commands.topics.fitting:export",
+        "topics:export",
         "Write topics, words and documents to a folder.",
-        ("topics export nips.topics --images nips.images -o nips-topics",),
+        "topics export nips.topics --images nips.images -o nips-topics",
     ),
     "serve": Entry(
-        "commands.topics.showing:serve",
+        "explorers:serve",
         "Explore a model in the browser.",
-        (
-            "topics serve nips.topics --images nips.images --open",
-            "topics serve nips.topics --port 0",
-        ),
+        "topics serve nips.topics --images nips.images --open",
+        "topics serve nips.topics --port 0",
     ),
     "demo": Entry(
-        "commands.topics.showing:demo",
+        "demo:topics_demo",
         "Image words of the docstrings of installed packages.",
-        (
-            "topics demo",
-            "topics demo spline regression",
-            "topics demo --serve --open",
-        ),
+        "topics demo",
+        "topics demo spline regression",
+        "topics demo --serve --open",
     ),
 }
 
@@ -248,7 +207,7 @@ def _plain(**options: Any) -> typer.Typer:
 
 
 def _epilog(title: str, lines: Iterable[str]) -> str:
-    """Return the end of a help page, one line each."""
+    """Return the end of a help page: a title and lines below it."""
     indented = (f"  {line}" for line in lines)
     if sys.stdout.isatty():  # Rich joins lines and keeps paragraphs
         return "\n\n".join((title, *indented))
@@ -280,7 +239,7 @@ def loaded(name: str, entry: Entry) -> Any:
     from sketchlasso.interfaces.commands.command import as_command
 
     module, _, function = entry.work.partition(":")
-    work = getattr(import_module(f"sketchlasso.interfaces.{module}"), function)
+    work = getattr(import_module(f"sketchlasso.interfaces.commands.{module}"), function)
     alone = _plain()
     epilog = _epilog("Examples:", (f"sketchlasso {line}" for line in entry.examples))
     alone.command(name, epilog=epilog)(as_command(work))

@@ -1,4 +1,4 @@
-"""Entry point of the command `sketchlasso`, its exit codes and the errors they stand for."""
+"""Entry point of the command `sketchlasso`, its exit codes and their errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sketchlasso.errors import (
     SketchlassoError,
     StoredFileError,
 )
-from sketchlasso.interfaces.visible import visible
+from sketchlasso.interfaces import visible
 from sketchlasso.startup import INTERRUPTED, end_at_once
 
 # Seconds until an interrupt that Python has dropped is sent again.
@@ -26,12 +26,12 @@ AGAIN = 0.05
 
 
 class Exit(IntEnum):
-    """How a command ended; `meaning` says it in a few words."""
+    """How a command ended; `meaning` describes it."""
 
     meaning: str
 
     def __new__(cls, code: int, meaning: str) -> Exit:
-        """Keep the meaning beside the code."""
+        """Keep the meaning with the code."""
         member = int.__new__(cls, code)
         member._value_ = code
         member.meaning = meaning
@@ -53,20 +53,20 @@ class Exit(IntEnum):
 class Interrupted(BaseException):
     """Ctrl-C at the command line.
 
-    Solvers return what they have on KeyboardInterrupt; a command has to end instead. A message
-    replaces the usual one.
+    Solvers return unfinished results on KeyboardInterrupt, but a command has to end. An argument
+    replaces the usual message.
     """
 
 
 @contextmanager
 def resumable(output: Path) -> Iterator[None]:
-    """Say on Ctrl-C that the parts beside `output` are kept."""
+    """Report on Ctrl-C that finished parts are kept next to `output`."""
     try:
         yield
     except Interrupted:
         raise Interrupted(
-            f"interrupted; what is finished lies beside {output}, and the same command goes on "
-            "from there."
+            f"interrupted; finished parts are kept next to {output}, and the same command resumes "
+            "from them."
         ) from None
 
 
@@ -101,7 +101,7 @@ def main() -> None:
     except Exception:
         if not interrupts.seen:
             raise
-        # A library has turned the interrupt into an error of its own.
+        # A library has turned the interrupt into another error.
         _end("interrupted before the end.", Exit.INTERRUPTED)
     finally:
         signal.signal(signal.SIGINT, end_at_once)

@@ -5,7 +5,7 @@ import pytest
 
 from sketchlasso.graphs import Graph
 from sketchlasso.interfaces.web import create_app
-from sketchlasso.interfaces.web.pages import read_pages
+from sketchlasso.interfaces.web.application import read_pages
 
 GRAPH = Graph(
     ("Hub", "ab", "abc", "cab", "lone"),

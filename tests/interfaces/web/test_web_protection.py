@@ -5,7 +5,7 @@ import re
 import pytest
 
 from sketchlasso.interfaces.web import create_app
-from sketchlasso.interfaces.web.pages import read_pages
+from sketchlasso.interfaces.web.application import read_pages
 from sketchlasso.interfaces.web.server import LOOPBACK
 
 PATHS = [
@@ -54,7 +54,7 @@ def test_called_by_its_name(client, host):
 def test_called_by_another_name(client, host):
     response = client.get("/api/health", headers={"host": host})
     assert response.status_code == 400
-    assert "not its own" in response.json()["message"]
+    assert "unknown host name" in response.json()["message"]
     assert response.headers["x-content-type-options"] == "nosniff"
 
 

@@ -13,7 +13,7 @@ from tests.sentences import refusal
 from sketchlasso.errors import InvalidInputError, MissingExtraError
 from sketchlasso.graphs import Graph
 from sketchlasso.interfaces.web import Limits, create_app, serve
-from sketchlasso.interfaces.web.pages import read_pages
+from sketchlasso.interfaces.web.application import read_pages
 from sketchlasso.topics import TopicImager
 
 LONG = "x" * 10_000

@@ -1,4 +1,4 @@
-"""From a function that returns a report to a command of Typer, with messages in its words."""
+"""Make Typer commands of functions that return reports; messages name options, not parameters."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from sketchlasso.errors import (
     SketchlassoError,
     SketchlassoWarning,
 )
+from sketchlasso.interfaces import visible
 from sketchlasso.interfaces.app import loaded
 from sketchlasso.interfaces.cli import Exit, exit_of
 from sketchlasso.interfaces.commands.outputs import check_files
 from sketchlasso.interfaces.commands.report import Report
 from sketchlasso.interfaces.commands.screen import Note, Screen
-from sketchlasso.interfaces.visible import visible
 
 # Warnings after which a command ends with Exit.INACCURATE.
 SHORTFALLS = (InaccurateWarning, GridEdgeWarning)
-# Parameters whose option has another name, unless the command has an option of their own name.
+# Parameters whose option has another name, unless the command has one of the same name.
 OTHER_NAMES = {
     "cv": "folds",
     "fit_intercept": "intercept",
@@ -71,8 +71,8 @@ def as_command(work: Callable[..., Report]) -> Callable[..., None]:
 
     Parameters that are dataclasses become one option per field, under the heading `panel` of the
     class if it has one, so that commands share options by naming them once. A parameter or field
-    that is annotated with text is an option with this text as its help. Errors of ours end in one
-    line on stderr and their exit code; so do inaccurate results, after the report.
+    that is annotated with text is an option with this text as its help. Errors of the package end
+    in one line on stderr and an exit code; inaccurate results too, after the report.
     """
     hints = get_type_hints(work, include_extras=True)
     hints.pop("return")
@@ -129,7 +129,7 @@ def _run(
         )
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader has left; nothing may be written at the end of the process either.
+        # The reader has closed the pipe; flushing stdout at exit must not fail either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     fell_short = any(issubclass(note.category, SHORTFALLS) for note in shown)
     return Exit.INACCURATE if fell_short or report.fell_short else Exit.FINE
@@ -138,7 +138,7 @@ def _run(
 def _parameters(
     work: Callable[..., Report], hints: dict[str, Any], groups: dict[str, Any]
 ) -> list[inspect.Parameter]:
-    """Parameters of the command, all by keyword; --json and --quiet come last."""
+    """Return the parameters of a command, all by keyword; --json and --quiet come last."""
     by_keyword = inspect.Parameter.KEYWORD_ONLY
     found = [inspect.Parameter("context", by_keyword, annotation=typer.Context)]
     given = inspect.signature(work).parameters
@@ -182,7 +182,7 @@ def _spellings(name: str, default: Any) -> list[str]:
 def spoken(message: BaseException | str, options: Sequence[Any] = ()) -> str:
     """Return a message on one line, in the words of the command line: rank=0 is --rank 0 here.
 
-    The `options` are those of the command that runs; of other commands where it has none.
+    The `options` are those of the running command; missing ones are taken from other commands.
     """
     if not isinstance(message, SketchlassoError | SketchlassoWarning):
         return " ".join(str(message).split())
@@ -199,7 +199,7 @@ def _spelled(part: Part, options: Sequence[Any]) -> str:
 
 
 def _option(argument: Argument, options: Sequence[Any]) -> str:
-    """The option of an argument; the argument itself where the command line has none."""
+    """Return the option of an argument, or the argument itself if there is no option."""
     found = _found(argument.name, options) or _found(argument.name, _all_options())
     if found is None:
         return str(argument)
@@ -221,7 +221,7 @@ def _found(name: str, options: Sequence[Any]) -> Any:
 
 
 def _all_options() -> list[Any]:
-    """The options of all commands; loading them takes a third of a second."""
+    """Return the options of all commands; loading them takes a third of a second."""
     from sketchlasso.interfaces.app import COMMANDS, TOPICS
 
     entries = (*COMMANDS.items(), *TOPICS.items())

@@ -1,24 +1,36 @@
-"""From a file on disk to X, y and what y means."""
+"""Data of a command: from files to X, y, their names and what y means."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from functools import partial
 from glob import has_magic
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 import sketchlasso as sl
-from sketchlasso.errors import InvalidInputError, StoredFileError
-from sketchlasso.interfaces.commands.given import Given
-from sketchlasso.interfaces.commands.options import BlockOptions, DataOptions
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.interfaces import class_signs
+from sketchlasso.interfaces.commands.options import (
+    BlockOptions,
+    DataOptions,
+    by_name_or_position,
+    number_or_name,
+    read_lines,
+)
+from sketchlasso.interfaces.commands.report import Facts, class_words
 from sketchlasso.interfaces.commands.screen import Note, Watch
 
-NOT_FINITE = (np.inf, -np.inf)
+# A target with more values, most of which occur once, does not mean classes.
+MOST_CLASSES = 10
 # Formats of files with named columns, and how their names end.
 TABLES = {
     "csv": (".csv",),
@@ -28,13 +40,212 @@ TABLES = {
 }
 
 
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Data of a command.
+
+    Attributes
+    ----------
+    X : ndarray, csr_array or BlockMatrix of shape (m, n)
+    y : ndarray of shape (m,), or None
+        Numbers or text.
+    names : tuple of str, or None
+        Names of the features.
+    target_name : str or None
+    source : str
+    encoding : Encoding or None
+        How columns became features, if some are not plain numbers.
+    rows : ndarray of shape (m,)
+        Numbers of the rows in the file, from 0.
+    ids : ndarray of shape (m,), or None
+        What identifies the rows.
+    gaps : ndarray of shape (m, c), or None
+        Which cells of the columns of `encoding` have been filled.
+    impute : str or None
+        How they were filled.
+    """
+
+    X: Any
+    y: Any
+    names: tuple[str, ...] | None
+    target_name: str | None
+    source: str
+    encoding: sl.io.Encoding | None = None
+    rows: Any = None
+    ids: Any = None
+    gaps: Any = None
+    impute: str | None = None
+
+    @property
+    def response(self) -> Any:
+        """Return the response; refuse data without one."""
+        if self.y is None:
+            raise InvalidInputError(
+                f"{self.source} was read without a target, but the command needs one; name the "
+                f"column with --target{self._columns()}, or give --target-file."
+            )
+        return self.y
+
+    def is_classification(self, asked: bool | None) -> bool:
+        """Return whether y means classes: as asked, else if it is text or has two values."""
+        y = self.response
+        text, count = y.dtype.kind == "U", len(np.unique(y))
+        if text and asked is False:
+            raise InvalidInputError(
+                f"--regress was given, but the target of {self.source} is text such as "
+                f"{str(y[0])!r}; give a column of numbers, or leave --regress out."
+            )
+        many = count > MOST_CLASSES and 2 * count > len(y)
+        if text and many:
+            raise InvalidInputError(
+                f"the target of {self.source} has {count} different texts in {len(y)} rows, "
+                f"such as {str(y[0])!r}, but a column of numbers or of a few classes is "
+                "needed; give another with --target."
+            )
+        if asked and not text and (many or np.any(y != np.round(y))):
+            raise InvalidInputError(
+                f"--classify was given, but the target of {self.source} has {count} different "
+                f"numbers in {len(y)} rows, such as {y[0]:g}, and classes are text or a few whole "
+                "numbers; leave --classify out, or name another column with --target."
+            )
+        return text or (count == 2 if asked is None else asked)
+
+    def signs(self, asked: bool | None) -> tuple[Any, Any]:
+        """Return y as numbers, and the two classes if it means classes.
+
+        -1 stands for the first of two classes and +1 for the second.
+        """
+        y = self.response
+        if not self.is_classification(asked):
+            return y, None
+        classes = np.unique(y)
+        if len(classes) != 2:
+            raise InvalidInputError(
+                f"the target of {self.source} has {len(classes)} classes, but this command takes "
+                "numbers or two classes; use fit or cv, which handle several."
+            )
+        return class_signs(y, classes), classes
+
+    @property
+    def in_blocks(self) -> bool:
+        """Return whether X is read in blocks."""
+        return isinstance(self.X, sl.io.BlockMatrix)
+
+    def words(self) -> str:
+        """Describe the data in a few words."""
+        m, n = self.X.shape
+        is_sparse = self.X.sparse if self.in_blocks else sparse.issparse(self.X)
+        blocks = f", in {self.X.n_blocks} blocks" if self.in_blocks else ""
+        return f"{m} samples x {n} features, {'sparse' if is_sparse else 'dense'}{blocks}"
+
+    def facts(self, classes: Any = None) -> Facts:
+        """Describe the data and the target, with its classes."""
+        target = self.target_name or "(unnamed)"
+        if classes is not None:
+            target = f"{target}: classes {class_words(classes)}"
+        return ("data", self.words()), ("target", target)
+
+    def without(self, feature: str) -> Given:
+        """Return the data with one feature as the response of the others."""
+        if self.names is None:
+            raise InvalidInputError(
+                f"--target-word {feature} was given, but the features of {self.source} have no "
+                "names; give --vocabulary, or --target with a position."
+            )
+        if feature not in self.names:
+            close = get_close_matches(feature, self.names, n=3)
+            hint = f" (nearest: {', '.join(map(repr, close))})" if close else ""
+            raise InvalidInputError(
+                f"--target-word {feature} is not a feature of {self.source}{hint}; give one of "
+                f"its {len(self.names)} names."
+            )
+        self._refuse_blocks(f"--target-word {feature} was given")
+        if self.encoding is not None and "=" in feature:
+            raise InvalidInputError(
+                f"--target-word {feature} is one level of a category of {self.source}; give the "
+                "column itself with --target."
+            )
+        place = self.names.index(feature)
+        column: Any = self.X[:, [place]]
+        column = np.asarray(column if isinstance(column, np.ndarray) else column.toarray())
+        others = np.delete(np.arange(len(self.names)), place)
+        rest = replace(
+            self,
+            X=self.X[:, others],
+            y=column.ravel().astype(np.float64),
+            names=tuple(self.names[j] for j in others),
+            target_name=feature,
+        )
+        if self.encoding is None:
+            return rest
+        rules = self.encoding.columns
+        kept = [j for j, rule in enumerate(rules) if rule.name != feature]
+        return replace(
+            rest,
+            encoding=sl.io.Encoding(tuple(rules[j] for j in kept)),
+            gaps=None if self.gaps is None else self.gaps[:, kept],
+        )
+
+    def with_columns(self, wanted: Sequence[str]) -> Given:
+        """Return the data with the columns of a model, by name."""
+        if self.names is None or tuple(wanted) == self.names:
+            return self
+        place = {name: j for j, name in enumerate(self.names)}
+        absent = [name for name in wanted if name not in place]
+        if absent:
+            raise InvalidInputError(
+                f"{self.source} lacks {len(absent)} of the {len(wanted)} features of the model, "
+                f"such as {absent[0]!r}; give data with the columns of the fit."
+            )
+        self._refuse_blocks("the model has the columns in another order")
+        return replace(self, X=self.X[:, [place[name] for name in wanted]], names=tuple(wanted))
+
+    def filled_from(self, rows: Any) -> Any:
+        """Return X (m, n) with its gaps filled from `rows` alone."""
+        if self.gaps is None or self.encoding is None or self.impute is None:
+            return self.X
+        return self.encoding.refilled(self.X, self.gaps, rows, self.impute)
+
+    def note_on_gaps(self, words: str) -> None:
+        """Report from which rows gaps were filled, if there are any."""
+        if self.gaps is not None:
+            warnings.warn(words, Note, stacklevel=2)
+
+    def drop_options(self, features: Sequence[int]) -> str:
+        """Return the options that leave out the columns of features; "" if they have no names."""
+        if self.names is None:
+            return ""
+        rules = () if self.encoding is None else self.encoding.columns
+        column = {feature: rule.name for rule in rules for feature in rule.feature_names}
+        names = [self.names[j] for j in features]
+        columns = dict.fromkeys(column.get(name, name) for name in names)
+        return " ".join(f"--drop {quote(name)}" for name in columns)
+
+    def _columns(self) -> str:
+        """List the columns that can be the target."""
+        if self.names is None:
+            return ""
+        known = self.names
+        if self.encoding is not None:
+            known = tuple(rule.name for rule in self.encoding.columns)
+        shown = ", ".join(map(repr, known[:8]))
+        return f" (one of {shown}{', ...' if len(known) > 8 else ''})"
+
+    def _refuse_blocks(self, reason: str) -> None:
+        if self.in_blocks:
+            raise InvalidInputError(
+                f"{reason}, but the columns of data in blocks stay as they are stored; write the "
+                "files with the columns wanted, and the target as one of its own."
+            )
+
+
 @contextmanager
 def at_work(given: Given, blocks: BlockOptions, watch: Watch | None) -> Iterator[None]:
-    """Work through data in blocks one by one, or on the cluster that was asked for."""
-    if not isinstance(given.X, sl.io.BlockMatrix):
-        yield
-        return
-    with blocks.cluster(None if watch is None else watch.blocks):
+    """Run what is inside on the cluster that was asked for, if the data are in blocks."""
+    if given.in_blocks:
+        with blocks.cluster(None if watch is None else watch.blocks):
+            yield
+    else:
         yield
 
 
@@ -47,7 +258,7 @@ def read_given(
     id: str | None = None,
     needs_target: bool = False,
 ) -> Given:
-    """Read the data of a command, or look at them where they are to be read in blocks.
+    """Read the data of a command, or only their outline if they are to be read in blocks.
 
     Several files are the rows of one matrix. The `encoding` of a model says how columns become
     features; other columns are ignored then. `id` is the column that identifies rows. If the
@@ -57,23 +268,15 @@ def read_given(
         blocks.check()
     paths = [files] if isinstance(files, Path) else list(files)
     path = paths[0]
-    named = [
-        f"--{name.replace('_', '-')}"
-        for name in ("target", "target_file", "target_word")
-        if getattr(options, name) is not None
-    ]
-    if len(named) > 1:
-        raise InvalidInputError(
-            f"{' and '.join(named)} were given, but there is one target; give one of them."
-        )
-    in_blocks = len(paths) > 1 or _is_many(path) or (blocks is not None and blocks.asked)
-    if in_blocks:
-        table: Any = _look_at(paths, options, blocks)
+    names_target = options.names_target()
+    is_pattern = has_magic(str(path)) and not path.exists()
+    if len(paths) > 1 or path.is_dir() or is_pattern or (blocks is not None and blocks.asked):
+        table: Any = _read_outline(paths, options, blocks)
     else:
         try:
             table = _read(path, options, encoding, id)
         except InvalidInputError:
-            if needs_target and not named and is_table(path, options.format):
+            if needs_target and not names_target and is_table(path, options.format):
                 raise InvalidInputError(
                     f"{path} is a table, and the command has to know its target; name the column "
                     "with --target."
@@ -82,19 +285,27 @@ def read_given(
         for note in table.notes:
             warnings.warn(note, Note, stacklevel=2)
     y: Any = table.y
-    if y is not None and y.ndim > 1:
-        y = y[:, 0] if y.shape[1] == 1 else y
-    name = table.target_name if isinstance(table.target_name, str) else None
-    title = str(path) if len(paths) == 1 else f"{path} and {len(paths) - 1} more"
-    title = "standard input" if title == "-" else title
+    if y is not None and y.shape[1:] == (1,):
+        y = y[:, 0]
+    title = "standard input" if str(path) == "-" else str(path)
+    title = title if len(paths) == 1 else f"{path} and {len(paths) - 1} more"
+    kept = getattr(table, "rows", None)
     given = Given(
-        table.X, y, table.feature_names, name, title, *_origin(table), impute=options.impute
+        X=table.X,
+        y=y,
+        names=table.feature_names,
+        target_name=table.target_name if isinstance(table.target_name, str) else None,
+        source=title,
+        encoding=getattr(table, "encoding", None),
+        rows=np.arange(table.shape[0]) if kept is None else kept,
+        ids=getattr(table, "ids", None),
+        gaps=getattr(table, "gaps", None),
+        impute=options.impute,
     )
     if options.target_word is not None:
         given = given.without(options.target_word)
     elif options.target_file is not None:
-        count = len(given.rows) if in_blocks or table.rows is None else None
-        given = replace(given, y=_read_target(options.target_file, count, title, given.rows))
+        given = replace(given, y=_read_target(options.target_file, title, given.rows, kept))
     if needs_target and given.X.shape[0] < 2:
         raise InvalidInputError(
             f"{title} has {given.X.shape[0]} row, but a model needs at least 2; give more rows."
@@ -102,126 +313,62 @@ def read_given(
     return given
 
 
-def _origin(table: Any) -> tuple[Any, Any, Any, Any]:
-    """The encoding of a table, the numbers of its rows in the file, their ids, and its gaps."""
-    every = np.arange(table.shape[0])
-    if not isinstance(table, sl.io.Table):
-        return None, every, None, None
-    return table.encoding, every if table.rows is None else table.rows, table.ids, table.gaps
-
-
 def is_table(path: Path, format: str | None) -> bool:
-    """Whether a file is one of named columns, by its format or its name."""
+    """Return whether a file has named columns, by its format or its name."""
     if format is not None:
         return format in TABLES
-    endings = [ending.lower() for ending in path.suffixes[-2:]]
-    return str(path) == "-" or any(
-        ending in known for ending in endings for known in TABLES.values()
-    )
-
-
-def _is_many(path: Path) -> bool:
-    """Whether a path is a folder or a pattern."""
-    return path.is_dir() or (has_magic(str(path)) and not path.exists())
+    known = {ending for endings in TABLES.values() for ending in endings}
+    return str(path) == "-" or any(ending.lower() in known for ending in path.suffixes[-2:])
 
 
 def _read(
     path: Path, options: DataOptions, encoding: sl.io.Encoding | None, id: str | None
 ) -> sl.io.Table:
-    rest: dict[str, Any] = {
-        "impute": options.impute,
-        "encoding": encoding,
-        "format": options.format,
-        "separator": options.separator,
-        "n_features": options.n_features,
-        "vocabulary": options.vocabulary,
-    }
-    return by_name_or_position(
-        lambda **columns: sl.io.read_table(path, **columns, **rest),
-        target=options.target,
-        drop=list(options.drop or ()),
-        id=id,
+    read = partial(
+        sl.io.read_table,
+        path,
+        impute=options.impute,  # type: ignore[arg-type]
+        encoding=encoding,
+        format=options.format,  # type: ignore[arg-type]
+        separator=options.separator,
+        n_features=options.n_features,
+        vocabulary=options.vocabulary,
     )
+    return by_name_or_position(read, target=options.target, drop=options.drop or [], id=id)
 
 
-def _look_at(paths: list[Path], options: DataOptions, blocks: BlockOptions | None) -> sl.io.Shards:
+def _read_outline(
+    paths: list[Path], options: DataOptions, blocks: BlockOptions | None
+) -> sl.io.Shards:
     for name in ("separator", "vocabulary", "impute"):
         if getattr(options, name) is not None:
             raise InvalidInputError(
                 f"--{name} means nothing for data in blocks; leave it out, or read one file whole."
             )
-    rest: dict[str, Any] = {
-        "format": options.format,
-        "n_features": options.n_features,
-        "memory": None if blocks is None else blocks.memory,
-    }
-    return by_name_or_position(
-        lambda **columns: sl.io.read_shards(paths, **columns, **rest),
-        target=options.target,
-        drop=list(options.drop or ()),
+    read = partial(
+        sl.io.read_shards,
+        paths,
+        format=options.format,  # type: ignore[arg-type]
+        n_features=options.n_features,
+        memory=None if blocks is None else blocks.memory,
     )
+    return by_name_or_position(read, target=options.target, drop=options.drop or [])
 
 
-def by_name_or_position(read: Callable[..., Any], **columns: str | list[str] | None) -> Any:
-    """Call `read` with columns by name; where it finds no such name, numbers mean positions."""
-    try:
-        return read(**columns)
-    except InvalidInputError:
-        numbered = {name: _numbered(column) for name, column in columns.items()}
-        if numbered == columns:
-            raise
-        try:
-            return read(**numbered)
-        except InvalidInputError as problem:
-            if problem.parameter not in columns:
-                raise
-        raise
-
-
-def _numbered(column: Any) -> Any:
-    if isinstance(column, list):
-        return list(map(_numbered, column))
-    whole = isinstance(column, str) and column.lstrip("-").isdecimal()
-    return int(column) if whole else column
-
-
-def read_lines(path: Path, content: str, option: str = "") -> list[str]:
-    """Return the lines of a text file without space around them; `content` is for the error."""
-    try:
-        return [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
-    except (OSError, UnicodeDecodeError) as problem:
-        why = "is not UTF-8 text" if isinstance(problem, ValueError) else "could not be read"
-        raise StoredFileError(
-            f"{option}{path} {why}; give the path of a text file with one {content} per line."
-        ) from problem
-
-
-def _read_target(path: Path, count: int | None, data: str, rows: Any) -> Any:
-    """One number or label per line; of the rows that were kept, where some were left out."""
+def _read_target(path: Path, data: str, rows: Any, kept: Any) -> Any:
+    """Read one number or label per line; those of the rows `kept`, if some were left out."""
     values = read_lines(path, "number or label")
-    if count is None:
-        values = [values[row] for row in rows if row < len(values)]
-        count = len(rows)
-    if len(values) != count:
+    if kept is not None:
+        values = [values[row] for row in kept if row < len(values)]
+    if len(values) != len(rows):
         raise InvalidInputError(
-            f"{path} has {len(values)} lines but {data} has {count} rows; give one number or "
+            f"{path} has {len(values)} lines but {data} has {len(rows)} rows; give one number or "
             "label per row."
         )
-    numbers = [_number(value) for value in values]
-    unusable = next(
-        (k for k, value in enumerate(values) if not value or numbers[k] in NOT_FINITE), None
-    )
-    if unusable is not None:
-        raise InvalidInputError(
-            f"{path} has no usable target in line {unusable + 1}; fill it in or leave the row out."
-        )
-    return np.array(values) if None in numbers else np.array(numbers, dtype=np.float64)
-
-
-def _number(text: str) -> float | None:
-    """Parse a number; NaN as infinity, None for words."""
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return np.inf if np.isnan(value) else value
+    read = [number_or_name(value) for value in values]
+    for line, value in enumerate(read, start=1):
+        if value == "" or (isinstance(value, float) and not np.isfinite(value)):
+            raise InvalidInputError(
+                f"{path} has no usable target in line {line}; fill it in or leave the row out."
+            )
+    return np.array(values if any(isinstance(value, str) for value in read) else read)

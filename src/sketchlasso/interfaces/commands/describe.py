@@ -1,21 +1,34 @@
-"""Models in words and tables: what fit, cv and info report of one."""
+"""Models in words, tables and pictures: what fit, cv and info report of one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 import sketchlasso as sl
-from sketchlasso.interfaces import Model
-from sketchlasso.interfaces.commands.given import Given
-from sketchlasso.interfaces.commands.report import Bar, Sheet, short
+from sketchlasso.interfaces import Model, Search
+from sketchlasso.interfaces.commands.data import Given
+from sketchlasso.interfaces.commands.outputs import panels, save_picture
+from sketchlasso.interfaces.commands.report import (
+    Bar,
+    Facts,
+    Sheet,
+    class_words,
+    evenly,
+    label,
+    short,
+)
+from sketchlasso.interfaces.plots.cross_validation import over_folds
 from sketchlasso.types import FloatArray, IntArray
 
 # Features listed in the JSON document.
 MOST_LISTED = 10_000
+# Effects drawn.
+MOST_BARS = 15
 
 
 def model_data(model: Model) -> dict[str, Any]:
@@ -39,7 +52,7 @@ def model_data(model: Model) -> dict[str, Any]:
 def listed_coefficients(
     model: Model, names: Sequence[str] | None, X: Any = None
 ) -> list[dict[str, Any]]:
-    """List coefficients that are not zero for machines, with their effects where X is given.
+    """List coefficients that are not zero for machines, with their effects if X is given.
 
     Those with the largest effects come first.
     """
@@ -58,12 +71,12 @@ def listed_coefficients(
     ]
 
 
-def model_facts(model: Model) -> tuple[tuple[str, str], ...]:
+def model_facts(model: Model) -> Facts:
     """Describe a fitted estimator for people."""
     used = np.count_nonzero(np.atleast_2d(model.coef_).any(axis=0))
     facts = [("model", type(model).__name__)]
     if hasattr(model, "classes_"):
-        facts.append(("classes", _class_words(model.classes_)))
+        facts.append(("classes", class_words(model.classes_)))
     facts += [
         ("alpha", _each(model.alpha_)),
         ("features", f"{used} of {model.n_features_in_} used"),
@@ -71,7 +84,7 @@ def model_facts(model: Model) -> tuple[tuple[str, str], ...]:
     return (*facts, *solver_facts(model))
 
 
-def solver_facts(model: Model) -> tuple[tuple[str, str], ...]:
+def solver_facts(model: Model) -> Facts:
     """Report how a fitted estimator was solved, and how exactly."""
     return (
         ("radius", _each(model.radius_)),
@@ -113,22 +126,6 @@ def score_of(model: Model, given: Given) -> tuple[str, float]:
     return "accuracy", float(np.mean(predicted == y))
 
 
-def target_words(given: Given, classes: Any = None) -> str:
-    """Name the target, and its classes."""
-    name = given.target_name or "(unnamed)"
-    return name if classes is None else f"{name}: classes {_class_words(classes)}"
-
-
-def _class_words(classes: Any) -> str:
-    shown = ", ".join(label(value) for value in classes[:8])
-    return shown if len(classes) <= 8 else f"{shown}, ... ({len(classes)} in all)"
-
-
-def label(value: Any) -> str:
-    """Write a class label; 1.0 as 1."""
-    return f"{value:g}" if isinstance(value, float | np.floating) else str(value)
-
-
 def _each(values: Any) -> str:
     some = np.atleast_1d(values)
     shown = ", ".join(short(float(value)) for value in some[:6])
@@ -136,21 +133,21 @@ def _each(values: Any) -> str:
 
 
 def _largest(rows: FloatArray, effects: FloatArray | None = None) -> IntArray:
-    """Features with coefficients (t, n) that are not zero, those with the largest effects first."""
+    """Return features with non-zero coefficients (t, n), those with the largest effects first."""
     used = np.flatnonzero(rows.any(axis=0))
     size = np.abs(rows if effects is None else effects)[:, used].max(axis=0)
     return used[np.argsort(-size, kind="stable")]
 
 
 def response_names(model: Model, single: str) -> tuple[str, ...]:
-    """Name the classes or targets that have coefficients of their own; `single` is the only one."""
+    """Name the classes or targets of the rows of `coef_`; `single` if there is one row."""
     count = len(np.atleast_2d(model.coef_))
     names = getattr(model, "classes_", range(1, count + 1))
     return tuple(map(label, names)) if count > 1 else (single,)
 
 
 def feature_name(names: Sequence[str] | None, j: int) -> str:
-    """Name a feature; by its position from 0 where it has no name."""
+    """Return the name of a feature, or its position from 0."""
     return f"feature {j}" if names is None else names[j]
 
 
@@ -166,7 +163,7 @@ def effects_of(model: Model, X: Any) -> Any:
 
 
 def _deviations(X: Any) -> Any:
-    """Standard deviations (n,) of the columns of X (m, n)."""
+    """Return standard deviations (n,) of the columns of X (m, n)."""
     from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
     with np.errstate(over="ignore", invalid="ignore"):
@@ -212,3 +209,90 @@ def _response(model: Model, given: Given) -> str:
     if hasattr(model, "classes_"):
         return "the scores of the classes"
     return given.target_name or "the target"
+
+
+def draw_model(estimator: Model, given: Given, path: Path | None) -> None:
+    """Draw the scores of a search, the path and the effects; for classes those of the first."""
+    if path is None:
+        return
+    by_penalty = []
+    if hasattr(estimator, "score_path_"):
+        by_penalty.append("scores")
+    if not given.in_blocks:
+        by_penalty.append("path")
+    axes = panels([[name, "effects"] for name in by_penalty] or [["effects"]])
+    if "scores" in axes:
+        sl.plots.plot_cv(estimator, ax=axes["scores"])
+    if "path" in axes:
+        names, y = given.names, given.response
+        drawn = sl.plots.plot_path(estimator, given.X, y, feature_names=names, ax=axes["path"])
+        if "scores" in axes:
+            _share_penalties(axes["scores"], drawn)
+    _draw_effects(estimator, given, axes["effects"])
+    save_picture(axes["effects"], path)
+
+
+def _share_penalties(scores: Any, drawn: sl.plots.PathDisplay) -> None:
+    """Give the scores and the path below them the same penalties, labelled once."""
+    (left, right), (first, last) = scores.get_xlim(), drawn.ax_.get_xlim()
+    for ax in (scores, drawn.ax_):
+        ax.set_xlim(max(left, first), min(right, last))
+    scores.set_xlabel("")
+    scores.tick_params(axis="x", which="both", labelbottom=False)
+    drawn.count_axis_.set_visible(False)
+
+
+def _draw_effects(estimator: Model, given: Given, ax: Any) -> None:
+    """Draw the largest effects as bars, the largest on top."""
+    from sketchlasso.interfaces.plots.canvas import hue
+
+    effects = effects_of(estimator, given.X)[0]
+    used = np.flatnonzero(effects)
+    order = used[np.argsort(-np.abs(effects[used]), kind="stable")][:MOST_BARS][::-1]
+    names = [feature_name(given.names, int(j)) for j in order]
+    ax.barh(names, effects[order], color=[hue(int(effects[j] < 0)) for j in order])
+    ax.locator_params(axis="x", nbins=5)
+    ax.axvline(0.0, color="0.5", linewidth=0.8)
+    ax.set_xlabel("effect of one standard deviation")
+    ax.set_title(f"{len(order)} largest of {len(used)} effects", fontsize="medium")
+
+
+def score_curves(estimator: Search) -> list[dict[str, Any]]:
+    """Return penalties, mean scores and standard errors of every response."""
+    paths = np.asarray(estimator.score_path_)
+    paths = paths[None] if paths.ndim == 2 else paths
+    curves = []
+    for alphas, scores, used in zip(
+        np.atleast_2d(estimator.alphas_), paths, np.atleast_1d(estimator.alpha_), strict=True
+    ):
+        tried = ~np.isnan(scores).all(axis=1)  # squared errors may overflow
+        mean, error = over_folds(scores[tried])
+        chosen = int(np.argmin(np.abs(alphas[tried] - used)))
+        curves.append(
+            {"alphas": alphas[tried], "mean": mean, "standard_error": error, "chosen": chosen}
+        )
+    return curves
+
+
+def chosen_words(curves: list[dict[str, Any]]) -> str:
+    """Return the mean score at the penalties that were chosen."""
+    means = [curve["mean"][curve["chosen"]] for curve in curves]
+    if len(means) > 1:
+        return f"{np.mean(means):.4g} on average over {len(means)} classes or targets"
+    error = curves[0]["standard_error"][curves[0]["chosen"]]
+    return f"{means[0]:.4g} +- {error:.2g} on held-out rows"
+
+
+def curve_sheet(curve: dict[str, Any], metric: str) -> Sheet:
+    """List the scores of about ten penalties, including the chosen one."""
+    count = len(curve["alphas"])
+    places = np.union1d(evenly(count, 10), [curve["chosen"]])
+    rows = tuple(
+        (
+            *(float(curve[name][k]) for name in ("alphas", "mean", "standard_error")),
+            "chosen" if k == curve["chosen"] else "",
+        )
+        for k in places
+    )
+    title = f"{len(rows)} of {count} penalties"
+    return Sheet(title, ("alpha", metric, "standard error", ""), rows)

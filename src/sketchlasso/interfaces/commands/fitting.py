@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -11,27 +13,24 @@ import numpy as np
 from scipy import sparse
 
 import sketchlasso as sl
-from sketchlasso.errors import InvalidInputError
-from sketchlasso.interfaces import Model
-from sketchlasso.interfaces.commands.data import at_work, read_given
+from sketchlasso.errors import EmptyModelWarning, InvalidInputError
+from sketchlasso.interfaces import Model, Search, class_signs
+from sketchlasso.interfaces.commands.data import Given, at_work, read_given
 from sketchlasso.interfaces.commands.describe import (
+    chosen_words,
+    curve_sheet,
+    draw_model,
     effect_sheet,
     listed_coefficients,
     model_data,
     model_words,
+    score_curves,
     score_of,
     solver_facts,
-    target_words,
 )
-from sketchlasso.interfaces.commands.folds import (
-    SearchOptions,
-    chosen_words,
-    curve_sheet,
-    held_out_scores,
-    score_curves,
-)
-from sketchlasso.interfaces.commands.given import Given
 from sketchlasso.interfaces.commands.options import (
+    AlphaMinRatio,
+    Alphas,
     BlockOptions,
     DataOptions,
     Files,
@@ -42,11 +41,60 @@ from sketchlasso.interfaces.commands.options import (
     check_choice,
     penalty_of,
 )
-from sketchlasso.interfaces.commands.outputs import (
-    draw_model,
-)
 from sketchlasso.interfaces.commands.report import Facts, Report
 from sketchlasso.interfaces.commands.screen import Screen
+
+SPLITS = ("shuffled", "ordered", "time")
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """Which penalties are compared, on which folds, by which score."""
+
+    alphas: Alphas = "100"
+    alpha_min_ratio: AlphaMinRatio = None
+    folds: Annotated[int, "Number of folds."] = 5
+    split: Annotated[
+        str,
+        "How rows are cut into folds: shuffled (classes in equal shares), ordered (consecutive "
+        "rows), or time (trained on earlier rows only).",
+    ] = "shuffled"
+    selection: Annotated[str, "min: the best score; 1se: the sparsest within a standard error."] = (
+        "min"
+    )
+    scoring: Annotated[str | None, "mse, mae or r2; for classes accuracy, f1, auc or mse."] = None
+
+    def split_rows(self, y: Any, classes: bool, seed: int) -> list[tuple[Any, Any]]:
+        """Return the training and test rows of each fold, for responses y (m,)."""
+        from sklearn.model_selection import KFold, StratifiedKFold, TimeSeriesSplit
+
+        check_choice("--split", self.split, SPLITS)
+        stratified = classes and self.split != "time"
+        labels, counts = np.unique(y, return_counts=True)
+        most = int(counts.max()) if stratified else len(y)
+        if most < 2:
+            raise InvalidInputError(
+                "every row has a different class, but folds need classes of at least 2 rows; "
+                "give more rows, or --split time."
+            )
+        if not 2 <= self.folds <= most:
+            what = f"no class has more than {most}" if stratified else f"the data have {most}"
+            raise InvalidInputError(
+                f"--folds {self.folds} was given, but {what} rows; give from 2 to {most}."
+            )
+        if stratified and counts.min() < self.folds:
+            warnings.warn(
+                f"class {labels[[counts.argmin()]].tolist()[0]!r} has {counts.min()} of the rows, "
+                f"but --folds is {self.folds}, so some folds hold out none of its rows; give fewer "
+                "folds, or more rows of this class.",
+                stacklevel=2,
+            )
+        shuffled = {"shuffle": True, "random_state": seed} if self.split == "shuffled" else {}
+        kind = TimeSeriesSplit if self.split == "time" else StratifiedKFold if classes else KFold
+        with warnings.catch_warnings():
+            # Reported above, in the words of the command line.
+            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+            return list(kind(self.folds, **shuffled).split(np.zeros((len(y), 1)), y))
 
 
 @dataclass(frozen=True)
@@ -77,7 +125,7 @@ class ResultOptions:
                 "--calibrate was given for classes, but intervals are of numbers; leave it out, or "
                 "give --regress."
             )
-        if isinstance(given.X, sl.io.BlockMatrix):
+        if given.in_blocks:
             raise InvalidInputError(
                 f"--calibrate {method} was given for data in blocks, but rows are left out of data "
                 "in memory; leave it out, or read one file without --memory."
@@ -95,7 +143,7 @@ class ResultOptions:
         if self.output is not None:
             estimator.set_params(verbose=False)
             if given.names is not None and not sparse.issparse(given.X):
-                # In Python the model then asks for a table with these columns, in this order.
+                # In Python the model then requires tables with these columns, in this order.
                 estimator.feature_names_in_ = np.array(given.names, dtype=object)
             sl.save_model(
                 self.output,
@@ -123,7 +171,7 @@ def fit(
 ) -> Report:
     """Fit one penalty and write a model file.
 
-    The square-root LASSO, or its classifier where the target means classes.
+    The square-root LASSO, or its classifier if the target means classes.
     """
     given = read_given(file, data, blocks, needs_target=True)
     classes = given.is_classification(model.classify)
@@ -188,17 +236,26 @@ def cv(
         estimator.set_params(cv=search.folds)
         finished = result.finish(estimator, given)
     scores, curves = held_out_scores(estimator, given, rows), score_curves(estimator)
-    folds = f"{search.folds} folds, {search.split}"
+    where = f"on held-out rows ({search.folds} folds, {search.split})"
     scored = result.verbose or search.scoring is not None
     return Report(
         data={
             **_data(estimator, given),
-            **search.data(estimator, scores),
+            "held_out": scores,
+            "folds": search.folds,
+            "split": search.split,
+            "scoring": metric,
+            "selection": search.selection,
+            "alpha_min": estimator.alpha_min_,
+            "alpha_1se": estimator.alpha_1se_,
             "curves": curves,
             "seconds": seconds,
         },
         facts=(
-            *((score.name, f"{score} on held-out rows ({folds})") for score in scores),
+            *(
+                (name, f"{score['mean']:.4f} +- {score['standard_error']:.4f} {where}")
+                for name, score in scores.items()
+            ),
             *_facts(estimator, given),
             *(((metric, chosen_words(curves)),) if scored else ()),
             *((*solver_facts(estimator), ("seconds", f"{seconds:.2f}")) if result.verbose else ()),
@@ -222,7 +279,83 @@ def _data(estimator: Model, given: Given) -> dict[str, Any]:
 
 def _facts(estimator: Model, given: Given) -> Facts:
     return (
-        ("data", given.words()),
-        ("target", target_words(given, getattr(estimator, "classes_", None))),
+        *given.facts(getattr(estimator, "classes_", None)),
         ("model", model_words(estimator)),
     )
+
+
+def held_out_scores(
+    estimator: Search, given: Given, folds: Sequence[tuple[Any, Any]]
+) -> dict[str, dict[str, float]]:
+    """Return mean and standard error over the folds of R2, or of accuracy and F1.
+
+    The scores are those of out-of-fold predictions. F1 is that of the second of two classes, and
+    the mean over the classes of more. The `folds` are the rows that each trained on and held out.
+    """
+    from sklearn.metrics import accuracy_score, f1_score, r2_score
+
+    given.note_on_gaps(
+        "gaps were filled from all rows, because --sketch was made from them"
+        if isinstance(estimator.sketch, sl.Sketch)
+        else "gaps were filled from all rows to choose the penalty, and from each fold's training "
+        "rows for the score"
+    )
+    tests = [test for _, test in folds]
+    if isinstance(estimator, sl.SqrtLassoCV):
+        y = given.response
+        values = out_of_fold(estimator, given, folds, y[:, None], estimator.oof_prediction_)
+        # R2 has no unit, and squares of huge numbers overflow.
+        unit = np.abs(y).max() or 1.0
+        y, values = y / unit, values / unit
+        return {"R2": _over_folds([r2_score(y[rows], values[rows]) for rows in tests])}
+    classes, own = np.unique(given.response, return_inverse=True)
+    two = len(classes) == 2
+    signs = class_signs(given.response, classes).reshape(len(own), -1)
+    values = out_of_fold(estimator, given, folds, signs, estimator.oof_decision_)
+    codes = (values > 0).astype(int) if two else values.argmax(axis=1)
+    average = "binary" if two else "macro"
+    return {
+        "accuracy": _over_folds([accuracy_score(own[rows], codes[rows]) for rows in tests]),
+        "F1": _over_folds(
+            [f1_score(own[rows], codes[rows], average=average, zero_division=0) for rows in tests]
+        ),
+    }
+
+
+def out_of_fold(
+    estimator: Search, given: Given, folds: Sequence[tuple[Any, Any]], Y: Any, shared: Any
+) -> Any:
+    """Return predictions of every row by a model that has not seen it, shaped like `shared`.
+
+    A search shares one X among its folds, and `shared` are its predictions. Where gaps were
+    filled, that X also holds means of held-out rows. Each fold is then fitted again at the chosen
+    penalty, with gaps filled, columns standardised and sketches made from its training rows alone.
+    A ready sketch cannot be made again. Y (m, t) has one column per model.
+    """
+    if given.gaps is None or isinstance(estimator.sketch, sl.Sketch):
+        return shared
+    sketched = estimator.sketch_ is not None
+    model = sl.SqrtLasso()
+    common = estimator.get_params().keys() & model.get_params().keys()
+    model.set_params(**{name: getattr(estimator, name) for name in common})
+    model.set_params(verbose=False)
+    if not sketched:
+        model.set_params(sketch=None, radius=None, refine=None)
+    alphas, radii = np.atleast_1d(estimator.alpha_), np.atleast_1d(estimator.radius_)
+    found = np.full(Y.shape, np.nan)
+    for train, test in folds:
+        X = given.filled_from(train)
+        for j, (alpha, radius) in enumerate(zip(alphas, radii, strict=True)):
+            # One response at a time: each has its own radius.
+            model.set_params(alpha=alpha, radius=radius if sketched else None)
+            with warnings.catch_warnings():
+                # The warning is for the model that the user gets, not for those of the folds.
+                warnings.simplefilter("ignore", EmptyModelWarning)
+                model.fit(X[train], Y[train, j])
+            found[test, j] = model.predict(X[test])
+    return found.reshape(shared.shape)
+
+
+def _over_folds(values: Sequence[float]) -> dict[str, float]:
+    spread = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+    return {"mean": float(np.mean(values)), "standard_error": spread}

@@ -13,9 +13,8 @@ import typer
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, UnusableColumnsError
-from sketchlasso.interfaces.commands.data import read_given
-from sketchlasso.interfaces.commands.describe import feature_name, target_words
-from sketchlasso.interfaces.commands.given import Given
+from sketchlasso.interfaces.commands.data import Given, read_given
+from sketchlasso.interfaces.commands.describe import feature_name
 from sketchlasso.interfaces.commands.options import (
     DataOptions,
     File,
@@ -28,6 +27,7 @@ from sketchlasso.interfaces.commands.outputs import (
     check_table,
     panels,
     save_picture,
+    write_columns,
 )
 from sketchlasso.interfaces.commands.report import Bar, Facts, Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen, Watch, Watcher
@@ -75,15 +75,13 @@ def infer(
     check_table(output, text=True)
     given = read_given(file, data, needs_target=True)
     penalty = penalty_of(alpha, "rigorous", "rigorous-robust")
+    adjustment: Any = ADJUSTMENTS[adjust]
     start = perf_counter()
     with screen.watching("regressing every feature on the others") as watch:
         found = _inferred(given, penalty, robust, watch)
     seconds = perf_counter() - start
-    adjustment = ADJUSTMENTS[adjust]
     columns = _columns(found, level, adjustment)
-    if output is not None:
-        values, names = np.column_stack(list(columns.values())), np.array(found.names)
-        sl.io.write_table(output, sl.io.Table(values, names, tuple(columns), target_name="feature"))
+    write_columns(output, columns, found.names)
     if plot is not None:
         _draw(found, level, adjustment, plot)
     facts = _facts(found, given, columns, level, adjustment)
@@ -107,7 +105,7 @@ def infer(
 def _inferred(
     given: Given, alpha: Any, robust: bool, watch: Watch | None
 ) -> sl.inference.Desparsified:
-    """Estimate the coefficients; name the options that leave out columns without an effect."""
+    """Estimate the coefficients; an error about columns names the options that leave them out."""
     y = given.response
     if y.dtype.kind not in "biuf" or y.ndim != 1:
         raise InvalidInputError(
@@ -141,8 +139,7 @@ def _facts(
     significant = int(np.sum(columns["adjusted"] <= cutoff))
     noise = "any noise" if found.errors == "robust" else "noise of equal variance"
     return (
-        ("data", given.words()),
-        ("target", target_words(given)),
+        *given.facts(),
         ("noise", f"{found.noise:.4g}"),
         ("errors", f"for {noise}"),
         (
@@ -195,7 +192,7 @@ def _sheet(
 
 @dataclass(frozen=True)
 class SelectionOptions:
-    """How often a feature has to be chosen, of how many, and what is bounded."""
+    """How often a feature has to be chosen, and the bound on false selections."""
 
     panel: ClassVar[str] = "Selection"
     pfer: Annotated[
@@ -249,8 +246,7 @@ def stability(
 ) -> Report:
     """Select features with a bound on the number of false ones.
 
-    The rows are split in half again and again; features that are chosen on most halves are
-    selected.
+    The rows are split in half many times; features that are chosen on most halves are selected.
     """
     check_table(output, text=True)
     given = read_given([file], data, needs_target=True)
@@ -260,11 +256,8 @@ def stability(
         selector = rule.selector(watch).fit(given.X, y)
     seconds = perf_counter() - start
     given.note_on_gaps("gaps were filled from all rows before the rows were split in half")
-    if output is not None:
-        columns = np.column_stack([selector.frequencies_, selector.get_support()])
-        names = np.array([feature_name(given.names, j) for j in range(given.X.shape[1])])
-        table = sl.io.Table(columns, names, ("frequency", "selected"), "feature")
-        sl.io.write_table(output, table)
+    columns = {"frequency": selector.frequencies_, "selected": selector.get_support()}
+    write_columns(output, columns, [feature_name(given.names, j) for j in range(given.X.shape[1])])
     if plot is not None:
         save_picture(sl.plots.plot_stability(selector, feature_names=given.names).ax_, plot)
     selected = f"{len(selector.get_support(indices=True))} of {given.X.shape[1]} features"
@@ -272,8 +265,7 @@ def stability(
     return Report(
         data={**_selected(selector, given), "seconds": seconds},
         facts=(
-            ("data", given.words()),
-            ("target", target_words(given, classes)),
+            *given.facts(classes),
             ("halves", f"{2 * rule.pairs}, {selector.q_} features chosen on each"),
             ("cutoff", f"{selector.cutoff_:g} of the halves"),
             ("bound", bound),
@@ -285,7 +277,7 @@ def stability(
 
 
 def _selected(selector: sl.inference.StabilitySelection, given: Given) -> dict[str, Any]:
-    """What was selected, for machines."""
+    """Describe for machines what was selected."""
     return {
         "n_samples": given.X.shape[0],
         "n_features": given.X.shape[1],
@@ -305,7 +297,7 @@ def _selected(selector: sl.inference.StabilitySelection, given: Given) -> dict[s
 def _shares_sheet(
     selector: sl.inference.StabilitySelection, given: Given, top: int
 ) -> tuple[Sheet, ...]:
-    """The features chosen most often, down to half of the cutoff."""
+    """List the features chosen most often, down to half of the cutoff."""
     often = selector.frequencies_
     order = np.argsort(-often, kind="stable")[:top]
     order = order[often[order] >= 0.5 * selector.cutoff_]

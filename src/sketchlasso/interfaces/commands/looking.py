@@ -6,6 +6,7 @@ import os
 import platform
 import shutil
 import subprocess
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,13 +22,13 @@ from sketchlasso.interfaces.commands.describe import (
     model_data,
     model_facts,
 )
+from sketchlasso.interfaces.commands.images import images_data, images_facts
 from sketchlasso.interfaces.commands.options import Top
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.solving import sketch_data
-from sketchlasso.interfaces.commands.topics.fitting import model_data as topics_data
-from sketchlasso.interfaces.commands.topics.imaging import images_data, images_facts
-from sketchlasso.interfaces.commands.topics.sheets import corpus_facts
+from sketchlasso.interfaces.commands.topics import corpus_facts
+from sketchlasso.interfaces.commands.topics import model_data as topics_data
 
 NEEDED = ("numpy", "scipy", "scikit-learn", "numba", "threadpoolctl")
 EXTRAS = {
@@ -57,13 +58,38 @@ def info(
     """Show what a file of sketchlasso holds: a sketch, a model, topics or images."""
     stored = sl.io.stored_info(file)
     if stored.content == "topics":
-        return _topics_info(file, top)
+        imager = sl.topics.load_topics(file)
+        rows = _most_frequent(imager.words_, imager.document_frequency_, top)
+        sheet = Sheet(f"most frequent {len(rows)} words", ("word", "documents"), rows)
+        return Report(
+            {"content": "topics", **topics_data(imager), "frequent": dict(rows)},
+            facts=corpus_facts(imager),
+            sheets=(sheet,) if rows else (),
+        )
     if stored.content == "images":
-        return _images_info(file, top)
+        images = sl.topics.load_images(file)
+        named = np.bincount(images.weights.indices, minlength=len(images.words))
+        rows = _most_frequent(images.words, named, top)
+        sheet = Sheet(f"{len(rows)} words in most images", ("word", "images"), rows)
+        return Report(
+            {"content": "images", **images_data(images), "frequent": dict(rows)},
+            facts=(*images_facts(images), ("settings", _settings_words(images.settings))),
+            sheets=(sheet,) if rows else (),
+        )
     if stored.content == "sketch":
-        return _sketch_info(file)
-    model, names = sl.load_model(file), stored.facts["feature_names"]
-    origin = {name: stored.facts[name] for name in ("library", "fingerprint")}
+        found = sl.load_sketch(file)
+        return Report(
+            {"content": "sketch", **sketch_data(found)},
+            text=found.summary(),
+            facts=(("fingerprint", str(found.fingerprint)),),
+        )
+    return _model_info(file, stored.facts, top)
+
+
+def _model_info(file: Path, facts: Mapping[str, Any], top: int) -> Report:
+    model, names = sl.load_model(file), facts["feature_names"]
+    origin = {name: facts[name] for name in ("library", "fingerprint")}
+    origin_facts = tuple((name, str(value)) for name, value in origin.items())
     if isinstance(model, sl.engine.LinearModels):
         count, width = model.coef.shape
         return Report(
@@ -74,70 +100,44 @@ def info(
                 "n_features": width,
                 **origin,
             },
-            facts=(("model", f"{count} linear models of {width} features"), *_pairs(origin)),
+            facts=(("model", f"{count} linear models of {width} features"), *origin_facts),
         )
     settings = {
         name: value
-        for name, value in stored.facts["settings"].items()
+        for name, value in facts["settings"].items()
         if not isinstance(value, dict | list)
     }
+    sketch = "none, the full problem was solved"
+    if facts["sketch"] is not None:
+        sketch = "{method}, rank {rank}, seed {seed}".format(**facts["sketch"])
     return Report(
         {
             "content": "model",
-            "target": stored.facts["target_name"],
+            "target": facts["target_name"],
             **model_data(model),
             "coefficients": listed_coefficients(model, names),
             "settings": settings,
-            "sketch": stored.facts["sketch"],
+            "sketch": facts["sketch"],
             **origin,
         },
         facts=(
             *model_facts(model),
-            ("target", stored.facts["target_name"] or "(unnamed)"),
-            ("sketch", _sketch_words(stored.facts["sketch"])),
-            ("settings", ", ".join(f"{name}={value}" for name, value in settings.items())),
-            *_pairs(origin),
+            ("target", facts["target_name"] or "(unnamed)"),
+            ("sketch", sketch),
+            ("settings", _settings_words(settings)),
+            *origin_facts,
         ),
         sheets=coefficient_sheet(model, names, top),
     )
 
 
-def _topics_info(file: Path, top: int) -> Report:
-    """Show what a model of topics holds, with its most frequent words."""
-    imager = sl.topics.load_topics(file)
-    frequency = imager.document_frequency_
-    order = np.argsort(-frequency, kind="stable")[:top]
-    rows = tuple((str(imager.words_[j]), int(frequency[j])) for j in order)
-    sheet = Sheet(f"most frequent {len(rows)} words", ("word", "documents"), rows)
-    return Report(
-        {"content": "topics", **topics_data(imager), "frequent": dict(rows)},
-        facts=corpus_facts(imager),
-        sheets=(sheet,) if rows else (),
-    )
+def _most_frequent(words: Any, counts: Any, top: int) -> tuple[tuple[str, int], ...]:
+    order = np.argsort(-counts, kind="stable")[:top]
+    return tuple((str(words[j]), int(counts[j])) for j in order)
 
 
-def _images_info(file: Path, top: int) -> Report:
-    """Show what a file of images holds, with the words that most of them name."""
-    images = sl.topics.load_images(file)
-    named = np.bincount(images.weights.indices, minlength=len(images.words))
-    order = np.argsort(-named, kind="stable")[:top]
-    rows = tuple((images.words[j], int(named[j])) for j in order)
-    settings = ", ".join(f"{name}={value}" for name, value in images.settings.items())
-    sheet = Sheet(f"{len(rows)} words in most images", ("word", "images"), rows)
-    return Report(
-        {"content": "images", **images_data(images), "frequent": dict(rows)},
-        facts=(*images_facts(images), ("settings", settings)),
-        sheets=(sheet,) if rows else (),
-    )
-
-
-def _sketch_info(file: Path) -> Report:
-    found = sl.load_sketch(file)
-    return Report(
-        {"content": "sketch", **sketch_data(found)},
-        text=found.summary(),
-        facts=(("fingerprint", str(found.fingerprint)),),
-    )
+def _settings_words(settings: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in settings.items())
 
 
 def doctor(screen: Screen) -> Report:
@@ -190,16 +190,6 @@ def doctor(screen: Screen) -> Report:
     )
 
 
-def _pairs(facts: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    return tuple((name, str(value)) for name, value in facts.items())
-
-
-def _sketch_words(sketch: dict[str, Any] | None) -> str:
-    if sketch is None:
-        return "none, the full problem was solved"
-    return f"{sketch['method']}, rank {sketch['rank']}, seed {sketch['seed']}"
-
-
 def _version(name: str) -> str | None:
     try:
         return metadata.version(name)
@@ -225,7 +215,7 @@ def _pool_words(pool: dict[str, Any]) -> str:
 
 
 def _gpus() -> list[str]:
-    """Names of NVIDIA devices, as the driver's own tool lists them."""
+    """Return the names of NVIDIA devices, from the tool of the driver."""
     tool = shutil.which("nvidia-smi")
     if tool is None:
         return []
@@ -261,7 +251,7 @@ def _folder_words(found: dict[str, Any]) -> str:
 
 
 def _small_solve() -> tuple[bool, float]:
-    """Solve a few problems, so that compiled code has run on this machine."""
+    """Solve a few problems, to check compiled code on this machine."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 12))
     y = X[:, 0] + 0.1 * rng.standard_normal(40)

@@ -15,8 +15,7 @@ import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, StoredFileError
 from sketchlasso.interfaces.cli import resumable
 from sketchlasso.interfaces.commands.command import program
-from sketchlasso.interfaces.commands.data import at_work, read_given, read_lines
-from sketchlasso.interfaces.commands.given import Given
+from sketchlasso.interfaces.commands.data import Given, at_work, read_given
 from sketchlasso.interfaces.commands.options import (
     BlockOptions,
     DataOptions,
@@ -25,11 +24,11 @@ from sketchlasso.interfaces.commands.options import (
     Seed,
     check_choice,
     penalty_of,
+    read_lines,
 )
 from sketchlasso.interfaces.commands.outputs import (
     GraphFile,
     check_graph_file,
-    communities_sheet,
     write_graph,
 )
 from sketchlasso.interfaces.commands.report import Report, Sheet
@@ -77,7 +76,7 @@ class NetworkOptions:
             )
 
     def penalty(self, given: Given, seed: int) -> float | str:
-        """The penalty of all regressions; chosen on all columns where asked."""
+        """Return the penalty of all regressions, chosen on all columns if asked."""
         level: Any = penalty_of(self.alpha, *CHOICES)
         if level not in CHOICES:
             return level
@@ -132,12 +131,12 @@ def network(
     rule: Any = asked.rule
     graph = found.graph(rule, min_stability=asked.min_stability)
     graph = graph.without_isolated() if drop_isolated else graph
-    members = write_graph(graph, output, communities, seed)
-    return _report(given, found, graph, members, output, seconds, top)
+    written = write_graph(graph, output, communities, seed, noun="column", verb="explains")
+    return _report(given, found, graph, written, output, seconds, top)
 
 
 def _listed(option: str, text: str | None, columns: Sequence[str] | None) -> list[str] | None:
-    """Names from a file that exists, one per line, or separated by commas."""
+    """Read names, one per line of a file or separated by commas."""
     if text is None:
         return None
     path = Path(text)
@@ -155,30 +154,22 @@ def _report(
     given: Given,
     found: sl.inference.Neighbourhoods,
     graph: sl.graphs.Graph,
-    members: list[dict[str, Any]] | None,
+    written: Report,
     output: Path,
     seconds: float,
     top: int,
 ) -> Report:
-    alone = int(np.count_nonzero(graph.degrees == 0))
     gap = found.regressions.worst_gap
     count = len(found.targets) * (1 + found.n_half_samples)
     alphas = np.unique(found.regressions.alpha)
-    either = "either column" if graph.rule == "or" else "each column"
     sheets = (_links_sheet(graph, top),) if len(graph.edges) and top else ()
-    if members is not None:
-        sheets = (*sheets, communities_sheet(members, "nodes"))
     return Report(
         {
-            "rule": graph.rule,
+            **written.data,
             "alpha": float(alphas.max()),
             "n_targets": len(found.targets),
             "n_predictors": len(found.predictors),
-            "n_nodes": len(graph.names),
-            "n_links": len(graph.edges),
-            "n_isolated": alone,
             "n_half_samples": found.n_half_samples,
-            "communities": members,
             "worst_gap": gap,
             "seconds": seconds,
         },
@@ -187,11 +178,9 @@ def _report(
             ("alpha", f"{alphas.max():.4g}"),
             ("regressions", f"{count} in {seconds:.2f} s"),
             ("gap", f"{gap:.1e} relative, at worst"),
-            ("columns", f"{len(graph.names)}, {alone} of them without links"),
-            ("links", f"{len(graph.edges)}, if {either} explains the other"),
-            *(() if members is None else (("communities", str(len(members))),)),
+            *written.facts,
         ),
-        sheets=sheets,
+        sheets=(*sheets, *written.sheets),
         closing=f"explore it in the browser: {program()} explore {output} --open",
     )
 

@@ -12,7 +12,7 @@ import typer
 from scipy import sparse
 
 import sketchlasso as sl
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import InvalidInputError, StoredFileError
 from sketchlasso.interfaces.commands.screen import Watcher
 
 FORMATS = (
@@ -66,15 +66,28 @@ class DataOptions:
     n_features: Annotated[int | None, "Number of columns of an svmlight file."] = None
     vocabulary: Annotated[Path | None, "The words of a bag-of-words file, one per line."] = None
 
+    def names_target(self) -> bool:
+        """Return whether an option names the target; refuse several."""
+        named = [
+            f"--{name.replace('_', '-')}"
+            for name in ("target", "target_file", "target_word")
+            if getattr(self, name) is not None
+        ]
+        if len(named) > 1:
+            raise InvalidInputError(
+                f"{' and '.join(named)} were given, but there is one target; give one of them."
+            )
+        return bool(named)
+
 
 @dataclass(frozen=True)
 class ClusterOptions:
-    """Where to work."""
+    """Where the work is done."""
 
     scheduler: Annotated[
         str | None,
         "Work on a Dask cluster: the address of its scheduler, or local for processes on this "
-        "machine. By default all is done in this process.",
+        "machine. By default all work is done in this process.",
     ] = None
     worker_timeout: Annotated[
         float | None,
@@ -92,7 +105,7 @@ class ClusterOptions:
 
     @contextmanager
     def cluster(self, on_progress: Callable[[int, int, str], None] | None = None) -> Iterator[None]:
-        """Work on the cluster that --scheduler names, or in this process."""
+        """Run what is inside on the cluster of --scheduler, or in this process."""
         self.check()
         where = None if self.scheduler == "local" else self.scheduler or "sequential"
         with sl.cluster.cluster(where, on_progress=on_progress, worker_timeout=self.worker_timeout):
@@ -101,16 +114,16 @@ class ClusterOptions:
 
 @dataclass(frozen=True)
 class BlockOptions(ClusterOptions):
-    """How data in blocks are worked through, and where."""
+    """How data in blocks are read, and where the work is done."""
 
     panel: ClassVar[str] = "Data"
     memory: Annotated[
-        str | None, "Read FILE in blocks: what reading and multiplying one may take, such as 500MB."
+        str | None, "Read FILE in blocks: memory to read and multiply one block, such as 500MB."
     ] = None
 
     @property
     def asked(self) -> bool:
-        """Whether even a single file is to be read in blocks."""
+        """Return whether even a single file is to be read in blocks."""
         return self.memory is not None or self.scheduler is not None
 
 
@@ -220,16 +233,18 @@ class ModelOptions:
     def scaled(self, X: Any, like: Any = None) -> tuple[Any, Any]:
         """Return X with its columns divided as the estimators do, and the divisors or None.
 
-        Where no option says otherwise, as the fitted model `like` did, if there is one.
+        Without an option, columns are divided if those of the fitted model `like` were.
         """
         ready = self.sketch != "auto" and Path(self.sketch).exists()
+        in_blocks = isinstance(X, sl.io.BlockMatrix)
         wanted = self.standardize
-        if wanted is None:
-            dense = not (isinstance(X, sl.io.BlockMatrix) or sparse.issparse(X) or ready)
-            wanted = dense if like is None else bool(like.standardized_)
+        if wanted is None and like is not None:
+            wanted = like.standardized_
+        elif wanted is None:
+            wanted = not (in_blocks or sparse.issparse(X) or ready)
         if not wanted:
             return X, None
-        if isinstance(X, sl.io.BlockMatrix):
+        if in_blocks:
             raise InvalidInputError(
                 "--standardize was given for data in blocks, but a path needs their columns as "
                 "they are; use fit or cv, which divide them as they are read."
@@ -245,7 +260,7 @@ class ModelOptions:
         return scaler.transform(X), scaler.scale_
 
     def refuse(self, command: str, *names: str) -> None:
-        """Refuse options that mean nothing for a command."""
+        """Refuse options that a command does not use."""
         for name in names:
             if getattr(self, name):
                 raise InvalidInputError(
@@ -291,7 +306,7 @@ def penalty_of(text: str, *others: str) -> float | str:
 
 
 def number_or_name(text: str | None) -> Any:
-    """Read a number where it is one; the library checks names."""
+    """Return text as a number if it is one; the library checks names."""
     try:
         return None if text is None else float(text)
     except ValueError:
@@ -303,3 +318,37 @@ def radii_of(text: str | None) -> list[sl.engine.RadiusPolicy] | None:
     if text is None:
         return None
     return [sl.engine.RadiusPolicy.parse(part.strip()) for part in text.split(",")]
+
+
+def by_name_or_position(read: Callable[..., Any], **columns: str | list[str] | None) -> Any:
+    """Call `read` with columns by name; if it finds no such name, numbers mean positions."""
+    try:
+        return read(**columns)
+    except InvalidInputError:
+        numbered = {name: _numbered(column) for name, column in columns.items()}
+        if numbered == columns:
+            raise
+        try:
+            return read(**numbered)
+        except InvalidInputError as problem:
+            if problem.parameter not in columns:
+                raise
+        raise
+
+
+def _numbered(column: Any) -> Any:
+    if isinstance(column, list):
+        return list(map(_numbered, column))
+    whole = isinstance(column, str) and column.lstrip("-").isdecimal()
+    return int(column) if whole else column
+
+
+def read_lines(path: Path, content: str, option: str = "") -> list[str]:
+    """Return the lines of a text file without space around them; `content` is for the error."""
+    try:
+        return [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+    except (OSError, UnicodeDecodeError) as problem:
+        why = "is not UTF-8 text" if isinstance(problem, ValueError) else "could not be read"
+        raise StoredFileError(
+            f"{option}{path} {why}; give the path of a text file with one {content} per line."
+        ) from problem

@@ -1,10 +1,10 @@
-"""Files that commands write: checks before the work, pictures of models, graphs."""
+"""Files that commands write: checks before the work, tables, pictures, graphs."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,17 +12,13 @@ import numpy as np
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, MissingExtraError, StoredFileError
-from sketchlasso.interfaces import Model
 from sketchlasso.interfaces.commands.data import TABLES
-from sketchlasso.interfaces.commands.describe import effects_of, feature_name
-from sketchlasso.interfaces.commands.given import Given
-from sketchlasso.interfaces.commands.report import Sheet
+from sketchlasso.interfaces.commands.report import Report, Sheet
 
 COMPRESSED = (".gz", ".bz2", ".xz")
 PICTURES = (".png", ".svg", ".pdf")
 # Inches of one panel.
 PANEL = (5.2, 4.0)
-MOST_BARS = 15
 COMMUNITIES_SHOWN, MEMBERS_SHOWN = 12, 8
 
 
@@ -33,9 +29,9 @@ GraphFile = Annotated[
 
 
 def check_files(files: Mapping[str, Path | None]) -> None:
-    """Refuse, before the work, files in folders that do not exist and pictures of no known format.
+    """Refuse, before the work, files in missing folders and pictures of unknown formats.
 
-    `files` are those that the options --output and --plot name.
+    `files` are those of the options --output and --plot.
     """
     for path in files.values():
         if path is not None and not path.absolute().parent.is_dir():
@@ -49,7 +45,7 @@ def check_files(files: Mapping[str, Path | None]) -> None:
 
 
 def check_table(path: Path | None, text: bool = False) -> None:
-    """Refuse, before the work, an ending that names no table.
+    """Refuse, before the work, a file name that does not end like a table.
 
     With `text`, the table will have a column of text, which not all formats can hold.
     """
@@ -63,6 +59,17 @@ def check_table(path: Path | None, text: bool = False) -> None:
     if ending not in known:
         others = "" if text else ", .npz, .npy, .mtx"
         _refuse(path, "a table", f".csv, .tsv, .parquet{others} or .feather")
+
+
+def write_columns(
+    path: Path | None, columns: Mapping[str, Any], features: Sequence[str] | None = None
+) -> None:
+    """Write columns (m,) of numbers as a table, with a column of m feature names if given."""
+    if path is None:
+        return
+    values = np.column_stack(list(columns.values())).astype(np.float64)
+    labels = (None, None) if features is None else (np.array(features), "feature")
+    sl.io.write_table(path, sl.io.Table(values, labels[0], tuple(columns), labels[1]))
 
 
 def panels(names: list[Any], height: float | None = None) -> dict[str, Any]:
@@ -102,52 +109,6 @@ def save_picture(axes: Any, path: Path) -> None:
             pyplot.close(axes.figure)
 
 
-def draw_model(estimator: Model, given: Given, path: Path | None) -> None:
-    """Draw the scores of a search, the path and the effects; for classes those of the first."""
-    if path is None:
-        return
-    by_penalty = []
-    if hasattr(estimator, "score_path_"):
-        by_penalty.append("scores")
-    if not isinstance(given.X, sl.io.BlockMatrix):
-        by_penalty.append("path")
-    axes = panels([[name, "effects"] for name in by_penalty] or [["effects"]])
-    if "scores" in axes:
-        sl.plots.plot_cv(estimator, ax=axes["scores"])
-    if "path" in axes:
-        names, y = given.names, given.response
-        drawn = sl.plots.plot_path(estimator, given.X, y, feature_names=names, ax=axes["path"])
-        if "scores" in axes:
-            _share_penalties(axes["scores"], drawn)
-    _draw_effects(estimator, given, axes["effects"])
-    save_picture(axes["effects"], path)
-
-
-def _share_penalties(scores: Any, drawn: sl.plots.PathDisplay) -> None:
-    """Give the path the penalties of the scores above it, so that both are labelled once."""
-    (left, right), (first, last) = scores.get_xlim(), drawn.ax_.get_xlim()
-    for ax in (scores, drawn.ax_):
-        ax.set_xlim(max(left, first), min(right, last))
-    scores.set_xlabel("")
-    scores.tick_params(axis="x", which="both", labelbottom=False)
-    drawn.count_axis_.set_visible(False)
-
-
-def _draw_effects(estimator: Model, given: Given, ax: Any) -> None:
-    """Draw the largest effects as bars, the largest on top."""
-    from sketchlasso.interfaces.plots.canvas import hue
-
-    effects = effects_of(estimator, given.X)[0]
-    used = np.flatnonzero(effects)
-    order = used[np.argsort(-np.abs(effects[used]), kind="stable")][:MOST_BARS][::-1]
-    names = [feature_name(given.names, int(j)) for j in order]
-    ax.barh(names, effects[order], color=[hue(int(effects[j] < 0)) for j in order])
-    ax.locator_params(axis="x", nbins=5)
-    ax.axvline(0.0, color="0.5", linewidth=0.8)
-    ax.set_xlabel("effect of one standard deviation")
-    ax.set_title(f"{len(order)} largest of {len(used)} effects", fontsize="medium")
-
-
 def check_graph_file(output: Path, communities: bool) -> None:
     """Refuse, before the work, a file that cannot hold its result."""
     if sl.graphs.graph_ending(output) == ".csv" and communities:
@@ -158,29 +119,44 @@ def check_graph_file(output: Path, communities: bool) -> None:
 
 
 def write_graph(
-    graph: sl.graphs.Graph, output: Path, communities: bool, seed: int
-) -> list[dict[str, Any]] | None:
-    """Write a graph; with its communities, of which size and most linked nodes are returned."""
+    graph: sl.graphs.Graph, output: Path, communities: bool, seed: int, *, noun: str, verb: str
+) -> Report:
+    """Write a graph, with its communities if asked; report its size and the communities.
+
+    A node is called a `noun`, and linked if it `verb` the other.
+    """
+    nodes, alone = f"{graph.node_word}s", int(np.count_nonzero(graph.degrees == 0))
+    either = "either" if graph.rule == "or" else "each"
+    data = {
+        "rule": graph.rule,
+        f"n_{nodes}": len(graph.names),
+        "n_links": len(graph.edges),
+        "n_isolated": alone,
+        "communities": None,
+    }
+    facts = (
+        (f"{noun}s", f"{len(graph.names)}, {alone} of them without links"),
+        ("links", f"{len(graph.edges)}, if {either} {noun} {verb} the other"),
+    )
     if not communities:
         sl.graphs.write_graph(output, graph)
-        return None
+        return Report(data, facts=facts)
     groups = graph.communities(random_state=seed)
     sl.graphs.write_graph(output, graph, {"community": groups})
     degrees, names = graph.degrees, np.array(graph.names)
-    found = []
+    found: list[dict[str, Any]] = []
     for label in range(int(groups.max(initial=-1)) + 1):
         inside = np.flatnonzero(groups == label)
         best = inside[np.argsort(-degrees[inside], kind="stable")[:MEMBERS_SHOWN]]
-        found.append({"size": len(inside), f"{graph.node_word}s": names[best].tolist()})
-    return found
-
-
-def communities_sheet(communities: list[dict[str, Any]], nodes: str) -> Sheet:
-    """The largest communities, one row each."""
-    shown = communities[:COMMUNITIES_SHOWN]
-    title = f"{len(shown)} of {len(communities)} communities, the most linked {nodes} of each"
+        found.append({"size": len(inside), nodes: names[best].tolist()})
+    shown = found[:COMMUNITIES_SHOWN]
+    title = f"{len(shown)} of {len(found)} communities, the most linked {nodes} of each"
     rows = tuple((one["size"], ", ".join(one[nodes])) for one in shown)
-    return Sheet(title, (nodes, "such as"), rows)
+    return Report(
+        {**data, "communities": found},
+        facts=(*facts, ("communities", str(len(found)))),
+        sheets=(Sheet(title, (nodes, "such as"), rows),),
+    )
 
 
 def _refuse(path: Path, what: str, endings: str) -> None:

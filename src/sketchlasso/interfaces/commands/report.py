@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from sketchlasso.interfaces.visible import visible, visible_in_json
+from sketchlasso.interfaces import visible, visible_in_json
 
 # Labels and values.
 Facts: TypeAlias = tuple[tuple[str, str], ...]
 BAR_WIDTH = 24
-# Control characters that are kept in texts of several lines.
-LINES = "\n\t"
-# Numbers from here on are written with an exponent.
+# Numbers of this size and larger are written with an exponent.
 LARGE = 1e8
 
 
@@ -52,23 +50,12 @@ class Sheet:
     rows: tuple[tuple[Any, ...], ...]
 
     def cells(self) -> list[list[str]]:
-        """Entries as text."""
+        """Return the entries as text."""
         return [[short(value) for value in row] for row in self.rows]
 
     def right(self, column: int) -> bool:
-        """Whether a column holds numbers only."""
+        """Return whether a column holds numbers only."""
         return all(not isinstance(row[column], str | Bar) for row in self.rows)
-
-    def visible(self) -> Sheet:
-        """Return the sheet with control characters as escapes."""
-        return Sheet(
-            visible(self.title),
-            tuple(map(visible, self.columns)),
-            tuple(
-                tuple(visible(value) if isinstance(value, str) else value for value in row)
-                for row in self.rows
-            ),
-        )
 
 
 @dataclass(frozen=True)
@@ -100,20 +87,9 @@ class Report:
     closing: str = ""
     fell_short: bool = False
 
-    def visible(self) -> Report:
-        """Return the report with control characters as escapes, the lines of texts kept."""
-        return replace(
-            self,
-            facts=tuple((visible(label), visible(value)) for label, value in self.facts),
-            sheets=tuple(sheet.visible() for sheet in self.sheets),
-            text=visible(self.text, LINES),
-            outcome=visible(self.outcome, LINES),
-            closing=visible(self.closing, LINES),
-        )
-
 
 def short(value: Any) -> str:
-    """Return a value as text for people."""
+    """Return a value as text for people, without control characters."""
     if value is None:
         return "-"
     if isinstance(value, bool | np.bool_):
@@ -123,7 +99,18 @@ def short(value: Any) -> str:
         number = float(written)
         # People read 77190 more easily than 7.719e+04.
         return f"{number:.0f}" if "e+0" in written and abs(number) < LARGE else written
-    return str(value)
+    return visible(str(value))
+
+
+def label(value: Any) -> str:
+    """Return a class label as text; 1.0 as 1."""
+    return f"{value:g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def class_words(classes: Any) -> str:
+    """List classes, at most eight of them."""
+    shown = ", ".join(label(value) for value in classes[:8])
+    return shown if len(classes) <= 8 else f"{shown}, ... ({len(classes)} in all)"
 
 
 def evenly(count: int, most: int) -> Any:

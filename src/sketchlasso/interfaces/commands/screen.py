@@ -11,17 +11,20 @@ from typing import Annotated, Any, TypeAlias
 
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 import sketchlasso as sl
+from sketchlasso.interfaces import visible
 from sketchlasso.interfaces.commands.report import Bar, Report, Sheet, as_json, short
-from sketchlasso.interfaces.visible import visible
 
 Watcher: TypeAlias = "Callable[[sl.Progress], None]"
 Counter = Callable[[int, int], None]
 # Seconds between the lines that a long count prints in a pipe; a short one prints none.
 SECONDS_BETWEEN_LINES = 15.0
+# Control characters that are kept in texts of several lines.
+LINES = "\n\t"
 
 
 class Note(UserWarning):
@@ -40,14 +43,12 @@ class Screen:
         if self.json:
             print(as_json({**report.data, "warnings": list(remarks), "notes": list(notes)}))
             return
-        report = report.visible()
         if report.outcome:
-            print(report.outcome)
+            print(visible(report.outcome, LINES))
+        elif sys.stdout.isatty() and not self.quiet:
+            _show_rich(report)
         elif not self.quiet:
-            if sys.stdout.isatty():
-                _show_rich(report)
-            else:
-                print("\n".join(_plain_lines(report)))
+            print("\n".join(_plain_lines(report)))
         for note in () if self.quiet else notes:
             print(f"sketchlasso: note: {visible(note)}", file=sys.stderr)
         for remark in remarks:
@@ -58,10 +59,14 @@ class Screen:
         if not (self.json or self.quiet):
             print(visible(words), file=sys.stderr, flush=True)
 
+    @property
+    def _is_watched(self) -> bool:
+        return sys.stderr.isatty() and not (self.json or self.quiet)
+
     @contextmanager
     def watching(self, words: str) -> Iterator[Watch | None]:
         """Show a bar while problems are solved, on a terminal only; yield its callback."""
-        if self.json or self.quiet or not sys.stderr.isatty():
+        if not self._is_watched:
             yield None
             return
         with Progress(
@@ -73,17 +78,17 @@ class Screen:
             console=Console(stderr=True),
             transient=True,
         ) as bar:
-            words = _literal(visible(words))
+            words = _literal(words)
             waiting = f"{words} (a first run compiles for up to twenty seconds)"
             yield Watch(bar, bar.add_task(waiting, total=None, state=""), words)
 
     @contextmanager
     def waiting(self, words: str) -> Iterator[None]:
-        """Show that something is under way, on a terminal only."""
-        if self.json or self.quiet or not sys.stderr.isatty():
+        """Show that work is in progress, on a terminal only."""
+        if not self._is_watched:
             yield
             return
-        with Console(stderr=True).status(_literal(visible(words))):
+        with Console(stderr=True).status(_literal(words)):
             yield
 
     @contextmanager
@@ -142,57 +147,53 @@ def _counted_lines(words: str, things: str) -> Counter:
 def _show_rich(report: Report) -> None:
     console = Console()
     if report.text:
-        console.print(report.text, markup=False, highlight=False)
+        console.print(visible(report.text, LINES), markup=False, highlight=False)
     if report.facts:
         grid = Table.grid(padding=(0, 2))
         grid.add_column(style="cyan")
         grid.add_column(overflow="fold")
-        for label, value in report.facts:
-            grid.add_row(label, _literal(value))
+        for fact in report.facts:
+            grid.add_row(*map(_literal, fact))
         console.print(grid)
     for sheet in report.sheets:
-        console.print(_rich_table(sheet))
+        table = Table(title=_literal(sheet.title), title_justify="left", box=box.ROUNDED)
+        for number, heading in enumerate(sheet.columns):
+            table.add_column(_literal(heading), justify="right" if sheet.right(number) else "left")
+        for row in sheet.rows:
+            table.add_row(*map(_rich_cell, row))
+        console.print(table)
     if report.closing:
-        console.print(report.closing, markup=False, highlight=False)
-
-
-def _rich_table(sheet: Sheet) -> Table:
-    table = Table(title=_literal(sheet.title), title_justify="left", box=box.ROUNDED)
-    for number, heading in enumerate(sheet.columns):
-        table.add_column(heading, justify="right" if sheet.right(number) else "left")
-    for row in sheet.rows:
-        table.add_row(*map(_rich_cell, row))
-    return table
+        console.print(visible(report.closing, LINES), markup=False, highlight=False)
 
 
 def _rich_cell(value: Any) -> str:
     if isinstance(value, Bar):
         return f"[{'green' if value.share > 0 else 'red'}]{'█' * value.length}[/]"
-    return _literal(short(value))
+    return escape(short(value))
 
 
 def _literal(text: str) -> str:
-    return text.replace("[", r"\[")
+    return escape(visible(text))
 
 
 def _plain_lines(report: Report) -> Iterator[str]:
     if report.text:
-        yield report.text
+        yield visible(report.text, LINES)
     width = max((len(label) for label, _ in report.facts), default=0)
     for label, value in report.facts:
-        yield f"{label:<{width}}  {value}".rstrip()
+        yield f"{visible(label):<{width}}  {visible(value)}".rstrip()
     for number, sheet in enumerate(report.sheets):
         if number or report.facts or report.text:
             yield ""
-        yield sheet.title
+        yield visible(sheet.title)
         yield from _aligned(sheet)
     if report.closing:
-        yield report.closing
+        yield visible(report.closing, LINES)
 
 
 def _aligned(sheet: Sheet) -> Iterator[str]:
-    lines = [list(sheet.columns), *sheet.cells()]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(sheet.columns))]
+    lines = [list(map(visible, sheet.columns)), *sheet.cells()]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         yield "  ".join(
             cell.rjust(width) if sheet.right(column) else cell.ljust(width)

@@ -11,9 +11,8 @@ import typer
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.interfaces.commands.data import at_work, read_given
-from sketchlasso.interfaces.commands.describe import feature_name, target_words
-from sketchlasso.interfaces.commands.given import Given
+from sketchlasso.interfaces.commands.data import Given, at_work, read_given
+from sketchlasso.interfaces.commands.describe import feature_name
 from sketchlasso.interfaces.commands.options import (
     AlphaMinRatio,
     Alphas,
@@ -28,7 +27,7 @@ from sketchlasso.interfaces.commands.options import (
     penalty_of,
     radii_of,
 )
-from sketchlasso.interfaces.commands.outputs import check_table
+from sketchlasso.interfaces.commands.outputs import check_table, write_columns
 from sketchlasso.interfaces.commands.report import Report, Sheet, evenly
 from sketchlasso.interfaces.commands.screen import Screen, Watcher
 
@@ -78,10 +77,7 @@ def make_sketch(
             **size,
         )
         found.save(output)
-    return Report(
-        data={**sketch_data(found)},
-        text=found.summary(),
-    )
+    return Report(sketch_data(found), text=found.summary())
 
 
 def sketch_data(found: sl.Sketch) -> dict[str, Any]:
@@ -155,8 +151,7 @@ def path(
             "seconds": seconds,
         },
         facts=(
-            ("data", given.words()),
-            ("target", target_words(given, classes)),
+            *given.facts(classes),
             ("sketch", "none, the full problem" if sketch is None else repr(sketch)),
             ("seconds", f"{seconds:.2f}"),
         ),
@@ -165,7 +160,7 @@ def path(
 
 
 def _columns(found: sl.Path) -> dict[str, Any]:
-    """One entry per instance: one response, radii slowest."""
+    """Return columns with one entry per instance, in the order of radii, then penalties."""
     return {
         "alpha": found.alphas.ravel(),
         "radius": found.radius,
@@ -177,7 +172,7 @@ def _columns(found: sl.Path) -> dict[str, Any]:
 
 
 def _thinned(columns: dict[str, Any]) -> Sheet:
-    """Some of the instances, evenly spaced, the first and last among them."""
+    """List instances that are evenly spaced, with the first and the last."""
     rows = tuple(zip(*columns.values(), strict=True))
     places = evenly(len(rows), SHOWN)
     shown = f"{len(places)} of {len(rows)}" if len(places) < len(rows) else str(len(rows))
@@ -217,7 +212,7 @@ def loo(
 ) -> Report:
     """Leave every row out once, and report which rows matter.
 
-    Each row is predicted by a model of its own that has not seen it.
+    Each row is predicted by a model that was fitted without it.
     """
     model.refuse("loo", "relaxed", "refine")
     check_table(output)
@@ -233,21 +228,26 @@ def loo(
     seconds = perf_counter() - start
     given.note_on_gaps("gaps were filled from all rows before rows were left out")
     scores = _scores(found, y, classes)
-    table = _loo_table(found)
-    if output is not None:
-        sl.io.write_table(output, table)
+    columns = {
+        "row": found.rows.astype(np.float64),
+        "prediction": found.predictions,
+        "residual": found.residuals,
+        "coefficient_shift": found.coefficient_shift,
+        "features_gained": found.features_gained.astype(np.float64),
+        "features_lost": found.features_lost.astype(np.float64),
+    }
+    write_columns(output, columns)
     return Report(
         data={
             "target": given.target_name,
             "alpha": level,
             "scores": scores,
-            **{name: table.X[:, j] for j, name in enumerate(table.feature_names or ())},
+            **columns,
             "worst_gap": float(found.relative_gap.max()),
             "seconds": seconds,
         },
         facts=(
-            ("data", given.words()),
-            ("target", target_words(given, classes)),
+            *given.facts(classes),
             ("sketch", repr(sketch)),
             ("alpha", f"{level:.4g}"),
             *((name, f"{value:.4f}") for name, value in scores.items()),
@@ -278,7 +278,7 @@ def _leave_out(
 
 
 def _penalty(alpha: str | None, stored: Any, model: ModelOptions, X: Any) -> tuple[float, Any]:
-    """Penalty and radius of leave-one-out."""
+    """Return penalty and radius of leave-one-out."""
     if stored is None:
         level = penalty_of(alpha or "pivotal")
         if isinstance(level, str):
@@ -328,19 +328,6 @@ def _scores(found: sl.LeaveOneOut, y: Any, classes: Any) -> dict[str, float]:
         "rmse": float(np.sqrt(mean_square)),
         "r2": 1.0 - mean_square / spread if spread > 0 else float("nan"),
     }
-
-
-def _loo_table(found: sl.LeaveOneOut) -> sl.io.Table:
-    columns = {
-        "row": found.rows,
-        "prediction": found.predictions,
-        "residual": found.residuals,
-        "coefficient_shift": found.coefficient_shift,
-        "features_gained": found.features_gained,
-        "features_lost": found.features_lost,
-    }
-    values = np.column_stack([np.asarray(part, dtype=np.float64) for part in columns.values()])
-    return sl.io.Table(values, None, tuple(columns))
 
 
 def _influence_sheet(found: sl.LeaveOneOut, top: int) -> tuple[Sheet, ...]:

@@ -14,9 +14,8 @@ import numpy as np
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces import Model, class_signs
-from sketchlasso.interfaces.commands.data import at_work, is_table, read_given
-from sketchlasso.interfaces.commands.describe import label, response_names, score_of
-from sketchlasso.interfaces.commands.given import Given
+from sketchlasso.interfaces.commands.data import Given, at_work, is_table, read_given
+from sketchlasso.interfaces.commands.describe import response_names, score_of
 from sketchlasso.interfaces.commands.options import (
     BlockOptions,
     DataOptions,
@@ -25,11 +24,11 @@ from sketchlasso.interfaces.commands.options import (
     ModelFile,
 )
 from sketchlasso.interfaces.commands.outputs import check_table
-from sketchlasso.interfaces.commands.report import Report, Sheet, short
+from sketchlasso.interfaces.commands.report import Report, Sheet, label, short
 from sketchlasso.interfaces.commands.screen import Screen
 
-# Below this relative gap the bound itself says how good a model is.
-TELLING = 0.01
+# Up to this relative gap the bound itself shows how good a model is.
+CONCLUSIVE = 0.01
 
 
 def predict(
@@ -44,21 +43,21 @@ def predict(
     ] = None,
     id: Annotated[
         str | None,
-        "The column that identifies rows, to write beside the predictions. Files have row numbers "
+        "The column that identifies rows, to write with the predictions. Files have row numbers "
         "by default.",
     ] = None,
     interval: Annotated[
         float | None,
-        "Lower and upper ends as well, which hold new responses with this probability, such as "
-        "0.9; the model has to be calibrated (fit --calibrate).",
+        "Add intervals that hold new responses with this probability, such as 0.9; the model has "
+        "to be calibrated (fit --calibrate).",
     ] = None,
 ) -> Report:
     """Predict rows with a model file.
 
-    They are scored as well where FILE holds the target.
+    They are scored as well if FILE holds the target.
     """
     check_table(output)
-    estimator, given = _meet(model, file, data, blocks, predicting=True, id=id)
+    estimator, given = _read_both(model, file, data, blocks, predicting=True, id=id)
     if interval is not None:
         _check_calibrated(estimator, model)
     with screen.watching("predicting") as watch, at_work(given, blocks, watch):
@@ -110,11 +109,10 @@ def _predicted(
 
 
 def _with_ends(predictions: Any, ends: Any) -> Any:
-    """Rows (m, 3 t): of every target its prediction, lower and upper end."""
+    """Return rows (m, 3 t): prediction, lower and upper end of every target."""
     columns = predictions.reshape(len(predictions), -1, 1)
-    return np.concatenate([columns, ends.reshape(*columns.shape[:2], 2)], axis=2).reshape(
-        len(predictions), -1
-    )
+    triples = np.concatenate([columns, ends.reshape(*columns.shape[:2], 2)], axis=2)
+    return triples.reshape(len(predictions), -1)
 
 
 def _describe_intervals(
@@ -125,22 +123,22 @@ def _describe_intervals(
     document: dict[str, Any],
     facts: list[tuple[str, str]],
 ) -> None:
-    """Add what is known of the intervals: their method, width, and coverage where y is known."""
+    """Add method and width of the intervals, and their coverage if y is known."""
     method = estimator.calibration_.method
     count = len(estimator.calibration_.targets[0].residuals)
-    width = float(np.median(ends[..., 1] - ends[..., 0]))
-    words = f"{level:g} by {method} from {count} rows, median width {width:.4g}"
+    lower, upper = ends[..., 0], ends[..., 1]
+    width = float(np.median(upper - lower))
     if not np.isfinite(width):
         raise InvalidInputError(
             f"--interval {level:g} was given, but the {count} rows of the calibration can say "
             f"{count / (count + 1):.4g} at most; give that or less, or calibrate on more rows."
         )
+    words = f"{level:g} by {method} from {count} rows, median width {width:.4g}"
     facts.append(("intervals", words))
-    lower, upper = ends[..., 0], ends[..., 1]
     document["interval"] = {"level": level, "method": method, "lower": lower, "upper": upper}
     if given.y is not None and given.y.ndim == lower.ndim:
         inside = (lower <= given.y) & (given.y <= upper)
-        facts.append(("coverage", f"{np.mean(inside):.4f} of the responses lie inside"))
+        facts.append(("coverage", f"{np.mean(inside):.4f} of the responses are inside"))
         document["interval"]["coverage"] = float(np.mean(inside))
 
 
@@ -149,14 +147,14 @@ def certify(
     file: File,
     data: DataOptions,
     screen: Screen,
-    tol: Annotated[float | None, "End with exit code 1 where a gap is above this."] = None,
+    tol: Annotated[float | None, "End with exit code 1 if a gap is above this."] = None,
 ) -> Report:
     """Prove how far a model is from the optimum.
 
     Compares its objective in the full problem on FILE, without any sketch, with a lower bound that
     holds for all coefficients.
     """
-    estimator, given = _meet(model, [file], data)
+    estimator, given = _read_both(model, [file], data)
     if isinstance(estimator, sl.engine.LinearModels):
         raise InvalidInputError(
             f"{model} holds linear models without their penalties; use certify in Python, which "
@@ -209,21 +207,21 @@ def certify(
 
 
 def _proven(worst: float) -> tuple[tuple[str, str], ...]:
-    """Facts that say what the bounds prove."""
-    if worst <= TELLING:
+    """Return what the bounds prove, as facts."""
+    if worst <= CONCLUSIVE:
         return (("proven", f"no other coefficients are better by more than {100 * worst:.2g} %"),)
     return (
-        ("proven", "the optimum lies between the lower bound and the objective"),
+        ("proven", "the optimum is between the lower bound and the objective"),
         (
             "note",
-            "the bound is cautious, and a model of a sketch is mostly far nearer to the optimum "
-            "than it shows; fit with --refine to close the gap",
+            "the bound is cautious, and a model of a sketch is usually far closer to the optimum; "
+            "fit with --refine to close the gap",
         ),
     )
 
 
 def _responses(estimator: Model, given: Given) -> Any:
-    """What the fit regressed on: y, or +1 and -1 for classes, one column per model."""
+    """Return the responses of the fit: y, or +1 and -1 for classes, one column per model."""
     y = given.response
     if not hasattr(estimator, "classes_"):
         return y
@@ -238,9 +236,8 @@ def _responses(estimator: Model, given: Given) -> Any:
 
 
 def _penalty_factor(estimator: Model, facts: Mapping[str, Any], given: Given) -> Any:
-    """Factors that make the problem on X the one that was fitted on scaled columns."""
-    factor = estimator.penalty_factor
-    sketch = facts["sketch"]
+    """Return penalty factors that undo the scaling of columns in the fit."""
+    factor, sketch = estimator.penalty_factor, facts["sketch"]
     if not (estimator.standardized_ or (sketch is not None and sketch["scaled"])):
         return factor
     from sklearn.preprocessing import StandardScaler
@@ -252,7 +249,7 @@ def _penalty_factor(estimator: Model, facts: Mapping[str, Any], given: Given) ->
 def _prediction_table(
     estimator: Model, given: Given, predictions: Any, ends: Any = None
 ) -> sl.io.Table:
-    """Predictions as a table: numbers, or decision values with the label as their target."""
+    """Return predictions as a table: numbers, or decision values with the label as target."""
     if not hasattr(estimator, "classes_"):
         rows = predictions.reshape(len(predictions), -1)
         several = rows.shape[1] > 1
@@ -269,7 +266,7 @@ def _prediction_table(
     return sl.io.Table(scores, predictions, tuple(names), "prediction")
 
 
-def _meet(
+def _read_both(
     model: Path,
     files: list[Path],
     options: DataOptions,
@@ -280,7 +277,7 @@ def _meet(
 ) -> tuple[Model, Given]:
     """Read a model and data with its columns; the target may be absent from new data.
 
-    Columns that the model does not use may be absent or hold anything, where `predicting`.
+    For predicting, columns that the model does not use may be absent or hold anything.
     """
     info = sl.io.stored_info(model)
     estimator = sl.load_model(model)
@@ -297,7 +294,7 @@ def _meet(
         given = _widened(given, names)
     if names is not None:
         given = given.with_columns(names)
-        # The columns are in the order of the fit, so that plain numbers need no names.
+        # The columns are in the order of the fit: plain numbers need no names.
         vars(estimator).pop("feature_names_in_", None)
     if given.X.shape[1] != info.facts["n_features"]:
         raise InvalidInputError(
@@ -310,7 +307,7 @@ def _meet(
 def _encoding(
     facts: Mapping[str, Any], files: list[Path], options: DataOptions, blocks: BlockOptions | None
 ) -> sl.io.Encoding | None:
-    """How columns of a table become the features of a model, by name; None for other files."""
+    """Return how columns of a table become the features of a model; None for other files."""
     stored, names = facts.get("encoding"), facts["feature_names"]
     in_blocks = len(files) > 1 or (blocks is not None and blocks.asked)
     if names is None or in_blocks or not is_table(files[0], options.format):
@@ -323,7 +320,7 @@ def _encoding(
 def _used_columns(encoding: sl.io.Encoding | None, estimator: Model) -> sl.io.Encoding | None:
     """Return the columns with non-zero coefficients, or the first if there are none.
 
-    The models of a calibration have coefficients of their own, and need all columns.
+    A calibrated model needs all columns, for the coefficients of its calibration.
     """
     if encoding is None or not hasattr(estimator, "coef_") or hasattr(estimator, "calibration_"):
         return encoding
@@ -338,7 +335,7 @@ def _used_columns(encoding: sl.io.Encoding | None, estimator: Model) -> sl.io.En
 
 
 def _widened(given: Given, names: Sequence[str]) -> Given:
-    """The data with all features of a model; those that were not read are zero."""
+    """Return the data with all features of a model; those that were not read are zero."""
     assert given.names is not None
     place = {name: j for j, name in enumerate(names)}
     X = np.zeros((given.X.shape[0], len(names)), dtype=given.X.dtype)
@@ -355,7 +352,9 @@ def _read_like(
     n_features: int,
 ) -> Given:
     """Read data as those of the fit were read, unless options say otherwise."""
-    if _is_svmlight(first) or options.format == "svmlight":
+    names_read = [item.name for item in first.iterdir()] if first.is_dir() else [first.name]
+    named_svmlight = any(".svm" in name or ".libsvm" in name for name in names_read)
+    if named_svmlight or options.format == "svmlight":
         return read(replace(options, n_features=options.n_features or n_features))
     asked = options.target or options.target_file or options.target_word
     if asked is not None or target is None or names is None:
@@ -370,9 +369,3 @@ def _read_like(
         if problem.parameter != "target":
             raise
         return read(options)
-
-
-def _is_svmlight(path: Path) -> bool:
-    """Whether a file, or some file of a folder, is svmlight by its name."""
-    names = [item.name for item in path.iterdir()] if path.is_dir() else [path.name]
-    return any(".svm" in name or ".libsvm" in name for name in names)

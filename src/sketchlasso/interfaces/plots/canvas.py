@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     import matplotlib.collections
 
 Axes: TypeAlias = "matplotlib.axes.Axes"
+# Points that look alike: a mask (p,), a label and a marker.
+Group: TypeAlias = tuple[NDArray[np.bool_], str | None, str]
 
 # Okabe and Ito's colours, which colour-blind readers can distinguish, less the black and the yellow
 # that are hard to see on a dark or a light background.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)))
 SIZE = (7.2, 4.2)
-# With a legend beside the axes.
+# With a legend next to the axes.
 WIDE = (8.8, 4.2)
 COUNTS_SHOWN = 7
 # Points that a count of four digits needs.
@@ -46,7 +48,7 @@ class Display:
     _own: bool = field(init=False, repr=False, default=False)
 
     def _start(self, ax: Axes | None, size: tuple[float, float] = SIZE) -> Axes:
-        """The axes to draw on: those given, else new ones on a figure of their own."""
+        """Return the axes to draw on: those given, else those of a new figure."""
         try:
             from matplotlib.axes import Axes as AxesType
         except ModuleNotFoundError:
@@ -68,9 +70,9 @@ class Display:
     def _legend(
         self, ax: Axes, handles: Sequence[Any], title: str | None = None, inside: str = "best"
     ) -> Any:
-        """Draw a legend: beside our own axes, inside those of the caller where it hides least.
+        """Draw a legend: next to the axes of a new figure, else inside, where it hides least.
 
-        There its background is opaque, so that no line crosses the text.
+        Inside, its background is opaque, so that no line crosses the text.
         """
         where: dict[str, Any] = {"loc": inside, "facecolor": ax.get_facecolor()}
         if self._own:
@@ -90,24 +92,45 @@ class Display:
         legend.get_title().set_color(ink(ax))
         return legend
 
+    def _draw_groups(
+        self,
+        ax: Axes,
+        points: FloatArray,
+        groups: Sequence[Group],
+        *,
+        title: str | None = None,
+        bottom: float | None = None,
+        **scatter_kw: Any,
+    ) -> None:
+        """Draw points (p, 2) in groups around x = 0, below a legend that hides none of them."""
+        ax.axvline(0.0, color=ink(ax), linewidth=0.6, alpha=0.5, zorder=1)
+        self.points_: Any = scatter_groups(ax, points, groups, **scatter_kw)
+        ax.margins(0.06)
+        ax.autoscale_view()
+        if bottom is not None:
+            ax.set_ylim(bottom=bottom)
+        if not self._own:
+            headroom(ax, len(self.points_))
+        self.legend_ = self._legend(ax, self.points_, title, inside="upper center")
+
 
 def hue(number: int) -> str:
-    """Colour of the series with this number."""
+    """Return the colour of the series with this number."""
     return PALETTE[number % len(PALETTE)]
 
 
 def dash(number: int) -> Any:
-    """Line style of the series with this number: another one for every round of colours."""
+    """Return the line style of a series: another one each time the colours start again."""
     return DASHES[number // len(PALETTE) % len(DASHES)]
 
 
 def ink(ax: Axes) -> Any:
-    """The text colour of these axes."""
+    """Return the text colour of these axes."""
     return ax.xaxis.label.get_color()
 
 
 def opacity(ax: Axes, on_light: float) -> float:
-    """How opaque a mark is; more on a dark background, which would dim it."""
+    """Return the opacity of a mark; larger on a dark background, which would dim it."""
     from matplotlib.colors import rgb_to_hsv, to_rgb
 
     brightness = float(rgb_to_hsv(to_rgb(ax.get_facecolor()))[2])
@@ -169,7 +192,7 @@ def count_axis(ax: Axes, alphas: FloatArray, counts: ArrayLike) -> Any:
 
 
 def ranked_lines(ax: Axes, alphas: FloatArray, values: FloatArray, **line_kw: Any) -> list[Any]:
-    """Draw the columns of values (a, l) against alphas (a,), each in a style of its own."""
+    """Draw the columns of values (a, l) against alphas (a,), each in its own style."""
     single = {"marker": "o"} if len(alphas) == 1 else {}
     return [
         ax.plot(alphas, line, **{"color": hue(rank), "linestyle": dash(rank), **single, **line_kw})[
@@ -198,10 +221,10 @@ def faint_lines(
 def scatter_groups(
     ax: Axes,
     points: FloatArray,
-    groups: Sequence[tuple[NDArray[np.bool_], str | None, str]],
+    groups: Sequence[Group],
     **scatter_kw: Any,
 ) -> list[Any]:
-    """Draw points (p, 2) in groups, each a mask (p,), a label and a marker, in its own colour."""
+    """Draw points (p, 2) in groups, each in its own colour."""
     common: dict[str, Any] = {"s": 18, "alpha": opacity(ax, 0.7), "linewidths": 0}
     return [
         ax.scatter(
@@ -231,7 +254,7 @@ def headroom(ax: Axes, lines: int) -> None:
 
 
 def font_points() -> float:
-    """Size of small letters, in points."""
+    """Return the size of small letters, in points."""
     from matplotlib.font_manager import FontProperties
 
     return float(FontProperties(size="small").get_size_in_points())

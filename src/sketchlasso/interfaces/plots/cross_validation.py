@@ -112,7 +112,7 @@ class CrossValidationDisplay(Display):
         return self
 
     def _other_rows(self) -> list[int]:
-        """Radii that were not chosen; one so large that w = 0 throughout has no penalties."""
+        """Return radii that were not chosen, without those so large that w = 0 throughout."""
         return [
             row
             for row in range(len(self.radii))

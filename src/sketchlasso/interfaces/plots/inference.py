@@ -16,11 +16,9 @@ from sketchlasso.interfaces.plots.canvas import (
     WIDE,
     Axes,
     Display,
-    headroom,
     hue,
     ink,
     opacity,
-    scatter_groups,
 )
 from sketchlasso.interfaces.plots.inputs import (
     check_index,
@@ -48,7 +46,7 @@ def _one_response(found: Any, response: int) -> Callable[[FloatArray], FloatArra
 
 @dataclass(eq=False, kw_only=True)
 class ForestDisplay(Display):
-    """Intervals of single coefficients, and of all at once where they are given.
+    """Intervals of single coefficients, and simultaneous ones if they are given.
 
     Parameters
     ----------
@@ -189,22 +187,15 @@ class VolcanoDisplay(Display):
         named = np.argsort(self.p_value, kind="stable")[: check_top(top)]
         ax = self._start(ax, WIDE)
         heights = -np.log10(np.maximum(self.p_value, SMALLEST))
-        ax.axvline(0.0, color=ink(ax), linewidth=0.6, alpha=0.5, zorder=1)
         discovered = self.adjusted <= self.cutoff
         groups = [
             (chosen, f"adjusted p {sign} {self.cutoff:g} ({np.count_nonzero(chosen)})", marker)
             for chosen, sign, marker in ((~discovered, ">", "o"), (discovered, "<=", "^"))
         ]
         everyone = np.column_stack([self.estimate, heights])
-        self.points_ = scatter_groups(ax, everyone, groups, **scatter_kw)
+        self._draw_groups(ax, everyone, groups, title=self.adjustment, bottom=0.0, **scatter_kw)
         ax.set_xlabel("estimate")
         ax.set_ylabel(r"$-\log_{10}$ of the p-value")
-        ax.margins(0.06)
-        ax.autoscale_view()
-        ax.set_ylim(bottom=0.0)
-        if not self._own:
-            headroom(ax, len(self.points_))
-        self.legend_ = self._legend(ax, self.points_, self.adjustment, inside="upper center")
         texts = [str(self.names[j]) for j in named]
         self.labels_ = label_points(ax, everyone[named], texts, everyone)
         return self

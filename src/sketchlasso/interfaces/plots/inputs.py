@@ -31,7 +31,7 @@ class Line:
 
 
 def check_index(name: str, value: int, count: int) -> int:
-    """Return a place in a list of `count`, counted from the end where negative."""
+    """Return a place in a list of `count`, counted from the end if negative."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise InvalidInputError(
             Argument(name, value),
@@ -79,7 +79,7 @@ def line_of(path: Any, response: int = 0, radius: int = 0) -> Line:
 
 
 def is_fitted_model(thing: Any) -> TypeGuard[Model]:
-    """Whether a thing is an estimator with coefficients."""
+    """Return whether a thing is an estimator with coefficients."""
     return hasattr(thing, "get_params") and hasattr(thing, "coef_")
 
 
@@ -138,7 +138,7 @@ def line_of_estimator(estimator: Model, X: Any, y: Any, response: int) -> tuple[
 
 
 def _factors(estimator: Model, response: int, scaler: Any) -> Any:
-    """Penalty factors of one response, with the loadings of rigorous penalties."""
+    """Return penalty factors of one response, with the loadings of rigorous penalties."""
     if not hasattr(estimator, "loadings_"):
         return estimator.penalty_factor
     loadings = np.atleast_2d(estimator.loadings_)[response]
@@ -148,7 +148,7 @@ def _factors(estimator: Model, response: int, scaler: Any) -> Any:
 
 
 def _target(estimator: Model, y: Any, response: int) -> FloatArray:
-    """One column of y, or +1 and -1 for a class against the rest."""
+    """Return one column of y, or +1 and -1 for a class against the rest."""
     values = np.asarray(y)
     if hasattr(estimator, "classes_"):
         values = class_signs(values, estimator.classes_)

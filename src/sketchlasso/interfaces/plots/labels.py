@@ -15,7 +15,7 @@ LINE_HEIGHT = 1.3
 LETTER_WIDTH = 0.62
 # Points between the end of a line and its label.
 LEADER = 16.0
-# How far a label may stand from its point, in font sizes: near, or at the end of a leader.
+# Distances of a label from its point, in font sizes; all but the first need a leader.
 DISTANCES = (0.35, 1.8, 3.4, 5.5, 8.0)
 # Cost of a label that covers another one; more than all other costs together.
 CROSSED = 1e6
@@ -47,7 +47,7 @@ def label_line_ends(
 ) -> list[Any]:
     """Name lines at their right ends, on axes with their final limits; return the annotations.
 
-    Labels stand right of the axes, or within them, if not `outside`, where x is stretched.
+    Labels are right of the axes; if not `outside`, they are within them, and x is stretched.
     """
     if not lines:
         return []
@@ -95,8 +95,8 @@ def label_points(
 ) -> list[Any]:
     """Name points (l, 2), the most important first, on axes with their final limits.
 
-    Each label stands where it covers least of all points drawn, `others` (p, 2). A label that
-    finds no place beside those before it is left out. Returns the annotations.
+    Each label is placed where it covers fewest of the points drawn, `others` (p, 2). A label that
+    would overlap earlier ones is left out. Returns the annotations.
     """
     if not len(points):
         return []
@@ -152,13 +152,13 @@ def _extent(ax: Axes, text: str, size: float) -> FloatArray:
 
 
 def _box(place: FloatArray, direction: FloatArray, extent: FloatArray, far: float) -> FloatArray:
-    """Left, bottom, right and top of a label that lies in a direction from its point."""
+    """Return left, bottom, right and top of a label in a direction from its point."""
     centre = place + direction * (extent / 2 + far)
     return np.concatenate([centre - extent / 2, centre + extent / 2])
 
 
 def _cost(box: FloatArray, points: FloatArray, taken: list[FloatArray], frame: FloatArray) -> float:
-    """How much a label hides: points a little, other labels and the frame's edge a lot."""
+    """Return how much a label hides: points cost little, other labels and the frame a lot."""
     covered = ((points >= box[:2]) & (points <= box[2:])).all(axis=1).sum()
     crossed = sum(
         bool((box[:2] < other[2:]).all() and (other[:2] < box[2:]).all()) for other in taken

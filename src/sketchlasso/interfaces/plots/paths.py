@@ -32,7 +32,7 @@ from sketchlasso.interfaces.plots.inputs import (
 from sketchlasso.interfaces.plots.labels import label_line_ends
 from sketchlasso.types import FloatArray
 
-# Lines from which on unnamed ones grow fainter.
+# With more lines than this, unnamed ones are fainter.
 CROWD = 40
 
 
@@ -98,7 +98,7 @@ class PathDisplay(Display):
         self.others_ = faint_lines(ax, self.alphas, values, shades)
 
     def _sizes(self, values: FloatArray) -> FloatArray:
-        """How large a coefficient is: at the penalty used, else where it is largest."""
+        """Return sizes of coefficients: at the penalty used, else their largest."""
         if self.alpha_used is None:
             return np.asarray(np.abs(values).max(axis=0, initial=0.0))
         at = np.abs(np.log(self.alphas / self.alpha_used)).argmin()
@@ -119,8 +119,8 @@ def plot_path(
 ) -> PathDisplay:
     """Draw coefficients against the penalty, the largest penalty at the left.
 
-    An estimator keeps one model only, so the path that it lies on is solved again, on its sketch
-    and at its radius; for a fit with sample weights pass a :class:`Path` of your own.
+    An estimator keeps one model only, so its path is solved again, on its sketch and at its
+    radius; for a fit with sample weights pass a :class:`Path` instead.
 
     Parameters
     ----------

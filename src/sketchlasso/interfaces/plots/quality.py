@@ -106,7 +106,7 @@ class GapDisplay(Display):
         return handles
 
     def _mark_zeros(self, ax: Axes, series: list[FloatArray]) -> None:
-        """Show at the lower edge where gaps are too small for a log scale."""
+        """Mark gaps that are too small for a log scale at the lower edge."""
         self.zeros_: list[Any] = []
         for line, gaps in zip(self.lines_, series, strict=True):
             tiny = gaps <= ROUNDING
@@ -170,7 +170,7 @@ def plot_gaps(
         )
     line = line_of(path, response, radius)
     solved, full = path.relative_gap[line.instances], path.full_gap[line.instances]
-    # A full model has radius 0 and no gap but that of the full problem.
+    # A full model has radius 0, and its two gaps agree.
     sketched = bool(path.radius[line.instances].any()) or not np.allclose(
         solved, full, rtol=1e-3, atol=1e-9
     )
@@ -293,7 +293,7 @@ class SpectrumDisplay(Display):
         )
 
     def _handles(self, ax: Axes) -> list[Any]:
-        """One entry per sketch, and what the dashes and the circle mean."""
+        """Return one entry per sketch, and those that explain dashes and circles."""
         from matplotlib.lines import Line2D
 
         if not self.radius_lines_:

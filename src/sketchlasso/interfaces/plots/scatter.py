@@ -16,7 +16,7 @@ from sketchlasso.interfaces.plots.canvas import (
     WIDE,
     Axes,
     Display,
-    headroom,
+    Group,
     ink,
     opacity,
     scatter_groups,
@@ -77,7 +77,7 @@ class ScatterDisplay(Display):
 
     @property
     def _shown(self) -> NDArray[np.bool_]:
-        """Which values are drawn: not the coefficients that are zero in both models."""
+        """Return which values are drawn: all but coefficients that are zero in both models."""
         if self.kind == "predictions":
             return np.ones(len(self.full), dtype=bool)
         return (self.sketched != 0) | (self.full != 0)
@@ -101,8 +101,7 @@ class ScatterDisplay(Display):
         )
         return self
 
-    def _groups(self) -> list[tuple[NDArray[np.bool_], str | None, str]]:
-        """Which points, in words, with which marker."""
+    def _groups(self) -> list[Group]:
         if self.kind == "predictions":
             return [(self._shown, None, "o")]
         first, second = self.sketched != 0, self.full != 0
@@ -114,7 +113,7 @@ class ScatterDisplay(Display):
         return [(at, f"{words} ({np.count_nonzero(at)})", marker) for at, words, marker in groups]
 
     def _square(self, ax: Axes, values: FloatArray) -> None:
-        """The same scale and limits both ways, so that equality is the diagonal."""
+        """Set the same scale and limits on both axes, so that equality is the diagonal."""
         values = values[np.isfinite(values)]
         low = float(values.min(initial=0.0 if self.kind == "coefficients" else np.inf))
         high = float(values.max(initial=0.0 if self.kind == "coefficients" else -np.inf))
@@ -276,7 +275,6 @@ class InfluenceDisplay(Display):
         check_top(top)
         self._check_names(row_names)
         ax = self._start(ax, WIDE)
-        ax.axvline(0.0, color=ink(ax), linewidth=0.6, alpha=0.5, zorder=1)
         groups = [
             (chosen, f"{words} without it ({np.count_nonzero(chosen)} rows)", marker)
             for chosen, words, marker in (
@@ -286,15 +284,10 @@ class InfluenceDisplay(Display):
         ]
         everyone = np.column_stack([self.residuals, self.coefficient_shift])
         options = {"s": 22, "alpha": opacity(ax, 0.75), **scatter_kw}
-        self.points_ = scatter_groups(ax, everyone, groups, **options)
+        self._draw_groups(ax, everyone, groups, **options)
         ax.set_xlabel(r"residual of the row left out, $y_i - \hat{y}_{-i}$")
         ax.set_ylabel(r"shift of coefficients, $\|w_{-i} - w\| \,/\, \|w\|$")
         ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:g}%")
-        ax.margins(0.06)
-        ax.autoscale_view()
-        if not self._own:
-            headroom(ax, len(self.points_))
-        self.legend_ = self._legend(ax, self.points_, inside="upper center")
         shift = np.nan_to_num(self.coefficient_shift, nan=-1.0)
         largest = np.argsort(-shift, kind="stable")[: min(top, np.count_nonzero(shift > 0))]
         rows = self.rows[largest]

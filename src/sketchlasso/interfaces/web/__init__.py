@@ -2,9 +2,11 @@
 
 Importing this does not need the extra; using it does. Requests pass through::
 
-    protection ──► gate.Door ──► routes ──► queries ──► gate ──► answers ──► payloads
-    (host, method, (too many)    network    (text to    (threads,
-     headers)                                values)     limits)
+    Protection ──► Door ──► routes ──► limits ──► Gate ──► answers ──► payloads
+    (host, method, (too     network    (text to   (threads,
+     headers)       many)               values)    limits)
+
+`Protection`, `Door` and `Gate` are in gate.py.
 """
 
 from sketchlasso.interfaces.web.limits import Limits

@@ -11,10 +11,9 @@ from typing import Any
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.web import payloads
-from sketchlasso.interfaces.web.limits import Limits
-from sketchlasso.interfaces.web.queries import Amount, ImageQuery, read_word
+from sketchlasso.interfaces.web.limits import Amount, ImageQuery, Limits, read_word
 
-# Documents may be books; an excerpt comes from their beginning.
+# Documents may be books: look for an excerpt in this many characters.
 SEARCHED = 50_000
 # Lines drawn with characters, as below headings of plain text.
 RULE = re.compile(r"(?<!\S)([-=~^_*#.])\1{2,}(?!\S)")
@@ -22,7 +21,7 @@ ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 
 
 class Answers:
-    """Answers of one fitted model; safe to ask from several threads. Without images, no map."""
+    """Answers of one fitted model; safe to use from several threads."""
 
     def __init__(
         self, imager: sl.topics.TopicImager, images: sl.topics.WordImages | None, limits: Limits
@@ -38,7 +37,7 @@ class Answers:
             images.check_words(imager.words_)
 
     def warm(self) -> None:
-        """Warm up compiled code, so that the first visitor does not wait for it."""
+        """Run compiled code once, so that the first visitor does not wait for it."""
         word = max(self.frequency, key=self.frequency.__getitem__)
         self.documents(ImageQuery((word,), alpha=Amount(0.9, "auto")), 1)
 
@@ -152,19 +151,19 @@ class Answers:
 
 
 def _absolute(amount: Amount, automatic: Callable[[], float]) -> float | None:
-    """Return a penalty or radius as a number; None stands for the imager's own choice."""
+    """Return a penalty or radius as a number; None for the imager's choice."""
     if amount.of == "auto":
         return None if amount.factor == 1.0 else amount.factor * automatic()
     return amount.factor
 
 
 def _finite(value: float) -> float | None:
-    """Return a number as JSON can hold it: None where it is not finite."""
+    """Return a number for JSON: None if it is not finite."""
     return float(value) if math.isfinite(value) else None
 
 
 def _plain(value: Any) -> str | int | float | bool | None:
-    """Return a parameter as JSON can hold it; of an object only the type."""
+    """Return a parameter for JSON; of an object only its type."""
     if value is None or isinstance(value, str | int | float | bool):
         return value
     return type(value).__name__
@@ -207,6 +206,6 @@ def _best_start(plain: str, words: Sequence[str], length: int) -> int:
         inside = {word for at, word in found[number : number + 200] if at < place + reach}
         if len(inside) > best:
             best, start = len(inside), place
-    # Some words before the first match; the beginning of the text where it is near.
+    # Start some words before the first match, or at the beginning of the text if it is near.
     start = max(0, start - length // 8)
     return 0 if start < length // 4 else min(start, len(plain) - length)

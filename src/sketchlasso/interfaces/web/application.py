@@ -1,4 +1,4 @@
-"""An explorer as an application: its routes, with refusals and protection around them.
+"""An explorer as an application: its routes and pages, with its refusals and middleware.
 
 Importing this needs the extra `web`.
 """
@@ -6,9 +6,11 @@ Importing this needs the extra `web`.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -17,13 +19,20 @@ from starlette.exceptions import HTTPException
 
 import sketchlasso as sl
 from sketchlasso.errors import SketchlassoError, UnknownWordError
-from sketchlasso.interfaces.web.gate import BUSY, BusyError, Door, Gate, SlowError
+from sketchlasso.interfaces.web.gate import (
+    BUSY,
+    BusyError,
+    Door,
+    Gate,
+    Protection,
+    SlowError,
+    refusal,
+)
+from sketchlasso.interfaces.web.limits import shown
 from sketchlasso.interfaces.web.mapping import MapDesk, NoMapError, NotYetError
-from sketchlasso.interfaces.web.pages import page_routes
-from sketchlasso.interfaces.web.protection import Protection, refusal
-from sketchlasso.interfaces.web.queries import shown
+from sketchlasso.interfaces.web.payloads import Page
 
-# Status, sentence and, where the client should try again, after how many seconds.
+# Status, sentence, and seconds after which the client should try again, if at all.
 PLAIN: dict[type[Exception], tuple[int, str, int | None]] = {
     BusyError: (503, BUSY, 1),
     SlowError: (504, "the query took too long; ask for fewer words or a larger penalty.", None),
@@ -36,20 +45,44 @@ PLAIN: dict[type[Exception], tuple[int, str, int | None]] = {
     ),
 }
 NOWHERE = "there is nothing at this address; see /docs for those that exist."
+KINDS = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+# Markup that several pages share: defined in parts.html, and inserted by name.
+PART = re.compile(r"<!-- part: (\w+) -->")
+# Addresses that differ from the names of files; all others are under /static/.
+ADDRESSES = {"docs.html": "/docs", "favicon.svg": "/favicon.ico"}
+# First pages; a server has one of them.
+HOMES = ("index.html", "network.html")
 
 
-@dataclass(frozen=True)
-class Explorer:
-    """What an application shows.
+def application_of(
+    router: APIRouter,
+    hosts: Sequence[str],
+    *,
+    title: str,
+    summary: str,
+    home: str,
+    start: Callable[[], object],
+    gate: Gate,
+    gated: Sequence[str],
+    others: Sequence[Gate | MapDesk] = (),
+) -> FastAPI:
+    """Return the application of an explorer.
 
-    Attributes
+    Parameters
     ----------
+    router : APIRouter
+        Everything under /api.
+    hosts : sequence of str
+        Names under which it is served.
     title, summary : str
         For /docs.
     home : str
-        The file of the first page.
-    router : APIRouter
-        Everything under /api.
+        The file of the first page, one of HOMES.
     start : callable
         What to do before the first request.
     gate : Gate
@@ -59,88 +92,78 @@ class Explorer:
         What else to close after the last request.
     """
 
-    title: str
-    summary: str
-    home: str
-    router: APIRouter
-    start: Callable[[], object]
-    gate: Gate
-    gated: Sequence[str]
-    others: Sequence[Gate | MapDesk] = ()
-
-
-def application_of(explorer: Explorer, hosts: Sequence[str]) -> FastAPI:
-    """Return the application that serves an explorer under the names `hosts`."""
-
     @asynccontextmanager
     async def lifespan(application: FastAPI) -> AsyncIterator[None]:
         # Not through the gate: compiling may take longer than any query is allowed to.
-        await asyncio.to_thread(explorer.start)
+        await asyncio.to_thread(start)
         yield
-        for part in (explorer.gate, *explorer.others):
+        for part in (gate, *others):
             part.close()
 
     application = FastAPI(
-        title=explorer.title,
-        description=f"{explorer.summary} Everything is read with GET; every refusal is a status "
-        "and one sentence.",
+        title=title,
+        description=f"{summary} Everything is read with GET; every refusal is a status and one "
+        "sentence.",
         version=sl.__version__,
-        # Their pages come from a CDN; ours is at /docs.
+        # FastAPI's pages come from a CDN; ours is at /docs.
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
     )
-    application.include_router(explorer.router)
-    application.include_router(page_routes(explorer.home))
-    for kind in PLAIN:
-        application.add_exception_handler(kind, _plain)
-    application.add_exception_handler(UnknownWordError, _unknown)
-    application.add_exception_handler(SketchlassoError, _refused)
-    application.add_exception_handler(RequestValidationError, _malformed)
-    application.add_exception_handler(HTTPException, _http)
-    application.add_exception_handler(Exception, _broken)
-    application.add_middleware(Door, gate=explorer.gate, paths=explorer.gated)
+    application.include_router(router)
+    for address, page in read_pages(home).items():
+        application.add_api_route(address, page.response, include_in_schema=False)
+    for kind in (*PLAIN, SketchlassoError, RequestValidationError, HTTPException, Exception):
+        application.add_exception_handler(kind, _refuse)
+    application.add_middleware(Door, gate=gate, paths=gated)
     application.add_middleware(Protection, hosts=hosts)
     return application
 
 
-async def _plain(request: Request, error: Exception) -> JSONResponse:
-    status, message, again = PLAIN[type(error)]
-    return refusal(status, message, None if again is None else {"retry-after": str(again)})
+def read_pages(home: str = "index.html") -> dict[str, Page]:
+    """Return the page at each address; requests look up this table and never name a file."""
+    addresses = {**ADDRESSES, home: "/"}
+    pages = {}
+    folder = files("sketchlasso.interfaces.web")
+    _, *split = PART.split(folder.joinpath("parts.html").read_text(encoding="utf-8"))
+    parts = dict(zip(split[::2], split[1::2], strict=True))
+    for file in folder.joinpath("static").iterdir():
+        name = file.name
+        kind = KINDS.get(name[name.rfind(".") :])
+        if kind is not None and (name == home or name not in HOMES):
+            text = PART.sub(lambda found: parts[found[1]].strip(), file.read_text(encoding="utf-8"))
+            pages[addresses.get(name, f"/static/{name}")] = Page.of(text, kind)
+    return pages
 
 
-async def _unknown(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, UnknownWordError)
-    content = {
-        "message": str(error),
-        "word": error.word,
-        "suggestions": list(error.suggestions),
-        "stop_word": error.stop_word,
-    }
-    return JSONResponse(content, 404)
+async def _refuse(request: Request, error: Exception) -> JSONResponse:
+    """Answer an error with a status and one sentence."""
+    if type(error) in PLAIN:
+        status, message, again = PLAIN[type(error)]
+        return refusal(status, message, None if again is None else {"retry-after": str(again)})
+    if isinstance(error, UnknownWordError):
+        content = {
+            "message": str(error),
+            "word": error.word,
+            "suggestions": list(error.suggestions),
+            "stop_word": error.stop_word,
+        }
+        return JSONResponse(content, 404)
+    if isinstance(error, SketchlassoError):
+        return refusal(422, str(error))
+    if isinstance(error, RequestValidationError):
+        return refusal(422, _malformed(error.errors()[0]))
+    if isinstance(error, HTTPException):
+        unknown = error.status_code == 404
+        message = NOWHERE if unknown else f"{str(error.detail).lower()}; see /docs."
+        return refusal(error.status_code, message)
+    return refusal(500, "the server failed at this query; see its log.")
 
 
-async def _refused(request: Request, error: Exception) -> JSONResponse:
-    return refusal(422, str(error))
-
-
-async def _malformed(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, RequestValidationError)
-    first = error.errors()[0]
-    name = str(first["loc"][-1])
+def _malformed(first: dict[str, Any]) -> str:
+    """Return the first error of a request that FastAPI refuses, as one sentence."""
+    name = first["loc"][-1]
     if first["type"] == "missing":
-        message = f"{name} is missing, but it is needed; see /docs."
-    else:
-        reason = str(first["msg"]).removeprefix("Input ").split(", unable", 1)[0].lower()
-        message = f"{name}={shown(str(first['input']))} was given, but it {reason}; see /docs."
-    return refusal(422, message)
-
-
-async def _http(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, HTTPException)
-    message = NOWHERE if error.status_code == 404 else f"{str(error.detail).lower()}; see /docs."
-    return refusal(error.status_code, message)
-
-
-async def _broken(request: Request, error: Exception) -> JSONResponse:
-    return refusal(500, "the server failed at this query; its log says more.")
+        return f"{name} is missing, but it is needed; see /docs."
+    reason = str(first["msg"]).removeprefix("Input ").split(", unable", 1)[0].lower()
+    return f"{name}={shown(str(first['input']))} was given, but it {reason}; see /docs."

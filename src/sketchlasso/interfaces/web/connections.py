@@ -12,9 +12,8 @@ import h11
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from sketchlasso.interfaces.web.gate import AGAIN
+from sketchlasso.interfaces.web.gate import AGAIN, refusal
 from sketchlasso.interfaces.web.limits import Limits
-from sketchlasso.interfaces.web.protection import refusal
 
 # Connections accepted in one turn of the event loop. asyncio would take the whole queue at once,
 # and run out of descriptors before the first of them can be counted.
@@ -37,12 +36,12 @@ class Connection(H11Protocol):
     """One connection, with time limits that uvicorn does not have.
 
     A request must arrive completely within `limits.request_seconds` of the connection or of the
-    previous answer, however its bytes are spread. An answer must be finished within
+    previous answer, even if bytes keep arriving. An answer must be finished within
     `limits.seconds` more than that; after it, a client may read slowly but must keep reading.
     When there are more than `most` connections, the one that has waited longest for its request
     is closed; if none waits, the new one is answered with 503. A request that the event loop
     takes up later than `limits.late_seconds` while more than a few are under way is answered with
-    503 before any work is done for it: the loop has more to do than time.
+    503 before any work is done for it, because the loop is overloaded.
     """
 
     limits: ClassVar[Limits]
@@ -89,7 +88,7 @@ class Connection(H11Protocol):
         super().on_response_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer bytes that are not HTTP, unless the answer to their request was begun."""
+        """Answer bytes that are not HTTP, unless an answer has been started."""
         if self.cycle is not None:
             # Drop the application's answer if it has not been sent yet.
             self.cycle.disconnected = True

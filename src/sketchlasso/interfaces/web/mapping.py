@@ -14,10 +14,9 @@ import numpy as np
 import sketchlasso as sl
 from sketchlasso.interfaces.web import payloads
 from sketchlasso.interfaces.web.limits import Limits
-from sketchlasso.interfaces.web.pages import Page
 from sketchlasso.types import IntArray
 
-# Seconds that a request waits for the map before it is refused for now.
+# Seconds that a request waits for the map before it is asked to try again.
 PATIENCE = 2.0
 # Largest vocabulary for which the server computes stability, which is slow.
 STABILITY_WORDS = 10_000
@@ -36,7 +35,7 @@ class NotYetError(Exception):
 
 
 class MapDesk:
-    """Finds topics, lays out the map and measures stability, once, in a thread of its own."""
+    """Finds topics, lays out the map and measures stability, once, in its own thread."""
 
     def __init__(
         self,
@@ -53,7 +52,7 @@ class MapDesk:
         self._lock = Lock()
         self._topics: Future[sl.topics.Topics] | None = None
         self._stable: Future[sl.topics.Topics] | None = None
-        self._map: Future[Page] | None = None
+        self._map: Future[payloads.Page] | None = None
 
     def start(self) -> None:
         """Start the work, unless it has been started or there are no images."""
@@ -64,7 +63,7 @@ class MapDesk:
                 if len(self._images.words) <= STABILITY_WORDS:
                     self._stable = self._pool.submit(self._found, self._images, True)
 
-    async def map(self) -> Page:
+    async def map(self) -> payloads.Page:
         """Return the map, or raise NoMapError or NotYetError."""
         self.start()
         return await _finished(self._map)
@@ -83,7 +82,9 @@ class MapDesk:
     def _found(self, images: sl.topics.WordImages, stability: bool) -> sl.topics.Topics:
         return sl.topics.find_topics(self._imager, images, stability=stability)
 
-    def _drawn(self, images: sl.topics.WordImages, topics: Future[sl.topics.Topics]) -> Page:
+    def _drawn(
+        self, images: sl.topics.WordImages, topics: Future[sl.topics.Topics]
+    ) -> payloads.Page:
         return encoded(whole_map(images, topics.result(), self._frequency, self._limits))
 
 
@@ -173,6 +174,6 @@ def graph_map(
     )
 
 
-def encoded(found: payloads.Map) -> Page:
-    """Return a map as it goes out."""
-    return Page.of(found.model_dump_json(), "application/json", zipped=True)
+def encoded(found: payloads.Map) -> payloads.Page:
+    """Return a map as a compressed document."""
+    return payloads.Page.of(found.model_dump_json(), "application/json", zipped=True)

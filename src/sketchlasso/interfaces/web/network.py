@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, FastAPI, Query, Request, Response
 from pydantic import BaseModel, Field
 
 import sketchlasso as sl
 from sketchlasso.interfaces.web import payloads
-from sketchlasso.interfaces.web.application import Explorer
+from sketchlasso.interfaces.web.application import application_of
 from sketchlasso.interfaces.web.gate import Gate
 from sketchlasso.interfaces.web.limits import Limits
 from sketchlasso.interfaces.web.mapping import encoded, graph_map
-from sketchlasso.interfaces.web.pages import Page
 from sketchlasso.interfaces.web.routes import REFUSED
 
 # Addresses whose answers need a worker.
@@ -27,7 +28,7 @@ class NetworkAbout(BaseModel):
     source: str
     n_nodes: int
     n_links: int
-    attributes: list[str] = Field(description="What is known of every link beside its weight.")
+    attributes: list[str] = Field(description="Other values that every link has.")
 
 
 class Node(BaseModel):
@@ -48,7 +49,7 @@ class Neighbour(BaseModel):
     """A linked node."""
 
     name: str
-    weight: float = Field(description="Negative where one counts against the other.")
+    weight: float = Field(description="Negative if one decreases as the other increases.")
     attributes: dict[str, float] = Field(description="Such as stability and p_value.")
 
 
@@ -67,14 +68,14 @@ class NetworkAnswers:
         self._graph = graph
         self._source = source
         self._limits = limits
-        self._map: Page | None = None
+        self._map: payloads.Page | None = None
         degrees = graph.degrees
         self.links = dict(zip(graph.names, degrees.tolist(), strict=True))
         order = np.argsort(-degrees, kind="stable")
-        # Both as written and as compared, the most linked first.
+        # Names and their case-folded forms, the most linked first.
         self._searched = [(graph.names[i], graph.names[i].casefold()) for i in order]
 
-    def draw(self) -> Page:
+    def draw(self) -> payloads.Page:
         """Return the map; the first call lays it out, which takes some seconds for 10,000 nodes."""
         if self._map is None:
             groups = self._graph.communities()
@@ -126,8 +127,10 @@ class NetworkAnswers:
         )
 
 
-def network_explorer(graph: sl.graphs.Graph, source: str, limits: Limits) -> Explorer:
-    """Return the explorer of a graph; `source` is the name that the page shows."""
+def network_explorer(
+    graph: sl.graphs.Graph, source: str, limits: Limits, hosts: Sequence[str]
+) -> FastAPI:
+    """Return the application that explores a graph; `source` is the name that the page shows."""
     answers, gate = NetworkAnswers(graph, source, limits), Gate(limits)
     router = APIRouter(prefix="/api")
     about_network = answers.about()
@@ -146,7 +149,7 @@ def network_explorer(graph: sl.graphs.Graph, source: str, limits: Limits) -> Exp
         response_model=payloads.Map,
     )
     async def whole_map(request: Request) -> Response:
-        return answers.draw().response(request)
+        return await answers.draw().response(request)
 
     @router.get("/nodes", summary="Nodes by name", responses=REFUSED)
     async def nodes(
@@ -162,11 +165,12 @@ def network_explorer(graph: sl.graphs.Graph, source: str, limits: Limits) -> Exp
     ) -> Neighbours:
         return await gate.run(lambda: answers.neighbours(name, count))
 
-    return Explorer(
+    return application_of(
+        router,
+        hosts,
         title="sketchlasso network explorer",
         summary="Ask a network about a node: its links, how strong and how certain they are.",
         home="network.html",
-        router=router,
         start=answers.draw,
         gate=gate,
         gated=ASKED,

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
+from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
+from fastapi import Request, Response
 from pydantic import BaseModel, Field
 
 
@@ -128,7 +132,7 @@ class Map(BaseModel):
 
 
 class About(BaseModel):
-    """The model behind this server and what may be asked of it."""
+    """The model behind this server, and limits of requests."""
 
     version: str
     source: str
@@ -149,7 +153,7 @@ class Health(BaseModel):
 
 
 class Problem(BaseModel):
-    """Why there is no answer, in one sentence."""
+    """The reason for a refusal, in one sentence."""
 
     message: str
 
@@ -160,3 +164,34 @@ class UnknownWord(Problem):
     word: str
     suggestions: list[str]
     stop_word: bool = Field(description="Whether it was left out as a stop word.")
+
+
+@dataclass(frozen=True)
+class Page:
+    """A document, encoded once for all requests; `zipped` is empty if it is not compressed."""
+
+    content: bytes
+    kind: str
+    tag: str
+    zipped: bytes = b""
+
+    @classmethod
+    def of(cls, text: str, kind: str, *, zipped: bool = False) -> Page:
+        """Encode a document."""
+        content = text.encode()
+        tag = f'"{sha256(content).hexdigest()[:16]}"'
+        return cls(content, kind, tag, gzip.compress(content, 6, mtime=0) if zipped else b"")
+
+    async def response(self, request: Request) -> Response:
+        """Return the document in an encoding that the request accepts, or 304 if it is cached."""
+        # Clients cache it but revalidate each time, so that a new version shows at once.
+        headers = {"etag": self.tag, "cache-control": "no-cache"}
+        content = self.content
+        if self.zipped:
+            headers["vary"] = "accept-encoding"
+        if self.tag in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers=headers)
+        if self.zipped and "gzip" in request.headers.get("accept-encoding", ""):
+            content = self.zipped
+            headers["content-encoding"] = "gzip"
+        return Response(content, media_type=self.kind, headers=headers)

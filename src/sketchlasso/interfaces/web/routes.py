@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
 
 import sketchlasso as sl
 from sketchlasso.interfaces.web import payloads
 from sketchlasso.interfaces.web.answers import Answers
-from sketchlasso.interfaces.web.application import Explorer
+from sketchlasso.interfaces.web.application import application_of
 from sketchlasso.interfaces.web.gate import Gate
-from sketchlasso.interfaces.web.limits import Limits
+from sketchlasso.interfaces.web.limits import ImageQuery, Limits, read_amount, read_word, read_words
 from sketchlasso.interfaces.web.mapping import MapDesk
-from sketchlasso.interfaces.web.queries import ImageQuery, read_amount, read_word, read_words
 
 # Addresses whose answers are solved for, and so need a worker.
 SOLVED = ("/api/image", "/api/images", "/api/documents", "/api/compare")
 
+# Refusals in the documentation of the API.
 BUSY: dict[int | str, dict[str, Any]] = {
     503: {
         "model": payloads.Problem,
@@ -27,28 +27,23 @@ BUSY: dict[int | str, dict[str, Any]] = {
     },
     504: {"model": payloads.Problem, "description": "The query took too long."},
 }
-REFUSED: dict[int | str, dict[str, Any]] = {
-    422: {"model": payloads.Problem, "description": "The request cannot be used."},
-    **BUSY,
-}
-ASKED: dict[int | str, dict[str, Any]] = {
+REFUSED = {422: {"model": payloads.Problem, "description": "The request cannot be used."}, **BUSY}
+ASKED = {
     404: {"model": payloads.UnknownWord, "description": "A word is not in the vocabulary."},
     **REFUSED,
 }
-
-
-NO_IMAGES: dict[int | str, dict[str, Any]] = {
-    404: {"model": payloads.Problem, "description": "image_all was not run."},
-    **BUSY,
-}
+NO_IMAGES = {404: {"model": payloads.Problem, "description": "image_all was not run."}, **BUSY}
 
 
 def topic_explorer(
-    imager: sl.topics.TopicImager, images: sl.topics.WordImages | None, limits: Limits
-) -> Explorer:
-    """Return the explorer of a fitted imager; without images it has no map."""
+    imager: sl.topics.TopicImager,
+    images: sl.topics.WordImages | None,
+    limits: Limits,
+    hosts: Sequence[str],
+) -> FastAPI:
+    """Return the application that explores a fitted imager; without images it has no map."""
     answers = Answers(imager, images, limits)
-    # Completions are quick, and must not wait for solves: they have a worker of their own.
+    # Completions are quick and have their own worker, so that they do not wait for solves.
     gate, quick = Gate(limits), Gate(replace(limits, workers=1))
     desk = MapDesk(imager, images, answers.frequency, limits)
     router = APIRouter(prefix="/api")
@@ -60,12 +55,13 @@ def topic_explorer(
         answers.warm()
         desk.start()
 
-    return Explorer(
+    return application_of(
+        router,
+        hosts,
         title="sketchlasso topic explorer",
         summary="Ask a corpus about a word: the word is regressed on all the others, and the "
         "sparse answer is its image.",
         home="index.html",
-        router=router,
         start=start,
         gate=gate,
         gated=SOLVED,
@@ -95,7 +91,8 @@ def _add_facts(router: APIRouter, answers: Answers, desk: MapDesk, gate: Gate) -
         responses=NO_IMAGES,
     )
     async def whole_map(request: Request) -> Response:
-        return (await desk.map()).response(request)
+        page = await desk.map()
+        return await page.response(request)
 
 
 def _add_words(router: APIRouter, answers: Answers, gate: Gate, limits: Limits) -> None:

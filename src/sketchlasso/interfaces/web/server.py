@@ -45,12 +45,12 @@ def create_app(
     shown : TopicImager or Graph
         A fitted imager, to explore its topics, or a network.
     images : WordImages, optional
-        What the imager's `image_all` gave, for the map; not for a network.
+        What `image_all` of the imager returned, for the map; not for a network.
     source : str
         What the page of a network says it shows, such as the name of a file.
     limits : Limits, optional
     hosts : sequence of str
-        Names by which the server may be called, beside the address that a connection came to;
+        Host names that requests may use, besides the address that a connection came to;
         ``["*"]`` for any.
 
     Returns
@@ -67,19 +67,18 @@ def create_app(
     with _needing_web():
         import fastapi  # noqa: F401 - modules below may be loaded although it is missing
 
-        from sketchlasso.interfaces.web.application import application_of
         from sketchlasso.interfaces.web.network import network_explorer
         from sketchlasso.interfaces.web.routes import topic_explorer
     limits = Limits() if limits is None else limits
     if isinstance(shown, sl.topics.TopicImager):
-        return application_of(topic_explorer(shown, images, limits), hosts)
+        return topic_explorer(shown, images, limits, hosts)
     if not isinstance(shown, sl.graphs.Graph) or images is not None:
         extra = "" if images is None else " with images"
         raise sl.errors.InvalidInputError(
             f"a {type(shown).__name__} was given{extra}, but a fitted TopicImager, with or without "
             "its images, or a Graph alone is accepted; pass one of them."
         )
-    return application_of(network_explorer(shown, source, limits), hosts)
+    return network_explorer(shown, source, limits, hosts)
 
 
 def serve(
@@ -100,14 +99,14 @@ def serve(
     shown, images, source, limits
         See :func:`create_app`.
     host : str
-        Address to listen on. Any but this machine's own draws a warning.
+        Address to listen on. A warning is printed if other machines can reach it.
     port : int
         0 for one that is free.
     open_browser : bool
         Whether to open the page once the server answers.
     allowed_hosts : sequence of str
-        Names by which the server may be called in the Host header, beside `host`, localhost and
-        the address that a connection came to; ``["*"]`` for any.
+        Host names that requests may use, besides `host`, localhost and the address that a
+        connection came to; ``["*"]`` for any.
 
     Raises
     ------
@@ -135,7 +134,7 @@ def serve(
             )
         config = uvicorn.Config(
             application,
-            # The guard against slow clients is written for these.
+            # The guard against slow clients needs this implementation and loop.
             http=connection_class(limits),
             loop="asyncio",
             ws="none",
@@ -166,7 +165,7 @@ def read_host(host: str) -> str:
 
 @contextmanager
 def _needing_web() -> Iterator[None]:
-    """Say which extra is missing where an import inside fails."""
+    """Name the missing extra if an import inside fails."""
     try:
         yield
     except ModuleNotFoundError as missing:
@@ -175,7 +174,7 @@ def _needing_web() -> Iterator[None]:
 
 @contextmanager
 def _listening(host: str, port: int) -> Iterator[socket.socket]:
-    """Yield a socket bound before anything starts, so that a taken port is one sentence."""
+    """Yield a socket that is bound before the server starts, so that errors are one sentence."""
     if not 0 <= port < 2**16:  # the system would take the remainder
         raise sl.errors.InvalidInputError(
             f"port={port} was given, but ports go from 0 to {2**16 - 1}; give another one."
@@ -183,7 +182,7 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         family, kind, protocol, _, address = found[0]
-        # Only where the protocol is named does asyncio send small answers without delay.
+        # asyncio sends small answers without delay only if the protocol is named.
         listener = socket.socket(family, kind, protocol)
     except OSError as error:
         raise sl.errors.InvalidInputError(
@@ -204,7 +203,7 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
 
 @contextmanager
 def _ending_quietly() -> Iterator[None]:
-    """Let Ctrl-C end the server and nothing else, regardless of the caller's handler."""
+    """Let Ctrl-C end only the server, regardless of the caller's handler."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -219,7 +218,7 @@ def _ending_quietly() -> Iterator[None]:
 def _announce_when_started(
     server: Any, listener: socket.socket, address: str, open_browser: bool
 ) -> None:
-    """Say where the page is, once it can be opened. Changes `server`."""
+    """Print the address once the page can be opened. Changes `server`."""
     from sketchlasso.interfaces.web.connections import report_exhaustion_once
 
     startup = server.startup

@@ -1,4 +1,4 @@
-// Answers of the server: remembered, asked for again when it is busy, and missed when it is gone.
+// Requests to the server: answers are cached, and asked for again while the server is busy or down.
 
 const KEPT = 200;
 const TRIES = 4;
@@ -16,7 +16,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The server could not be reached at all. */
+/** The server could not be reached. */
 export class Gone extends Error {}
 
 const pause = (seconds) => new Promise((done) => setTimeout(done, 1000 * seconds));
@@ -26,7 +26,7 @@ function isGone() {
   return new Gone("The server does not answer.");
 }
 
-/** The response and its body; a body that breaks off is as bad as no response. */
+/** The response and its body; an incomplete body counts as no response. */
 async function fetched(address, signal) {
   const signals = [signal, AbortSignal.timeout(PATIENCE)].filter(Boolean);
   try {
@@ -72,7 +72,7 @@ export async function ask(path, parameters = [], signal = undefined) {
   }
 }
 
-/** Only the last of several questions matters; the ones before are given up. */
+/** Only the last of several requests matters; earlier ones are aborted. */
 export class Last {
   #controller = null;
 

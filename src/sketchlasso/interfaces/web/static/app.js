@@ -1,9 +1,9 @@
-// The page: reads the address, shows its view, and turns what people do into new addresses.
+// The page: reads the address, shows its view, and turns actions of the user into new addresses.
 
 import { Gone, Refusal, ask, isAbort, server } from "./api.js";
 import { CompareView } from "./compare-view.js";
 import { Controls } from "./controls.js";
-import { byId, countText, element, joined, later, onWalk, percentText, sentence, walk } from "./dom.js";
+import { byId, countText, element, joined, later, onPageLink, pageLink, percentText, sentence } from "./dom.js";
 import { ImageView } from "./image-view.js";
 import { MapView } from "./map-view.js";
 import { Combobox } from "./search.js";
@@ -13,7 +13,7 @@ import { hrefOf, readState } from "./state.js";
 const REST = 40; // milliseconds between the last move of a slider and its question
 const STARTS = 24;
 const WAIT = 5000; // milliseconds until topics that were not ready are asked for again
-const LAST = "What you see is what it said last.";
+const LAST = "The page shows its last answer.";
 
 let state = readState(location.search);
 let current = null;
@@ -107,7 +107,7 @@ async function show() {
   }
 }
 
-/** Say why there is no answer, and what to do. */
+/** Show why there is no answer, and what to do. */
 function fail(error) {
   if (isAbort(error)) return;
   if (error instanceof Gone) {
@@ -133,7 +133,7 @@ function fail(error) {
         "ul",
         { class: "chips" },
         ...error.suggestions.map((word) =>
-          element("li", {}, walk(page.href(replaced(error.word, word)), { class: "chip" }, word)),
+          element("li", {}, pageLink(page.href(replaced(error.word, word)), { class: "chip" }, word)),
         ),
       ),
     );
@@ -147,7 +147,7 @@ function asked() {
   return [state.words, state.view === "compare" ? state.others : []].filter((words) => words.length).map(joined).join(" and ");
 }
 
-/** Say in the banner what was asked, where it is not what is shown. */
+/** Name the unanswered question in the banner, if the page shows something else. */
 function sayUnanswered() {
   const shown = current?.answered ? byId("title").textContent : "";
   const other = `\u201c${asked()}\u201d was not answered; what you see is still \u201c${shown}\u201d.`;
@@ -167,7 +167,7 @@ function replaced(unknown, word) {
 }
 
 const wordHref = (word) => hrefOf({ ...state, view: "image", words: [word] });
-const chip = ({ word }) => element("li", {}, walk(wordHref(word), { class: "chip" }, word));
+const chip = ({ word }) => element("li", {}, pageLink(wordHref(word), { class: "chip" }, word));
 
 async function showFrequent() {
   const { words } = await ask("words", [["prefix", ""], ["count", STARTS]]);
@@ -176,7 +176,7 @@ async function showFrequent() {
   byId("starts").replaceChildren(...words.map(chip));
 }
 
-/** Topics in the place of frequent words, as soon as the server has found them. */
+/** Replace frequent words by topics once the server has found them. */
 async function showTopics() {
   byId("finding").hidden = false;
   try {
@@ -198,7 +198,7 @@ function topicCard({ label, words, n_words: size, n_documents: count, stability,
   return element(
     "li",
     { class: "card" },
-    element("h3", {}, walk(wordHref(label[0]), {}, label.slice(0, 3).join(", "))),
+    element("h3", {}, pageLink(wordHref(label[0]), {}, label.slice(0, 3).join(", "))),
     element("p", { class: "facts small", title }, facts),
     element("ul", { class: "chips small" }, ...words.map(chip)),
     examples.length ? element("p", { class: "example" }, `Such as: ${examples[0]}`) : null,
@@ -243,7 +243,7 @@ byId("ask").addEventListener("submit", (event) => {
   event.preventDefault();
   submit();
 });
-onWalk("a[data-walk], a[data-view], a[data-home]", (link) => {
+onPageLink("a[data-page-link], a[data-view], a[data-home]", (link) => {
   state = readState(location.search);
   show();
   if (link?.closest("#view, #problem, #welcome")) {

@@ -1,6 +1,6 @@
-// An image as signed bars: to the right what goes with the query, to the left what speaks against.
+// An image as signed bars: positive weights to the right, negative ones to the left.
 
-import { countText, element, joined, labelOf, walk, weightText } from "./dom.js";
+import { countText, element, joined, labelOf, pageLink, weightText } from "./dom.js";
 
 export function largestWeights(images) {
   const weights = images.flatMap((image) => image.words.map(({ weight }) => weight));
@@ -10,7 +10,7 @@ export function largestWeights(images) {
 /**
  * A list of links, strongest first.
  *
- * scale: the largest weights of both signs; one for all lists that are to be compared.
+ * scale: the largest weights of both signs; the same for all lists that are compared.
  * hrefTo(word), onExclude(word), shared: a set of words to highlight.
  */
 export function barList(image, { scale, hrefTo, onExclude, shared = new Set() }) {
@@ -38,7 +38,7 @@ export function barList(image, { scale, hrefTo, onExclude, shared = new Set() })
       element(
         "li",
         { class: both ? "row shared" : "row", "data-word": word },
-        askable ? walk(hrefTo(word), said, ...parts) : element("span", { ...said, class: "unlinked", role: "img" }, ...parts),
+        askable ? pageLink(hrefTo(word), said, ...parts) : element("span", { ...said, class: "unlinked", role: "img" }, ...parts),
         onExclude ? excluder(word, askable, onExclude) : null,
       ),
     );

@@ -2,7 +2,7 @@
 
 import { Last, ask } from "./api.js";
 import { barList, largestWeights, waitingBars } from "./bars.js";
-import { byId, countText, element, joined, percentText, walk } from "./dom.js";
+import { byId, countText, element, joined, pageLink, percentText } from "./dom.js";
 import { factLine, trustLine } from "./facts.js";
 import { imageOptions, named } from "./state.js";
 
@@ -19,7 +19,7 @@ export class CompareView {
     return this.#filled;
   }
 
-  /** No answer came: what is shown is what was shown before. */
+  /** No answer came: keep what was shown before. */
   settle() {
     byId("panels").firstElementChild?.classList.remove("stale");
   }
@@ -61,7 +61,7 @@ export class CompareView {
       element(
         "section",
         { class: "card", "aria-label": joined(image.query) },
-        element("h2", {}, walk(this.#page.href({ view: "image", words: image.query, others: [] }), {}, joined(image.query))),
+        element("h2", {}, pageLink(this.#page.href({ view: "image", words: image.query, others: [] }), {}, joined(image.query))),
         element("p", { class: "facts small" }, ...trustLine(image)),
         element("details", { class: "details" }, element("summary", {}, "Details"), element("p", { class: "facts small" }, ...factLine(image))),
         image.words.length
@@ -85,7 +85,7 @@ export class CompareView {
         "ul",
         { class: "chips" },
         ...image.words.filter(({ askable }) => askable).map(({ word }) =>
-          element("li", {}, walk(this.#page.href({ others: [word] }), { class: "chip" }, word)),
+          element("li", {}, pageLink(this.#page.href({ others: [word] }), { class: "chip" }, word)),
         ),
       ),
     );

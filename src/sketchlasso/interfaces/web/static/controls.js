@@ -16,25 +16,21 @@ export class Controls {
   constructor(onChange) {
     this.onChange = onChange;
     this.#form.addEventListener("submit", (event) => event.preventDefault());
-    byId("n").addEventListener("input", () => this.#tell({ n: Number(byId("n").value) }));
+    byId("n").addEventListener("input", () => this.onChange({ n: Number(byId("n").value) }));
     for (const name of ["penalty", "radius"]) {
-      byId(name).addEventListener("input", () => this.#tell({ [name]: toFactor(byId(name).value) }));
+      byId(name).addEventListener("input", () => this.onChange({ [name]: toFactor(byId(name).value) }));
     }
-    byId("positive").addEventListener("change", () => this.#tell({ positive: byId("positive").checked }));
+    byId("positive").addEventListener("change", () => this.onChange({ positive: byId("positive").checked }));
     for (const button of this.#form.querySelectorAll("[data-reset]")) {
       button.addEventListener("click", () => {
-        this.#tell({ [button.dataset.reset]: 1 });
+        this.onChange({ [button.dataset.reset]: 1 });
         byId(button.dataset.reset).focus();
       });
     }
   }
 
-  #tell(changes) {
-    this.onChange(changes);
-  }
-
   show(state) {
-    // What was changed is not hidden.
+    // Show the details if one of them was changed.
     if (state.penalty !== 1 || state.radius !== 1) byId("details").open = true;
     byId("n").value = state.n;
     byId("n-said").value = String(state.n);
@@ -53,7 +49,7 @@ export class Controls {
           type: "button",
           class: "chip",
           "aria-label": `Take ${word} back in`,
-          on: { click: () => this.#tell({ exclude: state.exclude.filter((one) => one !== word) }) },
+          on: { click: () => this.onChange({ exclude: state.exclude.filter((one) => one !== word) }) },
         }, word, element("span", { "aria-hidden": "true" }, " \u00d7")),
       ),
     );

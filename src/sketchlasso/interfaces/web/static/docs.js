@@ -1,8 +1,8 @@
-// The API's own description, as a page.
+// The OpenAPI description as a page.
 
 import { byId, element } from "./dom.js";
 
-/** Something to try at each address, with words of this model or nodes of this network. */
+/** Examples for each address, with words of this model or nodes of this network. */
 async function examples(paths) {
   const { words, nodes } = await (await fetch(`/api/${"/api/nodes" in paths ? "nodes" : "words"}?count=2`)).json();
   const [one, other] = (words ?? nodes).map(({ word, name }) => encodeURIComponent(word ?? name));

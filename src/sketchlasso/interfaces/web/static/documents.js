@@ -2,7 +2,7 @@
 
 import { countText, element } from "./dom.js";
 
-// Pieces of letters and digits; the rest is kept as it is.
+// Runs of letters and digits; the rest is kept unchanged.
 const TOKEN = /[\p{L}\p{N}_]+/gu;
 const ENDINGS = ["", "s", "es"];
 

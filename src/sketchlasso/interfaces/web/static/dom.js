@@ -1,4 +1,4 @@
-// Elements are made by these functions alone. Data becomes text nodes and attributes, never markup.
+// Only these functions make elements. Data become text nodes and attributes, never markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -24,9 +24,9 @@ export const drawn = (tag, attributes, ...children) =>
 
 export const byId = (id) => document.getElementById(id);
 
-/** A link inside the page: real, so that it can be copied and opened in a new tab. */
-export const walk = (href, attributes, ...children) =>
-  element("a", { href, "data-walk": true, ...attributes }, ...children);
+/** A link within the page: a real one, so that it can be copied and opened in a new tab. */
+export const pageLink = (href, attributes, ...children) =>
+  element("a", { href, "data-page-link": true, ...attributes }, ...children);
 
 export function later(work, milliseconds) {
   let timer = 0;
@@ -63,7 +63,7 @@ export function powerText(value) {
 
 const raised = (sign) => (sign === "-" ? "\u207b" : "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"[Number(sign)]);
 
-/** A word as people can see it, however long or empty it is. */
+/** A word for display: shortened if it is long, named if it is empty. */
 export function labelOf(word, most = Infinity) {
   const shown = word.trim() || "(blank)";
   return shown.length > most ? `${shown.slice(0, most - 1)}\u2026` : shown;
@@ -73,7 +73,7 @@ export const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 export const joined = (words) => words.join(" + ");
 
-/** Redraw a container, and give the focus back to the word in it that had it. */
+/** Redraw a container and keep the focus on the same word. */
 export function redraw(container, draw) {
   const held = container.contains(document.activeElement) && document.activeElement.closest("[data-word]")?.dataset.word;
   draw();
@@ -82,7 +82,7 @@ export function redraw(container, draw) {
 }
 
 /** Follow links within the page without loading it again; go(link) shows the new address. */
-export function onWalk(selector, go) {
+export function onPageLink(selector, go) {
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.(selector);
     if (!link || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;

@@ -1,4 +1,4 @@
-// What is known about an image: how far to trust it first, figures of the solver behind "details".
+// Facts about an image: first how far to trust it; figures of the solver are under "details".
 
 import { countText, element, percentText, powerText } from "./dom.js";
 
@@ -19,7 +19,7 @@ function wordsText(image) {
 const fact = (name, text, title) =>
   element("span", { class: "fact", title, "data-fact": name }, text);
 
-/** How much of the query its words explain, where they were not chosen. */
+/** How much of the query its words explain in documents that they were not chosen from. */
 function trustText(image) {
   if (image.held_out === null) return "too few documents to judge";
   const words = image.words.length === 1 ? "this word explains" : `these ${countText(image.words.length, "word")} explain`;
@@ -45,7 +45,7 @@ export function factLine(image) {
     ));
   }
   if (image.gap !== null) {
-    facts.push(fact("gap", `gap ${powerText(image.gap)}`, "Relative duality gap: at most so far from the optimum."));
+    facts.push(fact("gap", `gap ${powerText(image.gap)}`, "Relative duality gap: an upper bound on the distance to the optimum."));
   }
   facts.push(fact("seconds", `${(1000 * image.seconds).toFixed(1)} ms`, "Time of the computation on the server."));
   facts.push(fact("alpha", `penalty ${powerText(image.alpha)}`, "Penalty of the weights' absolute values."));

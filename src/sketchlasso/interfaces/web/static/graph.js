@@ -11,7 +11,7 @@ const OUTER = 2;
 const TALLEST = 3; // height over width, at most
 const LONGEST = 32;
 
-// Neighbours one after another by this angle never line up.
+// The golden angle: neighbours placed one after another never line up.
 const GOLDEN = Math.PI * (3 - Math.sqrt(5));
 
 let pencil = null;
@@ -92,7 +92,7 @@ function nodeMark(node, hrefTo) {
   if (node.ring === 0) return drawn("g", { class: "node hub" }, shape, label);
   const sign = node.sign < 0 ? " negative" : "";
   const said = node.ring === 1 ? `${node.word}, weight ${weightText(node.weight)}` : `${node.word}, a neighbour of a neighbour`;
-  const link = node.askable ? { href: hrefTo(node.word), "data-walk": true } : { role: "img" };
+  const link = node.askable ? { href: hrefTo(node.word), "data-page-link": true } : { role: "img" };
   return drawn(
     node.askable ? "a" : "g",
     { class: `node ring${node.ring}${sign}`, ...link, "data-word": node.word, "aria-label": said },
@@ -102,7 +102,7 @@ function nodeMark(node, hrefTo) {
   );
 }
 
-/** As tall as the list beside it, where there is one, within reason. */
+/** As tall as the list next to it, if there is one, up to a limit. */
 function heightFor(width, beside) {
   if (width < WIDE) return Math.round(Math.min(420, 1.05 * width));
   const usual = Math.min(520, 0.72 * width);
@@ -114,8 +114,8 @@ const latest = new WeakMap(); // container -> the drawing asked for last
 /**
  * Draw into a container, whose width decides how much is shown.
  *
- * outer: images of the neighbours; beside: height of what stands beside the graph.
- * While a pointer is pressed on the old drawing it stays: a click needs the node it began on.
+ * outer: images of the neighbours; beside: height of the list next to the graph.
+ * The old drawing stays while a pointer is pressed on it: a click needs the node it began on.
  */
 export function drawGraph(container, image, outer, hrefTo, beside = 0) {
   const drawing = () => replaceGraph(container, image, outer, hrefTo, beside);

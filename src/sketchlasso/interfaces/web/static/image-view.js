@@ -3,7 +3,7 @@
 import { Gone, Last, Refusal, isAbort } from "./api.js";
 import { barList, largestWeights, waitingBars } from "./bars.js";
 import { documentList, documentsTitle } from "./documents.js";
-import { byId, element, joined, later, redraw, sentence, walk } from "./dom.js";
+import { byId, element, joined, later, pageLink, redraw, sentence } from "./dom.js";
 import { factLine, saidOf, trustLine } from "./facts.js";
 import { CROWD, drawGraph, shownNeighbours } from "./graph.js";
 import { imageOptions, named } from "./state.js";
@@ -26,7 +26,7 @@ export class ImageView {
 
   constructor(page) {
     this.#page = page;
-    // What costs more than the bars waits until the sliders rest.
+    // Slower parts than the bars wait until the sliders rest.
     this.follow = later((state) => this.#follow(state), SETTLED);
     new ResizeObserver(later(() => this.#draw(), 100)).observe(byId("panels"));
   }
@@ -35,7 +35,7 @@ export class ImageView {
     return this.#shown !== null;
   }
 
-  /** No answer came: what is shown is what was shown before. */
+  /** No answer came: keep what was shown before. */
   settle() {
     this.#parts?.bars.parentElement.classList.remove("stale");
   }
@@ -65,7 +65,7 @@ export class ImageView {
   /** The empty panels; they stay while only the numbers change. */
   #frame(state) {
     if (this.#parts) {
-      // The heading stays with the bars it belongs to, until there are new ones.
+      // The heading changes together with the bars.
       this.#parts.bars.parentElement.classList.add("stale");
       return;
     }
@@ -116,7 +116,7 @@ export class ImageView {
       { class: "empty" },
       "No word is left at this penalty and radius. ",
       state.penalty !== 1 || state.radius !== 1 || state.positive || state.exclude.length
-        ? walk(reset, {}, "Back to the automatic choice")
+        ? pageLink(reset, {}, "Back to the automatic choice")
         : "Ask about another word.",
     );
   }
@@ -129,11 +129,11 @@ export class ImageView {
     }
   }
 
-  /** What is around the image; what fails of it leaves the rest as it is. */
+  /** Graph and documents; if one fails, the other is still shown. */
   #follow(state) {
     const image = this.#shown;
     this.#askOuter(image).catch((error) => {
-      if (this.#lacks(error, image)) this.#parts.graphTitle.textContent = "Its neighbours (theirs were not answered)";
+      if (this.#lacks(error, image)) this.#parts.graphTitle.textContent = "Its neighbours (the server did not send theirs)";
     });
     this.#askPapers(state, image).catch((error) => {
       if (this.#lacks(error, image)) {

@@ -3,7 +3,7 @@
 import { element } from "./dom.js";
 import { saveCanvas, saveLine } from "./save.js";
 
-/** The frame, and a line that saves what is seen of the map; current(): the MapCanvas that draws on the canvas. */
+/** The frame, and buttons that save the visible part of the map; current(): the MapCanvas that draws on the canvas. */
 export function mapBox(canvas, current) {
   const button = (text, label, act) =>
     element("button", { type: "button", class: "icon", "aria-label": label, title: label, on: { click: act } }, text);

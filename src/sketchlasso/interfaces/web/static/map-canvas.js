@@ -51,7 +51,7 @@ function trace(pen, [x, y], radius, corners) {
   pen.fill();
 }
 
-/** The same words, so that they fill the square from -1 to 1. */
+/** The words, scaled to fill the square from -1 to 1. */
 function spread(nodes) {
   const span = (values) => {
     const [low, high] = values.reduce(([a, b], value) => [Math.min(a, value), Math.max(b, value)], [Infinity, -Infinity]);
@@ -113,7 +113,7 @@ export class MapCanvas {
     this.moved.cancel();
   }
 
-  /** Middle and zoom: what a link has to know. */
+  /** Middle and zoom, for links. */
   get place() {
     return [...this.#middle, this.#scale];
   }
@@ -126,7 +126,7 @@ export class MapCanvas {
     return (this.#links.get(node) ?? []).map(([other]) => other);
   }
 
-  /** Mark a word; without a place to go to, go to the word. */
+  /** Mark a word, and go to the given place or to the word. */
   select(word, place) {
     this.#selected = this.#byWord.get(word) ?? null;
     if (place) {
@@ -159,7 +159,7 @@ export class MapCanvas {
     this.moved();
   }
 
-  /** Draw before the next frame, once, however often asked. */
+  /** Draw once before the next frame. */
   draw() {
     this.#waiting ||= requestAnimationFrame(() => {
       this.#waiting = 0;
@@ -167,7 +167,7 @@ export class MapCanvas {
     });
   }
 
-  /** Pixels of a unit of the map, across and down. */
+  /** Pixels per unit of the map, across and down. */
   get #units() {
     const [width, height] = [this.#canvas.clientWidth, this.#canvas.clientHeight];
     const least = Math.min(width, height);
@@ -252,7 +252,7 @@ export class MapCanvas {
     const colours = style();
     pen.lineWidth = 1;
     pen.strokeStyle = colours.getPropertyValue("--map-link");
-    // Many lines on top of each other are a dark mass: fewer and fainter ones far away.
+    // Many overlapping lines make a dark mass: draw fewer and fainter ones when zoomed out.
     const shown = this.#edges.slice(0, Math.round(LINKS * this.#scale ** 1.5));
     const few = Math.max(1, Math.sqrt(FEW / (shown.length || 1)));
     pen.globalAlpha = (lit ? 0.3 : 1) * Math.min(0.5, few * Math.min(0.12, 0.05 + 0.01 * this.#scale));
@@ -288,7 +288,7 @@ export class MapCanvas {
     pen.globalAlpha = 1;
   }
 
-  /** The words with most links first; a label that would lie on another is left out. */
+  /** The words with most links first; a label that would overlap another is left out. */
   #paintLabels(pen, put, seen, lit, near) {
     const colours = style();
     const taken = [];

@@ -1,12 +1,12 @@
-// The map of the whole vocabulary, with a list of its groups for those who do not see it.
+// The map of the whole vocabulary, with a list of its groups for readers who cannot see it.
 
 import { mapBox } from "./map-box.js";
 import { Refusal, ask } from "./api.js";
-import { byId, countText, element, percentText, sentence, walk } from "./dom.js";
+import { byId, countText, element, pageLink, percentText, sentence } from "./dom.js";
 import { MapCanvas, swatchOf } from "./map-canvas.js";
 
 const LINKS_MEAN =
-  "A line joins two words if one of them helps to predict in which documents the other is. Linked words lie near each other; colour and shape show the topic.";
+  "A line joins two words if one of them helps to predict in which documents the other is. Linked words are near each other; colour and shape show the topic.";
 const NEIGHBOURS = 12;
 
 export class MapView {
@@ -98,7 +98,7 @@ export class MapView {
           {},
           element("strong", {}, node.word),
           ` \u00b7 ${countText(node.size, "document")} \u00b7 `,
-          walk(this.#page.href({ view: "image", words: [node.word], at: null }), { class: "open" }, "see its image"),
+          pageLink(this.#page.href({ view: "image", words: [node.word], at: null }), { class: "open" }, "see its image"),
         ),
         this.#chips(near),
       );
@@ -110,7 +110,7 @@ export class MapView {
       "ul",
       { class: "chips small" },
       ...nodes.map(({ word }) =>
-        element("li", {}, walk(this.#page.href({ view: "map", words: [word], at: null }), { class: "chip" }, word)),
+        element("li", {}, pageLink(this.#page.href({ view: "map", words: [word], at: null }), { class: "chip" }, word)),
       ),
     );
   }

@@ -1,7 +1,7 @@
 // The page of a network: its map, and the links of one node.
 
 import { Last, Refusal, ask, isAbort } from "./api.js";
-import { byId, countText, element, labelOf, later, onWalk, percentText, sentence, walk, weightText } from "./dom.js";
+import { byId, countText, element, labelOf, later, onPageLink, pageLink, percentText, sentence, weightText } from "./dom.js";
 import { drawGraph } from "./graph.js";
 import { mapBox } from "./map-box.js";
 import { MapCanvas, swatchOf } from "./map-canvas.js";
@@ -66,7 +66,7 @@ async function show() {
   }
 }
 
-/** Mark the chosen node; go to it where the network is too large to see its links at once. */
+/** Mark the chosen node; go to it if the network is too large to show its links. */
 function select() {
   const name = state.words[0] ?? null;
   const zoom = Math.min(6, Math.sqrt((data?.nodes.length ?? 0) / 60));
@@ -106,7 +106,7 @@ function linkTable(neighbours) {
         element(
           "tr",
           { "data-word": name },
-          element("td", {}, walk(nodeHref(name), {}, labelOf(name))),
+          element("td", {}, pageLink(nodeHref(name), {}, labelOf(name))),
           ...[weightText(weight), ...extra.map((key) => valueText(key, attributes[key]))].map((text) => element("td", {}, text)),
         ))),
     ),
@@ -118,7 +118,7 @@ function valueText(key, value) {
   return key === "p_value" && value < 0.001 ? value.toExponential(1).replace("-", "\u2212") : weightText(value);
 }
 
-/** The node in the middle, its neighbours around it, and those of the map that are theirs. */
+/** The node in the middle, its neighbours around it, and their neighbours on the map. */
 function draw() {
   if (!shown?.neighbours.length) {
     byId("picture").replaceChildren();
@@ -173,7 +173,7 @@ function showGroups() {
     element("h2", {}, "Groups, and their nodes with most links"),
     element("ul", { class: "groups" }, ...largest.map(([community, nodes]) => {
       const most = [...nodes].sort((a, b) => b.size - a.size).slice(0, GROUP_NODES);
-      const chips = most.map(({ word }) => element("li", {}, walk(nodeHref(word), { class: "chip" }, labelOf(word, 40))));
+      const chips = most.map(({ word }) => element("li", {}, pageLink(nodeHref(word), { class: "chip" }, labelOf(word, 40))));
       return element("li", {}, element("p", {}, swatchOf(community), countText(nodes.length, "node")), element("ul", { class: "chips small" }, ...chips));
     })),
   );
@@ -203,7 +203,7 @@ byId("ask").addEventListener("submit", (event) => {
   event.preventDefault();
   submit();
 });
-onWalk("a[data-walk]", () => {
+onPageLink("a[data-page-link]", () => {
   state = read();
   show();
 });

@@ -1,8 +1,8 @@
-// Save a picture of the page as a file that needs neither the page nor its style sheet.
+// Save a picture of the page as a file of its own, without the style sheet.
 
 import { element } from "./dom.js";
 
-// What the style sheet decides of a graph, as attributes of SVG.
+// Styles of a graph that SVG files need as attributes.
 const COPIED = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size", "font-weight"];
 const SHARP = 2; // pixels of a PNG per pixel of the page
 
@@ -18,7 +18,7 @@ function svgText(picture) {
   return new XMLSerializer().serializeToString(copy);
 }
 
-/** Draw on paper of the colour of the cards; paint(pen) draws on it. */
+/** A canvas in the colour of the cards; paint(pen) draws on it. */
 function pngOf(width, height, paint) {
   const paper = element("canvas", { width, height });
   const pen = paper.getContext("2d");
@@ -54,7 +54,7 @@ export async function saveCanvas(canvas, title) {
   keep(blob, fileName(title, "png"));
 }
 
-/** A line of buttons; ways: names of formats, with what saves each. */
+/** A line of buttons; ways: names of formats, each with the function that saves it. */
 export function saveLine(ways) {
   const buttons = Object.entries(ways).map(([name, save]) =>
     element("button", { type: "button", class: "quiet", "aria-label": `Save the picture as ${name}`, on: { click: save } }, name),

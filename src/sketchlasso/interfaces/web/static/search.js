@@ -23,7 +23,7 @@ export class Combobox {
   #find;
   #single;
 
-  /** find(last, prefix): what to offer. single: the whole field is one name, commas included. */
+  /** find(last, prefix): suggestions. single: the whole field is one name, commas included. */
   constructor(input, list, onChoose, { find = findWords, single = false } = {}) {
     this.#input = input;
     this.#list = list;
@@ -54,7 +54,7 @@ export class Combobox {
   }
 
   set words(words) {
-    // What somebody is typing is not taken away, not even by a page that gets ready meanwhile.
+    // Keep what the user is typing, even if the page loads meanwhile.
     const busy = document.activeElement === this.#input && (this.isOpen || this.#typed);
     if (!busy) this.#input.value = words.join(", ");
   }

@@ -1,4 +1,4 @@
-// Labels that overlap push each other away, and stay near where they belong.
+// Labels that overlap push each other apart and stay near their places.
 
 const ROUNDS = 160;
 const GAP = 5;
@@ -8,7 +8,7 @@ function part(a, b) {
   const overlapX = (a.w + b.w) / 2 + GAP - Math.abs(a.x - b.x);
   const overlapY = (a.h + b.h) / 2 + GAP - Math.abs(a.y - b.y);
   if (overlapX <= 0 || overlapY <= 0) return;
-  // Along the shorter way out; up and down is the shorter one for most words.
+  // Move them along the shorter way: up and down for most words.
   const along = overlapX < overlapY ? "x" : "y";
   const overlap = Math.min(overlapX, overlapY);
   const side = a[along] === b[along] ? (a.word < b.word ? -1 : 1) : Math.sign(a[along] - b[along]);
@@ -17,7 +17,7 @@ function part(a, b) {
   if (!b.fixed) b[along] -= side * overlap * share;
 }
 
-/** Change x and y of boxes {x, y, w, h, homeX, homeY, fixed}, so that they lie apart in the frame. */
+/** Change x and y of boxes {x, y, w, h, homeX, homeY, fixed}, so that they do not overlap and stay in the frame. */
 export function settle(boxes, width, height) {
   for (let round = 0; round < ROUNDS; round += 1) {
     const pull = HOME * (1 - round / ROUNDS);

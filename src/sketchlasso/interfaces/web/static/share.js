@@ -1,4 +1,4 @@
-// "Copy link", also where the clipboard is not allowed.
+// "Copy link", also without access to the clipboard.
 
 import { byId } from "./dom.js";
 

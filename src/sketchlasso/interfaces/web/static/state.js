@@ -1,4 +1,4 @@
-// A view is its address: everything that can be seen is in the query of the URL.
+// The URL holds the whole state of a view.
 
 export const VIEWS = ["image", "compare", "map"];
 const MOST = { words: 8, excluded: 32 };
@@ -46,7 +46,7 @@ export function readState(search) {
   };
 }
 
-/** The address of a state; what is as usual is left out. */
+/** The address of a state, without the defaults. */
 export function hrefOf(state) {
   const parameters = new URLSearchParams();
   if (state.view !== "image") parameters.set("view", state.view);
@@ -65,7 +65,7 @@ export function hrefOf(state) {
   return text ? `/?${text}` : "/";
 }
 
-/** What the API calls the settings of an image. */
+/** The settings of an image as parameters of the API. */
 export function imageOptions(state) {
   const options = [["n_words", state.n]];
   if (state.penalty !== 1) options.push(["alpha", `${+state.penalty.toFixed(4)}*auto`]);

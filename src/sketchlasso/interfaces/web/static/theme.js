@@ -33,7 +33,7 @@
       try {
         localStorage.setItem(KEY, chosen);
       } catch {
-        // It holds until the page is closed.
+        // Without storage, the choice lasts until the page is closed.
       }
       apply();
     });

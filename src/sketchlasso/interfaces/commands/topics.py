@@ -4,28 +4,190 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
 
 import sketchlasso as sl
 from sketchlasso.errors import StoredFileError
 from sketchlasso.interfaces.commands.command import program
-from sketchlasso.interfaces.commands.options import Device, Seed, Threads, number_or_name
-from sketchlasso.interfaces.commands.report import Report, Sheet
-from sketchlasso.interfaces.commands.screen import Screen
-from sketchlasso.interfaces.commands.topics.options import (
-    CorpusOptions,
-    Positive,
-    TopicModel,
-    WordOptions,
+from sketchlasso.interfaces.commands.images import Positive, TopicModel
+from sketchlasso.interfaces.commands.options import (
+    Device,
+    Seed,
+    Threads,
+    by_name_or_position,
+    number_or_name,
+    read_lines,
 )
-from sketchlasso.interfaces.commands.topics.sheets import corpus_facts
+from sketchlasso.interfaces.commands.report import Facts, Report, Sheet
+from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.exports import export_topics, topic_data
 
 COLUMNS = ("topic", "label", "words", "documents", "stable", "such as")
+
+
+@dataclass(frozen=True)
+class CorpusOptions:
+    """How to read documents."""
+
+    panel: ClassVar[str] = "Text"
+    column: Annotated[str | None, "The column of texts: name, or position from 0."] = None
+    title_column: Annotated[str | None, "The column of titles: name, or position from 0."] = None
+    group_column: Annotated[
+        str | None, "A column of dates, authors or sections to see topics over: name, or position."
+    ] = None
+    separator: Annotated[str | None, "What separates the cells of a text table."] = None
+    vocabulary: Annotated[
+        Path | None,
+        "The words of a file with counts, one per line; by default a file next to it.",
+    ] = None
+    titles: Annotated[Path | None, "Titles of the documents, one per line."] = None
+    groups: Annotated[
+        Path | None,
+        "Dates, authors or sections of the documents, one per line, to see topics over.",
+    ] = None
+    follow_links: Annotated[
+        bool, "Follow symbolic links in a folder, also to files outside of it."
+    ] = False
+
+    def read(self, source: Path) -> sl.topics.Corpus:
+        """Read a corpus; columns are looked for by name first, then numbers mean positions."""
+        read = partial(
+            sl.topics.read_corpus,
+            source,
+            vocabulary=self.vocabulary,
+            titles=self.titles,
+            groups=self.groups,
+            separator=self.separator,
+            follow_links=self.follow_links or None,
+        )
+        return by_name_or_position(
+            read,
+            column=self.column,
+            title_column=self.title_column,
+            group_column=self.group_column,
+        )
+
+
+@dataclass(frozen=True)
+class WordOptions:
+    """Which words of a corpus to keep."""
+
+    panel: ClassVar[str] = "Words"
+    min_documents: Annotated[
+        int | None, "Leave out words in fewer documents; 5 by default, less for small corpora."
+    ] = None
+    max_share: Annotated[float, "Leave out words in a larger share of the documents."] = 0.95
+    stop_words: Annotated[
+        str, "Words to leave out: english, none, or a file with one per line."
+    ] = "english"
+
+    def left_out(self) -> Any:
+        """Return what the imager takes as `stop_words`."""
+        if self.stop_words in ("english", "none"):
+            return None if self.stop_words == "none" else self.stop_words
+        lines = read_lines(Path(self.stop_words), "word", "--stop-words ")
+        return sorted({word for line in lines for word in line.split()})
+
+
+def fit(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SOURCE",
+            help="A folder of text files; JSON Lines, CSV, TSV, Parquet or Arrow with a column of "
+            "text; a .txt with one document per line; counts (docword.NAME.txt, npz, mtx, svm).",
+        ),
+    ],
+    corpus: CorpusOptions,
+    words: WordOptions,
+    screen: Screen,
+    output: Annotated[Path, "The model file to write."],
+    rank: Annotated[
+        int, typer.Option(help="Rank of the sketch; less where the corpus is smaller.", min=1)
+    ] = 100,
+    weighting: Annotated[str, "tfidf, log, counts or length."] = "tfidf",
+    scale: Annotated[bool, "Scale words to equal spread, which favours rare ones."] = False,
+    radius: Annotated[
+        str, "auto, realised, spectral, a multiple such as 0.03*spectral, or a number."
+    ] = "auto",
+    positive: Positive = False,
+    threads: Threads = -1,
+    seed: Seed = 0,
+    device: Device = "cpu",
+) -> Report:
+    """Read documents and make a model of their words.
+
+    The model file serves topics image, all and serve; it keeps documents and settings.
+    """
+    start = perf_counter()
+    left_out = words.left_out()
+    with screen.waiting(f"reading {source}"):
+        found = corpus.read(source)
+    with screen.waiting(f"sketching {found.shape[0]} documents x {found.shape[1]} words"):
+        imager = sl.topics.TopicImager(
+            rank=rank,
+            weighting=weighting,  # type: ignore[arg-type]
+            scale=scale,
+            radius=number_or_name(radius),
+            positive=positive,
+            min_documents=words.min_documents,
+            max_share=words.max_share,
+            stop_words=left_out,
+            n_jobs=threads,
+            random_state=seed,
+            device=device,
+        ).fit(found)
+    imager.save(output)
+    seconds = perf_counter() - start
+    return Report(
+        {"words_before": found.shape[1], "seconds": seconds, **model_data(imager)},
+        facts=(*corpus_facts(imager), ("seconds", f"{seconds:.2f}")),
+        closing=f"ask it: {program()} topics image {output} {_example(imager)}",
+    )
+
+
+def _example(imager: sl.topics.TopicImager) -> str:
+    """Return a frequent word that is not in every document."""
+    order = (-imager.document_frequency_).argsort(kind="stable")
+    return str(imager.words_[order[len(order) // 10]])
+
+
+def model_data(imager: sl.topics.TopicImager) -> dict[str, Any]:
+    """Describe an imager for machines."""
+    documents, words = imager.corpus_.shape
+    return {
+        "n_documents": documents,
+        "n_words": words,
+        "source": imager.corpus_.source,
+        "corpus_settings": dict(imager.corpus_.settings),
+        "settings": {
+            name: str(value) if name == "radius" else value
+            for name, value in imager.get_params().items()
+        },
+        "rank": imager.sketch_.rank,
+        "sketch_radius": imager.sketch_.radius,
+    }
+
+
+def corpus_facts(imager: sl.topics.TopicImager) -> Facts:
+    """Describe what an imager was made of, and how."""
+    documents, words = imager.corpus_.shape
+    kept = imager.corpus_.settings
+    how = f"{imager.weighting}{', columns scaled' if imager.scale else ''}"
+    links = kept.get("links_left_out", 0)
+    return (
+        ("corpus", imager.corpus_.source or "(unnamed)"),
+        ("documents", f"{documents}, {kept['empty_documents']} of them without a word"),
+        *([("links", f"{links} out of the folder, not followed")] if links else []),
+        ("words", f"{words}, each in {kept['min_documents']} documents or more"),
+        ("weighting", how),
+        ("sketch", f"rank {imager.sketch_.rank}, radius of images: {imager.radius}"),
+    )
 
 
 @dataclass(frozen=True)
@@ -65,86 +227,6 @@ class TopicOptions:
                 progress=count,
             )
         return imager, stored, found
-
-
-def fit(
-    source: Annotated[
-        Path,
-        typer.Argument(
-            metavar="SOURCE",
-            help="A folder of text files; JSON Lines, CSV, TSV, Parquet or Arrow with a column of "
-            "text; a .txt with one document per line; counts (docword.NAME.txt, npz, mtx, svm).",
-        ),
-    ],
-    corpus: CorpusOptions,
-    words: WordOptions,
-    screen: Screen,
-    output: Annotated[Path, "The model file to write."],
-    rank: Annotated[
-        int, typer.Option(help="Rank of the sketch; less where the corpus is smaller.", min=1)
-    ] = 100,
-    weighting: Annotated[str, "tfidf, log, counts or length."] = "tfidf",
-    scale: Annotated[bool, "Scale words to equal spread, which favours rare ones."] = False,
-    radius: Annotated[
-        str, "auto, realised, spectral, a multiple such as 0.03*spectral, or a number."
-    ] = "auto",
-    positive: Positive = False,
-    threads: Threads = -1,
-    seed: Seed = 0,
-    device: Device = "cpu",
-) -> Report:
-    """Read documents and make a model of their words.
-
-    The model answers topics image, all and serve, and keeps documents and settings.
-    """
-    start = perf_counter()
-    left_out = words.left_out()
-    with screen.waiting(f"reading {source}"):
-        found = corpus.read(source)
-    with screen.waiting(f"sketching {found.shape[0]} documents x {found.shape[1]} words"):
-        imager = sl.topics.TopicImager(
-            rank=rank,
-            weighting=weighting,  # type: ignore[arg-type]
-            scale=scale,
-            radius=number_or_name(radius),
-            positive=positive,
-            min_documents=words.min_documents,
-            max_share=words.max_share,
-            stop_words=left_out,
-            n_jobs=threads,
-            random_state=seed,
-            device=device,
-        ).fit(found)
-    imager.save(output)
-    seconds = perf_counter() - start
-    return Report(
-        {"words_before": found.shape[1], "seconds": seconds, **model_data(imager)},
-        facts=(*corpus_facts(imager), ("seconds", f"{seconds:.2f}")),
-        closing=f"ask it: {program()} topics image {output} {_example(imager)}",
-    )
-
-
-def _example(imager: sl.topics.TopicImager) -> str:
-    """A frequent word that is not in every document."""
-    order = (-imager.document_frequency_).argsort(kind="stable")
-    return str(imager.words_[order[len(order) // 10]])
-
-
-def model_data(imager: sl.topics.TopicImager) -> dict[str, Any]:
-    """Describe an imager for machines."""
-    documents, words = imager.corpus_.shape
-    return {
-        "n_documents": documents,
-        "n_words": words,
-        "source": imager.corpus_.source,
-        "corpus_settings": dict(imager.corpus_.settings),
-        "settings": {
-            name: str(value) if name == "radius" else value
-            for name, value in imager.get_params().items()
-        },
-        "rank": imager.sketch_.rank,
-        "sketch_radius": imager.sketch_.radius,
-    }
 
 
 def list_topics(model: TopicModel, asked: TopicOptions, screen: Screen) -> Report:

@@ -1,28 +1,32 @@
-"""`sketchlasso demo`: everything once, on data that come with scikit-learn and on docstrings."""
+"""`sketchlasso demo` and `topics demo`, on data of scikit-learn and on installed docstrings."""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
 
 import numpy as np
+import typer
 
 import sketchlasso as sl
+from sketchlasso.interfaces.commands import images
 from sketchlasso.interfaces.commands.command import program
+from sketchlasso.interfaces.commands.explorers import ViewOptions
+from sketchlasso.interfaces.commands.options import Seed
 from sketchlasso.interfaces.commands.outputs import save_picture
 from sketchlasso.interfaces.commands.report import Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
-from sketchlasso.interfaces.commands.topics.imaging import ask
-from sketchlasso.interfaces.commands.topics.options import ImageOptions
-from sketchlasso.interfaces.commands.topics.sheets import image_data, image_words
-from sketchlasso.interfaces.commands.topics.showing import DEMO_RANK, fit_docstrings
+from sketchlasso.interfaces.commands.topics import corpus_facts
 
 FOLDS = 5
 WARM_UP = 10
-WORDS: tuple[str, ...] = ("fourier", "cluster", "file")
+# Rank for the docstrings; larger than the default, because they cover many subjects.
+DEMO_RANK = 200
+DEMO_WORDS = ("fourier", "matrix", "random", "cluster", "file")
+WORDS = ("fourier", "cluster", "file")
 NO_PICTURE = "no picture: Matplotlib is missing, pip install 'sketchlasso[plot]'"
 
 
@@ -37,16 +41,6 @@ class _Task:
     folds: list[tuple[Any, Any]]
 
 
-@dataclass(frozen=True)
-class _Outcome:
-    """The result of one method."""
-
-    name: str
-    score: float
-    n_nonzero: int
-    seconds: float
-
-
 def demo(
     screen: Screen,
     rank: Annotated[int, "Rank of the sketch, 1 to 64."] = 30,
@@ -58,8 +52,8 @@ def demo(
 ) -> Report:
     """Show everything once, on bundled digits and docstrings.
 
-    Cross-validation beside scikit-learn's LassoCV, a sketch, leave-one-out, a picture; then
-    what three words of the installed packages' documentation are about.
+    Cross-validation compared with scikit-learn's LassoCV, a sketch, leave-one-out, a picture, and
+    the images of three words in the docstrings of installed packages.
     """
     digits, diabetes = _four_against_nine(), _diabetes()
     found = sl.sketch(digits.X, rank=rank, center=True, random_state=0)
@@ -70,19 +64,19 @@ def demo(
     theirs, unfinished = _lasso_cv(diabetes, alphas)
     classifier = _classifier(found, digits, alphas, tol)
     model, sketched = _fitted("SqrtLassoClassifierCV", classifier, digits)
-    sketched = replace(sketched, seconds=sketched.seconds + found.cost.seconds)
+    sketched["seconds"] += found.cost.seconds
     left_out = _leave_one_out(found, digits, model)
-    drawn, (words, images) = _draw(judged, picture), _three_words(screen)
+    drawn, (words, imaged) = _draw(judged, picture), _three_words(screen)
     heads = ("method", "test R2", "non-zeros", "seconds")
-    rows = tuple((one.name, one.score, one.n_nonzero, one.seconds) for one in (ours, theirs))
+    rows = tuple(tuple(one.values()) for one in (ours, theirs))
     return Report(
         data={
             "methods": [dict(zip(heads, row, strict=True)) for row in rows],
             "lasso_cv_convergence_warnings": unfinished,
-            "sketched": asdict(sketched),
+            "sketched": sketched,
             "compile_seconds": compiling,
             "leave_one_out": left_out,
-            "images": images,
+            "images": imaged,
             "picture": str(picture.absolute()) if drawn else None,
         },
         text=found.summary(),
@@ -101,11 +95,11 @@ def demo(
                 f"LassoCV warned {unfinished} times that a fit did not converge; our model is "
                 f"proved to a gap of {judged.full_gap_:.0e}",
                 f"(compiling took {compiling:.1f} s and happens once)",
-                f"4 against 9 by the sketch: {100 * sketched.score:.1f} % of "
-                f"{len(digits.y_test)} test digits right, {sketched.n_nonzero} pixels, "
-                f"{sketched.seconds:.2f} s",
+                f"4 against 9 by the sketch: {100 * sketched['score']:.1f} % of "
+                f"{len(digits.y_test)} test digits right, {sketched['n_nonzero']} pixels, "
+                f"{sketched['seconds']:.2f} s",
                 f"leave-one-out: {100 * left_out['accuracy']:.1f} % of {left_out['rows']} training "
-                f"digits right when left out, each by a model of its own, worst gap "
+                f"digits right when left out, each by its own model, worst gap "
                 f"{left_out['worst_gap']:.0e}, {left_out['seconds']:.2f} s",
                 f"picture: {picture.absolute()}" if drawn else NO_PICTURE,
             )
@@ -127,18 +121,18 @@ def _leave_one_out(found: sl.Sketch, digits: _Task, model: Any) -> dict[str, Any
 
 
 def _three_words(screen: Screen) -> tuple[Sheet, list[dict[str, Any]]]:
-    """Images of three words of the embedded corpus, for people and for machines."""
+    """Return images of three words of the embedded corpus, for people and for machines."""
     imager = fit_docstrings(screen, DEMO_RANK, 0)
-    images, _ = ask(imager, list(WORDS), ImageOptions(n_words=6))
+    found, _ = images.ask(imager, WORDS, images.ImageOptions(n_words=6))
     sheet = Sheet(
         f"Words of {imager.corpus_.shape[0]} docstrings of installed packages",
         ("word", "explained by", "image", "milliseconds"),
         tuple(
-            (word, image_words(image), image.quality, round(1e3 * image.seconds, 1))
-            for word, image in zip(WORDS, images, strict=True)
+            (word, images.image_words(image), image.quality, round(1e3 * image.seconds, 1))
+            for word, image in zip(WORDS, found, strict=True)
         ),
     )
-    return sheet, list(map(image_data, images))
+    return sheet, list(map(images.image_data, found))
 
 
 def _diabetes() -> _Task:
@@ -169,7 +163,7 @@ def _four_against_nine() -> _Task:
 
 
 def _warm_up(found: sl.Sketch, digits: _Task, tol: float) -> float:
-    """Run every kernel once; returns the seconds that took."""
+    """Run every kernel once; return the seconds that this took."""
     start = perf_counter()
     _classifier(found, digits, WARM_UP, tol).fit(digits.X, digits.y)
     sl.SqrtLassoCV(sketch=None, alphas=WARM_UP, tol=tol).fit(digits.X, digits.y)
@@ -183,16 +177,21 @@ def _classifier(found: sl.Sketch, digits: _Task, alphas: Any, tol: float) -> Any
     )
 
 
-def _fitted(name: str, model: Any, task: _Task) -> tuple[Any, _Outcome]:
+def _fitted(name: str, model: Any, task: _Task) -> tuple[Any, dict[str, Any]]:
+    """Fit a model; return it with its name, test score, size and seconds."""
     start = perf_counter()
     model.fit(task.X, task.y)
     seconds = perf_counter() - start
-    score = float(model.score(task.X_test, task.y_test))
-    return model, _Outcome(name, score, int(np.count_nonzero(model.coef_)), seconds)
+    return model, {
+        "name": name,
+        "score": float(model.score(task.X_test, task.y_test)),
+        "n_nonzero": int(np.count_nonzero(model.coef_)),
+        "seconds": seconds,
+    }
 
 
-def _lasso_cv(task: _Task, alphas: int) -> tuple[_Outcome, int]:
-    """LassoCV, and how many of its fits stopped before they converged."""
+def _lasso_cv(task: _Task, alphas: int) -> tuple[dict[str, Any], int]:
+    """Fit LassoCV; return its outcome and how many of its fits did not converge."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LassoCV
 
@@ -206,7 +205,7 @@ def _lasso_cv(task: _Task, alphas: int) -> tuple[_Outcome, int]:
 
 
 def _draw(model: Any, picture: Path) -> bool:
-    """Draw the cross-validation, where Matplotlib is installed."""
+    """Draw the cross-validation if Matplotlib is installed; return whether it is."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -216,3 +215,55 @@ def _draw(model: Any, picture: Path) -> bool:
     sl.plots.plot_cv(model, ax=figure.add_subplot())
     save_picture(figure.axes[0], picture)
     return True
+
+
+def topics_demo(
+    view: ViewOptions,
+    screen: Screen,
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="WORD", help="Words to ask for.")
+    ] = None,
+    serve: Annotated[bool, "Open the explorer instead, with a map."] = False,
+    output: Annotated[Path | None, "Keep the model in a file."] = None,
+    rank: Annotated[int, typer.Option(help="Rank of the sketch.", min=1)] = DEMO_RANK,
+    seed: Seed = 0,
+) -> Report:
+    """Image words of the docstrings of installed packages.
+
+    NumPy, SciPy, scikit-learn and Python itself: a real corpus that is already on this machine.
+    """
+    start = perf_counter()
+    imager = fit_docstrings(screen, rank, seed)
+    fitting = perf_counter() - start
+    if output is not None:
+        imager.save(output)
+    if serve:
+        with screen.counting("imaging every word for the map", "words") as count:
+            stored = imager.image_all(progress=count)
+        return view.serve(screen, {"n_words": len(imager.words_)}, imager, stored)
+    with screen.waiting(images.COMPILING):
+        found, unknown = images.ask(imager, words or DEMO_WORDS, images.ImageOptions())
+    for missing in unknown:
+        warnings.warn(str(missing), stacklevel=1)
+    return Report(
+        {
+            "n_documents": imager.corpus_.shape[0],
+            "n_words": imager.corpus_.shape[1],
+            "fit_seconds": fitting,
+            "images": list(map(images.image_data, found)),
+        },
+        facts=(*corpus_facts(imager), ("seconds", f"{fitting:.2f} to read and sketch")),
+        sheets=tuple(map(images.image_sheet, found)),
+        closing=f"continue in the browser: {program()} topics demo --serve",
+    )
+
+
+def fit_docstrings(screen: Screen, rank: int, seed: int) -> sl.topics.TopicImager:
+    """Return an imager of the embedded corpus."""
+    with screen.waiting("reading the docstrings of installed packages (kept for the next time)"):
+        corpus = sl.topics.embedded_corpus()
+        # Its words were chosen when the corpus was made.
+        least = corpus.settings["min_documents"]
+        return sl.topics.TopicImager(
+            rank=rank, min_documents=least, stop_words=None, random_state=seed
+        ).fit(corpus)

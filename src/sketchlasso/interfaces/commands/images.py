@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import typer
@@ -18,31 +19,48 @@ from sketchlasso.interfaces.commands.options import ClusterOptions, Seed
 from sketchlasso.interfaces.commands.outputs import (
     GraphFile,
     check_graph_file,
-    communities_sheet,
     save_picture,
     write_graph,
 )
-from sketchlasso.interfaces.commands.report import Facts, Report
+from sketchlasso.interfaces.commands.report import Bar, Facts, Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
-from sketchlasso.interfaces.commands.topics.options import (
-    ImageOptions,
-    NWords,
-    Positive,
-    Radius,
-    TopicModel,
-)
-from sketchlasso.interfaces.commands.topics.sheets import (
-    advice_lines,
-    compared_data,
-    compared_sheet,
-    document_sheet,
-    image_data,
-    image_sheet,
-    name_of,
-)
-from sketchlasso.interfaces.pictures import image_figure
+from sketchlasso.interfaces.exports import image_figure
 
 COMPILING = "asking (a first run compiles for up to twenty seconds)"
+
+TopicModel = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by topics fit.")]
+NWords = Annotated[int, "How many words an image has."]
+Radius = Annotated[
+    str | None,
+    "auto, realised, spectral, a multiple such as 0.03*spectral, or a number; that of the fit by "
+    "default.",
+]
+Positive = Annotated[bool, "Only words that occur together with it (positive weights)."]
+
+
+@dataclass(frozen=True)
+class ImageOptions:
+    """How an image is computed."""
+
+    panel: ClassVar[str] = "Image"
+    n_words: NWords = 10
+    alpha: Annotated[
+        float | None,
+        "The penalty; by default the one that leaves as many words as --n-words.",
+    ] = None
+    radius: Radius = None
+    positive: Positive = False
+    exclude: Annotated[list[str] | None, "A word that may not be used; may be repeated."] = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Return keyword arguments of :meth:`TopicImager.image`."""
+        return {
+            "n_words": self.n_words,
+            "alpha": self.alpha,
+            "radius": self.radius,
+            "positive": True if self.positive else None,
+            "exclude": tuple(self.exclude or ()),
+        }
 
 
 def image(
@@ -62,8 +80,8 @@ def image(
 ) -> Report:
     """Show the few words that explain a word.
 
-    Words with a plus occur together with it, words with a minus without it. Words that the model
-    does not have are reported, and the others are answered.
+    Words with a plus occur together with it, words with a minus without it. Words that are not in
+    the model are reported, and the others are answered.
     """
     if compare is not None and documents:
         raise InvalidInputError(
@@ -99,7 +117,7 @@ def image(
 
 
 def _draw(rows: list[list[tuple[str, sl.topics.TopicImage]]], path: Path | None) -> None:
-    """Draw images to a file, where one was asked for."""
+    """Draw images to a file, if one was given."""
     if path is None:
         return
     try:
@@ -178,10 +196,7 @@ def image_all(
         )
     seconds = perf_counter() - start
     return Report(
-        {
-            "seconds": seconds,
-            **images_data(images),
-        },
+        {"seconds": seconds, **images_data(images)},
         facts=(*images_facts(images), ("seconds", f"{seconds:.2f}")),
     )
 
@@ -204,24 +219,7 @@ def graph(
         rule,  # type: ignore[arg-type]
         drop_isolated=drop_isolated,
     )
-    members = write_graph(joined, output, communities, seed)
-    alone = int(np.count_nonzero(joined.degrees == 0))
-    either = "either" if rule == "or" else "each"
-    return Report(
-        {
-            "rule": rule,
-            "n_words": len(joined.words),
-            "n_links": len(joined.edges),
-            "n_isolated": alone,
-            "communities": members,
-        },
-        facts=(
-            ("words", f"{len(joined.words)}, {alone} of them without links"),
-            ("links", f"{len(joined.edges)}, if {either} word names the other"),
-            *(() if members is None else (("communities", str(len(members))),)),
-        ),
-        sheets=() if members is None else (communities_sheet(members, "words"),),
-    )
+    return write_graph(joined, output, communities, seed, noun="word", verb="names")
 
 
 def images_data(images: sl.topics.WordImages) -> dict[str, Any]:
@@ -241,4 +239,101 @@ def images_facts(images: sl.topics.WordImages) -> Facts:
         ("words", f"{len(images.words)}, each explained by at most {images.n_words} others"),
         ("weights", f"{images.weights.nnz}"),
         ("gap", f"{float(images.gap.max()):.1e} at worst"),
+    )
+
+
+def image_sheet(image: sl.topics.TopicImage) -> Sheet:
+    """Return the table of one image: every word with its weight and a bar."""
+    longest = float(np.max(np.abs(image.weights), initial=0.0)) or 1.0
+    rows = tuple(
+        (word, _weight(weight), Bar(float(weight) / longest))
+        for word, weight in zip(image.words, image.weights, strict=True)
+    )
+    return Sheet(f"{name_of(image)}: {judged(image)}", ("word", "weight", ""), rows)
+
+
+def image_data(
+    image: sl.topics.TopicImage, documents: Sequence[sl.topics.DocumentMatch] = ()
+) -> dict[str, Any]:
+    """Describe an image for machines."""
+    names = ("query", "words", "weights", "signs", "n_nonzero", "alpha", "radius", "gap")
+    judged = ("explained", "held_out", "quality", "advice", "seconds", "excluded")
+    found = {name: getattr(image, name) for name in (*names, *judged)}
+    found["advice"] = image.advice or None
+    if documents:
+        found["documents"] = [
+            {"number": one.number, "title": one.title, "score": one.score, "text": one.text}
+            for one in documents
+        ]
+    return found
+
+
+def image_words(image: sl.topics.TopicImage) -> str:
+    """Return the words of an image on one line, those of negative weight behind a minus."""
+    return ", ".join(
+        word if sign > 0 else f"-{word}"
+        for word, sign in zip(image.words, image.signs, strict=True)
+    )
+
+
+def document_sheet(
+    image: sl.topics.TopicImage, documents: Sequence[sl.topics.DocumentMatch]
+) -> Sheet:
+    """Return the table of the documents behind an image."""
+    rows = tuple((f"{one.score:.1f}", one.title) for one in documents)
+    return Sheet(f"{name_of(image)}: documents behind it", ("score", "document"), rows)
+
+
+def compared_sheet(compared: sl.topics.ComparedImages, first: Path, second: Path) -> Sheet:
+    """Return the table of two images of one word: shared words first, then those of either."""
+    sides = [
+        dict(zip(image.words, image.weights, strict=True))
+        for image in (compared.first, compared.second)
+    ]
+    words = (*compared.shared, *compared.only_first, *compared.only_second)
+    rows = tuple(
+        (word, *(_weight(side[word]) if word in side else "" for side in sides)) for word in words
+    )
+    title = (
+        f"{name_of(compared.first)}: {len(compared.shared)} of {len(words)} words shared; "
+        f"{compared.first.quality} here, {compared.second.quality} there"
+    )
+    return Sheet(title, ("word", first.name, second.name), rows)
+
+
+def compared_data(compared: sl.topics.ComparedImages) -> dict[str, Any]:
+    """Describe two images of one word for machines."""
+    return {
+        "first": image_data(compared.first),
+        "second": image_data(compared.second),
+        "shared": list(compared.shared),
+        "only_first": list(compared.only_first),
+        "only_second": list(compared.only_second),
+        "overlap": compared.overlap,
+    }
+
+
+def name_of(image: sl.topics.TopicImage) -> str:
+    """Return the query of an image: a word, or several together."""
+    return " + ".join(image.query)
+
+
+def _weight(weight: float) -> str:
+    """Write a weight with its sign, with enough digits that it is not shown as zero."""
+    return f"{weight:+.4f}" if abs(weight) >= 5e-5 else f"{weight:+.0e}"
+
+
+def judged(image: sl.topics.TopicImage) -> str:
+    """Return the quality of an image in words."""
+    if image.quality == "unknown":
+        return "not judged"
+    percent = 100 * max(image.held_out, 0.0)
+    share = f"{percent:.1f} %" if percent < 10 else f"{percent:.0f} %"
+    return f"{image.quality}, its words explain {share} of it in other documents"
+
+
+def advice_lines(images: Sequence[sl.topics.TopicImage]) -> str:
+    """Return a line of advice for every weak image that has one."""
+    return "\n".join(
+        f"{name_of(image)} is weak: {image.advice}" for image in images if image.advice
     )

@@ -1,1 +1,0 @@
-"""`sketchlasso topics`: ask a corpus about its words."""
