@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-import sketchlasso
 from sketchlasso.data import fingerprint
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.calibration import packed_calibration, unpacked_calibration
@@ -154,7 +154,7 @@ def save_model(
     names = _names(model, feature_names, coef.shape[1])
     header |= {
         "estimator": type(model).__name__,
-        "library": sketchlasso.__version__,
+        "library": _version(),
         "n_features": coef.shape[1],
         "feature_names": names,
         "target_name": target_name,
@@ -200,6 +200,13 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         loaded = ESTIMATORS[header["estimator"]](**_restored(header["settings"], arrays))
         _refill(loaded, coef, header, arrays)
         return loaded
+
+
+def _version() -> str:
+    try:
+        return version("sketchlasso")
+    except PackageNotFoundError:  # a source tree that is not installed
+        return "0+unknown"
 
 
 def _described(model: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
