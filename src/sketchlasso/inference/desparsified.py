@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.inference.checks import check_level
+from sketchlasso.errors import InvalidInputError, unaccepted
+from sketchlasso.inference.column_problems import slices
 from sketchlasso.inference.normal import Adjustment, NormalEstimates, data_frame
-from sketchlasso.types import FloatArray, IntArray
+from sketchlasso.results.intervals import check_level
+from sketchlasso.types import FloatArray, IntArray, is_whole
 
 # Entries of the draws made at a time.
 ENTRIES_AT_A_TIME = 2**24
@@ -19,7 +20,7 @@ ENTRIES_AT_A_TIME = 2**24
 
 @dataclass(frozen=True, eq=False)
 class Desparsified(NormalEstimates):
-    """Estimates of coefficients that no penalty has shrunk, with their standard errors.
+    """Estimates of coefficients, free of the penalty's bias, with their standard errors.
 
     Arrays of several responses have a second axis for them.
 
@@ -78,21 +79,11 @@ class Desparsified(NormalEstimates):
         DataFrame of pandas or polars, or dict of arrays
             Whichever of the two packages is installed, in this order.
         """
-        lower, upper = self.interval(level)
-        c = len(self.features)
         t = 1 if self.estimate.ndim == 1 else self.estimate.shape[1]
         columns: dict[str, Any] = {"feature": list(self.names) * t}
         if self.estimate.ndim == 2:
-            columns["response"] = np.repeat(np.arange(t), c)
-        values = {
-            "estimate": self.estimate,
-            "standard_error": self.standard_error,
-            "z_value": self.z_value,
-            "p_value": self.p_value,
-            "adjusted": self.adjusted(adjustment),
-            "lower": lower,
-            "upper": upper,
-        }
+            columns["response"] = np.repeat(np.arange(t), len(self.features))
+        values = self._columns(level, adjustment)
         columns |= {name: value.ravel(order="F") for name, value in values.items()}
         columns["bias_bound"] = np.tile(self.bias_bound, t)
         return data_frame(columns)
@@ -105,7 +96,7 @@ class Desparsified(NormalEstimates):
         n_draws: int = 1000,
         random_state: Any = None,
     ) -> FloatArray:
-        """Intervals that hold all at once, by the multiplier bootstrap.
+        """Intervals that hold simultaneously, by the multiplier bootstrap.
 
         They are narrower than Bonferroni's where estimates depend on each other.
 
@@ -131,8 +122,8 @@ class Desparsified(NormalEstimates):
     def group_test(self, group: ArrayLike, *, n_draws: int = 1000, random_state: Any = None) -> Any:
         """p-value of the hypothesis that all coefficients of a group are zero.
 
-        The statistic is the largest |z_value| of the group; the multiplier bootstrap knows how
-        the estimates depend on each other.
+        The statistic is the largest |z_value| of the group; the multiplier bootstrap accounts for
+        the dependence between the estimates.
 
         Parameters
         ----------
@@ -189,18 +180,13 @@ def largest_deviations(scores: FloatArray, n_draws: int, random_state: Any) -> F
 
     s (m, c) are the scores, times the residual where errors are robust.
     """
-    if isinstance(n_draws, bool) or not isinstance(n_draws, int | np.integer) or n_draws < 100:
-        raise InvalidInputError(
-            Argument("n_draws", n_draws),
-            " was given, but a whole number >= 100 is accepted; pass for example 1000.",
-        )
+    if not is_whole(n_draws) or n_draws < 100:
+        raise unaccepted("n_draws", n_draws, "a whole number >= 100", "pass for example 1000")
     rng = np.random.default_rng(random_state)
     units = scores / np.linalg.norm(scores, axis=0)
     m, c = units.shape
-    step = max(1, ENTRIES_AT_A_TIME // c)
     found = np.empty(n_draws)
-    for start in range(0, n_draws, step):
-        part = slice(start, min(start + step, n_draws))
+    for part in slices(n_draws, max(1, ENTRIES_AT_A_TIME // c)):
         draws = rng.standard_normal((part.stop - part.start, m)) @ units
         found[part] = np.abs(draws, out=draws).max(axis=1)
     return found

@@ -14,11 +14,16 @@ from sketchlasso.data.transform import column_scales
 from sketchlasso.data.validate import as_storage
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.estimators import SqrtLasso
-from sketchlasso.inference.checks import check_choice, check_enough_rows, check_own_columns
+from sketchlasso.inference.checks import (
+    check_choice,
+    check_enough_rows,
+    check_own_columns,
+    checked_columns,
+    column_names,
+)
 from sketchlasso.inference.column_problems import ColumnProblems, column_rows, with_responses
 from sketchlasso.inference.desparsified import Desparsified
-from sketchlasso.inference.nodewise import checked_columns, solve_columns
-from sketchlasso.inference.precision import column_names
+from sketchlasso.inference.nodewise import solve_columns
 from sketchlasso.inference.scores import Columns, bias_bounds, made_scores, ready_scores
 from sketchlasso.linalg.device import CPU
 from sketchlasso.solvers import Settings

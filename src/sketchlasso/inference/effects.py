@@ -25,11 +25,10 @@ from sketchlasso.estimators.task import Prepared, prepare
 from sketchlasso.inference.checks import (
     check_choice,
     check_enough_rows,
+    column_names,
     dense_matrix,
-    treatment_names,
 )
 from sketchlasso.inference.normal import NormalEstimates, data_frame
-from sketchlasso.inference.precision import column_names
 from sketchlasso.instances import build_problems
 from sketchlasso.sketches import sketch
 from sketchlasso.solvers import Settings, solve
@@ -90,18 +89,9 @@ class TreatmentEffects(NormalEstimates):
         DataFrame of pandas or polars, or dict of arrays
             Whichever of the two packages is installed, in this order.
         """
-        lower, upper = self.interval(level)
+        counts = self.controls.sum(axis=1)
         return data_frame(
-            {
-                "treatment": list(self.names),
-                "estimate": self.estimate,
-                "standard_error": self.standard_error,
-                "z_value": self.z_value,
-                "p_value": self.p_value,
-                "lower": lower,
-                "upper": upper,
-                "n_controls": self.controls.sum(axis=1),
-            }
+            {"treatment": list(self.names), **self._columns(level), "n_controls": counts}
         )
 
 
@@ -188,7 +178,7 @@ def treatment_effect(
             "one of them."
         )
     response = responses[:, 0]
-    treatments, own = _treatments(d, m), treatment_names(d)
+    treatments, own = _treatments(d, m), _treatment_names(d)
     _warn_of_few(treatments, own)
     k = treatments.shape[1]
     robust = errors == "robust" or (errors == "auto" and method == "double-selection")
@@ -240,6 +230,15 @@ def _treatments(d: Any, m: int) -> FloatArray:
             "varies; leave it out."
         )
     return values
+
+
+def _treatment_names(d: Any) -> tuple[str, ...]:
+    """Names of treatments (m,) or (m, k): those of a data frame or series, else d0, d1, ..."""
+    if hasattr(d, "columns"):
+        return tuple(map(str, d.columns))
+    if np.ndim(d) == 1 and getattr(d, "name", None) is not None:
+        return (str(d.name),)
+    return tuple(f"d{number}" for number in range(1 if np.ndim(d) == 1 else np.shape(d)[1]))
 
 
 def _warn_of_few(treatments: FloatArray, names: Sequence[str]) -> None:

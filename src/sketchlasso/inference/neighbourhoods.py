@@ -14,17 +14,22 @@ from scipy import sparse
 from scipy.special import ndtr
 
 from sketchlasso.data import MatrixLike, as_rows, spread
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.files.options import nearest
 from sketchlasso.graphs import Graph, Rule, join_directions
+from sketchlasso.inference.checks import (
+    FEWEST_ROWS,
+    check_enough_rows,
+    checked_columns,
+    column_names,
+)
 from sketchlasso.inference.column_problems import ColumnProblems, column_rows, slices
-from sketchlasso.inference.nodewise import Nodewise, check_row_count, checked_columns, part_solver
-from sketchlasso.inference.precision import FEWEST_ROWS, column_names
+from sketchlasso.inference.nodewise import Nodewise, part_solver
 from sketchlasso.instances import complementary_pairs
 from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.solvers import Settings
-from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
+from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows, is_whole
 
 # Smallest p-value: zero would stand for "not tested".
 SMALLEST = 1e-300
@@ -256,7 +261,7 @@ def neighbourhoods(
     """
     entries = as_rows(X)
     m, n = entries.shape
-    check_row_count(m, FEWEST_ROWS)
+    check_enough_rows(m)
     titles = column_names(getattr(X, "columns", None) if names is None else names, n)
     chosen = checked_columns("targets", _places("targets", targets, titles), n)
     explaining = checked_columns("predictors", _places("predictors", predictors, titles), n)
@@ -313,12 +318,8 @@ def _places(what: str, given: Any, names: tuple[str, ...]) -> Any:
 
 
 def _check_half_samples(count: Any, entries: Any) -> None:
-    whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
-    if not whole or count < 0 or count % 2:
-        raise InvalidInputError(
-            Argument("n_half_samples", count),
-            " was given, but an even number >= 0 is accepted; pass one.",
-        )
+    if not is_whole(count) or count < 0 or count % 2:
+        raise unaccepted("n_half_samples", count, "an even number >= 0")
     if count and entries.shape[0] < 2 * FEWEST_ROWS:
         raise InvalidInputError(
             f"X has {entries.shape[0]} rows, but half-samples need at least {2 * FEWEST_ROWS}; "

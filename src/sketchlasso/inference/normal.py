@@ -9,7 +9,8 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import false_discovery_control
 
-from sketchlasso.inference.checks import check_choice, check_level
+from sketchlasso.inference.checks import check_choice
+from sketchlasso.results.intervals import check_level
 from sketchlasso.types import FloatArray
 
 Adjustment: TypeAlias = Literal["holm", "benjamini-hochberg", "benjamini-yekutieli"]
@@ -77,6 +78,20 @@ class NormalEstimates:
         """
         half = ndtri(0.5 + 0.5 * check_level(level)) * self.standard_error
         return np.stack([self.estimate - half, self.estimate + half])
+
+    def _columns(self, level: float, adjustment: Adjustment | None = None) -> dict[str, FloatArray]:
+        """The columns that the tables of all kinds of estimates share."""
+        lower, upper = self.interval(level)
+        adjusted = {} if adjustment is None else {"adjusted": self.adjusted(adjustment)}
+        return {
+            "estimate": self.estimate,
+            "standard_error": self.standard_error,
+            "z_value": self.z_value,
+            "p_value": self.p_value,
+            **adjusted,
+            "lower": lower,
+            "upper": upper,
+        }
 
 
 def adjusted_p_values(p_value: FloatArray, method: Adjustment) -> FloatArray:

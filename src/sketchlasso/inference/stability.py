@@ -23,12 +23,8 @@ from sketchlasso.estimators.callbacks import (
 )
 from sketchlasso.estimators.parameters import check_values
 from sketchlasso.estimators.task import Prepared, prepare
-from sketchlasso.inference.checks import duplicate_columns
-from sketchlasso.inference.error_control import (
-    Assumption,
-    error_control,
-    grid_step,
-)
+from sketchlasso.inference.checks import check_enough_rows, duplicate_columns
+from sketchlasso.inference.error_control import Assumption, error_control, grid_step
 from sketchlasso.instances import complementary_pairs
 from sketchlasso.linalg.threads import thread_count
 from sketchlasso.problem.terms import Terms, default_ratio
@@ -40,8 +36,6 @@ from sketchlasso.sketches.matching import check_sketch_shape
 from sketchlasso.solvers import Settings
 from sketchlasso.types import BoolArray
 from sketchlasso.warn import warn_user
-
-FEWEST_ROWS = 10
 
 
 class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
@@ -236,15 +230,11 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
                 "X in blocks was given, but half-samples need X in memory; pass an array or a "
                 "sparse matrix."
             )
-        if X.shape[0] < FEWEST_ROWS:
-            raise InvalidInputError(
-                f"X has n_samples={X.shape[0]}, but half-samples of fewer than {FEWEST_ROWS // 2} "
-                f"rows say nothing; pass at least {FEWEST_ROWS} rows."
-            )
+        check_enough_rows(X.shape[0])
         if np.all(y == y[0]):
             raise InvalidInputError(
-                f"y is {y[0]:g} on every row, but features are selected by what they say of y; "
-                "pass a response that varies."
+                f"y is {y[0]:g} on every row, so no feature can explain it; pass a response that "
+                "varies."
             )
 
     def _task(self, data: Prepared) -> Task:

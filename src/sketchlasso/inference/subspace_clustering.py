@@ -12,13 +12,14 @@ from sklearn.cluster import spectral_clustering
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.estimators.callbacks import count_callback, unfitted_if_interrupted
+from sketchlasso.inference.checks import check_parameters
 from sketchlasso.inference.column_problems import ColumnProblems, ColumnRows, largest_products
 from sketchlasso.inference.nodewise import solve_columns
+from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import thread_count
 from sketchlasso.solvers import Settings
-from sketchlasso.types import FloatArray
+from sketchlasso.types import FloatArray, is_whole
 
 # Weight of the links that connect parts of the affinities, for spectral clustering's sake.
 FAINT = 1e-6
@@ -134,24 +135,21 @@ class SparseSubspaceClustering(ClusterMixin, BaseEstimator):
         return self
 
     def _check_parameters(self, m: int) -> None:
-        whole = isinstance(self.n_clusters, int | np.integer)
-        if not whole or not 1 <= self.n_clusters <= m:
-            raise InvalidInputError(
-                Argument("n_clusters", self.n_clusters),
-                f" was given, but a whole number from 1 to the n_samples={m} points is accepted; "
-                "pass one.",
-            )
-        if not 0 < self.penalty < 1:
-            raise InvalidInputError(
-                Argument("penalty", self.penalty),
-                " was given, but a share strictly between 0 and 1 is accepted; pass one.",
-            )
-        kept = self.n_neighbors
-        if kept is not None and not (isinstance(kept, int | np.integer) and kept >= 1):
-            raise InvalidInputError(
-                Argument("n_neighbors", kept),
-                " was given, but a whole number >= 1 or None is accepted; pass one.",
-            )
+        count, kept = self.n_clusters, self.n_neighbors
+        check_parameters(
+            self,
+            (
+                "n_clusters",
+                is_whole(count) and 1 <= count <= m,
+                f"a whole number from 1 to the n_samples={m} points",
+            ),
+            ("penalty", 0 < self.penalty < 1, "a share strictly between 0 and 1"),
+            (
+                "n_neighbors",
+                kept is None or (is_whole(kept) and kept >= 1),
+                "a whole number >= 1 or None",
+            ),
+        )
 
 
 def _points(X: FloatArray) -> ColumnRows:
@@ -167,17 +165,15 @@ def _points(X: FloatArray) -> ColumnRows:
 
 
 def _affinities(coef: Any, kept: int | None) -> Any:
-    """The strongest absolute weights of each row, its largest one, plus their transpose."""
-    rows, indices, data = [], [], []
+    """The strongest absolute weights of each row, the largest scaled to one, plus the transpose."""
+    rows = []
     for i in range(coef.shape[0]):
         part = slice(coef.indptr[i], coef.indptr[i + 1])
         strong = np.abs(coef.data[part])
         order = np.argsort(-strong, kind="stable")[:kept]
-        rows.append(np.full(len(order), i))
-        indices.append(coef.indices[part][order])
-        data.append(strong[order] / max(strong.max(initial=0.0), np.finfo(float).tiny))
-    place = (np.concatenate(rows), np.concatenate(indices))
-    half: Any = sparse.csr_array((np.concatenate(data), place), shape=coef.shape)
+        largest = max(strong.max(initial=0.0), np.finfo(float).tiny)
+        rows.append((coef.indices[part][order], strong[order] / largest))
+    half: Any = stack_rows(rows, coef.shape[1])
     return sparse.csr_array(half + half.T)
 
 

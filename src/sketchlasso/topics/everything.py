@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +13,7 @@ from scipy import sparse
 
 from sketchlasso.errors import InvalidInputError, Name
 from sketchlasso.linalg.device import CPU
+from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.storage import read_container, unpacking, write_container
 from sketchlasso.storage.container import IMAGES
 from sketchlasso.storage.door import UnfitError, check_facts
@@ -127,10 +126,7 @@ def image_everything(
     settings = _settings(imager, question)
     count = len(imager.words_)
     size = WORDS_PER_PART if imager.device == CPU else WORDS_PER_DEVICE_PART
-    place: AbstractContextManager[Parts | None] = nullcontext()
-    if path is not None:
-        place = Parts.beside(Path(path), settings, IMAGES, "corpus")
-    with place as parts:
+    with Parts.beside(path, settings, IMAGES, "corpus") as parts:
         answers = []
         for start in range(0, count, size):
             stop = min(start + size, count)
@@ -139,19 +135,19 @@ def image_everything(
                 found = answer(Queries.single(np.arange(first, last)), question)
                 return _strongest(found, question.n_words)
 
-            if parts is None:
-                answers.append(make())
-            else:
-                shape = (stop - start, count)
-                answers.append(parts.resumed(start, make, shape, VECTORS, Answers, finite=False))
+            shape = (stop - start, count)
+            answers.append(parts.resumed(start, make, shape, VECTORS, Answers, finite=False))
             if progress is not None:
                 progress(stop, count)
+        alpha, radius, gap = (
+            np.concatenate([getattr(part, name) for part in answers]) for name in VECTORS
+        )
         images = WordImages(
             tuple(str(word) for word in imager.words_),
             sparse.csr_array(sparse.vstack([part.coef for part in answers])),
-            np.concatenate([part.alpha for part in answers]),
-            np.concatenate([part.radius for part in answers]),
-            np.concatenate([part.gap for part in answers]),
+            alpha,
+            radius,
+            gap,
             n_words=question.n_words,
             settings=settings,
         )
@@ -179,17 +175,9 @@ def _settings(imager: TopicImager, question: Question) -> dict[str, Any]:
 
 def _strongest(answers: Answers, n_words: int) -> Answers:
     """The answers with the `n_words` strongest weights of each row only."""
-    coef = answers.coef
     rows = []
-    for row in range(coef.shape[0]):
-        part = slice(coef.indptr[row], coef.indptr[row + 1])
-        kept = np.sort(np.argsort(-np.abs(coef.data[part]), kind="stable")[:n_words])
-        rows.append((coef.indices[part][kept], coef.data[part][kept]))
-    indptr = np.concatenate([[0], np.cumsum([len(values) for _, values in rows])])
-    data, indices = (np.concatenate([row[i] for row in rows]) for i in (1, 0))
-    return Answers(
-        sparse.csr_array((data, indices.astype(np.int64), indptr), shape=coef.shape),
-        answers.alpha,
-        answers.radius,
-        answers.gap,
-    )
+    for number in range(answers.coef.shape[0]):
+        words, weights = answers.row(number)
+        kept = np.sort(np.argsort(-np.abs(weights), kind="stable")[:n_words])
+        rows.append((words[kept], weights[kept]))
+    return replace(answers, coef=stack_rows(rows, answers.coef.shape[1]))
