@@ -21,6 +21,7 @@ from sketchlasso.files.arrays import (
     matrix_key,
     npy_header,
     open_npz,
+    take_columns,
     target_key,
     texts,
 )
@@ -263,11 +264,7 @@ class ShardBlock:
         width = header.shape[1]
         rows = map_rows(source, header, self.start, self.stop)
         kept = self.options.columns(source, None, width).features
-        if len(kept) == width:
-            return rows
-        if kept == tuple(range(kept[0], kept[-1] + 1)):
-            return np.ascontiguousarray(rows[:, kept[0] : kept[-1] + 1])
-        return np.asarray(rows[:, list(kept)])
+        return rows if len(kept) == width else np.ascontiguousarray(take_columns(rows, kept))
 
 
 def cut_into_blocks(

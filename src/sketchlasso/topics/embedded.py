@@ -35,15 +35,13 @@ from sketchlasso.topics.docstrings import (
     standard_library_docstrings,
     without_repeated,
 )
-from sketchlasso.topics.packing import pack_corpus, unpack_corpus
-
-__all__ = ["embedded_corpus"]
+from sketchlasso.topics.store import pack_corpus, unpack_corpus
 
 # Raise this number when the same installation gives another corpus, so that caches are renewed.
 RECIPE = 2
 CONTENT = Content("corpus", Name("embedded_corpus"), Name("embedded_corpus"))
 
-# Import name and name of the distribution; those that are not installed are passed over.
+# Import name and name of the distribution; those that are not installed are skipped.
 PACKAGES = {
     "numpy": "numpy",
     "scipy": "scipy",
@@ -69,13 +67,13 @@ LEAST_WORDS = 12
 LEAST_DOCUMENTS = 8
 # Sentences in more documents than this were pasted.
 MOST_REPEATED = 5
-# A plural is counted with its singular where that is at least this share as frequent, so that
-# the package pandas is not counted as several pandas.
+# A plural counts as its singular where that is at least this share as frequent, so that the
+# package pandas does not count as "panda".
 LEAST_SINGULAR = 0.05
 SHOWN = 1200
 
-# Words that occur in documentation on any subject; of plurals the singular is enough, and
-# adverbs, which say how and not what, are recognised by their ending.
+# Words of documentation on any subject, plurals as their singular. Adverbs are recognised by their
+# ending.
 ADVERB = re.compile(r"(?!anomaly|assembly|family|multiply|supply)\w{4,}ly")
 BOILERPLATE = """
 able accept accepted according actual add added addition additional aim aka alias aliases allow
@@ -125,25 +123,25 @@ want wanted way whether whichever wise wish work works worth wrapper wrong xxx y
 def embedded_corpus(*, cache: str | os.PathLike[str] | None = None) -> Corpus:
     """Return the docstrings of NumPy, SciPy, scikit-learn and Python itself as a corpus.
 
-    pandas and Matplotlib are in it where they are installed. A document is the docstring of a
-    public module, function, class or method, its title the name of that (``numpy.fft.fft``).
-    Source files are parsed and not run. Markup, code, types, references and the words of
-    documentation as such ("parameters", "returns", "default") are taken out, and regular plurals
-    are counted with their singular, so that what is left is English about the subject.
+    pandas and Matplotlib are included where they are installed. A document is the docstring of a
+    public module, function, class or method, and its title that name (``numpy.fft.fft``).
+    Source files are parsed and not run. Markup, code, types, references and common words of
+    documentation ("parameters", "returns", "default") are removed, and regular plurals count as
+    their singular.
 
-    The same installation always gives the same corpus. It takes some seconds to make, and is kept
-    in a cache for as long as the versions of the packages stay the same.
+    The same installation always gives the same corpus. It takes some seconds to make, and is
+    cached until the version of a package changes.
 
     Parameters
     ----------
     cache : path-like, optional
-        Folder of the cache; by default the operating system's place for caches. One that cannot
-        be written is done without.
+        Folder of the cache; by default the operating system's place for caches. Without write
+        access the corpus is not cached.
 
     Returns
     -------
     Corpus
-        About 10,000 documents, pruned; texts are the docstrings' beginnings.
+        About 10,000 documents, pruned; texts are the beginnings of the docstrings.
 
     Examples
     --------
@@ -206,7 +204,7 @@ def _documents(versions: dict[str, str]) -> Iterator[tuple[str, str, str]]:
 
 def _docstrings(versions: dict[str, str]) -> list[tuple[str, str]]:
     packages = [name for name in PACKAGES if name in versions]
-    # The garbage collector would look at every node that is parsed: without it, half the time.
+    # Parsing takes half the time without garbage collection, which visits every node.
     running = gc.isenabled()
     gc.disable()
     try:
@@ -221,7 +219,7 @@ def _docstrings(versions: dict[str, str]) -> list[tuple[str, str]]:
 
 
 def _singular(counts: CountMatrix, words: Sequence[str]) -> tuple[CountMatrix, tuple[str, ...]]:
-    """Count regular plurals with their singular, where that is a word of the corpus as well."""
+    """Count regular plurals as their singular, where the corpus has that word too."""
     places = {word: place for place, word in enumerate(words)}
     frequency = np.bincount(counts.indices, minlength=len(words))
     home = np.arange(len(words))

@@ -13,7 +13,7 @@ from tests.sentences import refusal
 
 from sketchlasso.errors import InvalidInputError, MissingExtraError, StoredFileError
 from sketchlasso.files import source as source_module
-from sketchlasso.files.formats import READERS, Format
+from sketchlasso.files.formats import HANDLERS, Format
 from sketchlasso.files.source import FORMATS, format_of
 from sketchlasso.io import read_table
 
@@ -28,7 +28,7 @@ TEXTS = {
 
 
 def test_every_format_has_a_reader_and_a_place_in_the_signature():
-    assert set(FORMATS) == set(READERS) == set(Format.__args__)
+    assert set(FORMATS) == set(HANDLERS) == set(Format.__args__)
 
 
 @pytest.mark.parametrize("name", TEXTS)

@@ -1,17 +1,19 @@
-"""The images of a whole vocabulary: in resumable parts, and as one file."""
+"""The images of a whole vocabulary: in resumable parts, as one file, and as a graph."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from sketchlasso.errors import InvalidInputError, Name
+from sketchlasso.graphs import Graph, Rule, join_directions
 from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.storage import read_container, unpacking, write_container
@@ -20,14 +22,11 @@ from sketchlasso.storage.door import UnfitError, check_facts
 from sketchlasso.storage.parts import Parts
 from sketchlasso.storage.sparse import pack_rows, unpack_rows
 from sketchlasso.topics.answering import Answers, Queries, Question
-from sketchlasso.topics.graph import Rule, WordGraph, word_graph
-from sketchlasso.topics.packing import pack_strings, unpack_strings
+from sketchlasso.topics.store import pack_strings, unpack_strings
 from sketchlasso.types import FloatArray
 
 if TYPE_CHECKING:
     from sketchlasso.topics.imager import TopicImager
-
-__all__ = ["WordImages", "image_everything", "load_images"]
 
 # Words solved together, and written as one part.
 WORDS_PER_PART = 512
@@ -35,6 +34,94 @@ WORDS_PER_PART = 512
 WORDS_PER_DEVICE_PART = 16_384
 # Vectors of the images, and their types.
 VECTORS = {"alpha": "f", "radius": "f", "gap": "f"}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WordGraph(Graph):
+    """A graph of words, made by :func:`word_graph`; :class:`Graph` lists the attributes."""
+
+    node_word: ClassVar[str] = "word"
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words: a tuple of length n_words."""
+        return self.names
+
+
+def word_graph(
+    weights: Any, words: Sequence[str], rule: Rule = "or", *, drop_isolated: bool = False
+) -> WordGraph:
+    """Make a graph of the images of all words, by an "or" or an "and" of both directions.
+
+    With a the weight of word j in the image of word i and b that of i in the image of j:
+
+    - "or" links them if either is not zero, with the one of larger absolute value;
+    - "and" links them if neither is zero and both have the same sign, with the one of smaller
+      absolute value. Where the signs differ the two images contradict each other.
+
+    Parameters
+    ----------
+    weights : sparse or dense matrix of shape (n_words, n_words)
+        A row is the image of a word: the signed weights of the words that explain it. The
+        diagonal is ignored.
+    words : sequence of str
+        One per row and column.
+    rule : {"or", "and"}
+    drop_isolated : bool
+        Whether words without links are left out.
+
+    Returns
+    -------
+    WordGraph
+
+    Raises
+    ------
+    InvalidInputError
+        The matrix is not square or not finite, or words do not belong to it.
+
+    Examples
+    --------
+    >>> import sketchlasso as sl
+    >>> images = [[0, 0.5, 0], [0.2, 0, 0], [-0.3, 0, 0]]
+    >>> graph = sl.topics.word_graph(images, ["sea", "wave", "desert"])
+    >>> graph.neighbours("sea")
+    [('wave', 0.5), ('desert', -0.3)]
+    """
+    names = tuple(map(str, words))
+    matrix = _checked_weights(weights, names)
+    edges, joined = join_directions(matrix.row, matrix.col, matrix.data, len(names), rule)
+    graph = WordGraph(names, edges, joined, rule)
+    return graph.without_isolated() if drop_isolated else graph
+
+
+def _checked_weights(weights: Any, words: tuple[str, ...]) -> Any:
+    """The images of all words (n, n) as a coo_array, one weight per place."""
+    given: Any = weights if sparse.issparse(weights) else np.asarray(weights)
+    if given.ndim != 2 or given.shape[0] != given.shape[1] or given.dtype.kind not in "biuf":
+        raise InvalidInputError(
+            f"weights have shape {given.shape} and type {given.dtype}, but a square matrix of "
+            "real numbers, one row and column per word, is needed; give all images together."
+        )
+    if given.shape[0] != len(words):
+        raise InvalidInputError(
+            f"weights have shape {given.shape} but there are {len(words)} words; give one word per "
+            "row and column."
+        )
+    if len(set(words)) != len(words):
+        twice = Counter(words).most_common(1)[0][0]
+        raise InvalidInputError(
+            f"the word {twice!r} was given twice, but words must differ; rename one of them."
+        )
+    rows: Any = sparse.csr_array(given.astype(np.float64))
+    rows.sum_duplicates()
+    matrix = sparse.coo_array(rows)
+    if not np.isfinite(matrix.data).all():
+        place = int(np.argmax(~np.isfinite(matrix.data)))
+        raise InvalidInputError(
+            f"the image of {words[matrix.row[place]]!r} holds {matrix.data[place]}, but every "
+            "weight must be finite; make it again."
+        )
+    return matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +137,7 @@ class WordImages:
         Penalty, robust radius and relative duality gap of every image.
     n_words : int
     settings : mapping
-        What the images were asked for with.
+        The options that the images were made with.
     """
 
     words: tuple[str, ...]
@@ -65,9 +152,9 @@ class WordImages:
         return f"<WordImages of {len(self.words)} words, {self.weights.nnz} weights>"
 
     def check_words(self, words: Iterable[str]) -> None:
-        """Refuse images of other words than those of a model."""
-        given = list(words)
-        if list(self.words) != given:
+        """Reject a model that has other words."""
+        given = tuple(words)
+        if self.words != given:
             raise InvalidInputError(
                 f"the images are of {len(self.words)} words and the model has {len(given)}, or "
                 "others, but both must be of the same vocabulary; run ",
@@ -118,10 +205,9 @@ def image_everything(
     path: str | os.PathLike[str] | None,
     progress: Callable[[int, int], None] | None,
 ) -> WordImages:
-    """Solve the vocabulary part by part; with a path, each part is on disk before the next.
+    """Solve the vocabulary part by part; with a path, each part is stored before the next.
 
-    A part is the same words in the same order whether it was solved in the first attempt or in a
-    later one, so that the file is the same too.
+    Parts do not depend on where an earlier attempt stopped, so neither does the file.
     """
     settings = _settings(imager, question)
     count = len(imager.words_)
@@ -157,7 +243,7 @@ def image_everything(
 
 
 def _settings(imager: TopicImager, question: Question) -> dict[str, Any]:
-    """What decides the answer, as JSON can hold it."""
+    """What decides the answer, in a form that JSON can hold."""
     P = np.ascontiguousarray(imager.sketch_.P)
     return {
         "n_words": question.n_words,
@@ -167,7 +253,7 @@ def _settings(imager: TopicImager, question: Question) -> dict[str, Any]:
         "weighting": imager.weighting,
         "rank": imager.sketch_.rank,
         "device": imager.device,
-        # Parts of versions that explained words by columns of other lengths do not belong here.
+        # Older versions, whose parts do not fit, used columns of other lengths.
         "columns": "unit",
         "sketch": hashlib.sha256(P.tobytes()).hexdigest(),
     }
