@@ -28,7 +28,7 @@ from sketchlasso.inference.checks import (
     column_names,
     dense_matrix,
 )
-from sketchlasso.inference.normal import NormalEstimates, data_frame
+from sketchlasso.inference.estimates import NormalEstimates, data_frame
 from sketchlasso.instances import build_problems
 from sketchlasso.sketches import sketch
 from sketchlasso.solvers import Settings, solve
@@ -38,10 +38,10 @@ from sketchlasso.warn import warn_user
 EffectMethod: TypeAlias = Literal["double-selection", "partialling-out"]
 Errors: TypeAlias = Literal["auto", "robust", "equal"]
 Loadings: TypeAlias = Literal["robust", "equal"]
-# A treatment whose residual on its controls is below this share of its length is explained fully.
+# A treatment with a residual on its controls below this share of its length has no own effect.
 ROUNDING = 1e-10
-# Rows in which a treatment has to differ from its most common value; fewer rows are fitted almost
-# exactly, and the error comes out too small.
+# Rows in which a treatment has to differ from its most common value; fewer are fitted almost
+# exactly, and the error is too small.
 FEWEST_TREATED = 5
 
 
@@ -115,10 +115,10 @@ def treatment_effect(
 
     Controls are selected by two regressions on them with a rigorous penalty: of y and of d.
     Double selection then regresses y on d and on the union of both selections, so a control
-    that the first regression misses does little harm where the second has it. Partialling out
+    that one regression misses does little harm if the other selects it. Partialling out
     regresses the residual of y on that of d, both of refits on their own selections.
 
-    Of several treatments each has its turn, and the others are then controls like any other.
+    Each of several treatments has the other ones among its controls.
 
     A. Belloni, V. Chernozhukov and C. Hansen, "Inference on treatment effects after selection
     among high-dimensional controls", Review of Economic Studies 81 (2014).
@@ -146,7 +146,7 @@ def treatment_effect(
     Returns
     -------
     TreatmentEffects
-        A treatment that differs from its most common value in fewer than 5 rows draws a
+        A treatment that differs from its most common value in fewer than 5 rows causes a
         :class:`FewTreatedWarning`.
 
     Examples
@@ -268,7 +268,7 @@ def _effect(v: FloatArray, y: FloatArray, free: int, robust: bool) -> tuple[floa
 
 
 def _without(W: FloatArray, d: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return what least squares on controls W (m, c) leaves of d (m,) and of y (m,)."""
+    """Residuals of d (m,) and of y (m,) after least squares on controls W (m, c)."""
     m, c = W.shape
     if c + 2 >= m:
         raise InvalidInputError(

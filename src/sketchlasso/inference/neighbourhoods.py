@@ -119,8 +119,8 @@ class Neighbourhoods:
         Parameters
         ----------
         rule : {"or", "and"}
-            Whether one of both regressions of a pair makes an edge, or both have to. A pair of
-            which only one regression was made needs that one under either rule.
+            Whether an edge needs one regression of a pair or both. If only one of them was made,
+            that one decides under either rule.
         min_stability : float
             Keep edges that appear in at least this share of the half-samples.
 
@@ -134,8 +134,8 @@ class Neighbourhoods:
         if not 0 <= min_stability <= 1 or (min_stability > 0 and self.half_samples is None):
             raise InvalidInputError(
                 Argument("min_stability", min_stability),
-                " was given, but a share from 0 to 1 is accepted, and 0 alone without "
-                "half-samples; pass such, or draw half-samples.",
+                " was given, but a share from 0 to 1 is accepted, and only 0 without "
+                "half-samples; pass one, or draw half-samples.",
             )
         used = np.union1d(self.targets, self.predictors)
         edges, weights = self._joined(self.weights, rule)
@@ -222,8 +222,7 @@ def neighbourhoods(
     names : sequence of str, optional
         Of all columns; those of a data frame, or x0, x1, ..., by default.
     alpha : "pivotal" or float
-        Penalty, of columns with standard deviation one; the same on half-samples, where it
-        outweighs the noise as well.
+        Penalty, of columns with standard deviation one; half-samples use the same.
     n_half_samples : int
         Even number of half-samples, drawn as complementary pairs, on which the stability of the
         edges is measured; 0 for none.
@@ -311,8 +310,8 @@ def _places(what: str, given: Any, names: tuple[str, ...]) -> Any:
     for name in map(str, values):
         if name not in place:
             raise InvalidInputError(
-                f"{what} names {name!r}, which is no column of X{nearest(name, names)}; give names "
-                "of its columns, indices or a mask."
+                f"{what} names {name!r}, which is not a column of X{nearest(name, names)}; give "
+                "names of its columns, indices or a mask."
             )
     return [place[str(name)] for name in values]
 

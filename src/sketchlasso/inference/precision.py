@@ -51,11 +51,11 @@ class SparsePrecision(EmpiricalCovariance):
         The penalty, of columns with standard deviation one. ``"pivotal"`` needs no search, see
         :func:`pivotal_alpha`. The others choose one of `alphas`: by the stability of the edges
         between subsamples, by the extended BIC of the neighbourhoods, or by the log-likelihood of
-        rows held out. With fewer rows than columns stability accepts many more edges than are
-        true, likelihood some more: see the measured tables.
+        rows held out. With fewer rows than columns, stability selects many false edges and
+        likelihood some: see the measured tables.
     rule : {"and", "or"}
-        Whether an edge needs both regressions of a pair, with coefficients of the same sign and
-        the smaller size, or one of them, with the larger size.
+        Whether an edge needs both regressions of a pair, with coefficients of the same sign, and
+        gets the smaller one, or needs one of them and gets the larger one.
     alphas : int or array-like of shape (a,)
         Penalties to choose from, or how many to space from the smallest that leaves no edge.
     alpha_min_ratio : float
@@ -66,7 +66,7 @@ class SparsePrecision(EmpiricalCovariance):
         Of ``alpha="stars"``.
     threshold : float
         Largest instability that ``alpha="stars"`` accepts, in (0, 0.5]. It is a mean over all
-        pairs, so that the same number allows more edges the more columns there are.
+        pairs, so it allows more edges with more columns.
     gamma : float
         Weight of the number of columns in ``alpha="ebic"``, from 0 (plain BIC) to 1.
     tol : float
@@ -88,8 +88,8 @@ class SparsePrecision(EmpiricalCovariance):
         Means of the columns.
     shrinkage_ : float
         Share by which all partial correlations were reduced to make `precision_` positive
-        definite (its smallest eigenvalue at least 0.001, in units of the diagonal); 0 where the
-        regressions gave that by themselves. The edges are not affected.
+        definite (its smallest eigenvalue at least 0.001, in units of the diagonal); 0 where it
+        already was. The edges are not affected.
     alpha_ : float
     alphas_, criterion_ : ndarray of shape (a,)
         Penalties that were compared and instability, extended BIC or mean log-likelihood of each;
@@ -117,7 +117,7 @@ class SparsePrecision(EmpiricalCovariance):
     [[0, 1], [1, 2]]
     """
 
-    # What EmpiricalCovariance reads; neither is a choice here.
+    # EmpiricalCovariance reads both as parameters; they are fixed here.
     store_precision: ClassVar[bool] = True
     assume_centered: ClassVar[bool] = False
 
@@ -249,6 +249,6 @@ def _checked_grid(alphas: ArrayLike) -> FloatArray:
     if values.ndim != 1 or len(values) < 2 or not (np.isfinite(values) & (values > 0)).all():
         raise InvalidInputError(
             f"alphas of shape {values.shape} was given, but a number of penalties or at least two "
-            "finite penalties > 0 are accepted; pass such."
+            "finite penalties > 0 are accepted; pass one of them."
         )
     return np.sort(values)[::-1]

@@ -80,9 +80,9 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
         Whether only features with coefficients > 0 enter.
     sketch : str, Sketch or None
         None solves the problems on X itself. Otherwise the method of :func:`sketch`, or a ready
-        sketch of X, that all half-samples share; it must not have seen y. The bound then speaks
-        of features chosen on the sketch, which finds fewer of the true ones: it pays only where
-        X is too large for the default.
+        sketch of X, that all half-samples share; it must not depend on y. The bound then holds
+        for features chosen on the sketch, which finds fewer of the true ones: use it only if X is
+        too large for the default.
     rank : int
         Columns of the sketch.
     tol : float
@@ -99,7 +99,7 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
     frequencies_ : ndarray of shape (n_features,)
         Share of half-samples on which each feature is selected.
     cutoff_, q_, pfer_ : float, int, float
-        In force; `pfer_` is the bound reached.
+        The values used; `pfer_` is the bound reached.
     alphas_ : ndarray of shape (n_alphas,)
         Penalties, largest first, as far down as was needed.
     stability_path_ : ndarray of shape (n_alphas, n_features)
@@ -254,14 +254,14 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
         )
 
     def _shared_sketch(self, data: Prepared, state: Any) -> Sketch | None:
-        """The one sketch of all half-samples; it has not seen y."""
+        """The sketch that all half-samples share; it must not depend on y."""
         if self.sketch is None:
             return None
         ready = isinstance(self.sketch, Sketch)
         if self.sketch == "response" or (ready and self.sketch.response_rank):
             raise InvalidInputError(
-                "a sketch that has seen y was given, but half-samples would not be independent on "
-                "it; pass ",
+                "a sketch that depends on y was given, but half-samples on it would not be "
+                "independent; pass ",
                 Argument("sketch", None),
                 ", or a method such as 'randomized'.",
             )
@@ -280,8 +280,8 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
         warn_user(
             DuplicateColumnWarning(
                 f"columns {names[pair[0]]} and {names[pair[1]]} of X are equal up to sign and "
-                "scale, so half-samples cannot choose between them: one may stand for both, or "
-                "neither may be selected often enough; drop one of them."
+                "scale, so half-samples cannot choose between them: one may be selected for both, "
+                "or neither often enough; drop one of them."
             )
         )
 

@@ -21,20 +21,20 @@ from sketchlasso.linalg.threads import thread_count
 from sketchlasso.solvers import Settings
 from sketchlasso.types import FloatArray, is_whole
 
-# Weight of the links that connect parts of the affinities, for spectral clustering's sake.
+# Weight of the links between separate parts; spectral clustering needs a connected graph.
 FAINT = 1e-6
 
 
 class SparseSubspaceClustering(ClusterMixin, BaseEstimator):
     """Sparse subspace clustering by the square-root LASSO.
 
-    Every point, scaled to length one, is written by a few others,
+    Every point, scaled to length one, is expressed by a few others,
 
         minimise over w   || x_i - sum_j w_j x_j ||_2  +  alpha_i ||w||_1 ,    w_i = 0 ,
 
-    because points of its own subspace do that with the fewest and smallest weights. Spectral
-    clustering of the absolute weights gives the clusters. Subspaces contain the origin, and x and
-    -x lie in the same one: centre the data first only where that is meant. E. Elhamifar and
+    because points of its own subspace need the fewest and smallest weights. Spectral clustering
+    of the absolute weights gives the clusters. Subspaces contain the origin, and x and -x lie in
+    the same one, so centre the data first only if that is intended. E. Elhamifar and
     R. Vidal, "Sparse subspace clustering: algorithm, theory, and applications", IEEE Transactions
     on Pattern Analysis and Machine Intelligence 35 (2013).
 
@@ -58,7 +58,7 @@ class SparseSubspaceClustering(ClusterMixin, BaseEstimator):
     ----------
     labels_ : ndarray of shape (n_samples,)
     coef_ : csr_array of shape (n_samples, n_samples)
-        Row i has the weights that write point i by the others, all of length one.
+        Row i has the weights of the other points, all of length one, that express point i.
     affinity_matrix_ : csr_array of shape (n_samples, n_samples)
         Symmetric: kept absolute weights, the largest of each point one, plus their transpose.
     relative_gap_ : ndarray of shape (n_samples,)
@@ -99,7 +99,7 @@ class SparseSubspaceClustering(ClusterMixin, BaseEstimator):
 
     @unfitted_if_interrupted
     def fit(self, X: Any, y: Any = None) -> SparseSubspaceClustering:
-        """Write every point by the others, and cluster the weights.
+        """Express every point by the others, and cluster the weights.
 
         Parameters
         ----------
@@ -115,7 +115,7 @@ class SparseSubspaceClustering(ClusterMixin, BaseEstimator):
         self._check_parameters(len(X))
         points = _points(X)
         everyone = np.arange(len(X))
-        # The smallest penalties without weights; a point that no other comes near has none at all.
+        # The smallest penalties without weights; 0 for a point orthogonal to all others.
         largest = largest_products(points.P)
         alpha = self.penalty * np.where(largest > 0, largest, 1.0)[:, None]
         found = solve_columns(

@@ -24,7 +24,7 @@ class Vocabulary:
         self.speller = Speller(words, frequency)
 
     def written(self, word: str) -> str:
-        """Return a word as the vocabulary spells it; only case and the form of accents may differ."""
+        """Return a word as the vocabulary spells it, regardless of case and form of accents."""
         for form in (word, unicodedata.normalize("NFC", word)):
             for own in (form, form.casefold(), form.lower()):
                 if own in self._place:

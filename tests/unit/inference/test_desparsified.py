@@ -11,7 +11,7 @@ from sketchlasso.cluster import cluster
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.inference import desparsified, nodewise
 from sketchlasso.inference.column_problems import ColumnProblems
-from sketchlasso.inference.normal import adjusted_p_values
+from sketchlasso.inference.estimates import adjusted_p_values
 from sketchlasso.io import BlockMatrix
 
 HDI_NOISE = 0.3862513

@@ -204,7 +204,7 @@ def test_ctrl_c_leaves_nothing_fitted(made):
             r"alpha_min_ratio=2\.0 was given, but None or a number strictly",
         ),
         ({"n_pairs": 0}, "n_pairs=0 was given"),
-        ({"sketch": "response"}, "a sketch that has seen y was given"),
+        ({"sketch": "response"}, "a sketch that depends on y was given"),
         ({"sketch": "none such"}, "none such"),
         ({"tol": -1.0}, r"tol=-1\.0 was given"),
     ],
