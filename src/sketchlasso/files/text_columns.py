@@ -24,7 +24,7 @@ USUAL = "text"
 
 @dataclass(frozen=True)
 class TextColumns:
-    """A column of texts (empty where the file has no value), with titles if they were asked for."""
+    """A column of texts, empty where the file has no value, and of titles if one was named."""
 
     texts: list[str]
     titles: list[str] | None
@@ -138,7 +138,7 @@ def _places(
     column: Column | None,
     title_column: Column | None,
 ) -> list[int]:
-    """Return the positions of the texts and, where they are asked for, of the titles."""
+    """Return the positions of the texts and, if they have a column, of the titles."""
     known = None if names is None else tuple(names)
     if column is None and width == 1:
         column = 0

@@ -241,7 +241,7 @@ def _check_options(kind: str, **options: Any) -> None:
     for name, value in options.items():
         if value is not None and name not in applying:
             raise InvalidInputError(
-                Argument(name), f" was given, but it means nothing for {title}; leave it out."
+                Argument(name), f" was given, but it does not apply to {title}; leave it out."
             )
 
 

@@ -158,9 +158,9 @@ def test_options_of_other_formats_are_refused(tmp_path):
     assert "word counts without a target" in told
     assert read_table(tmp_path / "a.svm", drop=[]).shape == (2, 3)
     told = refusal(InvalidInputError, read_table, tmp_path / "a.csv", n_features=3)
-    assert "n_features=3 means nothing for the csv file" in told
+    assert "n_features=3 does not apply to the csv file" in told
     told = refusal(InvalidInputError, read_table, tmp_path / "a.csv", separator=", ")
-    assert "one character is needed" in told
+    assert "one character is accepted" in told
     for wrong in (0, -1, 1.5, True, "many"):
         told = refusal(InvalidInputError, read_table, tmp_path / "a.svm", n_features=wrong)
         assert "positive whole number" in told
