@@ -41,8 +41,8 @@ def check_enough_rows(m: int, fewest: int = FEWEST_ROWS) -> None:
     """Reject data with too few rows."""
     if m < fewest:
         raise InvalidInputError(
-            f"X has {m} row{'s' if m != 1 else ''} (n_samples={m}), but at least {fewest} are "
-            "needed; collect more samples."
+            f"X has {m} sample{'s' if m != 1 else ''}, but at least {fewest} are needed; collect "
+            "more."
         )
 
 

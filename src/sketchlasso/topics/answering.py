@@ -61,12 +61,6 @@ class Queries:
         each = list(np.asarray(words, dtype=np.intp)[:, None])
         return cls(each, each)
 
-    @classmethod
-    def together(cls, words: IntArray) -> Queries:
-        """One query of several words."""
-        own = np.unique(words)
-        return cls([own], [own])
-
     def part(self, numbers: Sequence[int]) -> Queries:
         """Some of the queries."""
         return Queries([self.members[i] for i in numbers], [self.left_out[i] for i in numbers])

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from scipy import sparse
+from sklearn.preprocessing import normalize
 
 from sketchlasso.data.storage import find_entry
 from sketchlasso.errors import Argument, InvalidInputError
@@ -279,21 +280,13 @@ def weigh(counts: CountMatrix, weighting: Weighting) -> CountMatrix:
     if weighting == "log":
         weights.data = np.log1p(weights.data)
     elif weighting == "length":
-        weights = _scale_rows(weights, np.asarray(weights.sum(axis=1)).ravel())
+        weights = normalize(weights, norm="l1")
     elif weighting == "tfidf":
         # Weights below one are not counts; their logarithm must not become negative.
         weights.data = 1.0 + np.log(np.maximum(weights.data, 1e-300))
         np.maximum(weights.data, 0.0, out=weights.data)
         frequency = np.bincount(counts.indices, minlength=counts.shape[1])
         weights.data *= (1.0 + np.log((1.0 + counts.shape[0]) / (1.0 + frequency)))[weights.indices]
-        weights = _scale_rows(weights, np.sqrt(np.asarray(weights.multiply(weights).sum(axis=1))))
+        weights = normalize(weights)
     weights.eliminate_zeros()
     return weights
-
-
-def _scale_rows(matrix: CountMatrix, lengths: Any) -> CountMatrix:
-    """Divide rows by their lengths; empty rows stay empty."""
-    factors = 1.0 / np.where(lengths > 0, lengths, 1.0)
-    scaled: CountMatrix = sparse.csr_array(matrix)
-    scaled.data = scaled.data * np.repeat(factors.ravel(), np.diff(scaled.indptr))
-    return scaled

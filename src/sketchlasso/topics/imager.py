@@ -263,7 +263,8 @@ class TopicImager(BaseEstimator):
         if not image.words:
             return []
         predicted = self._columns.combine(self._vocabulary.indices(image.words), image.weights)
-        asked = Queries.together(self._vocabulary.indices(image.query)).response(self._columns, 0)
+        query = np.unique(self._vocabulary.indices(image.query))
+        asked = self._columns.combine(query, np.ones(len(query)))
         found = predicted / (predicted.std() or 1.0) + asked / (asked.std() or 1.0)
         best = np.argsort(-found, kind="stable")[:count]
         return [match(self.corpus_, row, found[row]) for row in best]

@@ -255,7 +255,7 @@ def test_bad_options_get_one_sentence(options, sentence):
 
 
 def test_bad_data_gets_one_sentence():
-    with pytest.raises(InvalidInputError, match=r"X has 2 rows .*at least 3 are needed"):
+    with pytest.raises(InvalidInputError, match=r"X has 2 samples, but at least 3 are needed"):
         nodewise(correlated(2, 5))
     X = correlated(20, 5)
     X[3, 2] = np.nan

@@ -216,7 +216,7 @@ def test_bad_parameters(made, options, sentence):
 
 def test_bad_data(made):
     X, y = made
-    with pytest.raises(InvalidInputError, match=r"n_samples=9.*at least 10 are needed"):
+    with pytest.raises(InvalidInputError, match=r"9 samples, .*at least 10 are needed"):
         StabilitySelection().fit(X[:9], y[:9])
     with pytest.raises(InvalidInputError, match="y is 1 on every row"):
         StabilitySelection().fit(X, np.ones(90))
