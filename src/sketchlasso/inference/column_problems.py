@@ -171,7 +171,7 @@ class ColumnProblems:
         if open_.any() and len(self.predictors):
             rows = np.flatnonzero(np.repeat(open_, count))
             coef, gap[rows], status[rows] = self._solved(own[open_], alphas[open_], settings)
-            w = _spread_rows(coef, rows, size)
+            w = replace_rows(w, rows, coef)
         return self._on_original_scale(np.repeat(own, count), w, gap, status)
 
     def _solved(
@@ -235,16 +235,6 @@ class ColumnProblems:
         coef = columns.transform.unscale(on_columns, columns.scales[own])
         intercept = columns.means[own] - columns.transform.shift(coef)
         return ColumnSolutions(coef, intercept, lengths, gap, status)
-
-
-def _spread_rows(
-    matrix: sparse.csr_array[Any, tuple[int, int]], rows: IntArray, size: int
-) -> sparse.csr_array[Any, tuple[int, int]]:
-    """Return a sparse matrix (size, n) with the given rows filled in order, the others empty."""
-    lengths = np.zeros(size, dtype=np.int64)
-    lengths[rows] = np.diff(matrix.indptr)
-    indptr = np.concatenate([[0], np.cumsum(lengths)])
-    return sparse.csr_array((matrix.data, matrix.indices, indptr), shape=(size, matrix.shape[1]))
 
 
 def penalty_table(

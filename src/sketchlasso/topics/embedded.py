@@ -75,6 +75,7 @@ SHOWN = 1200
 
 # Words of documentation on any subject, plurals as their singular.
 BOILERPLATE = "documentation_words.txt"
+# Adverbs, recognised by their ending, are left out too.
 ADVERB = re.compile(r"(?!anomaly|assembly|family|multiply|supply)\w{4,}ly")
 
 

@@ -153,11 +153,11 @@ def read_corpus(
             with Source.of(path, "csv").open_text() as file:
                 texts = [line.strip() for line in file]
         else:
-            layout: Any = {"separator": separator, "header": header}
-            columns = read_text_columns(path, column, title_column, **layout)
-            texts, named, settings["column"] = columns.texts, columns.titles, column
-            if group_column is not None:
-                groups = read_text_columns(path, group_column, **layout).texts
+            roles = {"column": column, "title_column": title_column, "group_column": group_column}
+            columns = read_text_columns(path, roles, separator=separator, header=header)
+            texts, named = columns["column"], columns.get("title_column")
+            groups = columns.get("group_column", groups)
+            settings["column"] = column
     if not texts:
         raise InvalidInputError(f"{origin} has no documents; give at least one.")
     named = named if titles is None else names_from(titles)

@@ -89,7 +89,7 @@ def test_a_graph_of_another_program(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("g.png", "", "rename it by what it holds"),
+        ("g.png", "", "rename it by its format"),
         ("g.json", "{", "holds no graph"),
         ("g.json", "[1]", "holds no graph"),
         ("g.json", '{"nodes": [], "links": [{"source": 1, "target": 2}]}', "which is not a node"),
