@@ -116,7 +116,7 @@ class ReadOptions:
         self.real_type()
 
     def real_type(self) -> np.dtype[Any] | None:
-        """Return the floating type asked for, or None."""
+        """Return the requested floating type, or None."""
         if self.dtype is None:
             return None
         try:

@@ -267,7 +267,7 @@ def _kind(first: bytes) -> str | None:
 
 
 def format_of(path: Path, format: str | None = None) -> str:
-    """Return the format asked for, or the one that the file's name means."""
+    """Return the requested format, or that of the file's name."""
     if format is not None and format not in FORMATS:
         raise InvalidInputError(
             Argument("format", format),

@@ -67,7 +67,7 @@ class ColumnRows:
 
 
 def column_rows(X: MatrixLike, standardize: bool) -> ColumnRows:
-    """Centre the columns of X (m, n), and scale them to standard deviation one where asked."""
+    """Centre the columns of X (m, n), and optionally scale them to standard deviation one."""
     A, unit = DataMatrix.in_own_units(X, center=True, scale=True)
     A = A.in_double()
     m, n = A.shape

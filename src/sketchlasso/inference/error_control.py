@@ -205,7 +205,7 @@ def _check_cutoff(cutoff: Any, pairs: int, assumption: Assumption) -> None:
             Argument("assumption", assumption),
             " and ",
             Argument("n_pairs", pairs),
-            "; pass such a share, or more pairs.",
+            "; pass one, or more pairs.",
         )
 
 
@@ -221,7 +221,7 @@ def _check_q(q: Any, p: int, pairs: int, assumption: Assumption) -> None:
             Argument("q", q),
             f" was given, but an integer from 1 to {most} is accepted for {p} features and ",
             Argument("assumption", assumption),
-            f"{reason}; pass such a number.",
+            f"{reason}; pass one.",
         )
 
 

@@ -94,7 +94,7 @@ class Neighbourhoods:
         -------
         dict of str to list or ndarray of shape (n_edges,)
             ``source`` (predictor), ``target``, ``weight``, ``coefficient`` (on the scale of X),
-            and ``stability`` and ``p_value`` (NaN where not available) if they were asked for.
+            and ``stability`` and ``p_value`` (NaN where not available) if they were computed.
         """
         row = np.repeat(np.arange(len(self.targets)), np.diff(self.weights.indptr))
         order = np.argsort(-np.abs(self.weights.data), kind="stable")
@@ -302,7 +302,7 @@ def neighbourhoods(
 
 
 def _places(what: str, given: Any, names: tuple[str, ...]) -> Any:
-    """Columns given by name as indices; anything else as it is."""
+    """Indices of columns given by name; anything else unchanged."""
     values = None if given is None else np.asarray(given)
     if values is None or values.dtype.kind not in "UO" or values.ndim != 1:
         return given

@@ -104,7 +104,7 @@ class Nodewise:
         """The regressions of one of the penalties, one row per target."""
         if not -self.n_penalties <= number < self.n_penalties:
             raise InvalidInputError(
-                f"penalty {number} was asked for, but there are {self.n_penalties} per column; "
+                f"penalty {number} was requested, but there are {self.n_penalties} per column; "
                 f"pass a number from 0 to {self.n_penalties - 1}."
             )
         return self.take(np.arange(number % self.n_penalties, len(self.targets), self.n_penalties))

@@ -49,7 +49,7 @@ class Assembled:
 
         Joining both directions keeps symmetry but not positive definiteness. Where the smallest
         eigenvalue of I - R falls below a floor, R is multiplied by the largest number that keeps
-        it there: the graph and the diagonal stay as they are.
+        it there: the graph and the diagonal do not change.
         """
         n = len(self.diagonal)
         R = np.zeros((n, n))

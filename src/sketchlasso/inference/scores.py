@@ -85,7 +85,7 @@ def made_scores(
     decisive = (plain, {"P": rows.P, "targets": features, "alpha": problems.grid})
     with part_solver(checkpoint, decisive, len(features), progress) as solver:
         Z = _centred_residuals(solver.solve(problems, settings), X)
-    # A penalty above sqrt(m) leaves every column as it is.
+    # A penalty above sqrt(m) changes no column.
     while automatic:
         over = np.flatnonzero(_inflation(columns, features, Z) > LARGEST_INFLATION)
         if len(over) == 0 or alpha > np.sqrt(X.shape[0]):
@@ -119,8 +119,8 @@ def ready_scores(columns: Columns, features: IntArray, scores: Any) -> FloatArra
     if isinstance(scores, Nodewise):
         if not np.array_equal(scores.targets, features):
             raise InvalidInputError(
-                f"scores are regressions of {len(scores.targets)} columns, but {c} features are "
-                "asked about; pass one regression for each of them, in their order."
+                f"scores are regressions of {len(scores.targets)} columns, but there are {c} "
+                "features; pass one regression for each of them, in their order."
             )
         Z = scores.residuals(columns.entries)
     elif sparse.issparse(scores):

@@ -33,7 +33,7 @@ from sketchlasso.topics.columns import WordColumns
 from sketchlasso.types import BoolArray, FloatArray, IntArray, RealArray, is_whole
 
 AUTOMATIC = "auto"
-# Share of the radius at which more words than asked would enter at once.
+# Share of the radius at which more words than requested would enter at once.
 AUTOMATIC_SHARE = 0.7
 # Standard errors that the link of a word with the query must have. A link that comes from a few
 # documents has about the square root of their number.
@@ -87,7 +87,7 @@ class Queries:
 
 
 def automatic_radius(levels: FloatArray) -> FloatArray:
-    """AUTOMATIC_SHARE of the radius (B,) at which more words than asked would enter at once.
+    """AUTOMATIC_SHARE of the radius (B,) at which too many words would enter at once.
 
     At the largest penalty with a non-zero answer all words whose correlation x with the response
     exceeds it enter together, and that penalty solves ||(|x| - alpha)_+|| = radius. With x sorted

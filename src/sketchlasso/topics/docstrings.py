@@ -31,7 +31,7 @@ UNDERLINE = re.compile(r"^\s*([-=~^\"*+#`.])\1{2,}\s*$")
 # A line that names parameters and their types, such as "x, y : array_like of shape (n,)".
 DECLARATION = re.compile(r"^\s*[*`]*[\w.]+[\w.*,` ]*\s?:(\s.*)?$")
 FIELD = re.compile(r"^\s*:\w[\w ]*:")
-# Directives whose indented text is no prose; the text of others (note, warning) is kept.
+# Directives whose indented text is not prose; the text of others (note, warning) is kept.
 CODE = re.compile(
     r"^\s*\.\. *(math|plot|code|code-block|ipython|versionadded|versionchanged|deprecated|"
     r"autosummary|toctree|currentmodule|module|image|figure|sourcecode|literalinclude|index|"

@@ -23,7 +23,7 @@ FINER_RANK = 100
 
 @dataclass(frozen=True, eq=False)
 class TopicImage:
-    """The few words that explain a word, or several words asked for together.
+    """The few words that explain a word, or several words together.
 
     Attributes
     ----------

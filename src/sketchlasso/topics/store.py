@@ -84,7 +84,7 @@ def unpack_corpus(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]])
 def pack_strings(strings: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Return the UTF-8 bytes (n_bytes,) of strings, one after another, and the end of each (n,).
 
-    Lone surrogates, which are no text, become question marks.
+    Lone surrogates, which are not text, become question marks.
     """
     encoded = [string.encode("utf-8", "replace") for string in strings]
     ends = np.cumsum([len(part) for part in encoded], dtype=np.int64)

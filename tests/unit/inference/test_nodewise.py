@@ -264,5 +264,5 @@ def test_bad_data_gets_one_sentence():
     found = nodewise(correlated(20, 5))
     with pytest.raises(InvalidInputError, match="X has 4 columns, but the regressions are of 5"):
         found.residuals(np.ones((3, 4)))
-    with pytest.raises(InvalidInputError, match="penalty 1 was asked for, but there are 1 per"):
+    with pytest.raises(InvalidInputError, match="penalty 1 was requested, but there are 1 per"):
         found.penalty(1)
