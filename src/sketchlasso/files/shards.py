@@ -158,8 +158,8 @@ def bytes_of(memory: int | str) -> int:
     unit = None if found is None else UNITS.get(found[2].lower())
     amount = 0 if found is None or unit is None else int(float(found[1]) * unit)
     if amount < 1:
-        accepted = "a positive number of bytes, also with a unit,"
-        raise unaccepted("memory", memory, accepted, "pass for example '500MB' or '2GB'")
+        remedy = "pass for example '500MB' or '2GB'"
+        raise unaccepted("memory", memory, "a positive number of bytes", remedy)
     return amount
 
 
