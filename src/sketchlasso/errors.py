@@ -128,6 +128,15 @@ class InvalidInputError(SketchlassoError, ValueError):
     """The input cannot be used; the message states what was given, what is accepted, what to do."""
 
 
+def unaccepted(
+    name: str, value: object, accepted: str, remedy: str = "pass one"
+) -> InvalidInputError:
+    """Return the error for a parameter whose value is not one of those accepted."""
+    return InvalidInputError(
+        Argument(name, value), f" was given, but {accepted} is accepted; {remedy}."
+    )
+
+
 class UnknownWordError(InvalidInputError):
     """A word that the vocabulary does not have.
 

@@ -1,8 +1,8 @@
-"""Array aliases and the literal option names shared by the rooms."""
+"""Array aliases, literal option names and checks of scalars shared by the rooms."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,3 +18,13 @@ SparseRows: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
 Coefficients: TypeAlias = "FloatArray | SparseRows"
 
 Loss: TypeAlias = Literal["sqrt", "squared"]
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """Whether a value is an integer of Python or NumPy; True and False are not."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether a value is a number of Python or NumPy; True and False are not."""
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

@@ -86,7 +86,7 @@ def test_bad_data_are_refused_in_one_sentence(call):
         "flat": (flat, y),
     }.items():
         write_table(f"{name}.csv", Table(entries, target, names, "y"))
-    assert "9 rows" in call("infer few.csv --target y", code=2).stderr
+    assert "9 samples" in call("infer few.csv --target y", code=2).stderr
     said = call("infer same.csv --target y", code=2).stderr
     assert "columns a and c are the same" in said
     assert said.endswith("; leave one of them out with --drop c.\n")

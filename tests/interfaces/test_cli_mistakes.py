@@ -122,7 +122,7 @@ def test_rank_zero(refused):
         (
             "fit {data}/signs.svm.gz --impute mean",
             2,
-            "--impute mean means nothing for the svmlight",
+            "--impute mean does not apply to the svmlight",
         ),
         ("fit {data}/houses.csv", 2, "with --target (one of 'age', 'rooms'"),
         ("cv {data}/houses.csv -t price --selection best", 2, "--selection best"),

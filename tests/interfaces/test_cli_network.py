@@ -108,7 +108,7 @@ def test_communities_are_written_too(ask):
         ("-o g.csv --alpha best", "--alpha best was given"),
         ("-o g.csv --alpha -1", "finite number > 0"),
         ("-o g.csv --alpha ebic --targets genea", "--alpha ebic was given with --targets"),
-        ("-o g.csv --targets genez", "targets names 'genez', which is no column of X"),
+        ("-o g.csv --targets genez", "targets names 'genez', which is not a column of X"),
         ("-o g.csv --rule xor", "--rule xor"),
         ("-o g.csv --half-samples 3", "--half-samples 3"),
         ("-o g.csv --min-stability 0.5", "--min-stability 0.5"),

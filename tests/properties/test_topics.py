@@ -15,7 +15,7 @@ from hypothesis.extra.numpy import arrays
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.graphs import write_graph
 from sketchlasso.topics import Corpus, word_graph
-from sketchlasso.topics.packing import pack_strings, unpack_strings
+from sketchlasso.topics.store import pack_strings, unpack_strings
 
 VALUES = st.sampled_from([0.0, 0.0, 0.0, 0.5, -0.5, 1.0, -2.0, 1e-300, 0.1])
 # Anything that XML can hold: quotation marks, angle brackets, line ends and all.

@@ -59,20 +59,23 @@ def read_npz(source: Source, options: ReadOptions) -> Table:
 def read_npy(source: Source, options: ReadOptions) -> Table:
     """Map an npy file into memory; its numbers are read, and checked, where they are used.
 
-    A target or dropped columns inside the matrix, or another type, cost a copy in memory; a
-    target that is the first or the last column does not.
+    A target or dropped columns inside the matrix, or another type, cost a copy in memory; those
+    at its edges do not.
     """
     check_matrix(source, npy_header(source), "its array")
     with source.guarded():
         X = np.load(source.path, mmap_mode="r", allow_pickle=False)
     columns = options.columns(source, None, X.shape[1])
     y = None if columns.target is None else np.array(X[:, columns.target], dtype=np.float64)
-    kept = columns.features
-    if kept == tuple(range(kept[0], kept[-1] + 1)):
-        X = X[:, kept[0] : kept[-1] + 1]
-    else:
-        X = np.asarray(X[:, list(kept)])
+    X = take_columns(X, columns.features)
     return Table(as_real(X, options.real_type()), y, None, None, str(source))
+
+
+def take_columns(X: Any, kept: tuple[int, ...]) -> Any:
+    """Return some columns of X (m, n); a view where they are neighbours."""
+    if kept == tuple(range(kept[0], kept[-1] + 1)):
+        return X[:, kept[0] : kept[-1] + 1]
+    return np.asarray(X[:, list(kept)])
 
 
 def write_npz(path: Path, table: Table) -> None:
@@ -154,7 +157,7 @@ def finished_table(
     names: Sequence[str] | None = None,
     target_name: Any = None,
 ) -> Table:
-    """Make a table of a stored matrix (m, n): take out the target and dropped columns, check it."""
+    """Make a table of a stored matrix (m, n), less the target and dropped columns; check it."""
     check_matrix(source, X, "its matrix")
     columns = options.columns(source, names, X.shape[1])
     dtype = options.real_type()
@@ -171,17 +174,17 @@ def finished_table(
 
 
 def check_matrix(source: Source, X: Any, what: str) -> None:
-    """Refuse what is no matrix of real numbers; `X` is an array or its header."""
+    """Refuse anything but a matrix of real numbers; `X` is an array or its header."""
     if X.ndim != 2 or X.dtype.kind not in "biuf" or 0 in X.shape:
         empty = X.ndim == 2 and X.dtype.kind in "biuf" and X.shape[0] == 0 < X.shape[1]
         raise (NoRowsError if empty else InvalidInputError)(
             f"{source} cannot be used: {what} has shape {X.shape} and type {X.dtype}, but a matrix "
-            "of real numbers with at least one row and column is needed; save it so."
+            "of real numbers with at least one row and column is needed; save one."
         )
 
 
 class NpzArchive:
-    """The arrays of an npz file by name, read when they are asked for."""
+    """The arrays of an npz file by name, read on access."""
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self._archive = archive
@@ -284,5 +287,5 @@ def _understood(source: Source) -> Iterator[None]:
     except KeyError as missing:
         raise source.damaged(f"holds no array {missing.args[0]!r}") from missing
     except (ValueError, TypeError, RuntimeError, OverflowError) as problem:
-        # zipfile: a method or a password that it does not know, sizes that it cannot seek.
+        # zipfile raises these for unknown methods, passwords, and sizes it cannot seek.
         raise source.misread(problem) from problem

@@ -110,12 +110,12 @@ def _checked(batch: Any) -> Any:
 
 
 def write_parquet(path: Path, table: Table) -> None:
-    """Write ids, features and last the target, one column each."""
+    """Write ids, features and the target, in this order, one column each."""
     _write(path, table, require("pyarrow.parquet", "writing Parquet files").ParquetWriter)
 
 
 def write_arrow(path: Path, table: Table) -> None:
-    """Write ids, features and last the target, one column each."""
+    """Write ids, features and the target, in this order, one column each."""
     _write(path, table, require("pyarrow.ipc", "writing Arrow files").new_file)
 
 
@@ -179,16 +179,14 @@ def _table(source: Source, columns: Columns, batches: Any, options: ReadOptions)
 
 
 def _numbers_alone(body: Gathered, place: int, column: Any) -> Any:
-    """Return a column whose texts and dates are kept elsewhere, as numbers that are missing."""
+    """Return a column of numbers; keep texts and dates in `body` and mark them as missing."""
     pyarrow = require("pyarrow", "reading these files")
-    types = pyarrow.types
-    if types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if types.is_string(column.type) or types.is_large_string(column.type):
-        for row, cell in enumerate(column.to_pylist()):
+    column, cells = _texts(column)
+    if cells is not None:
+        for row, cell in enumerate(cells):
             if cell is not None and cell.strip().lower() not in MISSING:
                 body.add_text(place, len(body) + row, cell.strip())
-    elif types.is_temporal(column.type):
+    elif pyarrow.types.is_temporal(column.type):
         body.add_dates(place)
     else:
         return column
@@ -197,12 +195,19 @@ def _numbers_alone(body: Gathered, place: int, column: Any) -> Any:
 
 def _labels(source: Source, columns: Columns, position: int, column: Any) -> NDArray[Any]:
     """Return targets (b,) as numbers or text; NaN or empty where they are missing."""
+    column, cells = _texts(column)
+    if cells is not None:
+        return np.array(["" if cell is None else cell for cell in cells], np.str_)
+    return _numbers(source, columns, position, column)
+
+
+def _texts(column: Any) -> tuple[Any, list[str | None] | None]:
+    """Return a column without its dictionary, and its cells where they are text."""
     types = require("pyarrow", "reading these files").types
     if types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    if types.is_string(column.type) or types.is_large_string(column.type):
-        return np.array(["" if cell is None else cell for cell in column.to_pylist()], np.str_)
-    return _numbers(source, columns, position, column)
+    text = types.is_string(column.type) or types.is_large_string(column.type)
+    return column, column.to_pylist() if text else None
 
 
 def _numbers(source: Source, columns: Columns, position: int, column: Any) -> NDArray[Any]:

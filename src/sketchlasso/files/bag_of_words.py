@@ -26,10 +26,10 @@ from scipy import sparse
 
 from sketchlasso.errors import Argument, InvalidInputError, StoredFileError
 from sketchlasso.files.options import ReadOptions
-from sketchlasso.files.source import COMPRESSIONS, Source
+from sketchlasso.files.source import COMPRESSIONS, Source, read_lines
 from sketchlasso.files.table import GrowingArray, Table, as_csr
 from sketchlasso.storage import replacing
-from sketchlasso.storage.door import UnfitError, check_shape
+from sketchlasso.storage.door import check_shape
 
 # Bytes of text parsed at a time.
 BLOCK = 1 << 23
@@ -44,7 +44,7 @@ def read_bag_of_words(source: Source, options: ReadOptions) -> Table:
         rows, columns, counts = _triples(source, file, shape, entries, options)
     X: Any
     if np.all(rows[1:] >= rows[:-1]):
-        # In order of documents, as always in practice: the rows need only be counted.
+        # Usual files are sorted by document, so counting the rows is enough.
         indptr = np.searchsorted(rows, np.arange(shape[0] + 1, dtype=rows.dtype))
         del rows
         X = sparse.csr_array((counts, columns, indptr), shape=shape)
@@ -92,9 +92,7 @@ def _header(source: Source, file: BinaryIO) -> tuple[tuple[int, int], int]:
     documents, words, entries = map(int, lines)
     if 0 in (documents, words):
         raise StoredFileError(f"{source} holds no documents or no words; give a file with data.")
-    most = source.most_bytes()
-    if entries > most:
-        raise UnfitError(f"{entries} entries are declared, but at most {most} bytes are there")
+    source.check_declared(entries)
     return check_shape((documents, words)), entries
 
 
@@ -115,9 +113,7 @@ def _triples(
             part.append(values - first)
         if len(kept[0]) > entries:
             break
-    if len(kept[0]) != entries:
-        more = "more than" if len(kept[0]) > entries else f"{len(kept[0])} of"
-        raise source.damaged(f"holds {more} the {entries} entries its third line promises")
+    source.check_count(len(kept[0]), entries, "entries its third line promises")
     rows, columns, counts = (part.take() for part in kept)
     return rows, columns, counts
 
@@ -158,7 +154,7 @@ def _explained(source: Source, block: bytes, done: int) -> StoredFileError:
 
 
 def _check(source: Source, triples: NDArray[np.int64], shape: tuple[int, int], done: int) -> None:
-    # Numbers that are too large for 64 bits are read as the largest one, or the smallest.
+    # NumPy reads numbers beyond 64 bits as the largest or smallest one.
     limits = np.array([*shape, np.iinfo(np.int64).max - 1])
     wrong = (triples < (1, 1, 0)) | (triples > limits)
     if not wrong.any():
@@ -178,9 +174,7 @@ def _vocabulary(
     place = _beside(source.path) if given is None else Path(given)
     if place is None or (given is None and not place.is_file()):
         return None
-    listed = Source.of(place, "csv")
-    with listed.open_text() as file:
-        names = tuple(line.rstrip("\r\n") for line in file)
+    names = read_lines(place)
     if len(names) != words:
         raise InvalidInputError(
             f"{place} holds {len(names)} words but {source} has {words} columns; give the "

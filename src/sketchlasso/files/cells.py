@@ -1,4 +1,4 @@
-"""The cells of a column: numbers, text, or missing, and what is wrong with them."""
+"""The cells of a column: numbers, text or missing values, and their faults."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ DRESSED = re.compile(
     r"[-+]?[$€£¥]?\s?\d{1,3}([,.' ]\d{3})+([.,]\d+)?\s?[$€£¥%]?|"
     r"[-+]?[$€£¥]\s?\d+([.,]\d+)?|[-+]?\d+([.,]\d+)?\s?[$€£¥%]"
 )
-# More levels are names of rows rather than categories; so are texts that rarely repeat.
+# More levels, or texts that rarely repeat, identify rows and are not categories.
 MOST_LEVELS = 100
 FEW_LEVELS = 10
 DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}([T ].*)?|"
     r"\d{1,2}:\d{2}(:\d{2})?"
 )
-CORRECT: tuple[Part, ...] = ("correct cells that are no finite numbers",)
+CORRECT: tuple[Part, ...] = ("correct cells that are not finite numbers",)
 
-# What is wrong, and the parts of a sentence that says what to do about it.
+# The fault, and the parts of a sentence with the remedy.
 Fault: TypeAlias = "tuple[str, tuple[Part, ...]]"
 
 
@@ -50,7 +50,7 @@ class Cells:
     where: Callable[[int], str]
 
     def __post_init__(self) -> None:
-        """Read decimal commas, where all numbers of the column may be written with them."""
+        """Read decimal commas, if all numbers of the column can have them."""
         known = self.numbers[np.isfinite(self.numbers)]
         if (
             self.decimal_comma
@@ -76,14 +76,14 @@ class Cells:
 
     @property
     def infinite(self) -> Fault | None:
-        """How many numbers are infinite and what to do, or None."""
+        """The number of infinite cells and the remedy, or None."""
         rows = np.flatnonzero(np.isinf(self.numbers))
         if len(rows) == 0:
             return None
         return f"{counted(len(rows), 'infinite number')}, in {self.where(int(rows[0]))}", CORRECT
 
     def fault(self) -> Fault | None:
-        """Return why the column cannot be used and what to do about it, or None."""
+        """Return why the column cannot be used and the remedy, or None."""
         dated = [text for text in self.texts.values() if DATE.fullmatch(text)]
         if self.dates or (dated and 2 * len(dated) > len(self.texts)):
             shown = f" such as {shortened(dated[0])}" if dated else ""
@@ -112,7 +112,7 @@ class Cells:
 
 
 def is_number(cell: str) -> bool:
-    """Whether a cell is a finite or infinite number; a missing value is none."""
+    """Whether a cell is a finite or infinite number; a missing value is not."""
     if cell.strip().lower() in MISSING:
         return False
     try:
@@ -123,7 +123,7 @@ def is_number(cell: str) -> bool:
 
 
 def is_dressed_number(cell: str) -> bool:
-    """Whether a cell is a number with a currency, a percent sign or marks between thousands."""
+    """Whether a cell is a number with a currency, percent sign or thousands separators."""
     return DRESSED.fullmatch(cell) is not None
 
 

@@ -1,7 +1,6 @@
 """Comma-, tab- and otherwise separated text, read in blocks of rows.
 
-Nothing but the table's own numbers and one block of text is held in memory, however long or
-wide the file is.
+Only the table's numbers and one block of text are in memory at a time.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def read_delimited(source: Source, options: ReadOptions) -> Table:
 
 
 def write_delimited(path: Path, table: Table, separator: str = ",") -> None:
-    """Write names, ids, features and last the target, with every number in full."""
+    """Write names, ids, features and the target, in this order, at full precision."""
     names, y = names_to_write(path, table), table.y
     labels = np.unique(y).tolist() if y is not None and y.dtype.kind == "U" else []
     for label in labels:
@@ -58,7 +57,7 @@ def write_delimited(path: Path, table: Table, separator: str = ",") -> None:
                 "it is; choose other labels or write an npz file."
             )
     with replacing(path, compress=True) as file:
-        # All text in quotation marks: no character of a name then looks like a separator.
+        # Quote all text, so that no character of a name looks like a separator.
         writer = csv.writer(
             codecs.getwriter("utf-8")(file),
             delimiter=separator,
@@ -91,8 +90,8 @@ def find_separator(lines: Sequence[str]) -> str:
 def has_header(first: Sequence[str], second: Sequence[str] | None) -> bool:
     """Whether the first record holds names.
 
-    It does if nothing in it is a number, if there is a number below some text of it, or if it
-    counts 0, 1, 2, ... as tables without names are written by some programs.
+    It does if none of its cells is a number, if a number is below one of its texts, or if it
+    counts 0, 1, 2, ..., as some programs write tables without names.
     """
     numbers = [is_number(cell) for cell in first]
     if not any(numbers):
@@ -111,8 +110,7 @@ def has_header(first: Sequence[str], second: Sequence[str] | None) -> bool:
 class DelimitedReader:
     """Records of a text table in blocks, with the lines they end in.
 
-    Without a `separator`, cells of a tsv file are separated by tabs, and others by what the first
-    lines suggest.
+    Without a `separator`, tsv files have tabs, and the first lines of others decide.
     """
 
     def __init__(self, source: Source, file: TextIO, separator: str | None) -> None:
@@ -159,7 +157,7 @@ class DelimitedReader:
                     yield self._csv.line_num, record
         except csv.Error as problem:
             raise InvalidInputError(
-                f"{self._source} could not be taken apart near line {self._csv.line_num} "
+                f"{self._source} could not be split into cells near line {self._csv.line_num} "
                 f"({problem}); look for a quotation mark that is not closed."
             ) from problem
 
@@ -191,10 +189,10 @@ class _Body:
         try:
             values = np.array(records, dtype=np.float64)
         except ValueError:
-            values = self._taken_apart(records)
+            values = self._split_cells(records)
         self.rows.append(values, lines)
 
-    def _taken_apart(self, records: Records) -> FloatArray:
+    def _split_cells(self, records: Records) -> FloatArray:
         """Return numbers (b, features), NaN for gaps and for text, which is kept separately."""
         values = np.empty((len(records), len(self._columns.features)))
         done = len(self.rows)

@@ -1,4 +1,4 @@
-"""How the columns of a table become features: numbers as they are, categories by their levels."""
+"""How the columns of a table become features: numbers unchanged, categories by their levels."""
 
 from __future__ import annotations
 
@@ -40,13 +40,8 @@ class ColumnRule:
 
     def indicators(self, cells: Sequence[str | None]) -> FloatArray:
         """Return the features (m, f) of a category: 1 where a row has the level, else 0."""
-        place = {level: j for j, level in enumerate(self.coded)}
-        found = np.zeros((len(cells), len(place)))
-        for row, cell in enumerate(cells):
-            column = place.get(cell) if cell is not None else None
-            if column is not None:
-                found[row, column] = 1.0
-        return found
+        given = np.array(cells, dtype=object)[:, None]
+        return np.asarray(given == np.array(self.coded, dtype=object), dtype=np.float64)
 
     def typical(self, known: FloatArray, impute: str) -> FloatArray:
         """Return the features (f,) that fill a gap, from those (r, f) of rows that have a value.
@@ -63,7 +58,7 @@ class ColumnRule:
 
 @dataclass(frozen=True)
 class Encoding:
-    """How the columns of a table became features, so that other rows can be read alike.
+    """How the columns of a table became features, to read other rows in the same way.
 
     Attributes
     ----------
@@ -100,7 +95,7 @@ class Encoding:
         gaps : ndarray of shape (m, c)
             Which cells of the columns were missing.
         rows : ndarray of shape (r,)
-            A column that none of them has a value of stays as it is.
+            A column without a value in any of them does not change.
         impute : {"mean", "median"}
 
         Returns

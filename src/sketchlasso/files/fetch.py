@@ -1,8 +1,7 @@
-"""Data sets by name: from a folder, from the cache, else from where they are published.
+"""Data sets by name: from a folder, from the cache, or downloaded from their publishers.
 
-Neither of the two sites publishes checksums. A download is therefore compared with the published
-numbers of rows, columns and, where known, non-zeros; its own SHA-256 is kept beside it, so that
-later damage is detected.
+The two sites publish no checksums. A download is compared with the published numbers of rows,
+columns and, where known, non-zeros; its SHA-256 is stored beside it to detect later damage.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/bag-of-words/"
 class DataSet:
     """A published data set.
 
-    The address of a file is `url` and its name; the first of `files` holds the data. Files lie in
-    `folder` below the data folder or the cache. `shape` and `nonzeros`, where it is known, are
-    the published ones.
+    The address of a file is `url` followed by its name; the first of `files` holds the data.
+    Files are in `folder` below the data folder or the cache. `shape` and `nonzeros`, if known,
+    are the published ones.
     """
 
     folder: str
@@ -75,12 +74,12 @@ def fetch_dataset(
 ) -> Table:
     """Read a data set by its name.
 
-    The published files are looked for in the folder that the environment variable
-    SKETCHLASSO_DATA names (in a subfolder per set, such as ``gisette/``) and in the cache; else
-    they are downloaded into the cache. The table must have the published shape. The SHA-256 of a
-    download is stored with it and checked from then on.
+    The published files are read from the folder in the environment variable SKETCHLASSO_DATA (in
+    a subfolder per set, such as ``gisette/``) or from the cache, or downloaded into the cache.
+    The table must have the published shape. The SHA-256 of a download is stored with it and
+    checked from then on.
 
-    Numbers come as published, cast to floating point: nothing is centred or scaled.
+    Numbers are as published, cast to floating point, not centred or scaled.
 
     Parameters
     ----------
@@ -104,7 +103,7 @@ def fetch_dataset(
         No data set has that name.
     StoredFileError
         It is not on this machine and could not be downloaded (the message names the file and the
-        folder to put it in), or it is not what was published.
+        folder to put it in), or it differs from what was published.
     MissingExtraError
         A download is needed and pooch is not installed.
     """
@@ -128,7 +127,7 @@ def fetch_dataset(
 
 
 def _found(name: str) -> DataSet:
-    # Real-sim, rcv1.binary and SIAM 2007 are known too.
+    # Accept Real-sim, rcv1.binary and SIAM 2007 too.
     words = str(name).strip().lower().replace("-", " ").replace(".", " ").split()
     plain = "_".join(words).replace("siam_2007", "siam2007")
     chosen = CATALOGUE.get(plain)

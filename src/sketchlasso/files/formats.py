@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from numpy.typing import DTypeLike
 
@@ -23,38 +23,22 @@ from sketchlasso.files.svmlight import read_svmlight, write_svmlight
 from sketchlasso.files.table import Table, finite_or_refuse
 
 Format = Literal[
-    "svmlight",
-    "bag-of-words",
-    "csv",
-    "tsv",
-    "parquet",
-    "arrow",
-    "npz",
-    "npy",
-    "matrix-market",
+    "svmlight", "bag-of-words", "csv", "tsv", "parquet", "arrow", "npz", "npy", "matrix-market"
 ]
 
-READERS: dict[str, Callable[[Source, ReadOptions], Table]] = {
-    "svmlight": read_svmlight,
-    "bag-of-words": read_bag_of_words,
-    "csv": read_delimited,
-    "tsv": read_delimited,
-    "parquet": read_arrow,
-    "arrow": read_arrow,
-    "npz": read_npz,
-    "npy": read_npy,
-    "matrix-market": read_matrix_market,
-}
-WRITERS: dict[str, Callable[[Path, Table], None]] = {
-    "svmlight": write_svmlight,
-    "bag-of-words": write_bag_of_words,
-    "csv": write_delimited,
-    "tsv": partial(write_delimited, separator="\t"),
-    "parquet": write_parquet,
-    "arrow": write_arrow,
-    "npz": write_npz,
-    "npy": write_npy,
-    "matrix-market": write_matrix_market,
+Reader: TypeAlias = Callable[[Source, ReadOptions], Table]
+Writer: TypeAlias = Callable[[Path, Table], None]
+
+HANDLERS: dict[str, tuple[Reader, Writer]] = {
+    "svmlight": (read_svmlight, write_svmlight),
+    "bag-of-words": (read_bag_of_words, write_bag_of_words),
+    "csv": (read_delimited, write_delimited),
+    "tsv": (read_delimited, partial(write_delimited, separator="\t")),
+    "parquet": (read_arrow, write_parquet),
+    "arrow": (read_arrow, write_arrow),
+    "npz": (read_npz, write_npz),
+    "npy": (read_npy, write_npy),
+    "matrix-market": (read_matrix_market, write_matrix_market),
 }
 
 
@@ -168,9 +152,9 @@ def read_table(
 
 
 def read_source(source: Source, options: ReadOptions) -> Table:
-    """Read a file with the reader of its format; report what does not fit in one sentence."""
+    """Read a file with the reader of its format; every failure becomes one sentence."""
     with source.guarded():
-        return READERS[source.format](source, options)
+        return HANDLERS[source.format][0](source, options)
 
 
 def write_table(
@@ -219,4 +203,4 @@ def write_table(
             "sketchlasso.io.Table(X, y)."
         )
     finite_or_refuse(table.source or "the table", table.X, table.y, table.feature_names)
-    WRITERS[chosen](place, table)
+    HANDLERS[chosen][1](place, table)

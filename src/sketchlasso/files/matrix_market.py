@@ -46,10 +46,7 @@ class Banner:
 
 
 def read_matrix_market(source: Source, options: ReadOptions) -> Table:
-    """Read a matrix.
-
-    SciPy's reader is not used: on damaged text it can end the whole process.
-    """
+    """Read a matrix, without SciPy's reader: damaged text can crash the process there."""
     with source.open() as file:
         banner = _banner(source, file)
         if banner.field == "complex":
@@ -98,9 +95,7 @@ def _banner(source: Source, file: BinaryIO) -> Banner:
     entries = sizes[2] if layout == "coordinate" else rows * columns
     if layout == "array" and symmetry != "general":
         entries = rows * (rows - 1) // 2 + (rows if symmetry != "skew-symmetric" else 0)
-    most = source.most_bytes()
-    if entries > most:
-        raise UnfitError(f"{entries} entries are declared, but at most {most} bytes are there")
+    source.check_declared(entries)
     check_memory(ENTRY * entries, f"{entries} entries")
     return Banner(layout, field, symmetry, (rows, columns), entries)
 
@@ -117,9 +112,7 @@ def _numbers(source: Source, file: BinaryIO, banner: Banner) -> NDArray[np.float
         found.append(numbers)
         if len(found) > wanted:
             break
-    if len(found) != wanted:
-        more = "more than" if len(found) > wanted else f"{len(found)} of"
-        raise source.damaged(f"holds {more} the {wanted} numbers that its sizes promise")
+    source.check_count(len(found), wanted, "numbers that its sizes promise")
     return found.take().reshape(banner.entries, banner.width)
 
 

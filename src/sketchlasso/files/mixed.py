@@ -1,7 +1,7 @@
 """Rows of numbers, text and missing cells, gathered block by block into a table of numbers.
 
-A column whose cells are all text is a category and becomes one feature per level. Everything that
-cannot be used is reported in one sentence that names all such columns.
+A column whose cells are all text is a category and becomes one feature per level. One message
+names all columns that cannot be used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sketchlasso.files.options import Columns, ReadOptions
 from sketchlasso.files.table import GrowingArray, Table
 from sketchlasso.types import FloatArray
 
-# What to do about missing values: of a new table, of targets alone, of data for a fitted model.
+# Remedies for missing values: in a new table, in targets only, in data for a fitted model.
 FILL: tuple[Part, ...] = (
     "fill missing values with ",
     Argument("impute", "mean"),
@@ -91,11 +91,11 @@ class Gathered:
         self._labels.append((labels, lost))
 
     def add_ids(self, ids: Sequence[str]) -> None:
-        """Add what identifies the rows."""
+        """Add the identifiers of rows."""
         self._ids += ids
 
     def table(self) -> Table:
-        """Return what was read, with categories as features and gaps filled."""
+        """Return the table, with categories as features and gaps filled."""
         y, lost = self._targets()
         X = self._features.take()
         ids = np.array(self._ids, dtype=np.str_) if self._ids else None
@@ -218,7 +218,7 @@ def _refuse_faults(
 def _remedies(
     columns: Columns, faults: Sequence[tuple[int, str, tuple[Part, ...]]]
 ) -> Iterator[Part]:
-    """Yield what to do about all faults, as parts of a message."""
+    """Yield the remedies of all faults, as parts of a message."""
     ways = list(dict.fromkeys(way for _, _, way in faults if way))
     gaps = (FILL, UNFILLED, UNTARGETED)
     ways.sort(key=lambda way: way not in gaps)
@@ -234,7 +234,7 @@ def _remedies(
 
 
 def _misfit(cells: Cells, rule: ColumnRule) -> Fault | None:
-    """Return why cells do not fit the rule of an earlier table and what to do, or None."""
+    """Return why cells do not fit the rule of an earlier table and the remedy, or None."""
     if rule.levels is not None:
         # Levels such as 1 and 2a were text when the rule was made.
         return None

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.files.encoding import Encoding
 from sketchlasso.files.source import Source
+from sketchlasso.types import is_whole
 
 Column = str | int
 
@@ -74,7 +75,7 @@ class Columns:
 class ReadOptions:
     """The options of :func:`sketchlasso.files.read_table`, which describes them.
 
-    Without `mixed` every feature has to be a number, as in shards, whose blocks must agree.
+    Without `mixed` every feature must be a number, as in shards, whose blocks must agree.
     """
 
     target: Column | None = None
@@ -92,7 +93,7 @@ class ReadOptions:
     mixed: bool = False
 
     def check(self, source: Source) -> None:
-        """Refuse options that do not apply to the format of a file, and invalid values."""
+        """Reject options that do not apply to the format of a file, and invalid values."""
         for field in fields(self):
             given: Any = getattr(self, field.name)
             if given == field.default or field.name in UNDERSTOOD[source.format] | {"mixed"}:
@@ -100,32 +101,22 @@ class ReadOptions:
             reason = REASONS.get((source.format, field.name), "it applies to other formats")
             raise InvalidInputError(
                 Argument(field.name, given),
-                f" means nothing for the {source.format} file {source} ({reason}); leave it out.",
+                f" does not apply to the {source.format} file {source} ({reason}); leave it out.",
             )
         if self.separator is not None and len(self.separator) != 1:
-            raise InvalidInputError(
-                Argument("separator", self.separator),
-                " was given, but one character is needed; pass ',', ';', '|', ' ' or a tab, or "
-                "leave it out.",
-            )
+            remedy = "pass ',', ';', '|', ' ' or a tab, or leave it out"
+            raise unaccepted("separator", self.separator, "one character", remedy)
         if self.impute not in (None, "mean", "median", "drop"):
-            raise InvalidInputError(
-                Argument("impute", self.impute),
-                " was given, but 'mean', 'median' or 'drop' is accepted; pass one of them or leave "
-                "it out.",
-            )
-        count: Any = self.n_features
-        whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
-        if count is not None and not (whole and count >= 1):
-            raise InvalidInputError(
-                Argument("n_features", count),
-                " was given, but a positive whole number is needed; pass the number of columns or "
-                "leave it out.",
-            )
+            accepted = "'mean', 'median' or 'drop'"
+            raise unaccepted("impute", self.impute, accepted, "pass one of them or leave it out")
+        count = self.n_features
+        if count is not None and not (is_whole(count) and count >= 1):
+            remedy = "pass the number of columns or leave it out"
+            raise unaccepted("n_features", count, "a positive whole number", remedy)
         self.real_type()
 
     def real_type(self) -> np.dtype[Any] | None:
-        """Return the floating type asked for, or None."""
+        """Return the requested floating type, or None."""
         if self.dtype is None:
             return None
         try:
@@ -144,8 +135,8 @@ class ReadOptions:
         """Find the target, the ids and the features among the columns of a file.
 
         `names` are those of all `width` columns, where the file has them. An encoding names the
-        features in order (by numbers from 1 where columns have no names); other columns are
-        ignored then.
+        features in order (by numbers from 1 where columns have no names), and other columns are
+        ignored.
         """
         known = None if names is None else tuple(names)
         if known is not None and len(known) != width:
@@ -202,7 +193,7 @@ def find_column(
     """Return a column's position; `role` is the name of the argument that names it."""
     if names is None and isinstance(column, str) and column.lstrip("-").isdecimal():
         column = int(column)  # a command line has no other way to write a number
-    if isinstance(column, int | np.integer) and not isinstance(column, bool):
+    if is_whole(column):
         if not -width <= column < width:
             raise InvalidInputError(
                 Argument(role, column),

@@ -1,4 +1,4 @@
-"""One file of a matrix in many: scan it without reading its matrix, and cut it into blocks."""
+"""One of the many files of a matrix: scan it without reading the matrix, and cut it into blocks."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from sketchlasso.files.arrays import (
     matrix_key,
     npy_header,
     open_npz,
+    take_columns,
     target_key,
     texts,
 )
@@ -40,7 +41,7 @@ PRODUCTS = 8 * PRODUCT_COLUMNS
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """What is known of a shard before its matrix is read.
+    """Facts about a shard, without its matrix.
 
     The matrix has `columns` features and takes `n_bytes` in memory as `dtype`. It can be read in
     parts between the rows `cuts` (c,), from 0 to `rows`; at any row where `cuts` is None. y has
@@ -65,8 +66,7 @@ class Scan:
 def scan(source: Source, options: ReadOptions) -> Scan:
     """Scan a shard.
 
-    npz, npy and Parquet files are known from their headers and their targets. Text has to be read
-    once. Of a file without rows nothing else is known.
+    Of npz, npy and Parquet files only headers and targets are read; text has to be read once.
     """
     try:
         with source.guarded():
@@ -172,7 +172,7 @@ def _scan_svmlight(source: Source, options: ReadOptions) -> Scan:
                     highest = max(highest, int(last.partition(b":")[0]))
                     entries += pairs[0].count(b":")
             except (ValueError, IndexError) as problem:
-                read_svmlight(source, options)  # says which line, and what is wrong with it
+                read_svmlight(source, options)  # its message names the line and the fault
                 raise source.misread(problem) from problem
     if not labels:
         raise NoRowsError(f"{source} holds no samples; give a file with data.")
@@ -214,7 +214,7 @@ class ShardBlock:
     """Rows start, ..., stop - 1 of a file that had `total` rows when it was scanned.
 
     It is small to send, and read where it is needed. `groups` are the row groups of a Parquet
-    file that the rows are.
+    file that make up the rows.
     """
 
     path: str
@@ -252,22 +252,18 @@ class ShardBlock:
             X = read_source(source, self.options).X
         dense = isinstance(X, np.ndarray)
         if X.shape != (self.rows, self.columns) or dense == self.sparse:
-            raise source.damaged("has changed since it was first looked at")
+            raise source.damaged("has changed since it was scanned")
         return as_real(X, self.dtype) if dense else X.astype(self.dtype, copy=False)
 
     def _mapped(self, source: Source) -> Any:
         """The rows of an npy file, of the columns that are features."""
         header = npy_header(source)
         if header.shape[0] != self.total:
-            raise source.damaged("has changed since it was first looked at")
+            raise source.damaged("has changed since it was scanned")
         width = header.shape[1]
         rows = map_rows(source, header, self.start, self.stop)
         kept = self.options.columns(source, None, width).features
-        if len(kept) == width:
-            return rows
-        if kept == tuple(range(kept[0], kept[-1] + 1)):
-            return np.ascontiguousarray(rows[:, kept[0] : kept[-1] + 1])
-        return np.asarray(rows[:, list(kept)])
+        return rows if len(kept) == width else np.ascontiguousarray(take_columns(rows, kept))
 
 
 def cut_into_blocks(
@@ -275,8 +271,8 @@ def cut_into_blocks(
 ) -> Iterator[ShardBlock]:
     """Yield blocks of a shard that can be read and multiplied within `memory` bytes.
 
-    A block that cannot be cut so small is an error only where `strict` gives the user's own
-    limit, as the user wrote it.
+    A block that cannot be made so small is an error only if `strict` has the limit as the user
+    wrote it.
     """
     row_bytes = COPIES * (found.n_bytes / found.rows + PRODUCTS)
     most = int(memory / row_bytes)

@@ -1,4 +1,4 @@
-"""A data matrix that stays in its files: many shards, read one at a time where they are needed."""
+"""A data matrix that stays in its files: many shards, read one at a time on use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sketchlasso.data import BlockMatrix
-from sketchlasso.errors import Argument, InvalidInputError, StoredFileError
+from sketchlasso.errors import Argument, InvalidInputError, StoredFileError, unaccepted
 from sketchlasso.files.formats import Format
 from sketchlasso.files.options import ReadOptions
 from sketchlasso.files.shard import SHARD_FORMATS, Scan, cut_into_blocks, scan
@@ -80,23 +80,23 @@ def read_shards(
 ) -> Shards:
     """Scan a data matrix in many files; its rows are read later, one block at a time.
 
-    npz, npy and Parquet files are known from their headers. svmlight text is walked through
-    once, and any other format is read once, file by file. Responses are read now. Files without
-    rows are passed over; all must stay as they are for as long as X is used.
+    Of npz, npy and Parquet files only headers are read now; files of other formats are read
+    once, one at a time. Responses are read now. Files without rows are skipped. No file may
+    change while X is in use.
 
     Parameters
     ----------
     paths : path-like, or sequence of them
-        Files, folders, or patterns such as ``"part-*.npz"``. What a folder or pattern holds is
-        put in natural order (part-2 before part-10); a list stays in its own.
+        Files, folders, or patterns such as ``"part-*.npz"``. Files of a folder or pattern are
+        in natural order (part-2 before part-10); a list keeps its own.
     target, drop, format, n_features, zero_based, dtype
         See :func:`read_table`; the same for every file. Without `n_features` the largest index
         in any svmlight file counts, without `zero_based` whether the index 0 is in any.
     memory : int or str, optional
         Bytes (also ``"500MB"``, ``"2GB"``) that reading a block and multiplying it may take at
         a time: four times a block, and 1.5 kB per row for products at any rank. npy files
-        are cut at any row and Parquet files between row groups to keep to it; a file that has to
-        be read whole and is too large is refused. By default 512 MB, and no file is refused.
+        are cut at any row and Parquet files between row groups to stay within it; a larger file
+        of another format is refused. By default 512 MB, and no file is refused.
 
     Returns
     -------
@@ -158,11 +158,8 @@ def bytes_of(memory: int | str) -> int:
     unit = None if found is None else UNITS.get(found[2].lower())
     amount = 0 if found is None or unit is None else int(float(found[1]) * unit)
     if amount < 1:
-        raise InvalidInputError(
-            Argument("memory", memory),
-            " was given, but a positive number of bytes is accepted, also with a unit; pass for "
-            "example '500MB' or '2GB'.",
-        )
+        remedy = "pass for example '500MB' or '2GB'"
+        raise unaccepted("memory", memory, "a positive number of bytes", remedy)
     return amount
 
 
@@ -215,8 +212,8 @@ def _files_of(path: str | os.PathLike[str], format: str | None) -> Iterator[Path
         return
     if not held:
         raise StoredFileError(
-            f"{where} (it was looked for in {Path.cwd()}); give files, a folder with data files or "
-            "a pattern such as 'part-*.npz'."
+            f"{where} (looked in {Path.cwd()}); give files, a folder with data files or a pattern "
+            "such as 'part-*.npz'."
         )
     yield from sorted(held, key=natural_order)
 
@@ -271,7 +268,7 @@ def _check_alike(scans: list[Scan], everyone: list[Source]) -> None:
             )
         if found.names != first.names:
             raise InvalidInputError(
-                f"{which} names its columns otherwise than {first.source} "
+                f"{which} has other names of columns than {first.source} "
                 f"({_difference(found.names, first.names)}); give shards with the same columns in "
                 "the same order."
             )

@@ -1,4 +1,4 @@
-"""Find out what a file is and open it; every failure becomes one sentence."""
+"""Detect the format of a file and open it; every failure becomes one sentence."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from typing import Any, BinaryIO, TextIO
 from sketchlasso.errors import Argument, InvalidInputError, MissingExtraError, StoredFileError
 from sketchlasso.storage.door import PickledError, TooLargeError, UnfitError
 
-# Formats and the endings that mean them; bag-of-words files are known by their beginning.
+# Formats and their endings; names of bag-of-words files begin with docword.
 FORMATS: dict[str, tuple[str, ...]] = {
     "svmlight": (".svm", ".svmlight", ".libsvm"),
     "bag-of-words": ("docword.*.txt",),
@@ -57,7 +57,7 @@ ANY, TIMES = 1 << 23, 400
 
 
 class NoRowsError(InvalidInputError):
-    """The file is valid but has no rows: an error for a table, fine for one shard of many."""
+    """The file is valid but has no rows, which only shards among others may do."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,9 @@ class Source:
     def of(
         cls, path: str | os.PathLike[str], format: str | None = None, *, shard: bool = False
     ) -> Source:
-        """Look at a file's name and first bytes; refuse what cannot be read as its format.
+        """Check a file's name and first bytes against its format.
 
-        An empty text file is refused too, unless it is a shard among others.
+        An empty text file is refused, unless it is a shard among others.
         """
         if os.fspath(path) == "-":
             copy = standard_input()
@@ -92,8 +92,8 @@ class Source:
         place = Path(path)
         if not place.exists():
             raise StoredFileError(
-                f"{place} does not exist; give the path of a file with data (this one was looked "
-                f"for in {place.absolute().parent})."
+                f"{place} does not exist; give the path of a file with data (looked in "
+                f"{place.absolute().parent})."
             )
         if not place.is_file():
             raise StoredFileError(f"{place} is not a file; give the path of one file with data.")
@@ -112,20 +112,20 @@ class Source:
                     try:
                         yield stream
                     except (ValueError, OverflowError):
-                        with self._decompressed() as again:  # damage further on explains this
+                        with self._decompressed() as again:  # later damage may be the cause
                             while again.read(1 << 20):
                                 pass
                         raise
 
     @contextmanager
     def open_text(self) -> Iterator[TextIO]:
-        """Open the text, decompressed, UTF-8 with or without a mark at its beginning."""
+        """Open the text, decompressed, UTF-8 with or without a byte-order mark."""
         with self.open() as stream:
             yield io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
-        """Translate what reading can raise into a StoredFileError."""
+        """Translate the errors of reading into a StoredFileError."""
         try:
             yield
         except (UnfitError, MemoryError, RecursionError) as unfit:
@@ -157,10 +157,18 @@ class Source:
         text = re.split(r"\.\s|\n", str(problem))[0].rstrip(". ")
         return self.damaged(f"could not be read as {self.format} ({text})")
 
-    def most_bytes(self) -> int:
-        """Return how many bytes the file can hold at most, decompressed."""
+    def check_declared(self, entries: int) -> None:
+        """Refuse more entries than the file can have bytes, decompressed."""
         size = self.path.stat().st_size
-        return size if self.compression is None else max(ANY, TIMES * size)
+        most = size if self.compression is None else max(ANY, TIMES * size)
+        if entries > most:
+            raise UnfitError(f"{entries} entries are declared, but at most {most} bytes are there")
+
+    def check_count(self, found: int, wanted: int, promised: str) -> None:
+        """Refuse a file with fewer or more entries than it promises."""
+        if found != wanted:
+            more = "more than" if found > wanted else f"{found} of"
+            raise self.damaged(f"holds {more} the {wanted} {promised}")
 
     def _unfit(self, problem: BaseException) -> StoredFileError:
         """Return the error for content that failed a check or did not fit the memory."""
@@ -259,7 +267,7 @@ def _kind(first: bytes) -> str | None:
 
 
 def format_of(path: Path, format: str | None = None) -> str:
-    """Return the format asked for, or the one that the file's name means."""
+    """Return the requested format, or that of the file's name."""
     if format is not None and format not in FORMATS:
         raise InvalidInputError(
             Argument("format", format),
@@ -296,8 +304,14 @@ def plain_ending(path: Path) -> str:
     return (Path(path.stem) if compressed else path).suffix.lower()
 
 
+def read_lines(path: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Return the lines of a text file, without their ends."""
+    with Source.of(path, "csv").open_text() as file:
+        return tuple(line.rstrip("\r\n") for line in file)
+
+
 def require(module: str, feature: str) -> Any:
-    """Import an optional package of the extra `files`, or say how to install it."""
+    """Import an optional package of the extra `files`."""
     try:
         return importlib.import_module(module)
     except ImportError as missing:

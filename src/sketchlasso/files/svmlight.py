@@ -1,7 +1,7 @@
 """svmlight / LIBSVM text: one sample per line, ``label index:value index:value ...``.
 
-Indices count from 1 (LIBSVM) or 0; a file without the index 0 is taken to count from 1. What
-follows a ``#`` is a comment, and ``qid:`` entries are passed over.
+Indices count from 1 (LIBSVM) or 0; in a file without the index 0 they count from 1. Text after a
+``#`` is a comment, and ``qid:`` entries are skipped.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ def read_svmlight(source: Source, options: ReadOptions) -> Table:
 
 
 def write_svmlight(path: Path, table: Table) -> None:
-    """Write a table, counting from 1, with every number in full.
+    """Write a table at full precision, counting from 1.
 
-    An explicit zero in the first line marks the last column where nothing else would, so that
-    the number of features comes back.
+    If the last column has no entry, an explicit zero in the first line keeps the number of
+    features.
     """
     if table.y is None or table.y.ndim != 1 or table.y.dtype.kind != "f":
         held = "no target" if table.y is None else f"a target of {table.y.shape}, {table.y.dtype}"

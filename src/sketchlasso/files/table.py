@@ -1,4 +1,4 @@
-"""What every reader returns and every writer takes: a matrix, its responses and their names."""
+"""The table that readers return and writers take: a matrix, its responses and their names."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ class Table:
     rows : ndarray of shape (n_samples,), or None
         Numbers of the rows in the file, from 0, where some were left out.
     notes : tuple of str
-        What was filled in, left out or not known, for the user to read.
+        What was filled in, left out or unknown, for display.
     ids : ndarray of shape (n_samples,), or None
-        What identifies the rows, as text or whole numbers; CSV, TSV, Parquet and Arrow files
-        have it as their first column, npz files as the array ids.
+        Identifiers of the rows, text or whole numbers; the first column of CSV, TSV, Parquet and
+        Arrow files, and the array ids of npz files.
     id_name : str
         The name of that column.
     gaps : ndarray of shape (n_samples, n_columns), or None
@@ -135,11 +135,11 @@ class Table:
 
 
 class GrowingArray:
-    """Rows appended block by block, when their number is not known beforehand; never held twice.
+    """Rows appended block by block, when their number is unknown, without a second copy.
 
-    The array is reallocated in place to half as much again; large blocks of memory then move by
-    remapping, and pages not yet written do not count. So the peak is the array and one block.
-    Without a `width` it is a vector.
+    The array grows in place by half; large arrays then move by remapping, and pages not yet
+    written take no memory. So the peak is the array and one block. Without a `width` it is a
+    vector.
     """
 
     def __init__(self, dtype: Any, width: int | None = None) -> None:
@@ -156,7 +156,7 @@ class GrowingArray:
         if needed > len(self._rows):
             room = max(needed, len(self._rows) * 3 // 2)
             row = self._rows.itemsize * math.prod(self._tail)
-            if room * row > 1 << 26:  # a small array is taken without asking
+            if room * row > 1 << 26:  # small arrays need no check
                 check_memory(row * (needed - len(self._rows)), "the table")
             self._rows.resize((room, *self._tail), refcheck=False)
         self._rows[self._length : needed] = block
@@ -171,7 +171,7 @@ class GrowingArray:
 
 
 def names_to_write(path: object, table: Table) -> list[str]:
-    """Names of the columns of a file that has ids first, then features, and the target last."""
+    """Names of the columns of a file: ids, features and the target, in this order."""
     y = table.y
     names = list(table.feature_names or (f"x{i}" for i in range(1, table.shape[1] + 1)))
     if table.ids is not None:
@@ -217,9 +217,9 @@ def dense_blocks(table: Table) -> Iterator[tuple[slice, NDArray[Any]]]:
 
 
 def as_real(values: NDArray[Any], dtype: np.dtype[Any] | None = None) -> RealArray:
-    """Return numbers as float32 or float64: as asked, else float32 stays and the rest is float64.
+    """Return numbers of a type; by default float32 stays and all others become float64.
 
-    A memory map is left alone unless a type is asked for: casting it would read all of it.
+    By default a memory map is not cast, which would read all of it.
     """
     if dtype is None:
         if isinstance(values, np.memmap):

@@ -6,11 +6,10 @@ import csv
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from sketchlasso.errors import Argument, InvalidInputError, Name
 from sketchlasso.files.arrow import open_batches
@@ -21,100 +20,93 @@ from sketchlasso.files.source import Source, plain_ending
 JSON_LINES = (".jsonl", ".ndjson")
 USUAL = "text"
 
-
-@dataclass(frozen=True)
-class TextColumns:
-    """A column of texts (empty where the file has no value), with titles if they were asked for."""
-
-    texts: list[str]
-    titles: list[str] | None
+Roles: TypeAlias = Mapping[str, Column | None]
 
 
 def read_text_columns(
     path: str | os.PathLike[str],
-    column: Column | None = None,
-    title_column: Column | None = None,
+    columns: Roles,
     *,
     separator: str | None = None,
     header: bool | None = None,
-) -> TextColumns:
-    """Read one column of text from a JSON Lines, delimited, Parquet or Arrow file.
+) -> dict[str, list[str]]:
+    """Read columns of text from a JSON Lines, delimited, Parquet or Arrow file.
 
-    By default the texts are the column called 'text', or the only one. `title_column` is read
-    too; `separator` and `header` are those of :func:`read_table`.
+    `columns` has the name or position of a column for each role, None for none; the roles are
+    the parameters that messages name. The column of the role ``"column"`` is by default the one
+    called 'text', or the only one. Texts are empty where the file has no value. `separator` and
+    `header` are those of :func:`read_table`.
     """
     if plain_ending(Path(path)) in JSON_LINES:
-        read = _json_lines(Source.of(path, "csv"), column, title_column)
+        found = _json_lines(Source.of(path, "csv"), columns)
     else:
         source = Source.of(path)
         if source.format in ("parquet", "arrow"):
-            read = _arrow(source, column, title_column)
+            found = _arrow(source, columns)
         elif source.format in ("csv", "tsv"):
-            read = _delimited(source, column, title_column, separator, header)
+            found = _delimited(source, columns, separator, header)
         else:
             raise InvalidInputError(
                 f"{source} is a {source.format} file, which has no columns of text; give a JSON "
                 "Lines, CSV, TSV, Parquet or Arrow file."
             )
-    if not read.texts:
+    if not found.get("column"):
         raise InvalidInputError(f"{path} holds no rows; give a file with data.")
-    return read
+    return found
 
 
 def _delimited(
-    source: Source,
-    column: Column | None,
-    title_column: Column | None,
-    separator: str | None,
-    header: bool | None,
-) -> TextColumns:
-    named = isinstance(column, str) or isinstance(title_column, str)
+    source: Source, columns: Roles, separator: str | None, header: bool | None
+) -> dict[str, list[str]]:
+    named = any(isinstance(column, str) for column in columns.values())
     with source.open_text() as file, _long_fields():
         reader = DelimitedReader(source, file, separator)
         names = reader.names(True if header is None and named else header)
-        places = _places(source, names, reader.width, column, title_column)
-        parts: list[list[str]] = [[] for _ in places]
+        places = _places(source, names, reader.width, columns)
+        found: dict[str, list[str]] = {role: [] for role in places}
         for _, records in reader.blocks():
-            for part, place in zip(parts, places, strict=True):
-                part.extend(record[place] for record in records)
-    return TextColumns(parts[0], parts[1] if len(parts) > 1 else None)
+            for role, place in places.items():
+                found[role].extend(record[place] for record in records)
+    return found
 
 
-def _arrow(source: Source, column: Column | None, title_column: Column | None) -> TextColumns:
+def _arrow(source: Source, columns: Roles) -> dict[str, list[str]]:
     with open_batches(source) as (names, batches):
-        places = _places(source, names, len(names), column, title_column)
-        used = [names[place] for place in places]
-        parts: list[list[str]] = [[] for _ in used]
-        for batch in batches(sorted(set(used), key=names.index)):
-            for part, name in zip(parts, used, strict=True):
+        places = _places(source, names, len(names), columns)
+        found: dict[str, list[str]] = {role: [] for role in places}
+        for batch in batches([names[place] for place in sorted(set(places.values()))]):
+            for role, place in places.items():
+                name, done = names[place], len(found[role])
                 values = batch.column(batch.schema.names.index(name)).to_pylist()
-                part.extend(_text(source, name, value, len(parts[0])) for value in values)
-    return TextColumns(parts[0], parts[1] if len(parts) > 1 else None)
+                found[role] += [
+                    _text(source, name, value, row) for row, value in enumerate(values, done + 1)
+                ]
+    return found
 
 
-def _json_lines(source: Source, column: Column | None, title_column: Column | None) -> TextColumns:
+def _json_lines(source: Source, columns: Roles) -> dict[str, list[str]]:
     records = list(_json_records(source))
     if records and all(isinstance(record, str) for _, record in records):
-        if column is None and title_column is None:
-            return TextColumns([text for _, text in records], None)
+        given = next((role for role, column in columns.items() if column is not None), None)
+        if given is None:
+            return {"column": [text for _, text in records]}
         raise InvalidInputError(
             f"{source} holds one text per line and no columns, but ",
-            Argument("column" if column is not None else "title_column"),
+            Argument(given),
             " was given; leave it out.",
         )
     for line, record in records:
         if not isinstance(record, dict):
             raise InvalidInputError(
-                f"{source} holds no object but {_shown(record)} in line {line}; give one JSON "
-                'object per line, such as {"text": "..."}.'
+                f"{source} holds {_shown(record)} in line {line}, which is not an object; give one "
+                'JSON object per line, such as {"text": "..."}.'
             )
     names = list(dict.fromkeys(key for _, record in records for key in record))
-    places = _places(source, names, len(names), column, title_column) if names else []
-    chosen = [
-        [_text(source, names[place], record.get(names[place]), line) for line, record in records]
-        for place in places
-    ]
-    return TextColumns(chosen[0] if chosen else [], chosen[1] if len(chosen) > 1 else None)
+    places = _places(source, names, len(names), columns) if names else {}
+    return {
+        role: [_text(source, names[at], record.get(names[at]), line) for line, record in records]
+        for role, at in places.items()
+    }
 
 
 def _json_records(source: Source) -> Iterator[tuple[int, Any]]:
@@ -132,14 +124,11 @@ def _json_records(source: Source) -> Iterator[tuple[int, Any]]:
 
 
 def _places(
-    source: Source,
-    names: Sequence[str] | None,
-    width: int,
-    column: Column | None,
-    title_column: Column | None,
-) -> list[int]:
-    """Return the positions of the texts and, where they are asked for, of the titles."""
+    source: Source, names: Sequence[str] | None, width: int, columns: Roles
+) -> dict[str, int]:
+    """Return the position of the column of each role."""
     known = None if names is None else tuple(names)
+    column = columns["column"]
     if column is None and width == 1:
         column = 0
     elif column is None and known is not None and USUAL in known:
@@ -153,10 +142,11 @@ def _places(
             Name("corpus_from_matrix(read_table(path))"),
             ".",
         )
-    places = [find_column(source, known, width, column, "column")]
-    if title_column is not None:
-        places.append(find_column(source, known, width, title_column, "title_column"))
-    return places
+    return {
+        role: find_column(source, known, width, given, role)
+        for role, given in {**columns, "column": column}.items()
+        if given is not None
+    }
 
 
 def _text(source: Source, name: str, value: Any, place: int) -> str:

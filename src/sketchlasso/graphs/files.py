@@ -25,7 +25,7 @@ Parts: TypeAlias = tuple[Iterable[Any], Iterable[tuple[Any, Any, Mapping[str, An
 
 ENDINGS = (".graphml", ".gexf", ".json", ".csv")
 NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
-# Characters that no XML document may hold, not even escaped.
+# Characters that XML does not allow, not even escaped.
 UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 XML_TYPES = {"b": "boolean", "i": "long", "u": "long", "f": "double", "U": "string"}
 
@@ -56,8 +56,8 @@ def write_graph(
     ending = graph_ending(place)
     if attributes and ending == ".csv":
         raise InvalidInputError(
-            f"attributes of the {graph.node_word}s were given, but {place} is a list of links "
-            "without a place for them; write .graphml, .gexf or .json."
+            f"attributes of the {graph.node_word}s were given, but {place} holds links only; write "
+            ".graphml, .gexf or .json."
         )
     with replacing(place, compress=True) as file:
         WRITERS[ending](file, graph, attributes)
@@ -68,7 +68,7 @@ def graph_ending(path: Path) -> str:
     ending = plain_ending(path)
     if ending not in ENDINGS:
         raise InvalidInputError(
-            f"{path} was given for a graph, but its ending says what to write; end it in "
+            f"{path} was given for a graph, but its ending names no format; end it in "
             f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}."
         )
     return ending
@@ -102,8 +102,7 @@ def _write_gexf(file: BinaryIO, graph: Graph, attributes: Attributes | None) -> 
 
 
 def _write_graphml(file: BinaryIO, graph: Graph, attributes: Attributes | None) -> None:
-    for line in _graphml(graph, attributes):
-        file.write(f"{line}\n".encode())
+    file.writelines(f"{line}\n".encode() for line in _graphml(graph, attributes))
 
 
 def _graphml(graph: Graph, attributes: Attributes | None) -> Iterator[str]:
@@ -169,14 +168,14 @@ def read_graph(path: str | os.PathLike[str]) -> Graph:
     Raises
     ------
     StoredFileError
-        The file is not there, or holds no graph.
+        The file does not exist, or holds no graph.
     """
     place = Path(path)
     ending, compression = plain_ending(place), COMPRESSIONS.get(place.suffix.lower())
     if ending not in ENDINGS:
         raise StoredFileError(
-            f"{place} does not say what it holds, but a graph in a file that ends in "
-            f"{', '.join(ENDINGS)} is read; rename it by what it holds."
+            f"{place} has an ending that names no format of graphs, but {', '.join(ENDINGS[:-1])} "
+            f"or {ENDINGS[-1]} is needed; rename it by its format."
         )
     try:
         return _graph(*READERS[ending](Source(place, "graph", compression)))
@@ -227,7 +226,7 @@ def _graph(nodes: Iterable[Any], links: Iterable[tuple[Any, Any, Any]], about: A
     for source, target, facts in links:
         for end in (str(source), str(target)):
             if end not in place:
-                raise ValueError(f"a link ends at {end!r}, which is no node")
+                raise ValueError(f"a link ends at {end!r}, which is not a node")
         first, second = sorted((place[str(source)], place[str(target)]))
         weight = _weight(facts)
         if first != second and abs(weight) > abs(found.get((first, second), (0.0,))[0]):

@@ -35,7 +35,7 @@ class Graph:
     rule : {"or", "and"}
         How the two directions became one link.
     edge_attributes : mapping of str to ndarray of shape (n_edges,)
-        More about the links, such as their stability.
+        Attributes of the links, such as their stability.
     """
 
     names: tuple[str, ...]
@@ -65,19 +65,14 @@ class Graph:
         Parameters
         ----------
         name : str
+            One of the nodes.
 
         Returns
         -------
         list of (str, float)
-
-        Raises
-        ------
-        InvalidInputError
-            The graph has no such node; the sentence names the nearest.
         """
-        place = self._place(name)
         chosen = self.links_of(name)
-        others = self.edges[chosen].sum(axis=1) - place
+        others = self.edges[chosen].sum(axis=1) - self._place(name)
         return [
             (self.names[other], float(weight))
             for other, weight in zip(others, self.weights[chosen], strict=True)
@@ -89,15 +84,11 @@ class Graph:
         Parameters
         ----------
         name : str
+            One of the nodes.
 
         Returns
         -------
         ndarray of shape (n_links,)
-
-        Raises
-        ------
-        InvalidInputError
-            The graph has no such node; the sentence names the nearest.
         """
         chosen = np.flatnonzero((self.edges == self._place(name)).any(axis=1))
         return chosen[np.argsort(-np.abs(self.weights[chosen]), kind="stable")]
@@ -112,13 +103,7 @@ class Graph:
         return self.names.index(name)
 
     def without_isolated(self) -> Self:
-        """Return the graph of those nodes alone that have links.
-
-        Returns
-        -------
-        Graph
-            An object of the same class.
-        """
+        """Return a graph of the same class with only the nodes that have links."""
         linked = self.degrees > 0
         number = np.cumsum(linked) - 1
         names = tuple(name for name, kept in zip(self.names, linked, strict=True) if kept)
@@ -141,10 +126,10 @@ class Graph:
             0 for nodes of the largest group, 1 for the next; -1 for nodes without links.
         """
         networkx = import_networkx("finding communities")
-        linked = self.without_isolated()
-        graph = linked.to_networkx()
         found = networkx.community.louvain_communities(
-            graph, weight="weight", resolution=resolution, seed=seed_of(random_state)
+            self.without_isolated().to_networkx(),
+            resolution=resolution,
+            seed=seed_of(random_state),
         )
         place = {name: number for number, name in enumerate(self.names)}
         groups = [sorted(place[name] for name in group) for group in found]
@@ -156,7 +141,7 @@ class Graph:
     def layout(self, *, random_state: RandomState = 0) -> FloatArray:
         """Return places on a map: linked nodes near each other, groups apart.
 
-        Strengths of links are the absolute weights. Nodes without links lie in a ring around the
+        Strengths of links are the absolute weights. Nodes without links form a ring around the
         others.
 
         Parameters
@@ -179,19 +164,19 @@ class Graph:
         return places / np.linalg.norm(places, axis=1).max(initial=1.0)
 
     def to_networkx(self, attributes: Attributes | None = None) -> Any:
-        """Return the graph as networkx has it; needs networkx (extra `graph`).
+        """Return the graph as a networkx graph; needs networkx (extra `graph`).
 
         Parameters
         ----------
         attributes : mapping of str to sequence, optional
-            More about the nodes: names, and one value per node each, such as
+            Attributes of the nodes, one value per node each, such as
             ``{"community": graph.communities()}``.
 
         Returns
         -------
         networkx.Graph
-            Edges have a `weight`, which is absolute, as the functions of networkx need it, a
-            `sign`, 1 or -1, and the edge attributes.
+            Edges have a `weight`, absolute because functions of networkx need that, a `sign`, 1
+            or -1, and the edge attributes.
         """
         graph = import_networkx("making a networkx graph").Graph(rule=self.rule)
         graph.add_nodes_from((row.pop("id"), row) for row in records(self.node_table(attributes)))
@@ -313,7 +298,7 @@ def _joined(forward: FloatArray, backward: FloatArray, rule: Rule) -> FloatArray
 
 
 def import_networkx(feature: str) -> Any:
-    """Import networkx, or say which extra is missing for `feature`."""
+    """Import networkx; `feature` is what needs it."""
     try:
         return importlib.import_module("networkx")
     except ImportError as missing:

@@ -1,4 +1,4 @@
-"""Places of the nodes of a graph on a map: linked nodes near each other, all others apart.
+"""A map of a graph: linked nodes are near each other, all others apart.
 
 The map minimises the divergence of t-SNE (van der Maaten and Hinton, JMLR 9, 2008) with the graph
 in the place of distances. With p_ij the share that the link i-j has in all links, after each node's

@@ -1,9 +1,9 @@
 """Inference from many regressions: errors of estimates, graphs, stability."""
 
-from sketchlasso.inference.desparsified import Desparsified
 from sketchlasso.inference.desparsify import desparsified
 from sketchlasso.inference.effects import TreatmentEffects, treatment_effect
 from sketchlasso.inference.error_control import ErrorControl, error_control
+from sketchlasso.inference.estimates import Desparsified
 from sketchlasso.inference.neighbourhoods import Neighbourhoods, neighbourhoods
 from sketchlasso.inference.nodewise import Nodewise, nodewise
 from sketchlasso.inference.precision import SparsePrecision

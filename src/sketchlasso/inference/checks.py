@@ -1,4 +1,4 @@
-"""Refuse data from which nothing can be inferred."""
+"""Checks of what the functions of inference are given."""
 
 from __future__ import annotations
 
@@ -6,50 +6,48 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from sketchlasso.data import as_rows
 from sketchlasso.data.transform import column_scales
-from sketchlasso.errors import Argument, InvalidInputError, UnusableColumnsError
-from sketchlasso.types import FloatArray
+from sketchlasso.errors import Argument, InvalidInputError, UnusableColumnsError, unaccepted
+from sketchlasso.types import FloatArray, IntArray
 
-# The errors hold for many rows; with fewer than these they are not reliable.
+# With fewer rows neither errors of estimates nor half-samples are reliable.
 FEWEST_ROWS = 10
 # Columns whose standardised values differ by no more than this, in root mean square, are equal.
 EQUAL = 1e-7
 
 
 def check_choice(name: str, value: Any, accepted: Sequence[str]) -> None:
-    """Refuse a value that is not one of the accepted names."""
+    """Reject a value that is not one of the accepted names."""
     if not isinstance(value, str) or value not in accepted:
         known = ", ".join(map(repr, accepted))
+        raise unaccepted(name, value, f"one of {known}", "pass one of them")
+
+
+def check_parameters(estimator: Any, *rules: tuple[str, Any, str]) -> None:
+    """Reject the first parameter of an estimator that breaks its rule.
+
+    A rule is the name of the parameter, whether its value fits, and which values are accepted.
+    """
+    for name, fits, accepted in rules:
+        if not fits:
+            raise unaccepted(name, getattr(estimator, name), accepted)
+
+
+def check_enough_rows(m: int, fewest: int = FEWEST_ROWS) -> None:
+    """Reject data with too few rows."""
+    if m < fewest:
         raise InvalidInputError(
-            Argument(name, value), f" was given, but one of {known} is accepted; pass one of them."
-        )
-
-
-def check_level(level: float) -> float:
-    """Return the level of an interval, strictly between 0 and 1."""
-    number = isinstance(level, int | float | np.number) and not isinstance(level, bool)
-    if not number or not 0 < level < 1:
-        raise InvalidInputError(
-            Argument("level", level),
-            " was given, but a number strictly between 0 and 1 is accepted; pass for example 0.95.",
-        )
-    return float(level)
-
-
-def check_enough_rows(m: int) -> None:
-    """Refuse fewer than ten rows."""
-    if m < FEWEST_ROWS:
-        raise InvalidInputError(
-            f"X has {m} row{'s' if m != 1 else ''}, but errors of estimates need at least "
-            f"{FEWEST_ROWS}; collect more samples."
+            f"X has {m} sample{'s' if m != 1 else ''}, but at least {fewest} are needed; collect "
+            "more."
         )
 
 
 def check_own_columns(X: Any, lengths: FloatArray, names: Sequence[str]) -> None:
-    """Refuse columns of X (m, n) without an effect of their own: constant ones, copies of others.
+    """Reject columns of X (m, n) without an effect of their own: constants and copies of others.
 
     `lengths` (n,) are those of the centred columns, 0 where a column is constant.
     """
@@ -75,8 +73,8 @@ def check_own_columns(X: Any, lengths: FloatArray, names: Sequence[str]) -> None
 def duplicate_columns(X: Any) -> tuple[int, int] | None:
     """Find the first two columns of X (m, n) that are equal up to sign, scale and shift.
 
-    Constant columns are not looked at. One product with X finds the candidates: equal columns
-    have equal products with any vector.
+    Constant columns are ignored. One product with X finds the candidates: equal columns have
+    equal products with any vector.
     """
     X = as_rows(X)
     m = X.shape[0]
@@ -85,12 +83,10 @@ def duplicate_columns(X: Any) -> tuple[int, int] | None:
     seen = np.abs(_projections(X)[varying] / scales[varying])
     order = np.argsort(seen, kind="stable")
     near = np.flatnonzero(np.diff(seen[order]) <= EQUAL * np.sqrt(m))
-    pairs = sorted(
-        (int(min(a, b)), int(max(a, b)))
-        for a, b in zip(varying[order[near]], varying[order[near + 1]], strict=True)
-    )
-    for first, second in pairs:
-        a, b = _standardised(X, first, scales), _standardised(X, second, scales)
+    pairs = np.sort(np.column_stack([varying[order[near]], varying[order[near + 1]]]), axis=1)
+    for first, second in sorted(map(tuple, pairs.tolist())):
+        both = dense_matrix(X[:, [first, second]])
+        a, b = ((both - both.mean(axis=0)) / scales[[first, second]]).T
         sign = 1.0 if a @ b >= 0 else -1.0
         if np.sqrt(np.mean((a - sign * b) ** 2)) <= EQUAL:
             return first, second
@@ -112,23 +108,45 @@ def _projections(X: Any) -> FloatArray:
     return found
 
 
-def _standardised(X: Any, column: int, scales: FloatArray) -> FloatArray:
-    part = X[:, [column]]
-    values = np.asarray(part.toarray() if hasattr(part, "toarray") else part, dtype=np.float64)
-    return (values[:, 0] - values[:, 0].mean()) / scales[column]
+def checked_columns(name: str, given: ArrayLike | None, n: int) -> IntArray:
+    """Indices of columns (c,), from indices or a mask (n,); all n by default."""
+    if given is None:
+        return np.arange(n)
+    values = np.asarray(given)
+    if values.dtype == bool:
+        if values.shape != (n,):
+            raise InvalidInputError(
+                f"{name} is a mask of shape {values.shape}, but X has {n} columns; pass a mask of "
+                f"shape ({n},), or indices."
+            )
+        values = np.flatnonzero(values)
+    whole = values.ndim == 1 and values.size > 0 and values.dtype.kind in "iu"
+    if not whole or values.min() < -n or values.max() >= n:
+        text = repr(given)
+        raise InvalidInputError(
+            Argument(name, text if len(text) <= 60 else f"{text[:57]}...", "s"),
+            f" was given, but a list of column indices from 0 to {n - 1} is accepted; pass one.",
+        )
+    values = values.astype(np.intp) % n
+    if len(np.unique(values)) < len(values):
+        raise InvalidInputError(f"{name} names a column more than once; name each one once.")
+    return values
 
 
-def treatment_names(d: Any) -> tuple[str, ...]:
-    """Names of treatments (m,) or (m, k): those of a data frame or series, else d0, d1, ..."""
-    if hasattr(d, "columns"):
-        return tuple(map(str, d.columns))
-    if np.ndim(d) == 1 and getattr(d, "name", None) is not None:
-        return (str(d.name),)
-    return tuple(f"d{number}" for number in range(1 if np.ndim(d) == 1 else np.shape(d)[1]))
+def column_names(given: Any, n: int) -> tuple[str, ...]:
+    """Names of n columns, x0, x1, ... by default; they must differ."""
+    if given is None:
+        return tuple(f"x{j}" for j in range(n))
+    names = tuple(map(str, given))
+    if len(names) != n or len(set(names)) != n:
+        raise InvalidInputError(
+            f"{len(names)} names were given, {len(set(names))} of them different, but X has {n} "
+            "columns; give each column its own name."
+        )
+    return names
 
 
 def dense_matrix(X: Any) -> FloatArray:
     """X (m, n) as a dense array of doubles."""
     stored: Any = X
-    values = stored.toarray() if sparse.issparse(X) else np.asarray(X)
-    return np.asarray(values, dtype=np.float64)
+    return np.asarray(stored.toarray() if sparse.issparse(X) else X, dtype=np.float64)

@@ -1,6 +1,7 @@
-"""Regressions of columns on columns as batches of problems without a radius, and the way back.
+"""Regressions of columns on columns as batches of problems without a radius.
 
-The columns of X are the rows of one small matrix that keeps every inner product.
+The columns of X become the rows of a small matrix with the same inner products; solutions come
+back in the units of X.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from sketchlasso.types import BoolArray, FloatArray, IntArray
 # Entries of the correlations of the regressions solved together, and the most targets.
 ENTRIES_PER_PART = 2**24
 TARGETS_PER_PART = 512
-# From this many entries of the predictors on, solving on a few of them is faster than on all.
+# With at least this many entries of the predictors, solving on a few of them is faster.
 LARGE = 100_000
 
 
@@ -40,10 +41,10 @@ class ColumnRows:
     Where m <= n the basis is the rows themselves, and P = A'. Where m > n it comes from A = Q R
     without Q, and P = R'. Either way regressions of columns on columns are those of the data.
 
-    Row j of P (n, min(m, n)) stands for column j of X, centred and, where asked, of standard
+    Row j of P (n, min(m, n)) stands for column j of X, centred and, if `standardized`, of standard
     deviation one; rows of `constant` (n,) columns are zero. `means` and `scales` (n,) are in the
-    units of X; the scales are 1 where columns keep their own. X was divided by the power of two
-    `unit` before anything else.
+    units of X; the scales are 1 unless `standardized`. X was first divided by the power of two
+    `unit`.
     """
 
     P: FloatArray
@@ -66,13 +67,13 @@ class ColumnRows:
 
 
 def column_rows(X: MatrixLike, standardize: bool) -> ColumnRows:
-    """Centre the columns of X (m, n), and scale them to standard deviation one where asked."""
+    """Centre the columns of X (m, n), and optionally scale them to standard deviation one."""
     A, unit = DataMatrix.in_own_units(X, center=True, scale=True)
     A = A.in_double()
     m, n = A.shape
     means, scales = A.transform.means, A.transform.scales
     assert means is not None and scales is not None
-    # Every other column has mean square one; a constant one keeps the rounding of its mean.
+    # All but constant columns, which hold the rounding of their means, have mean square one.
     constant = np.abs(A.column_lengths() / m - 1.0) > 1e-3
     if m <= n:
         dense = as_dense(A)
@@ -145,8 +146,8 @@ class ColumnProblems:
         self.columns, self.targets = columns, targets
         self.predictors = predictors[~columns.constant[predictors]]
         self.grid = penalty_table(columns, alpha, targets, self.predictors)
-        self._everyone = len(self.predictors) == columns.n_features
-        self._P = columns.P if self._everyone else columns.P[self.predictors]
+        everyone = len(self.predictors) == columns.n_features
+        self._P = columns.P if everyone else columns.P[self.predictors]
         # Position of each column among the predictors, -1 for the others.
         self._place = np.full(columns.n_features, -1, dtype=np.intp)
         self._place[self.predictors] = np.arange(len(self.predictors))
@@ -170,7 +171,7 @@ class ColumnProblems:
         if open_.any() and len(self.predictors):
             rows = np.flatnonzero(np.repeat(open_, count))
             coef, gap[rows], status[rows] = self._solved(own[open_], alphas[open_], settings)
-            w = _spread_rows(coef, rows, size)
+            w = replace_rows(w, rows, coef)
         return self._on_original_scale(np.repeat(own, count), w, gap, status)
 
     def _solved(
@@ -234,16 +235,6 @@ class ColumnProblems:
         coef = columns.transform.unscale(on_columns, columns.scales[own])
         intercept = columns.means[own] - columns.transform.shift(coef)
         return ColumnSolutions(coef, intercept, lengths, gap, status)
-
-
-def _spread_rows(
-    matrix: sparse.csr_array[Any, tuple[int, int]], rows: IntArray, size: int
-) -> sparse.csr_array[Any, tuple[int, int]]:
-    """Return a sparse matrix (size, n) with the given rows filled in order, the others empty."""
-    lengths = np.zeros(size, dtype=np.int64)
-    lengths[rows] = np.diff(matrix.indptr)
-    indptr = np.concatenate([[0], np.cumsum(lengths)])
-    return sparse.csr_array((matrix.data, matrix.indices, indptr), shape=(size, matrix.shape[1]))
 
 
 def penalty_table(

@@ -14,11 +14,16 @@ from sketchlasso.data.transform import column_scales
 from sketchlasso.data.validate import as_storage
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.estimators import SqrtLasso
-from sketchlasso.inference.checks import check_choice, check_enough_rows, check_own_columns
+from sketchlasso.inference.checks import (
+    check_choice,
+    check_enough_rows,
+    check_own_columns,
+    checked_columns,
+    column_names,
+)
 from sketchlasso.inference.column_problems import ColumnProblems, column_rows, with_responses
-from sketchlasso.inference.desparsified import Desparsified
-from sketchlasso.inference.nodewise import checked_columns, solve_columns
-from sketchlasso.inference.precision import column_names
+from sketchlasso.inference.estimates import Desparsified
+from sketchlasso.inference.nodewise import solve_columns
 from sketchlasso.inference.scores import Columns, bias_bounds, made_scores, ready_scores
 from sketchlasso.linalg.device import CPU
 from sketchlasso.solvers import Settings
@@ -53,9 +58,9 @@ def desparsified(
         estimate_j = b_j + z_j'(y - X b) / z_j'x_j,    error_j = sigma ||z_j|| / |z_j'x_j|
 
     b is a square-root LASSO of y on the full data, z_j the residual of x_j regressed on the
-    other columns, on the full data too. What the penalty took from b_j the second term gives
-    back, and the estimate is about normal where few coefficients are not zero: see the page on
-    the mathematics of inference for every assumption.
+    other columns, on the full data too. The second term removes the penalty's bias from b_j, and
+    the estimate is about normal if few coefficients are not zero: see the page on the mathematics
+    of inference for every assumption.
 
     C.-H. Zhang and S. S. Zhang, "Confidence intervals for low dimensional parameters in high
     dimensional linear models", Journal of the Royal Statistical Society B 76 (2014).
@@ -65,12 +70,12 @@ def desparsified(
     Parameters
     ----------
     X : array-like, sparse matrix, BlockMatrix or dask array of shape (m, n)
-        Data frames give their names. Of blocks only the scores, of shape (m, c), and an array of
-        shape (n, min(m, n)) are in memory; each takes some passes.
+        Names come from data frames. For X in blocks only the scores, of shape (m, c), and an
+        array of shape (n, min(m, n)) are in memory; each takes some passes.
     y : array-like of shape (m,) or (m, t)
         Several responses share the scores, so they cost little more than one.
     features : array-like of shape (c,), optional
-        Columns to ask about, as indices or a mask; all by default.
+        Columns to estimate, as indices or a mask; all by default.
     alpha : float or str
         Penalty of the initial estimate on columns of standard deviation one, as in
         :class:`SqrtLasso`; a number or ``"pivotal"`` where X is in blocks.
@@ -81,10 +86,10 @@ def desparsified(
     errors : {"equal", "robust"}
         For noise of equal variance, or the sandwich formula for any noise.
     scores : ndarray of shape (m, c), Nodewise or sparse matrix of shape (c, n), optional
-        Ready scores, or coefficients of the regressions that make them (from a sketch, say):
-        residuals are always taken on the full X. `bias_bound` says what they are worth.
+        Ready scores, or coefficients of the regressions that make them, for example from a
+        sketch; residuals are always those on the full X. `bias_bound` measures their quality.
     initial : array-like of shape (n,) or (t, n), optional
-        A ready estimate b in the units of X and y.
+        An estimate b in the units of X and y.
     noise : float or array-like of shape (t,), optional
         The standard deviation of the noise; ||y - X b|| / sqrt(m) by default.
     feature_names : sequence of str of length n, optional
@@ -99,7 +104,7 @@ def desparsified(
         Finished parts of the scores are kept in a folder beside this path until the call
         returns. If it is interrupted, the same call continues from there.
     progress : callable, optional
-        Called with the number of scores made and of all.
+        Called with the scores done and their number.
 
     Returns
     -------
@@ -234,7 +239,7 @@ def _noise(residual: FloatArray, noise: ArrayLike | None) -> FloatArray:
             Argument("noise", noise),
             " was given, but a finite number > "
             f"0{f', or one for each of the {t} responses,' if t > 1 else ''} is accepted; pass "
-            "such.",
+            "that.",
         )
     return np.broadcast_to(given, (t,))
 

@@ -25,11 +25,10 @@ from sketchlasso.estimators.task import Prepared, prepare
 from sketchlasso.inference.checks import (
     check_choice,
     check_enough_rows,
+    column_names,
     dense_matrix,
-    treatment_names,
 )
-from sketchlasso.inference.normal import NormalEstimates, data_frame
-from sketchlasso.inference.precision import column_names
+from sketchlasso.inference.estimates import NormalEstimates, data_frame
 from sketchlasso.instances import build_problems
 from sketchlasso.sketches import sketch
 from sketchlasso.solvers import Settings, solve
@@ -39,10 +38,10 @@ from sketchlasso.warn import warn_user
 EffectMethod: TypeAlias = Literal["double-selection", "partialling-out"]
 Errors: TypeAlias = Literal["auto", "robust", "equal"]
 Loadings: TypeAlias = Literal["robust", "equal"]
-# A treatment whose residual on its controls is below this share of its length is explained fully.
+# A treatment with a residual on its controls below this share of its length has no own effect.
 ROUNDING = 1e-10
-# Rows in which a treatment has to differ from its most common value; fewer rows are fitted almost
-# exactly, and the error comes out too small.
+# Rows in which a treatment has to differ from its most common value; fewer are fitted almost
+# exactly, and the error is too small.
 FEWEST_TREATED = 5
 
 
@@ -90,18 +89,9 @@ class TreatmentEffects(NormalEstimates):
         DataFrame of pandas or polars, or dict of arrays
             Whichever of the two packages is installed, in this order.
         """
-        lower, upper = self.interval(level)
+        counts = self.controls.sum(axis=1)
         return data_frame(
-            {
-                "treatment": list(self.names),
-                "estimate": self.estimate,
-                "standard_error": self.standard_error,
-                "z_value": self.z_value,
-                "p_value": self.p_value,
-                "lower": lower,
-                "upper": upper,
-                "n_controls": self.controls.sum(axis=1),
-            }
+            {"treatment": list(self.names), **self._columns(level), "n_controls": counts}
         )
 
 
@@ -125,10 +115,10 @@ def treatment_effect(
 
     Controls are selected by two regressions on them with a rigorous penalty: of y and of d.
     Double selection then regresses y on d and on the union of both selections, so a control
-    that the first regression misses does little harm where the second has it. Partialling out
+    that one regression misses does little harm if the other selects it. Partialling out
     regresses the residual of y on that of d, both of refits on their own selections.
 
-    Of several treatments each has its turn, and the others are then controls like any other.
+    Each of several treatments has the other ones among its controls.
 
     A. Belloni, V. Chernozhukov and C. Hansen, "Inference on treatment effects after selection
     among high-dimensional controls", Review of Economic Studies 81 (2014).
@@ -156,7 +146,7 @@ def treatment_effect(
     Returns
     -------
     TreatmentEffects
-        A treatment that differs from its most common value in fewer than 5 rows draws a
+        A treatment that differs from its most common value in fewer than 5 rows causes a
         :class:`FewTreatedWarning`.
 
     Examples
@@ -188,7 +178,7 @@ def treatment_effect(
             "one of them."
         )
     response = responses[:, 0]
-    treatments, own = _treatments(d, m), treatment_names(d)
+    treatments, own = _treatments(d, m), _treatment_names(d)
     _warn_of_few(treatments, own)
     k = treatments.shape[1]
     robust = errors == "robust" or (errors == "auto" and method == "double-selection")
@@ -242,6 +232,15 @@ def _treatments(d: Any, m: int) -> FloatArray:
     return values
 
 
+def _treatment_names(d: Any) -> tuple[str, ...]:
+    """Names of treatments (m,) or (m, k): those of a data frame or series, else d0, d1, ..."""
+    if hasattr(d, "columns"):
+        return tuple(map(str, d.columns))
+    if np.ndim(d) == 1 and getattr(d, "name", None) is not None:
+        return (str(d.name),)
+    return tuple(f"d{number}" for number in range(1 if np.ndim(d) == 1 else np.shape(d)[1]))
+
+
 def _warn_of_few(treatments: FloatArray, names: Sequence[str]) -> None:
     """Warn of treatments (m, k) that differ from their most common value in a few rows only."""
     for column, name in zip(treatments.T, names, strict=True):
@@ -269,7 +268,7 @@ def _effect(v: FloatArray, y: FloatArray, free: int, robust: bool) -> tuple[floa
 
 
 def _without(W: FloatArray, d: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return what least squares on controls W (m, c) leaves of d (m,) and of y (m,)."""
+    """Residuals of d (m,) and of y (m,) after least squares on controls W (m, c)."""
     m, c = W.shape
     if c + 2 >= m:
         raise InvalidInputError(

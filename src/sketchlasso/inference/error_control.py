@@ -27,14 +27,13 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, sqrt
-from numbers import Integral
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
-from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.types import FloatArray
+from sketchlasso.errors import Argument, InvalidInputError, unaccepted
+from sketchlasso.types import FloatArray, is_number, is_whole
 
 Assumption: TypeAlias = Literal["none", "unimodal", "r-concave"]
 
@@ -113,10 +112,8 @@ def error_control(
     p = _whole("n_features", n_features)
     pairs = _whole("n_pairs", n_pairs, 2)
     if assumption not in get_args(Assumption):
-        raise InvalidInputError(
-            Argument("assumption", assumption),
-            " was given, but 'unimodal', 'r-concave' or 'none' is accepted; pass one of them.",
-        )
+        known = "'unimodal', 'r-concave' or 'none'"
+        raise unaccepted("assumption", assumption, known, "pass one of them")
     if cutoff is not None and q is not None and pfer is not None:
         raise InvalidInputError(
             Argument("cutoff", cutoff),
@@ -130,13 +127,9 @@ def error_control(
         pfer = 1.0
     if q is None and cutoff is None:
         cutoff = 0.75
-    positive = isinstance(pfer, int | float | np.number) and not isinstance(pfer, bool)
-    if pfer is not None and not (positive and 0 < pfer < np.inf):
-        raise InvalidInputError(
-            Argument("pfer", pfer),
-            " was given, but a number > 0 of falsely selected features is accepted; pass for "
-            "example 1.",
-        )
+    if pfer is not None and not (is_number(pfer) and 0 < pfer < np.inf):
+        accepted = "a number > 0 of falsely selected features"
+        raise unaccepted("pfer", pfer, accepted, "pass for example 1")
     if cutoff is not None:
         _check_cutoff(cutoff, pairs, assumption)
     if q is None:
@@ -195,19 +188,16 @@ def _smallest_cutoff(
 
 
 def _whole(name: str, value: Any, least: int = 1) -> int:
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
-        raise InvalidInputError(
-            Argument(name, value), f" was given, but an integer >= {least} is accepted; pass one."
-        )
+    if not is_whole(value) or value < least:
+        raise unaccepted(name, value, f"an integer >= {least}")
     return int(value)
 
 
 def _check_cutoff(cutoff: Any, pairs: int, assumption: Assumption) -> None:
     least = lowest_cutoff(pairs, assumption)
     open_end = assumption == "none"
-    inside = isinstance(cutoff, int | float | np.number) and not isinstance(cutoff, bool)
-    inside = inside and (least < cutoff <= 1 if open_end else least - 1e-9 <= cutoff <= 1)
-    if not inside:
+    above = is_number(cutoff) and (cutoff > least if open_end else cutoff >= least - ROUNDING)
+    if not above or cutoff > 1:
         start = "above" if open_end else "from"
         raise InvalidInputError(
             Argument("cutoff", cutoff),
@@ -215,13 +205,13 @@ def _check_cutoff(cutoff: Any, pairs: int, assumption: Assumption) -> None:
             Argument("assumption", assumption),
             " and ",
             Argument("n_pairs", pairs),
-            "; pass such a share, or more pairs.",
+            "; pass one, or more pairs.",
         )
 
 
 def _check_q(q: Any, p: int, pairs: int, assumption: Assumption) -> None:
     most = largest_share(p, pairs, assumption)
-    if isinstance(q, bool) or not isinstance(q, Integral) or not 1 <= int(q) <= most:
+    if not is_whole(q) or not 1 <= q <= most:
         reason = ""
         if assumption == "unimodal":
             reason = f" (q / n_features <= {1 / sqrt(3):.3f})"
@@ -231,7 +221,7 @@ def _check_q(q: Any, p: int, pairs: int, assumption: Assumption) -> None:
             Argument("q", q),
             f" was given, but an integer from 1 to {most} is accepted for {p} features and ",
             Argument("assumption", assumption),
-            f"{reason}; pass such a number.",
+            f"{reason}; pass one.",
         )
 
 

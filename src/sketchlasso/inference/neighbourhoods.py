@@ -14,17 +14,22 @@ from scipy import sparse
 from scipy.special import ndtr
 
 from sketchlasso.data import MatrixLike, as_rows, spread
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.files.options import nearest
 from sketchlasso.graphs import Graph, Rule, join_directions
+from sketchlasso.inference.checks import (
+    FEWEST_ROWS,
+    check_enough_rows,
+    checked_columns,
+    column_names,
+)
 from sketchlasso.inference.column_problems import ColumnProblems, column_rows, slices
-from sketchlasso.inference.nodewise import Nodewise, check_row_count, checked_columns, part_solver
-from sketchlasso.inference.precision import FEWEST_ROWS, column_names
+from sketchlasso.inference.nodewise import Nodewise, part_solver
 from sketchlasso.instances import complementary_pairs
 from sketchlasso.linalg.device import CPU
 from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.solvers import Settings
-from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
+from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows, is_whole
 
 # Smallest p-value: zero would stand for "not tested".
 SMALLEST = 1e-300
@@ -89,7 +94,7 @@ class Neighbourhoods:
         -------
         dict of str to list or ndarray of shape (n_edges,)
             ``source`` (predictor), ``target``, ``weight``, ``coefficient`` (on the scale of X),
-            and ``stability`` and ``p_value`` (NaN where not available) if they were asked for.
+            and ``stability`` and ``p_value`` (NaN where not available) if they were computed.
         """
         row = np.repeat(np.arange(len(self.targets)), np.diff(self.weights.indptr))
         order = np.argsort(-np.abs(self.weights.data), kind="stable")
@@ -114,8 +119,8 @@ class Neighbourhoods:
         Parameters
         ----------
         rule : {"or", "and"}
-            Whether one of both regressions of a pair makes an edge, or both have to. A pair of
-            which only one regression was made needs that one under either rule.
+            Whether an edge needs one regression of a pair or both. If only one of them was made,
+            that one decides under either rule.
         min_stability : float
             Keep edges that appear in at least this share of the half-samples.
 
@@ -129,8 +134,8 @@ class Neighbourhoods:
         if not 0 <= min_stability <= 1 or (min_stability > 0 and self.half_samples is None):
             raise InvalidInputError(
                 Argument("min_stability", min_stability),
-                " was given, but a share from 0 to 1 is accepted, and 0 alone without "
-                "half-samples; pass such, or draw half-samples.",
+                " was given, but a share from 0 to 1 is accepted, and only 0 without "
+                "half-samples; pass one, or draw half-samples.",
             )
         used = np.union1d(self.targets, self.predictors)
         edges, weights = self._joined(self.weights, rule)
@@ -217,8 +222,7 @@ def neighbourhoods(
     names : sequence of str, optional
         Of all columns; those of a data frame, or x0, x1, ..., by default.
     alpha : "pivotal" or float
-        Penalty, of columns with standard deviation one; the same on half-samples, where it
-        outweighs the noise as well.
+        Penalty, of columns with standard deviation one; half-samples use the same.
     n_half_samples : int
         Even number of half-samples, drawn as complementary pairs, on which the stability of the
         edges is measured; 0 for none.
@@ -256,7 +260,7 @@ def neighbourhoods(
     """
     entries = as_rows(X)
     m, n = entries.shape
-    check_row_count(m, FEWEST_ROWS)
+    check_enough_rows(m)
     titles = column_names(getattr(X, "columns", None) if names is None else names, n)
     chosen = checked_columns("targets", _places("targets", targets, titles), n)
     explaining = checked_columns("predictors", _places("predictors", predictors, titles), n)
@@ -298,7 +302,7 @@ def neighbourhoods(
 
 
 def _places(what: str, given: Any, names: tuple[str, ...]) -> Any:
-    """Columns given by name as indices; anything else as it is."""
+    """Indices of columns given by name; anything else unchanged."""
     values = None if given is None else np.asarray(given)
     if values is None or values.dtype.kind not in "UO" or values.ndim != 1:
         return given
@@ -306,19 +310,15 @@ def _places(what: str, given: Any, names: tuple[str, ...]) -> Any:
     for name in map(str, values):
         if name not in place:
             raise InvalidInputError(
-                f"{what} names {name!r}, which is no column of X{nearest(name, names)}; give names "
-                "of its columns, indices or a mask."
+                f"{what} names {name!r}, which is not a column of X{nearest(name, names)}; give "
+                "names of its columns, indices or a mask."
             )
     return [place[str(name)] for name in values]
 
 
 def _check_half_samples(count: Any, entries: Any) -> None:
-    whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
-    if not whole or count < 0 or count % 2:
-        raise InvalidInputError(
-            Argument("n_half_samples", count),
-            " was given, but an even number >= 0 is accepted; pass one.",
-        )
+    if not is_whole(count) or count < 0 or count % 2:
+        raise unaccepted("n_half_samples", count, "an even number >= 0")
     if count and entries.shape[0] < 2 * FEWEST_ROWS:
         raise InvalidInputError(
             f"X has {entries.shape[0]} rows, but half-samples need at least {2 * FEWEST_ROWS}; "

@@ -6,9 +6,8 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from sketchlasso.data import BlockMatrix, MatrixLike, as_rows, spread
-from sketchlasso.errors import Argument, InvalidInputError, Name
+from sketchlasso.errors import InvalidInputError, Name
+from sketchlasso.inference.checks import check_enough_rows, checked_columns
 from sketchlasso.inference.column_problems import (
     ColumnProblems,
     ColumnSolutions,
@@ -95,24 +95,16 @@ class Nodewise:
 
     def take(self, rows: IntArray) -> Nodewise:
         """Some of the regressions (b,), counted as one penalty per target."""
-        return Nodewise(
-            self.targets[rows],
-            self.coef[rows],
-            self.intercept[rows],
-            self.alpha[rows],
-            self.residual_norm[rows],
-            self.relative_gap[rows],
-            self.status[rows],
-            self.n_samples,
-            1,
-            self.standardized,
-        )
+        chosen = {
+            name: getattr(self, name)[rows] for name in ("targets", "coef", "alpha", *VECTORS)
+        }
+        return replace(self, n_penalties=1, **chosen)
 
     def penalty(self, number: int) -> Nodewise:
         """The regressions of one of the penalties, one row per target."""
         if not -self.n_penalties <= number < self.n_penalties:
             raise InvalidInputError(
-                f"penalty {number} was asked for, but there are {self.n_penalties} per column; "
+                f"penalty {number} was requested, but there are {self.n_penalties} per column; "
                 f"pass a number from 0 to {self.n_penalties - 1}."
             )
         return self.take(np.arange(number % self.n_penalties, len(self.targets), self.n_penalties))
@@ -212,7 +204,7 @@ def nodewise(
     [1]
     """
     columns = column_rows(X, standardize)
-    check_row_count(columns.n_samples, 3)
+    check_enough_rows(columns.n_samples, fewest=3)
     settings = Settings(tol=tol, n_threads=n_threads, device=device)
     chosen = checked_columns("targets", targets, columns.n_features)
     explaining = checked_columns("predictors", predictors, columns.n_features)
@@ -222,60 +214,22 @@ def nodewise(
     return found
 
 
-def check_row_count(m: int, fewest: int) -> None:
-    """Refuse data with too few rows."""
-    if m < fewest:
-        raise InvalidInputError(
-            f"X has {m} row{'s' if m != 1 else ''} (n_samples={m}), but at least {fewest} are "
-            "needed to regress columns on each other; collect more samples."
-        )
-
-
-def checked_columns(name: str, given: ArrayLike | None, n: int) -> IntArray:
-    """Indices of columns (c,), from indices or a mask (n,); all n by default."""
-    if given is None:
-        return np.arange(n)
-    values = np.asarray(given)
-    if values.dtype == bool:
-        if values.shape != (n,):
-            raise InvalidInputError(
-                f"{name} is a mask of shape {values.shape}, but X has {n} columns; pass a mask of "
-                f"shape ({n},), or indices."
-            )
-        values = np.flatnonzero(values)
-    whole = values.ndim == 1 and values.size > 0 and values.dtype.kind in "iu"
-    if not whole or values.min() < -n or values.max() >= n:
-        text = repr(given)
-        raise InvalidInputError(
-            Argument(name, text if len(text) <= 60 else f"{text[:57]}...", "s"),
-            f" was given, but a list of column indices from 0 to {n - 1} is accepted; pass one.",
-        )
-    values = values.astype(np.intp) % n
-    if len(np.unique(values)) < len(values):
-        raise InvalidInputError(f"{name} names a column more than once; name each one once.")
-    return values
-
-
 class PartSolver:
-    """Solves sets of regressions with `total` targets in all, and reads finished parts again."""
+    """Solves sets of regressions with `total` targets in all, and reuses finished parts."""
 
     def __init__(
-        self, parts: Parts | None, total: int, progress: Callable[[int, int], None] | None
+        self, parts: Parts, total: int, progress: Callable[[int, int], None] | None
     ) -> None:
         self._parts, self._total, self._progress = parts, total, progress
         self._done, self._number = 0, 0
 
     def solve(self, problems: ColumnProblems, settings: Settings) -> Nodewise:
-        """Solve all regressions of a set that no finished part holds, some targets at a time."""
+        """Solve a set of regressions, some targets at a time, unless a finished part has them."""
         found, count = [], problems.grid.shape[1]
         for part in slices(len(problems.targets), problems.targets_per_part):
             make = partial(problems.solve, part, settings)
             shape = ((part.stop - part.start) * count, problems.columns.n_features)
-            if self._parts is None:
-                found.append(make())
-            else:
-                number, rebuild = self._number, ColumnSolutions
-                found.append(self._parts.resumed(number, make, shape, VECTORS, rebuild))
+            found.append(self._parts.resumed(self._number, make, shape, VECTORS, ColumnSolutions))
             self._number += 1
             self._done += part.stop - part.start
             if self._progress is not None:
@@ -303,8 +257,9 @@ def solve_columns(
     settings: Settings,
     progress: Callable[[int, int], None] | None = None,
 ) -> Nodewise:
-    """Solve all regressions."""
-    return PartSolver(None, len(problems.targets), progress).solve(problems, settings)
+    """Solve all regressions without keeping finished parts."""
+    solver = PartSolver(Parts(None, CONTENT), len(problems.targets), progress)
+    return solver.solve(problems, settings)
 
 
 @contextmanager
@@ -316,14 +271,12 @@ def part_solver(
 ) -> Iterator[PartSolver]:
     """Yield a solver that keeps finished parts beside a path, if one is given, until the end.
 
-    `decisive` are the settings, as JSON, and the arrays that decide the answer.
+    `decisive` are the settings, which JSON can hold, and the arrays that decide the answer.
     """
-    if path is None:
-        yield PartSolver(None, total, progress)
-        return
     plain, arrays = decisive
-    digests = {name: _digest(values) for name, values in arrays.items()}
-    with Parts.beside(Path(path), {**plain, **digests}, CONTENT, "data set") as parts:
+    # Hashing large arrays takes time, so only where their digests are stored.
+    digests = {} if path is None else {name: _digest(values) for name, values in arrays.items()}
+    with Parts.beside(path, {**plain, **digests}, CONTENT, "data set") as parts:
         yield PartSolver(parts, total, progress)
 
 

@@ -12,11 +12,12 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sketchlasso.errors import Argument, InvalidInputError, Part
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.callbacks import count_callback, unfitted_if_interrupted
 from sketchlasso.graphs import Graph, Rule
+from sketchlasso.inference.checks import check_enough_rows, check_parameters, column_names
 from sketchlasso.inference.column_problems import ColumnProblems, column_rows
-from sketchlasso.inference.nodewise import Nodewise, check_row_count, solve_columns
+from sketchlasso.inference.nodewise import Nodewise, solve_columns
 from sketchlasso.inference.precision_matrix import (
     Path,
     assemble,
@@ -27,9 +28,8 @@ from sketchlasso.inference.precision_matrix import (
 )
 from sketchlasso.linalg.threads import thread_count
 from sketchlasso.solvers import Settings
-from sketchlasso.types import FloatArray
+from sketchlasso.types import FloatArray, is_number, is_whole
 
-FEWEST_ROWS = 10
 CHOICES = ("stars", "ebic", "cv")
 
 
@@ -51,11 +51,11 @@ class SparsePrecision(EmpiricalCovariance):
         The penalty, of columns with standard deviation one. ``"pivotal"`` needs no search, see
         :func:`pivotal_alpha`. The others choose one of `alphas`: by the stability of the edges
         between subsamples, by the extended BIC of the neighbourhoods, or by the log-likelihood of
-        rows held out. With fewer rows than columns stability accepts many more edges than are
-        true, likelihood some more: see the measured tables.
+        rows held out. With fewer rows than columns, stability selects many false edges and
+        likelihood some: see the measured tables.
     rule : {"and", "or"}
-        Whether an edge needs both regressions of a pair, with coefficients of the same sign and
-        the smaller size, or one of them, with the larger size.
+        Whether an edge needs both regressions of a pair, with coefficients of the same sign, and
+        gets the smaller one, or needs one of them and gets the larger one.
     alphas : int or array-like of shape (a,)
         Penalties to choose from, or how many to space from the smallest that leaves no edge.
     alpha_min_ratio : float
@@ -66,7 +66,7 @@ class SparsePrecision(EmpiricalCovariance):
         Of ``alpha="stars"``.
     threshold : float
         Largest instability that ``alpha="stars"`` accepts, in (0, 0.5]. It is a mean over all
-        pairs, so that the same number allows more edges the more columns there are.
+        pairs, so it allows more edges with more columns.
     gamma : float
         Weight of the number of columns in ``alpha="ebic"``, from 0 (plain BIC) to 1.
     tol : float
@@ -88,8 +88,8 @@ class SparsePrecision(EmpiricalCovariance):
         Means of the columns.
     shrinkage_ : float
         Share by which all partial correlations were reduced to make `precision_` positive
-        definite (its smallest eigenvalue at least 0.001, in units of the diagonal); 0 where the
-        regressions gave that by themselves. The edges are not affected.
+        definite (its smallest eigenvalue at least 0.001, in units of the diagonal); 0 where it
+        already was. The edges are not affected.
     alpha_ : float
     alphas_, criterion_ : ndarray of shape (a,)
         Penalties that were compared and instability, extended BIC or mean log-likelihood of each;
@@ -117,7 +117,7 @@ class SparsePrecision(EmpiricalCovariance):
     [[0, 1], [1, 2]]
     """
 
-    # What EmpiricalCovariance reads; neither is a choice here.
+    # EmpiricalCovariance reads both as parameters; they are fixed here.
     store_precision: ClassVar[bool] = True
     assume_centered: ClassVar[bool] = False
 
@@ -166,7 +166,7 @@ class SparsePrecision(EmpiricalCovariance):
         del y
         self._check_parameters()
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
-        check_row_count(len(X), FEWEST_ROWS)
+        check_enough_rows(len(X))
         settings = Settings(tol=self.tol, n_threads=thread_count(self.n_jobs))
         columns = column_rows(X, True)
         alpha = self.alpha
@@ -221,43 +221,27 @@ class SparsePrecision(EmpiricalCovariance):
         )
 
     def _check_parameters(self) -> None:
-        _check(
-            np.ndim(self.alpha) == 0,
-            f"alpha of shape {np.shape(self.alpha)} was given, but one is accepted",
-        )
+        if np.ndim(self.alpha) != 0:
+            raise InvalidInputError(
+                f"alpha of shape {np.shape(self.alpha)} was given, but one is accepted; pass one."
+            )
         known = isinstance(self.alpha, str) and self.alpha in ("pivotal", *CHOICES)
-        number = isinstance(self.alpha, int | float | np.number) and 0 < self.alpha < np.inf
-        _check(
-            bool(known or number),
-            Argument("alpha", self.alpha),
-            " was given, but 'pivotal', 'stars', 'ebic', 'cv' or a finite number > 0 is accepted",
+        check_parameters(
+            self,
+            (
+                "alpha",
+                known or (is_number(self.alpha) and 0 < self.alpha < np.inf),
+                "'pivotal', 'stars', 'ebic', 'cv' or a finite number > 0",
+            ),
+            ("rule", self.rule in ("and", "or"), "'or' or 'and'"),
+            (
+                "n_subsamples",
+                is_whole(self.n_subsamples) and self.n_subsamples >= 2,
+                "an integer >= 2",
+            ),
+            ("threshold", 0 < self.threshold <= 0.5, "a number in (0, 0.5]"),
+            ("gamma", 0 <= self.gamma <= 1, "a number from 0 to 1"),
         )
-        _check(
-            self.rule in ("and", "or"),
-            Argument("rule", self.rule),
-            " was given, but only 'or' and 'and' are known",
-        )
-        whole = isinstance(self.n_subsamples, int | np.integer) and self.n_subsamples >= 2
-        _check(
-            whole,
-            Argument("n_subsamples", self.n_subsamples),
-            " was given, but at least 2 are needed",
-        )
-        _check(
-            0 < self.threshold <= 0.5,
-            Argument("threshold", self.threshold),
-            " was given, but a number in (0, 0.5] is accepted",
-        )
-        _check(
-            0 <= self.gamma <= 1,
-            Argument("gamma", self.gamma),
-            " was given, but 0 to 1 is accepted",
-        )
-
-
-def _check(fits: bool, *parts: Part) -> None:
-    if not fits:
-        raise InvalidInputError(*parts, "; pass such.")
 
 
 def _checked_grid(alphas: ArrayLike) -> FloatArray:
@@ -265,19 +249,6 @@ def _checked_grid(alphas: ArrayLike) -> FloatArray:
     if values.ndim != 1 or len(values) < 2 or not (np.isfinite(values) & (values > 0)).all():
         raise InvalidInputError(
             f"alphas of shape {values.shape} was given, but a number of penalties or at least two "
-            "finite penalties > 0 are accepted; pass such."
+            "finite penalties > 0 are accepted; pass one of them."
         )
     return np.sort(values)[::-1]
-
-
-def column_names(given: Any, n: int) -> tuple[str, ...]:
-    """Names of n columns, x0, x1, ... by default; each once."""
-    if given is None:
-        return tuple(f"x{j}" for j in range(n))
-    names = tuple(map(str, given))
-    if len(names) != n or len(set(names)) != n:
-        raise InvalidInputError(
-            f"{len(names)} names were given, {len(set(names))} of them different, but X has {n} "
-            "columns; give each column its own name."
-        )
-    return names

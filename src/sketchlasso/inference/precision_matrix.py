@@ -28,7 +28,7 @@ OnProgress = Callable[[int, int], None]
 EXACT_FIT = 1e-6
 # Smallest eigenvalue of the precision matrix in units of its diagonal.
 SMALLEST_EIGENVALUE = 1e-3
-# Penalties that are solved before the criterion is looked at.
+# Penalties that are solved between two checks of the criterion.
 PENALTIES_AT_A_TIME = 4
 
 
@@ -49,7 +49,7 @@ class Assembled:
 
         Joining both directions keeps symmetry but not positive definiteness. Where the smallest
         eigenvalue of I - R falls below a floor, R is multiplied by the largest number that keeps
-        it there: the graph and the diagonal stay as they are.
+        it there: the graph and the diagonal do not change.
         """
         n = len(self.diagonal)
         R = np.zeros((n, n))
@@ -142,7 +142,7 @@ def penalty_path(columns: ColumnRows, count: int, ratio: float) -> FloatArray:
             " and ",
             Argument("alpha_min_ratio", ratio),
             " were given, but at least 2 penalties and a ratio strictly between 0 and 1 are "
-            "accepted; pass such, or the penalties.",
+            "accepted; pass these, or the penalties.",
         )
     largest = largest_products(columns.P).max() / np.sqrt(columns.n_samples)
     return np.asarray(max(largest, 1e-12) * np.geomspace(1.0, ratio, int(count)))
@@ -195,9 +195,9 @@ def _edge_keys(found: Nodewise, n: int, rule: Rule) -> list[int]:
 
 
 def _descend(path: Path, value: Callable[[FloatArray], FloatArray]) -> FloatArray:
-    """Values (a,) of decreasing penalties, NaN after some in a row that are below the best.
+    """Values (a,) of decreasing penalties, NaN once they stay below the best.
 
-    The smallest penalties take most of the time and are hardly ever chosen.
+    The smallest penalties take most of the time and are rarely chosen.
     """
     values = np.full(len(path.alphas), np.nan)
     for part in slices(len(path.alphas), PENALTIES_AT_A_TIME):

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.data import BlockMatrix
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.estimators.penalty import FAILURE, noise_quantile
 from sketchlasso.inference.checks import dense_matrix
 from sketchlasso.inference.column_problems import ColumnProblems, column_rows, slices
@@ -19,8 +19,8 @@ from sketchlasso.inference.nodewise import Nodewise, part_solver, solve_columns
 from sketchlasso.solvers import Settings
 from sketchlasso.types import FloatArray, IntArray
 
-# Penalty of the regressions over the bound that pure noise keeps to. A smaller one leaves less
-# bias and larger errors; at a half, intervals cover as they should in benchmarks/inference.
+# Penalty of the regressions over the bound for pure noise. A smaller one leaves less bias and
+# larger errors; at a half, intervals have the right coverage in benchmarks/inference.
 SCORE_SHARE = 0.5
 # Largest ratio of an error to that of a column that is uncorrelated with the others.
 LARGEST_INFLATION = 3.0
@@ -70,18 +70,14 @@ def made_scores(
 ) -> FloatArray:
     """Scores (m, c) of some columns by regressions on all the others.
 
-    With ``alpha="auto"`` columns that the regression explains so well that their errors are
-    more than three times those of a column on its own are regressed again with twice the
-    penalty.
+    With ``alpha="auto"`` columns whose errors are more than three times those of an uncorrelated
+    column are regressed again with twice the penalty.
     """
     X, n = columns.entries, columns.entries.shape[1]
     automatic = isinstance(alpha, str)
     if automatic:
         if alpha != "auto":
-            raise InvalidInputError(
-                Argument("score_alpha", alpha),
-                " was given, but 'auto' or a number > 0 is accepted; pass one of them.",
-            )
+            raise unaccepted("score_alpha", alpha, "'auto' or a number > 0", "pass one of them")
         alpha = SCORE_SHARE * noise_quantile(max(n - 1, 1), FAILURE)
     rows, everyone = column_rows(X, True), np.arange(n)
     problems = ColumnProblems(rows, features, everyone, alpha)
@@ -89,7 +85,7 @@ def made_scores(
     decisive = (plain, {"P": rows.P, "targets": features, "alpha": problems.grid})
     with part_solver(checkpoint, decisive, len(features), progress) as solver:
         Z = _centred_residuals(solver.solve(problems, settings), X)
-    # A penalty above sqrt(m) leaves every column as it is.
+    # A penalty above sqrt(m) changes no column.
     while automatic:
         over = np.flatnonzero(_inflation(columns, features, Z) > LARGEST_INFLATION)
         if len(over) == 0 or alpha > np.sqrt(X.shape[0]):
@@ -117,17 +113,14 @@ def _inflation(columns: Columns, features: IntArray, Z: FloatArray) -> FloatArra
 
 
 def ready_scores(columns: Columns, features: IntArray, scores: Any) -> FloatArray:
-    """Scores (m, c) that the user gives: themselves, or as coefficients of regressions.
-
-    Coefficients, from a sketch or from anywhere, become residuals on the full X here.
-    """
+    """Scores (m, c) of the user: ready, or residuals on the full X of given coefficients."""
     m, n = columns.entries.shape
     c, given = len(features), scores
     if isinstance(scores, Nodewise):
         if not np.array_equal(scores.targets, features):
             raise InvalidInputError(
-                f"scores are regressions of {len(scores.targets)} columns, but {c} features are "
-                "asked about; pass one regression for each of them, in their order."
+                f"scores are regressions of {len(scores.targets)} columns, but there are {c} "
+                "features; pass one regression for each of them, in their order."
             )
         Z = scores.residuals(columns.entries)
     elif sparse.issparse(scores):

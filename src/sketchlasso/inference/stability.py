@@ -23,12 +23,8 @@ from sketchlasso.estimators.callbacks import (
 )
 from sketchlasso.estimators.parameters import check_values
 from sketchlasso.estimators.task import Prepared, prepare
-from sketchlasso.inference.checks import duplicate_columns
-from sketchlasso.inference.error_control import (
-    Assumption,
-    error_control,
-    grid_step,
-)
+from sketchlasso.inference.checks import check_enough_rows, duplicate_columns
+from sketchlasso.inference.error_control import Assumption, error_control, grid_step
 from sketchlasso.instances import complementary_pairs
 from sketchlasso.linalg.threads import thread_count
 from sketchlasso.problem.terms import Terms, default_ratio
@@ -40,8 +36,6 @@ from sketchlasso.sketches.matching import check_sketch_shape
 from sketchlasso.solvers import Settings
 from sketchlasso.types import BoolArray
 from sketchlasso.warn import warn_user
-
-FEWEST_ROWS = 10
 
 
 class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
@@ -86,9 +80,9 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
         Whether only features with coefficients > 0 enter.
     sketch : str, Sketch or None
         None solves the problems on X itself. Otherwise the method of :func:`sketch`, or a ready
-        sketch of X, that all half-samples share; it must not have seen y. The bound then speaks
-        of features chosen on the sketch, which finds fewer of the true ones: it pays only where
-        X is too large for the default.
+        sketch of X, that all half-samples share; it must not depend on y. The bound then holds
+        for features chosen on the sketch, which finds fewer of the true ones: use it only if X is
+        too large for the default.
     rank : int
         Columns of the sketch.
     tol : float
@@ -105,7 +99,7 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
     frequencies_ : ndarray of shape (n_features,)
         Share of half-samples on which each feature is selected.
     cutoff_, q_, pfer_ : float, int, float
-        In force; `pfer_` is the bound reached.
+        The values used; `pfer_` is the bound reached.
     alphas_ : ndarray of shape (n_alphas,)
         Penalties, largest first, as far down as was needed.
     stability_path_ : ndarray of shape (n_alphas, n_features)
@@ -236,15 +230,11 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
                 "X in blocks was given, but half-samples need X in memory; pass an array or a "
                 "sparse matrix."
             )
-        if X.shape[0] < FEWEST_ROWS:
-            raise InvalidInputError(
-                f"X has n_samples={X.shape[0]}, but half-samples of fewer than {FEWEST_ROWS // 2} "
-                f"rows say nothing; pass at least {FEWEST_ROWS} rows."
-            )
+        check_enough_rows(X.shape[0])
         if np.all(y == y[0]):
             raise InvalidInputError(
-                f"y is {y[0]:g} on every row, but features are selected by what they say of y; "
-                "pass a response that varies."
+                f"y is {y[0]:g} on every row, so no feature can explain it; pass a response that "
+                "varies."
             )
 
     def _task(self, data: Prepared) -> Task:
@@ -264,14 +254,14 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
         )
 
     def _shared_sketch(self, data: Prepared, state: Any) -> Sketch | None:
-        """The one sketch of all half-samples; it has not seen y."""
+        """The sketch that all half-samples share; it must not depend on y."""
         if self.sketch is None:
             return None
         ready = isinstance(self.sketch, Sketch)
         if self.sketch == "response" or (ready and self.sketch.response_rank):
             raise InvalidInputError(
-                "a sketch that has seen y was given, but half-samples would not be independent on "
-                "it; pass ",
+                "a sketch that depends on y was given, but half-samples on it would not be "
+                "independent; pass ",
                 Argument("sketch", None),
                 ", or a method such as 'randomized'.",
             )
@@ -290,8 +280,8 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
         warn_user(
             DuplicateColumnWarning(
                 f"columns {names[pair[0]]} and {names[pair[1]]} of X are equal up to sign and "
-                "scale, so half-samples cannot choose between them: one may stand for both, or "
-                "neither may be selected often enough; drop one of them."
+                "scale, so half-samples cannot choose between them: one may be selected for both, "
+                "or neither often enough; drop one of them."
             )
         )
 

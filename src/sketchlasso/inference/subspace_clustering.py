@@ -12,28 +12,29 @@ from sklearn.cluster import spectral_clustering
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.estimators.callbacks import count_callback, unfitted_if_interrupted
+from sketchlasso.inference.checks import check_parameters
 from sketchlasso.inference.column_problems import ColumnProblems, ColumnRows, largest_products
 from sketchlasso.inference.nodewise import solve_columns
+from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import thread_count
 from sketchlasso.solvers import Settings
-from sketchlasso.types import FloatArray
+from sketchlasso.types import FloatArray, is_whole
 
-# Weight of the links that connect parts of the affinities, for spectral clustering's sake.
+# Weight of the links between separate parts; spectral clustering needs a connected graph.
 FAINT = 1e-6
 
 
 class SparseSubspaceClustering(ClusterMixin, BaseEstimator):
     """Sparse subspace clustering by the square-root LASSO.
 
-    Every point, scaled to length one, is written by a few others,
+    Every point, scaled to length one, is expressed by a few others,
 
         minimise over w   || x_i - sum_j w_j x_j ||_2  +  alpha_i ||w||_1 ,    w_i = 0 ,
 
-    because points of its own subspace do that with the fewest and smallest weights. Spectral
-    clustering of the absolute weights gives the clusters. Subspaces contain the origin, and x and
-    -x lie in the same one: centre the data first only where that is meant. E. Elhamifar and
+    because points of its own subspace need the fewest and smallest weights. Spectral clustering
+    of the absolute weights gives the clusters. Subspaces contain the origin, and x and -x lie in
+    the same one, so centre the data first only if that is intended. E. Elhamifar and
     R. Vidal, "Sparse subspace clustering: algorithm, theory, and applications", IEEE Transactions
     on Pattern Analysis and Machine Intelligence 35 (2013).
 
@@ -57,7 +58,7 @@ class SparseSubspaceClustering(ClusterMixin, BaseEstimator):
     ----------
     labels_ : ndarray of shape (n_samples,)
     coef_ : csr_array of shape (n_samples, n_samples)
-        Row i has the weights that write point i by the others, all of length one.
+        Row i has the weights of the other points, all of length one, that express point i.
     affinity_matrix_ : csr_array of shape (n_samples, n_samples)
         Symmetric: kept absolute weights, the largest of each point one, plus their transpose.
     relative_gap_ : ndarray of shape (n_samples,)
@@ -98,7 +99,7 @@ class SparseSubspaceClustering(ClusterMixin, BaseEstimator):
 
     @unfitted_if_interrupted
     def fit(self, X: Any, y: Any = None) -> SparseSubspaceClustering:
-        """Write every point by the others, and cluster the weights.
+        """Express every point by the others, and cluster the weights.
 
         Parameters
         ----------
@@ -114,7 +115,7 @@ class SparseSubspaceClustering(ClusterMixin, BaseEstimator):
         self._check_parameters(len(X))
         points = _points(X)
         everyone = np.arange(len(X))
-        # The smallest penalties without weights; a point that no other comes near has none at all.
+        # The smallest penalties without weights; 0 for a point orthogonal to all others.
         largest = largest_products(points.P)
         alpha = self.penalty * np.where(largest > 0, largest, 1.0)[:, None]
         found = solve_columns(
@@ -134,24 +135,21 @@ class SparseSubspaceClustering(ClusterMixin, BaseEstimator):
         return self
 
     def _check_parameters(self, m: int) -> None:
-        whole = isinstance(self.n_clusters, int | np.integer)
-        if not whole or not 1 <= self.n_clusters <= m:
-            raise InvalidInputError(
-                Argument("n_clusters", self.n_clusters),
-                f" was given, but a whole number from 1 to the n_samples={m} points is accepted; "
-                "pass one.",
-            )
-        if not 0 < self.penalty < 1:
-            raise InvalidInputError(
-                Argument("penalty", self.penalty),
-                " was given, but a share strictly between 0 and 1 is accepted; pass one.",
-            )
-        kept = self.n_neighbors
-        if kept is not None and not (isinstance(kept, int | np.integer) and kept >= 1):
-            raise InvalidInputError(
-                Argument("n_neighbors", kept),
-                " was given, but a whole number >= 1 or None is accepted; pass one.",
-            )
+        count, kept = self.n_clusters, self.n_neighbors
+        check_parameters(
+            self,
+            (
+                "n_clusters",
+                is_whole(count) and 1 <= count <= m,
+                f"a whole number from 1 to the n_samples={m} points",
+            ),
+            ("penalty", 0 < self.penalty < 1, "a share strictly between 0 and 1"),
+            (
+                "n_neighbors",
+                kept is None or (is_whole(kept) and kept >= 1),
+                "a whole number >= 1 or None",
+            ),
+        )
 
 
 def _points(X: FloatArray) -> ColumnRows:
@@ -167,17 +165,15 @@ def _points(X: FloatArray) -> ColumnRows:
 
 
 def _affinities(coef: Any, kept: int | None) -> Any:
-    """The strongest absolute weights of each row, its largest one, plus their transpose."""
-    rows, indices, data = [], [], []
+    """The strongest absolute weights of each row, the largest scaled to one, plus the transpose."""
+    rows = []
     for i in range(coef.shape[0]):
         part = slice(coef.indptr[i], coef.indptr[i + 1])
         strong = np.abs(coef.data[part])
         order = np.argsort(-strong, kind="stable")[:kept]
-        rows.append(np.full(len(order), i))
-        indices.append(coef.indices[part][order])
-        data.append(strong[order] / max(strong.max(initial=0.0), np.finfo(float).tiny))
-    place = (np.concatenate(rows), np.concatenate(indices))
-    half: Any = sparse.csr_array((np.concatenate(data), place), shape=coef.shape)
+        largest = max(strong.max(initial=0.0), np.finfo(float).tiny)
+        rows.append((coef.indices[part][order], strong[order] / largest))
+    half: Any = stack_rows(rows, coef.shape[1])
     return sparse.csr_array(half + half.T)
 
 

@@ -1,4 +1,4 @@
-"""Write files completely or not at all, and find the folder for those that can be made again."""
+"""Write files completely or not at all, and find the folder of the cache."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def unpacking(path: str | os.PathLike[str], content: Content) -> Iterator[None]:
 
 
 def stored_info(path: str | os.PathLike[str]) -> StoredInfo:
-    """Show what a file holds: a sketch, a model, topics, or images of words.
+    """Describe the content of a file: a sketch, a model, topics, or images of words.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def stored_info(path: str | os.PathLike[str]) -> StoredInfo:
     content = header.pop("content", None)
     if not isinstance(content, str) or content not in [known.name for known in KNOWN]:
         raise StoredFileError(
-            f"{path} holds nothing that this release knows; give a file written by sketchlasso."
+            f"{path} has content unknown to this release; give a file written by sketchlasso."
         )
     return StoredInfo(content, header, {name: array.shape for name, array in arrays.items()})
 

@@ -1,9 +1,9 @@
-"""Checks that everything read from a file passes before it is used.
+"""Checks of everything that is read from a file, before it is used.
 
 Shapes, lengths, offsets and indices that a file declares are compared with the bytes in the file
-and with the free memory before memory is allocated. All readers, of the library's
-own containers and of foreign formats, use these checks. A failed check raises
-:class:`UnfitError`, whose message the reader makes part of its own.
+and with the free memory before memory is allocated. All readers, of the library's own containers
+and of foreign formats, use these checks. A failed check raises :class:`UnfitError`, whose message
+becomes part of the reader's own.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from typing import IO, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sketchlasso.types import is_whole
 
 # Memory limit and use of the control group of this process, if it has one.
 GROUP = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current"))
@@ -177,7 +179,7 @@ def _group() -> int:
 
 
 def check_memory(n_bytes: int, what: str) -> None:
-    """Refuse what does not fit the free memory."""
+    """Refuse more bytes than are free."""
     free = free_memory()
     if n_bytes > free:
         raise TooLargeError(
@@ -186,10 +188,9 @@ def check_memory(n_bytes: int, what: str) -> None:
 
 
 def check_shape(shape: Sequence[Any]) -> tuple[int, int]:
-    """Return the shape of a matrix as two integers; refuse it where it does not fit the memory."""
+    """Return the shape of a matrix as two integers; refuse one that does not fit the memory."""
     lengths = tuple(shape)
-    whole = all(isinstance(n, int | np.integer) and not isinstance(n, bool) for n in lengths)
-    if len(lengths) != 2 or not whole or min(lengths) < 0:
+    if len(lengths) != 2 or not all(map(is_whole, lengths)) or min(lengths) < 0:
         raise UnfitError(f"a matrix has the shape {_shown(lengths)}")
     rows, columns = map(int, lengths)
     # At least 64 bytes of working memory per row and column.
@@ -198,10 +199,10 @@ def check_shape(shape: Sequence[Any]) -> tuple[int, int]:
 
 
 def check_lengths(ends: NDArray[Any], total: int, what: str) -> None:
-    """Refuse offsets (k,) that are no integers, or do not rise from 0 or more to the total."""
+    """Refuse offsets (k,) unless they are integers that rise from 0 or more to the total."""
     if ends.ndim != 1 or ends.dtype.kind not in "iu":
         raise UnfitError(f"{what} are {ends.dtype} of shape {ends.shape}, not a list of integers")
-    # One value may exceed int64; falling is compared before any subtraction.
+    # Compare rather than subtract: a value may exceed int64.
     falls = bool(np.any(ends[1:] < ends[:-1]))
     last = int(ends[-1]) if len(ends) else 0
     if falls or last != total or (len(ends) and int(ends[0]) < 0):

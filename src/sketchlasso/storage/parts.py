@@ -25,27 +25,37 @@ Rows = TypeVar("Rows")
 
 @dataclass(frozen=True)
 class Parts:
-    """Numbered parts; each is complete or missing, and survives an interruption."""
+    """Numbered parts; each is complete or missing, and survives an interruption.
 
-    folder: Path
+    Without a folder no part is kept.
+    """
+
+    folder: Path | None
     content: Content
 
     @classmethod
     @contextmanager
     def beside(
-        cls, path: Path, settings: Mapping[str, Any], content: Content, what: str
+        cls,
+        path: str | os.PathLike[str] | None,
+        settings: Mapping[str, Any],
+        content: Content,
+        what: str,
     ) -> Iterator[Parts]:
-        """Yield the parts of an output file, for this process alone; others are refused.
+        """Yield the parts of an output file, if there is one; other processes are refused.
 
-        The folder is removed if the block ends without an exception. `settings` hold everything
-        that decides the result, as JSON; `what` names it, such as "corpus", where parts with
-        other settings are refused.
+        The folder is removed if the block ends without an exception. `settings`, which JSON can
+        hold, decide the result: parts of other settings are refused, in a message that calls
+        the data `what`, such as "corpus".
         """
-        folder = path.with_name(f"{path.name}.parts")
-        parts = cls(folder, content)
+        if path is None:
+            yield cls(None, content)
+            return
+        output = Path(path)
+        folder = output.with_name(f"{output.name}.parts")
         with ExitStack() as held:
             try:
-                held.enter_context(only_writer(folder, path))
+                held.enter_context(only_writer(folder, output))
                 stamp, text = folder / "settings.json", json.dumps(settings, sort_keys=True)
                 if not stamp.exists():
                     stamp.write_text(text, encoding="utf-8")
@@ -60,18 +70,17 @@ class Parts:
                     f"{folder} has parts of another {what} or other settings; continue with those, "
                     "or delete that folder to start again."
                 )
-            yield parts
-            parts._remove()
+            yield cls(folder, content)
+            shutil.rmtree(folder, ignore_errors=True)
         if sys.platform == "win32":  # Windows cannot remove an open file such as the lock
-            parts._remove()
+            shutil.rmtree(folder, ignore_errors=True)
 
     def read(self, number: int) -> tuple[dict[str, Any], Mapping[str, NDArray[Any]]] | None:
         """Header and arrays of a finished part; None where it is missing or was damaged."""
         try:
-            header, arrays = read_container(self._file(number), self.content)
+            return read_container(self._file(number), self.content)
         except StoredFileError:
             return None
-        return dict(header), arrays
 
     def write(
         self, number: int, header: Mapping[str, object], arrays: Mapping[str, NDArray[Any]]
@@ -94,6 +103,8 @@ class Parts:
         It has a sparse `coef` of this shape (m, n) and vectors (m,), whose types `vectors` gives
         by name; ``rebuild(coef, *vectors)`` makes it again.
         """
+        if self.folder is None:
+            return make()
         stored = self.read(number)
         if stored is not None and stored[0].get("shape") == list(shape):
             with suppress(*MISFITS):
@@ -104,10 +115,8 @@ class Parts:
         self.write(number, {"shape": list(shape)}, arrays)
         return made
 
-    def _remove(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
-
     def _file(self, number: int) -> Path:
+        assert self.folder is not None
         return self.folder / f"{number:09d}.part"
 
 
@@ -115,8 +124,8 @@ class Parts:
 def only_writer(folder: Path, output: Path) -> Iterator[None]:
     """Make a folder and lock it; refuse where another process or thread holds the lock.
 
-    The operating system lifts the lock when the process ends. File systems without locks protect
-    nothing. The message names the `output` that is being written.
+    The operating system releases the lock when the process ends. There is no protection on file
+    systems without locks. The message names the `output` that is being written.
     """
     descriptor = _acquired(folder, output)
     try:

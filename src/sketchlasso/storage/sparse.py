@@ -69,7 +69,7 @@ def unpack_rows(
     *,
     finite: bool = True,
 ) -> tuple[SparseRows, list[NDArray[Any]]]:
-    """Return what :func:`pack_rows` took apart; `kinds` has the types of the vectors by name."""
+    """Return the matrix and vectors of :func:`pack_rows`; `kinds` are the types of the vectors."""
     check_numbers(arrays["data"], "data")
     matrix = checked_csr(arrays["data"], arrays["indices"], arrays["indptr"], shape)
     for name, kind in kinds.items():

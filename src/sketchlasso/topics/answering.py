@@ -30,27 +30,17 @@ from sketchlasso.results.realised import search_radii
 from sketchlasso.sketches import Sketch
 from sketchlasso.solvers import Settings, solve_for_size, solve_or_raise, strongest_features
 from sketchlasso.topics.columns import WordColumns
-from sketchlasso.types import BoolArray, FloatArray, IntArray, RealArray
-
-__all__ = [
-    "AUTOMATIC",
-    "FEWEST_DOCUMENTS",
-    "Answers",
-    "Queries",
-    "Question",
-    "answer",
-    "explained",
-]
+from sketchlasso.types import BoolArray, FloatArray, IntArray, RealArray, is_whole
 
 AUTOMATIC = "auto"
-# Share of the radius at which more words than asked would enter at once.
+# Share of the radius at which more words than requested would enter at once.
 AUTOMATIC_SHARE = 0.7
-# Standard errors that the link of a word with the query must have. A link that rests on a few
-# documents only has about the root of their number.
+# Standard errors that the link of a word with the query must have. A link that comes from a few
+# documents has about the square root of their number.
 EVIDENCE = np.sqrt(2.0)
 # With fewer documents there are too few to learn or to judge from.
 FEWEST_DOCUMENTS = 20
-# The strongest words of a query, whose links are looked at.
+# How many of the strongest words of a query have their links checked.
 FEWEST_CANDIDATES = 200
 CANDIDATES_PER_WORD = 20
 
@@ -71,12 +61,6 @@ class Queries:
         each = list(np.asarray(words, dtype=np.intp)[:, None])
         return cls(each, each)
 
-    @classmethod
-    def together(cls, words: IntArray) -> Queries:
-        """One query of several words."""
-        own = np.unique(words)
-        return cls([own], [own])
-
     def part(self, numbers: Sequence[int]) -> Queries:
         """Some of the queries."""
         return Queries([self.members[i] for i in numbers], [self.left_out[i] for i in numbers])
@@ -89,8 +73,8 @@ class Queries:
     def batch(self, P: RealArray, columns: WordColumns, positive: bool) -> Batch:
         """Problems of all queries, with radius and penalty still to be set.
 
-        P (words, rank) is that of the columns that explain: A'Q or F'Q. A word that is nowhere or
-        everywhere the same has no column to explain: its response is 0.
+        P (words, rank) is that of the columns that explain: A'Q or F'Q. The response of a word
+        with the same weight in every document is 0.
         """
         c = np.stack([columns.P[words].sum(axis=0) for words in self.members]).astype(np.float64)
         energy = np.array(
@@ -103,7 +87,7 @@ class Queries:
 
 
 def automatic_radius(levels: FloatArray) -> FloatArray:
-    """AUTOMATIC_SHARE of the radius (B,) at which more words than asked would enter at once.
+    """AUTOMATIC_SHARE of the radius (B,) at which too many words would enter at once.
 
     At the largest penalty with a non-zero answer all words whose correlation x with the response
     exceeds it enter together, and that penalty solves ||(|x| - alpha)_+|| = radius. With x sorted
@@ -123,9 +107,9 @@ def supported(
     """Leave out words that the documents do not support; return also the automatic radius (B,).
 
     Of the words that correlate most with a query in the sketch, those stay whose link with it
-    over the documents themselves has the same sign and EVIDENCE standard errors. Where there are
-    no more than `size` of them, the others of largest covariance with the query make up for
-    what is missing: they are frequent, and do little harm.
+    over the documents themselves has the same sign and EVIDENCE standard errors. If no more than
+    `size` words stay, those of the others with the largest covariance with the query are added:
+    they are frequent, and do little harm.
     """
     last = min(size, batch.n_features - 1)
     if columns.n_documents < FEWEST_DOCUMENTS:
@@ -157,7 +141,7 @@ def supported(
 
 @dataclass(frozen=True)
 class Question:
-    """How to answer: what is the same for all queries of a call.
+    """The options that all queries of a call share.
 
     Without `alpha` the penalty that leaves `n_words` is searched. The radius is "auto" or a
     policy.
@@ -170,8 +154,8 @@ class Question:
 
     @classmethod
     def checked(cls, n_words: Any, alpha: Any, radius: Any, positive: Any) -> Question:
-        """Validate what the user asked for."""
-        if not isinstance(n_words, int | np.integer) or isinstance(n_words, bool) or n_words < 1:
+        """Return valid options, or raise."""
+        if not is_whole(n_words) or n_words < 1:
             raise InvalidInputError(
                 Argument("n_words", n_words), " must be a whole number of at least 1."
             )

@@ -1,4 +1,4 @@
-"""The columns of words over the documents, each of length one, and what links two of them."""
+"""The columns of words over the documents, each of length one, and the links between them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from scipy import sparse
 from sketchlasso.kernels.columns import column_moments
 from sketchlasso.sketches import Sketch
 from sketchlasso.types import FloatArray, IntArray
-
-__all__ = ["WordColumns"]
 
 # A share of the squares of a column that is rounding: the column does not vary.
 CONSTANT = 1e-12

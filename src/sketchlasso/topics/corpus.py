@@ -11,12 +11,11 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from scipy import sparse
+from sklearn.preprocessing import normalize
 
 from sketchlasso.data.storage import find_entry
 from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.types import BoolArray, IntArray
-
-__all__ = ["Corpus", "CountMatrix", "StopWords", "Weighting", "numbered", "stop_list", "weigh"]
+from sketchlasso.types import BoolArray, IntArray, is_number, is_whole
 
 CountMatrix: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
 StopWords: TypeAlias = "Literal['english'] | Iterable[str] | None"
@@ -30,26 +29,25 @@ class Corpus:
     Attributes
     ----------
     counts : csr_array of shape (n_documents, n_words)
-        How often each word stands in each document: float64, finite, not negative. Any sparse or
-        dense matrix of real numbers is taken and cast. Weights that are no whole numbers are
-        kept as they are.
+        How often each word occurs in each document: float64, finite, not negative. Any sparse or
+        dense matrix of real numbers is accepted and cast; it need not hold whole numbers.
     words : tuple of str, of length n_words
         One per column, all different.
     titles : tuple of str, of length n_documents
-        A name a person can read, one per document. They need not differ.
+        A readable name per document. They need not differ.
     texts : tuple of str, of length n_documents, or None
-        The documents themselves, or their beginnings, for showing.
+        The documents, or their beginnings, for display.
     source : str
         Where the corpus came from.
     settings : mapping
-        What made the corpus of its source: plain values that JSON can hold.
+        How the corpus was made from its source: plain values that JSON can hold.
     groups : tuple of str, of length n_documents, or None
-        A date, an author or a section for each document, to see topics over.
+        A date, an author or a section for each document, to compare topics across.
 
     Raises
     ------
     InvalidInputError
-        The parts do not fit together, or there is nothing in them.
+        The parts do not fit together, or are empty.
     """
 
     counts: CountMatrix
@@ -113,20 +111,19 @@ class Corpus:
     ) -> Corpus:
         """Leave out rare words, words in almost every document, and stop words.
 
-        Counts of the words that stay are not changed. Documents that lose all their words stay,
-        as empty rows, so that rows keep their meaning; ``settings["empty_documents"]`` says how
-        many there are.
+        The counts of other words do not change. Documents without any word left stay as empty
+        rows; ``settings["empty_documents"]`` is their number.
 
         Parameters
         ----------
         min_documents : int, optional
-            Words in fewer documents are left out: a word seen in two or three places has no
-            topic, only neighbours. By default 5 from 200 documents on, and one less for every 50
-            documents that are missing (below 50: nothing is left out for being rare).
+            Words in fewer documents are left out, because a word in two or three documents has
+            no topic. By default 5 from 200 documents on, and one less for every 50 documents
+            below that (below 50 documents, no word is too rare).
         max_share : float in (0, 1]
-            Words in a larger share of the documents are left out. The default, 0.95, drops what
-            every document has; less would cost long documents their own subject ("learning"
-            stands in 77 % of the NIPS papers).
+            Words in a larger share of the documents are left out. A smaller value than the
+            default can remove the subject of long documents ("learning" is in 77 % of the NIPS
+            papers).
         stop_words : {"english"}, iterable of str, or None
             Words to leave out at any frequency; "english" means scikit-learn's list.
 
@@ -137,7 +134,7 @@ class Corpus:
         Raises
         ------
         InvalidInputError
-            An option means nothing, or no word would be left.
+            An option is invalid, or no word would be left.
         """
         documents = self.shape[0]
         least = min(5, 1 + documents // 50) if min_documents is None else min_documents
@@ -219,7 +216,7 @@ def stop_list(stop_words: StopWords) -> frozenset[str]:
                 " was given, but only 'english' is known by name; pass it, a list of words, or "
                 "None.",
             )
-        # Imported here, because importing the text tools takes time.
+        # Slow to import.
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
         return frozenset(ENGLISH_STOP_WORDS)
@@ -227,14 +224,12 @@ def stop_list(stop_words: StopWords) -> frozenset[str]:
 
 
 def _check_options(least: Any, share: Any) -> None:
-    whole = isinstance(least, int | np.integer) and not isinstance(least, bool)
-    if not whole or least < 1:
+    if not is_whole(least) or least < 1:
         raise InvalidInputError(
             Argument("min_documents", least),
             " was given, but a positive whole number is needed; pass 1 to keep rare words.",
         )
-    number = isinstance(share, int | float | np.number) and not isinstance(share, bool)
-    if not number or not 0 < share <= 1:
+    if not is_number(share) or not 0 < share <= 1:
         raise InvalidInputError(
             Argument("max_share", share),
             " was given, but a share of the documents in (0, 1] is needed; pass 1 to keep common "
@@ -285,21 +280,13 @@ def weigh(counts: CountMatrix, weighting: Weighting) -> CountMatrix:
     if weighting == "log":
         weights.data = np.log1p(weights.data)
     elif weighting == "length":
-        weights = _scale_rows(weights, np.asarray(weights.sum(axis=1)).ravel())
+        weights = normalize(weights, norm="l1")
     elif weighting == "tfidf":
-        # Weights below one, which are no counts, must not change their sign.
+        # Weights below one are not counts; their logarithm must not become negative.
         weights.data = 1.0 + np.log(np.maximum(weights.data, 1e-300))
         np.maximum(weights.data, 0.0, out=weights.data)
         frequency = np.bincount(counts.indices, minlength=counts.shape[1])
         weights.data *= (1.0 + np.log((1.0 + counts.shape[0]) / (1.0 + frequency)))[weights.indices]
-        weights = _scale_rows(weights, np.sqrt(np.asarray(weights.multiply(weights).sum(axis=1))))
+        weights = normalize(weights)
     weights.eliminate_zeros()
     return weights
-
-
-def _scale_rows(matrix: CountMatrix, lengths: Any) -> CountMatrix:
-    """Rows over their lengths; empty rows stay empty."""
-    factors = 1.0 / np.where(lengths > 0, lengths, 1.0)
-    scaled: CountMatrix = sparse.csr_array(matrix)
-    scaled.data = scaled.data * np.repeat(factors.ravel(), np.diff(scaled.indptr))
-    return scaled

@@ -12,20 +12,11 @@ from scipy import sparse
 
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.files import Table
-from sketchlasso.files.source import Source
+from sketchlasso.files.source import read_lines
 from sketchlasso.topics.corpus import Corpus, CountMatrix, numbered
 
-__all__ = [
-    "LONGER_TOKEN",
-    "Names",
-    "corpus_from_matrix",
-    "count_words",
-    "names_from",
-    "vocabulary_beside",
-]
-
-# Two letters or more, of any alphabet. What contractions leave behind is no word: neither the
-# don of "don't" nor the ll, re and ve of "we'll", "we're" and "we've".
+# Two letters or more, of any alphabet. Parts of contractions are not words: the don of "don't",
+# and the ll, re and ve of "we'll", "we're" and "we've".
 TOKEN = r"(?<!\w)(?!(?<=\w['\u2019])(?:ll|re|ve)\b)[^\W\d_]{2,}(?!\w)(?!['\u2019]t\b)"
 LONGER_TOKEN = TOKEN.replace("{2,}", "{3,}")
 
@@ -47,13 +38,13 @@ def corpus_from_matrix(
     X : sparse or dense matrix of shape (n_documents, n_words), or Table
         Counts, or weights that are not negative.
     vocabulary : sequence of str, mapping of str to int, vectoriser, path-like, or None
-        One word per column; or a dictionary from words to columns, as scikit-learn's vectorisers
-        have it in ``vocabulary_``; or such a vectoriser, fitted; or a text file with one word a
-        line. Of a table the feature names by default.
+        One word per column; a dictionary from words to columns, as in ``vocabulary_`` of
+        scikit-learn's vectorisers; a fitted vectoriser; or a text file with one word per line.
+        By default the feature names of a table.
     titles : sequence of str, path-like, or None
         One per document, or a text file with one per line; by default "document 1" and so on.
     texts : sequence of str, or None
-        The documents, for showing.
+        The documents, for display.
     source : str
         Where the counts came from.
 
@@ -106,15 +97,14 @@ def names_from(given: Names) -> tuple[str, ...] | None:
     if given is None:
         return None
     if isinstance(given, str | os.PathLike):
-        with Source.of(given, "csv").open_text() as file:
-            return tuple(line.rstrip("\r\n") for line in file)
+        return read_lines(given)
     return tuple(map(str, given))
 
 
 def vocabulary_beside(path: Path, width: int) -> Path | None:
-    """Return the text file with as many words as a matrix has columns that lies beside it.
+    """Return the text file beside a matrix that has as many words as the matrix has columns.
 
-    Looked at are, for ``NAME_counts.npz`` or ``NAME.npz``, ``NAME_vocab.txt`` and ``vocab.txt``.
+    For ``NAME_counts.npz`` or ``NAME.npz`` it is ``NAME_vocab.txt`` or ``vocab.txt``.
     """
     stem = path.name.removesuffix(path.suffix)
     for name in (f"{stem.removesuffix('_counts')}_vocab.txt", f"{stem}_vocab.txt", "vocab.txt"):
@@ -146,8 +136,8 @@ def count_words(
 ) -> tuple[CountMatrix, tuple[str, ...], dict[str, Any]]:
     """Return the counts (n_documents, n_words), the words, and a record of the vectoriser.
 
-    A fitted vectoriser is used as it is, another is fitted as a copy; its weighting is not
-    applied. None stands for words in small letters, two letters or more.
+    A fitted vectoriser is used as it is; otherwise a copy is fitted. Its weighting is not
+    applied. None stands for lower-case words of two letters or more.
     """
     from sklearn.base import clone
     from sklearn.feature_extraction.text import CountVectorizer
@@ -174,7 +164,7 @@ def count_words(
 
 
 def _has_words(vectorizer: Any) -> bool:
-    """Whether something is a fitted vectoriser that knows its words."""
+    """Whether something is a fitted vectoriser with a vocabulary."""
     return hasattr(vectorizer, "vocabulary_") and hasattr(vectorizer, "get_feature_names_out")
 
 

@@ -14,14 +14,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-__all__ = [
-    "compiled_docstrings",
-    "package_docstrings",
-    "prose",
-    "standard_library_docstrings",
-    "without_repeated",
-]
-
 # Folders and files that hold vendored code, tests, or tables.
 NO_PROSE = """
 __pycache__ _examples _vendor conftest.py dist-packages distutils encodings ensurepip extern
@@ -39,7 +31,7 @@ UNDERLINE = re.compile(r"^\s*([-=~^\"*+#`.])\1{2,}\s*$")
 # A line that names parameters and their types, such as "x, y : array_like of shape (n,)".
 DECLARATION = re.compile(r"^\s*[*`]*[\w.]+[\w.*,` ]*\s?:(\s.*)?$")
 FIELD = re.compile(r"^\s*:\w[\w ]*:")
-# Directives whose indented text is no prose; the text of others (note, warning) is kept.
+# Directives whose indented text is not prose; the text of others (note, warning) is kept.
 CODE = re.compile(
     r"^\s*\.\. *(math|plot|code|code-block|ipython|versionadded|versionchanged|deprecated|"
     r"autosummary|toctree|currentmodule|module|image|figure|sourcecode|literalinclude|index|"
@@ -69,9 +61,8 @@ Documented = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 def package_docstrings(package: str) -> Iterator[tuple[str, str]]:
     """Yield names and docstrings of a package's public modules, functions, classes and methods.
 
-    The package is found and its files are parsed; nothing of it is run. Nothing is yielded where
-    it is not installed. Modules with a private name are left out of the names: a function in
-    ``scipy/linalg/_basic.py`` is called ``scipy.linalg.solve``.
+    Its files are parsed and not run. A package that is not installed yields nothing. Names leave
+    out private modules: a function in ``scipy/linalg/_basic.py`` is ``scipy.linalg.solve``.
     """
     try:
         found = importlib.util.find_spec(package)
@@ -94,10 +85,10 @@ def standard_library_docstrings() -> Iterator[tuple[str, str]]:
 
 
 def compiled_docstrings(modules: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Import modules whose functions have no source to be read; yield names and docstrings."""
+    """Import modules of compiled functions; yield names and docstrings."""
     for name in modules:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of names that are on their way out
+            warnings.simplefilter("ignore")  # of deprecated names
             module = importlib.import_module(name)
             things = {public: getattr(module, public, None) for public in sorted(dir(module))}
         for public, thing in things.items():
@@ -143,8 +134,8 @@ def _members(body: Sequence[ast.stmt], inside: str) -> Iterator[tuple[str, str]]
 def prose(docstring: str) -> str:
     """Return the prose of a docstring.
 
-    Doctests, code and formulas, references, types of parameters, roles, directives and the names
-    of sections are taken out; what parameters mean, notes and the text between examples stay.
+    Doctests, code, formulas, references, types of parameters, roles, directives and the names of
+    sections are removed; descriptions of parameters, notes and the text between examples stay.
     The docstring has no common indentation. Paragraphs are separated by empty lines.
     """
     lines = _without_sections(_without_blocks(docstring.expandtabs().splitlines()))
@@ -158,8 +149,8 @@ def prose(docstring: str) -> str:
 def without_repeated(texts: Sequence[str], most: int) -> list[str]:
     """Return texts without the sentences that stand in more than `most` of them.
 
-    Such sentences are pasted: "read more in the user guide" says nothing about its subject, and
-    would tie its words together. Some texts may become empty.
+    Such sentences were pasted ("read more in the user guide"), say nothing about the subject, and
+    would link their words. Some texts may become empty.
     """
     frequency = Counter(sentence for text in texts for sentence in set(_sentences(text)))
     return [

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from importlib import resources
 from importlib.metadata import PackageNotFoundError, version
 from itertools import chain
 from pathlib import Path
@@ -35,15 +36,13 @@ from sketchlasso.topics.docstrings import (
     standard_library_docstrings,
     without_repeated,
 )
-from sketchlasso.topics.packing import pack_corpus, unpack_corpus
-
-__all__ = ["embedded_corpus"]
+from sketchlasso.topics.store import pack_corpus, unpack_corpus
 
 # Raise this number when the same installation gives another corpus, so that caches are renewed.
 RECIPE = 2
 CONTENT = Content("corpus", Name("embedded_corpus"), Name("embedded_corpus"))
 
-# Import name and name of the distribution; those that are not installed are passed over.
+# Import name and name of the distribution; those that are not installed are skipped.
 PACKAGES = {
     "numpy": "numpy",
     "scipy": "scipy",
@@ -69,81 +68,39 @@ LEAST_WORDS = 12
 LEAST_DOCUMENTS = 8
 # Sentences in more documents than this were pasted.
 MOST_REPEATED = 5
-# A plural is counted with its singular where that is at least this share as frequent, so that
-# the package pandas is not counted as several pandas.
+# A plural counts as its singular where that is at least this share as frequent, so that the
+# package pandas does not count as "panda".
 LEAST_SINGULAR = 0.05
 SHOWN = 1200
 
-# Words that occur in documentation on any subject; of plurals the singular is enough, and
-# adverbs, which say how and not what, are recognised by their ending.
+# Words of documentation on any subject, plurals as their singular.
+BOILERPLATE = "documentation_words.txt"
+# Adverbs, recognised by their ending, are left out too.
 ADVERB = re.compile(r"(?!anomaly|assembly|family|multiply|supply)\w{4,}ly")
-BOILERPLATE = """
-able accept accepted according actual add added addition additional aim aka alias aliases allow
-allowed already alternatively analogous api appear applied apply applying appropriate arbitrary
-arg argument aside aspect associated assume assumed assuming attempt attempted attribute
-automatically available avoid away bad based basic basically beginning behave behavior behaviour
-belong better bool boolean brief calculate calculated call callable called caller calling careful
-case cause caution certain change changed check checked choose choosing chosen circumstances class
-clear col come coming commonly compatibility compatible compute computed consider consideration
-considered considering consist consisting construct constructed constructing contain contained
-containing convenience convenient convention conventional convert converted converting correct
-correspond corresponding couple create created creating current currently deal def default
-defaulting define defined defining depend dependent depending deprecated describe described
-describing desired detail determine determined dict did differ different directly discussed
-discussion doc docstring documentation does doing downstream dtype earlier easier easy effect
-encountered ensure entire equal equally equivalent especially essentially exact exactly example
-exception exist existing expect expected explicitly extra fact fairly false final fine float
-follow following form formed func function furthermore future general generally generic getting
-give given giving glossary goes going good guess guide hand handle handled handling happen having
-help helpful hold holding idea ideally ignored illustrate implement implementation implemented
-implementing implied imply include included including indicate indicated indicating information
-input instance instantiate instantiated instantiating instead int intended interested interesting
-internal internally introduced involve involved involving issue just keeping kept keyword kind
-know known kwarg kwd kwdoc later lead leading leave leaving let like little long look looked
-looking lot main make making manner matter meaning meaningful meant mention mentioned method misc
-modified modify module namely ndarray necessary need needed new newly non note noted notice num
-obj object obtain obtained obtaining occur occurred occurrence older opposed option optional
-optionally original output overall override overwrite overwritten package param parameter
-particular pass passed passing people perform performed performing place placed plus possible
-practice prefer preferred present previous previously probable produce produced producing proper
-provide provided providing purpose putting question quick quite raise raised raising reader really
-reason reasonable received recommend recommended refer reference referenced referred regarded
-regarding regardless related relevant rely relying remain remaining removed represent representing
-require required requirement requiring resp respect respective respectively responsible result
-resulting return returned returning said say section see seeing seen self sense serve set setting
-shall showing shown similar simple simpler simplest simply single situation slightly soon specific
-specified specify specifying str sub subclass subclassed subclassing succeed sufficient suggest
-suggested suitable suited supplied supply support supported supporting suppose supposed sure take
-taken taking talk tell tend thanks thing think thought treat treated treating tried trivial true
-try trying tuple turn turned twice typ type typeerror typical typically unchanged underlying
-understand understood unexpected unless unlike unused unwanted usable usage use used useful user
-using usual usually utility valid value valueerror various verbosity versa version versus vice
-want wanted way whether whichever wise wish work works worth wrapper wrong xxx yes yield yielding
-"""
 
 
 def embedded_corpus(*, cache: str | os.PathLike[str] | None = None) -> Corpus:
     """Return the docstrings of NumPy, SciPy, scikit-learn and Python itself as a corpus.
 
-    pandas and Matplotlib are in it where they are installed. A document is the docstring of a
-    public module, function, class or method, its title the name of that (``numpy.fft.fft``).
-    Source files are parsed and not run. Markup, code, types, references and the words of
-    documentation as such ("parameters", "returns", "default") are taken out, and regular plurals
-    are counted with their singular, so that what is left is English about the subject.
+    pandas and Matplotlib are included where they are installed. A document is the docstring of a
+    public module, function, class or method, and its title that name (``numpy.fft.fft``).
+    Source files are parsed and not run. Markup, code, types, references and common words of
+    documentation ("parameters", "returns", "default") are removed, and regular plurals count as
+    their singular.
 
-    The same installation always gives the same corpus. It takes some seconds to make, and is kept
-    in a cache for as long as the versions of the packages stay the same.
+    The same installation always gives the same corpus. It takes some seconds to make, and is
+    cached until the version of a package changes.
 
     Parameters
     ----------
     cache : path-like, optional
-        Folder of the cache; by default the operating system's place for caches. One that cannot
-        be written is done without.
+        Folder of the cache; by default the operating system's place for caches. Without write
+        access the corpus is not cached.
 
     Returns
     -------
     Corpus
-        About 10,000 documents, pruned; texts are the docstrings' beginnings.
+        About 10,000 documents, pruned; texts are the beginnings of the docstrings.
 
     Examples
     --------
@@ -182,7 +139,8 @@ def _made(versions: dict[str, str]) -> Corpus:
     counts, words, _ = count_words(texts, CountVectorizer(token_pattern=LONGER_TOKEN))
     whole = Corpus(*_singular(counts, words), titles, originals, "installed packages")
     adverbs = {word for word in whole.words if ADVERB.fullmatch(word)}
-    stopped = stop_list("english") | set(BOILERPLATE.split()) | adverbs
+    boilerplate = resources.files(__package__).joinpath(BOILERPLATE).read_text(encoding="utf-8")
+    stopped = stop_list("english") | set(boilerplate.split()) | adverbs
     pruned = whole.pruned(min_documents=LEAST_DOCUMENTS, max_share=0.5, stop_words=stopped)
     recorded = {"recipe": RECIPE, "packages": versions, "stop_words": "english, documentation"}
     return replace(pruned, settings={**pruned.settings, **recorded})
@@ -206,7 +164,7 @@ def _documents(versions: dict[str, str]) -> Iterator[tuple[str, str, str]]:
 
 def _docstrings(versions: dict[str, str]) -> list[tuple[str, str]]:
     packages = [name for name in PACKAGES if name in versions]
-    # The garbage collector would look at every node that is parsed: without it, half the time.
+    # Parsing takes half the time without garbage collection, which visits every node.
     running = gc.isenabled()
     gc.disable()
     try:
@@ -221,7 +179,7 @@ def _docstrings(versions: dict[str, str]) -> list[tuple[str, str]]:
 
 
 def _singular(counts: CountMatrix, words: Sequence[str]) -> tuple[CountMatrix, tuple[str, ...]]:
-    """Count regular plurals with their singular, where that is a word of the corpus as well."""
+    """Count regular plurals as their singular, where the corpus has that word too."""
     places = {word: place for place, word in enumerate(words)}
     frequency = np.bincount(counts.indices, minlength=len(words))
     home = np.arange(len(words))

@@ -14,13 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.linalg.seeds import RandomState
 from sketchlasso.topics.corpus import Corpus
-from sketchlasso.topics.everything import WordImages
-from sketchlasso.topics.graph import WordGraph, word_graph
 from sketchlasso.topics.image import DocumentMatch, match
 from sketchlasso.topics.imager import TopicImager
+from sketchlasso.topics.word_images import WordGraph, WordImages, word_graph
 from sketchlasso.types import FloatArray, IntArray
-
-__all__ = ["Topic", "Topics", "find_topics", "periods"]
 
 # Smaller communities come from a few rare words by chance.
 SMALLEST = 4
@@ -39,8 +36,8 @@ class Topic:
         Documents that have more of this topic than of any other.
     examples : tuple of DocumentMatch
     stability : float
-        Share of the pairs of its ten leading words that are in one community again when the
-        graph is made from half of the documents, mean over both halves; NaN if it was not asked.
+        Share of the pairs of its ten leading words that are in one community again in the graph
+        of half of the documents, mean over both halves; NaN if it was not computed.
     """
 
     words: tuple[str, ...]
@@ -69,7 +66,7 @@ class Topics:
         How much of each document is about each topic. Rows sum to one, or to zero for documents
         without a word of any topic.
     groups : tuple of str, of length n_documents, or None
-        What the corpus has its documents grouped by.
+        Those of the corpus.
     """
 
     topics: tuple[Topic, ...]
@@ -85,7 +82,7 @@ class Topics:
 
     @property
     def main(self) -> IntArray:
-        """The topic that each document has most of, -1 for none: shape (n_documents,)."""
+        """The topic with the largest share of each document, -1 for none: shape (n_documents,)."""
         if not self.shares.shape[1]:
             return np.full(len(self.titles), -1, dtype=np.intp)
         return np.where(self.shares.any(axis=1), self.shares.argmax(axis=1), -1)
@@ -96,12 +93,12 @@ class Topics:
         return np.array([place.get(word, -1) for word in words], dtype=np.intp)
 
     def over(self, groups: Sequence[str] | None = None) -> tuple[tuple[str, ...], FloatArray]:
-        """Return how much of each topic each group of documents has.
+        """Return the share of each topic in each group of documents.
 
         Parameters
         ----------
         groups : sequence of str, of length n_documents, optional
-            A year, an author, a section; by default what the corpus was read with.
+            A year, an author, a section; by default the groups of the corpus.
 
         Returns
         -------
@@ -151,12 +148,12 @@ def find_topics(
     imager : TopicImager
         Fitted.
     images : WordImages, optional
-        What its `image_all` gave; made here if it is left out.
+        The result of its `image_all`; made here by default.
     resolution : float
         Above 1 for more and smaller topics, below 1 for fewer and larger ones.
     stability : bool
-        Whether to make the graph again from each half of the documents, which takes twice the
-        time of `image_all`.
+        Whether to repeat the graph on each half of the documents, which takes twice the time of
+        `image_all`.
     random_state : int, Generator, RandomState or None
         Of the search for communities.
     progress : callable, optional
@@ -189,7 +186,7 @@ def find_topics(
 
 
 def periods(values: Sequence[str]) -> tuple[str, ...]:
-    """Return dates as years, or as months if there are no more than two years; others stay."""
+    """Return dates as years, or as months within two years; anything else unchanged."""
     if not values or not all(DATE.fullmatch(value) for value in values):
         return tuple(values)
     digits = 7 if len({value[:4] for value in values}) <= 2 else 4

@@ -11,8 +11,6 @@ from pathlib import Path
 
 from sketchlasso.errors import Argument, InvalidInputError, StoredFileError
 
-__all__ = ["ENDINGS", "FolderTexts", "read_folder"]
-
 ENDINGS = (".txt", ".text", ".md", ".rst", ".tex", ".org", ".adoc", ".py")
 # Folders that hold no documents.
 SKIPPED = frozenset({"__pycache__", "node_modules"})
@@ -27,7 +25,7 @@ MARKS = {
 class FolderTexts:
     """Documents of a folder; their titles are paths below it, with forward slashes.
 
-    Of `cut` files, which were longer than allowed, the beginning was read. `links` were not
+    `cut` files were longer than allowed, and only their beginning was read. `links` were not
     followed.
     """
 
@@ -42,9 +40,9 @@ def read_folder(
 ) -> FolderTexts:
     """Read all text files below a folder, in the order of their paths.
 
-    Hidden files and folders, and files with zero bytes in them (which are no text) are passed
-    over. Text is UTF-8, UTF-16 with a mark, else Windows' western alphabet. `follow_links` says
-    whether to follow symbolic links to folders, and to files outside the folder.
+    Hidden files and folders, and binary files (with zero bytes), are skipped. Text is UTF-8,
+    UTF-16 with a byte-order mark, or else Windows-1252. `follow_links` says whether to follow
+    symbolic links to folders, and to files outside the folder.
     """
     wanted = {ending.lower() for ending in endings}
     texts, titles, cut = [], [], 0
@@ -79,7 +77,7 @@ def read_folder(
 
 
 class _Walk:
-    """The files below a folder; counts the links out of it that were not followed."""
+    """The files below a folder; `left_out` counts links out of it that were not followed."""
 
     def __init__(self, folder: Path, follow_links: bool) -> None:
         self.folder, self.follow_links = folder, follow_links
@@ -105,7 +103,7 @@ class _Walk:
                     yield path
 
     def _wanted(self, path: str) -> bool:
-        """Whether to read a file or enter a folder; count the links that are left out."""
+        """Whether to read a file or enter a folder."""
         if self.follow_links or not os.path.islink(path):
             return True
         inside = Path(os.path.realpath(path)).is_relative_to(self._home)

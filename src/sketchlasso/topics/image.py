@@ -15,8 +15,6 @@ from sketchlasso.types import FloatArray, IntArray
 if TYPE_CHECKING:
     from sketchlasso.topics.imager import TopicImager
 
-__all__ = ["ComparedImages", "DocumentMatch", "TopicImage", "advice", "compare_images", "match"]
-
 # A word in fewer documents has too few in either half to learn from.
 RARE = 20
 USUAL_WORDS = 10
@@ -25,7 +23,7 @@ FINER_RANK = 100
 
 @dataclass(frozen=True, eq=False)
 class TopicImage:
-    """The few words that explain a word, or several words asked for together.
+    """The few words that explain a word, or several words together.
 
     Attributes
     ----------
@@ -44,11 +42,11 @@ class TopicImage:
         Relative duality gap of the solution on the sketch.
     explained : float
         Share of the query's variance over the documents that these coefficients explain, on the
-        real data and not on the sketch. It is negative where they do harm.
+        data and not on the sketch. It can be negative.
     seconds : float
-        Time of the answer; of all answers together where they were asked for together.
+        Time of the answer, or of all answers to one call together.
     excluded : tuple of str
-        Words that were not allowed, beside those of the query.
+        Words that were not allowed, besides those of the query.
     held_out : float
         Share of the query's variance that an image made in the same way from one half of the
         documents explains in the other half; the mean of both directions. NaN if it was not
@@ -102,8 +100,8 @@ class DocumentMatch:
         Its row.
     title : str
     score : float
-        What the image predicts for it and what it has of the query itself, both in standard
-        deviations over the documents, added up.
+        Sum of what the image predicts for it and of its weight of the query, both in standard
+        deviations over the documents.
     text : str or None
         Its beginning.
     """
@@ -128,8 +126,6 @@ class ComparedImages:
     ----------
     first, second : TopicImage
     shared, only_first, only_second : tuple of str
-    overlap : float
-        Shared words over all words of the two images.
     """
 
     first: TopicImage
@@ -140,20 +136,18 @@ class ComparedImages:
 
     @property
     def overlap(self) -> float:
-        """Shared words over all words, between 0 and 1."""
-        everything = len(self.shared) + len(self.only_first) + len(self.only_second)
-        return len(self.shared) / everything if everything else 0.0
+        """Shared words over all words of the two images, between 0 and 1."""
+        words = len(self.shared) + len(self.only_first) + len(self.only_second)
+        return len(self.shared) / words if words else 0.0
 
     @classmethod
     def of(cls, first: TopicImage, second: TopicImage) -> ComparedImages:
-        """Sort the words of two images by who has them."""
-        return cls(
-            first,
-            second,
-            tuple(word for word in first.words if word in second.words),
-            tuple(word for word in first.words if word not in second.words),
-            tuple(word for word in second.words if word not in first.words),
+        """Sort the words of two images into shared and own ones."""
+        shared = tuple(word for word in first.words if word in second.words)
+        own, other = (
+            tuple(word for word in image.words if word not in shared) for image in (first, second)
         )
+        return cls(first, second, shared, own, other)
 
 
 def compare_images(
@@ -178,7 +172,8 @@ def compare_images(
 def advice(image: TopicImage, question: Question, documents: int, rank: int) -> str:
     """Return one sentence about a weak image, and nothing about others.
 
-    The rarest word of the query is in so many `documents`; the sketch has this `rank`.
+    `documents` is the number of documents with the rarest word of the query, `rank` that of the
+    sketch.
     """
     if image.quality != "weak":
         return ""

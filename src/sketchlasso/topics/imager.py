@@ -22,15 +22,14 @@ from sketchlasso.solvers import Settings
 from sketchlasso.topics.answering import Answers, Queries, Question, answer, explained
 from sketchlasso.topics.columns import WordColumns
 from sketchlasso.topics.corpus import Corpus, CountMatrix, StopWords, Weighting, stop_list, weigh
-from sketchlasso.topics.everything import WordImages, image_everything
 from sketchlasso.topics.image import DocumentMatch, TopicImage, advice, match
 from sketchlasso.topics.judging import HalfSample, held_out, image_halves, split
 from sketchlasso.topics.reading import as_corpus
+from sketchlasso.topics.store import save_topics
 from sketchlasso.topics.vocabulary import Vocabulary
+from sketchlasso.topics.word_images import WordImages, image_everything
 
-__all__ = ["TopicImager"]
-
-# Fewer are answered sooner by the CPU: a device takes its time for every step.
+# The CPU is faster for fewer queries: every step on a device has a fixed cost.
 DEVICE_QUERIES = 256
 
 
@@ -43,8 +42,8 @@ class TopicImager(BaseEstimator):
         minimise over w     ||QP'w - x||_2 + radius ||w||_2 + alpha ||w||_1,     w_x = 0
 
     on a sketch F ~ QP' that is made once; a query then takes milliseconds. Words whose link with
-    x rests mostly on one or two documents are left out. The few words with non-zero weights are the
-    word's image.
+    x comes mostly from one or two documents are left out. The few words with non-zero weights are
+    the word's image.
 
     Parameters
     ----------
@@ -54,18 +53,18 @@ class TopicImager(BaseEstimator):
     weighting : {"tfidf", "log", "counts", "length"}
         Of the counts; see docs/topics.md.
     scale : bool
-        Whether columns are brought to one standard deviation; rare words gain by it.
+        Whether to scale columns to standard deviation one, which gives rare words more weight.
     radius : "auto", float or str
-        ``"auto"``: for each query 0.7 of the radius at which more words than asked for would
-        enter at once. A number, 0, ``"spectral"``, ``"realised"`` or a multiple such as
-        ``"0.03*spectral"`` hold for every query; the problem is then the paper's, with columns
+        ``"auto"``: for each query 0.7 of the radius at which more words than requested would
+        enter at once. A number, ``"spectral"``, ``"realised"`` or a multiple such as
+        ``"0.03*spectral"`` holds for every query; the problem is then the paper's, with columns
         as the weighting leaves them and all words allowed.
     positive : bool
-        Whether only words that occur with the query may explain it.
+        Whether only words with positive weights may explain the query.
     min_documents : int, optional
     max_share : float
     stop_words : {"english"}, iterable of str, or None
-        Which words are left out, see :meth:`Corpus.pruned`.
+        Words to leave out, see :meth:`Corpus.pruned`.
     tol : float
         Relative duality gap.
     n_jobs : int or None
@@ -81,7 +80,7 @@ class TopicImager(BaseEstimator):
         The vocabulary.
     document_frequency_ : ndarray of shape (n,)
     corpus_ : Corpus
-        The documents, words that were left out taken away.
+        The documents, without the words that were left out.
     sketch_ : Sketch
         Of the weighted and centred matrix.
     """
@@ -183,10 +182,9 @@ class TopicImager(BaseEstimator):
         ----------
         word : str or sequence of str
         n_words : int
-            How many words to name. The penalty that leaves so many is found by walking down the
-            path.
+            Number of words. The penalty that leaves as many is found along the path.
         alpha : float, optional
-            A penalty of one's own, for a response of length one.
+            The penalty, for a response of length one, instead of the search.
         radius : float or str, optional
             Instead of the imager's own.
         exclude : sequence of str
@@ -194,8 +192,8 @@ class TopicImager(BaseEstimator):
         positive : bool, optional
             Instead of the imager's own.
         judge : bool
-            Whether to judge the image on documents it was not made from. This makes the image
-            twice more, on half of the documents each; the first one sketches the halves.
+            Whether to judge the image on documents it was not made from. This repeats it on each
+            half of the documents; the first call sketches the halves.
 
         Returns
         -------
@@ -204,7 +202,7 @@ class TopicImager(BaseEstimator):
         Raises
         ------
         UnknownWordError
-            With words that look alike.
+            With words of similar spelling.
         """
         together = [word] if isinstance(word, str) else list(word)
         question = self._question(n_words, alpha, radius, positive)
@@ -258,32 +256,31 @@ class TopicImager(BaseEstimator):
         return image_everything(self, question, self._answer, path, progress)
 
     def documents(self, image: TopicImage, count: int = 5) -> list[DocumentMatch]:
-        """The documents that have most of an image's words and of the query itself."""
+        """The documents with the largest weights of an image's words and of the query."""
         check_is_fitted(self)
         if count < 1:
             raise InvalidInputError(Argument("count", count), " must be at least 1.")
         if not image.words:
             return []
         predicted = self._columns.combine(self._vocabulary.indices(image.words), image.weights)
-        asked = Queries.together(self._vocabulary.indices(image.query)).response(self._columns, 0)
+        query = np.unique(self._vocabulary.indices(image.query))
+        asked = self._columns.combine(query, np.ones(len(query)))
         found = predicted / (predicted.std() or 1.0) + asked / (asked.std() or 1.0)
         best = np.argsort(-found, kind="stable")[:count]
         return [match(self.corpus_, row, found[row]) for row in best]
 
     def suggest(self, word: str, count: int = 5) -> list[str]:
-        """Words of the vocabulary that are spelt like this one."""
+        """Words of the vocabulary with a similar spelling."""
         check_is_fitted(self)
         return self._vocabulary.speller.close(word, count)
 
     def complete(self, prefix: str, count: int = 10) -> list[str]:
-        """Words of the vocabulary that begin so, the most frequent first."""
+        """Words of the vocabulary with this prefix, the most frequent first."""
         check_is_fitted(self)
         return self._vocabulary.speller.complete(prefix, count)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write corpus, sketch and settings to a file; :func:`load_topics` reads it back."""
-        from sketchlasso.topics.store import save_topics
-
         check_is_fitted(self)
         save_topics(self, path)
 
@@ -327,7 +324,7 @@ class TopicImager(BaseEstimator):
 
     def _solving(self, queries: Queries) -> Settings:
         jobs = thread_count(self.n_jobs)
-        # A few queries are over before threads have begun, and a server has other clients.
+        # A few queries take less time than starting threads, and a server has other clients.
         few = len(queries.members) < 4 * jobs
         device = self.device if len(queries.members) >= DEVICE_QUERIES else CPU
         return Settings(tol=self.tol, n_threads=1 if few else jobs, device=device)
@@ -335,7 +332,7 @@ class TopicImager(BaseEstimator):
     def half_images(
         self, n_words: int = 10, progress: Callable[[int, int], None] | None = None
     ) -> list[CountMatrix]:
-        """Image every word from each half of the documents, to see what stays.
+        """Image every word from each half of the documents, to measure stability.
 
         Parameters
         ----------
@@ -353,7 +350,7 @@ class TopicImager(BaseEstimator):
         return image_halves(self._made_halves(), question, self._solving, progress)
 
     def _made_halves(self) -> tuple[HalfSample, ...]:
-        """Both halves, sketched when they are first needed."""
+        """Both halves, sketched on first use."""
         if self._halves is None:
             self._halves = split(self._columns.weights.tocsr(), self.rank, self.scale)
         return self._halves

@@ -26,15 +26,6 @@ from sketchlasso.topics.columns import WordColumns
 from sketchlasso.topics.corpus import CountMatrix
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = [
-    "HalfSample",
-    "Quality",
-    "held_out",
-    "image_halves",
-    "quality_of",
-    "split",
-]
-
 Quality: TypeAlias = Literal["strong", "fair", "weak", "unknown"]
 
 # Held-out explained variance from which an image is called strong, and fair.
@@ -47,7 +38,7 @@ WORDS_PER_PART = 512
 
 
 def quality_of(share: float) -> Quality:
-    """Return a held-out explained variance as a word; NaN is unknown."""
+    """Return the quality of a held-out explained variance; NaN is unknown."""
     if np.isnan(share):
         return "unknown"
     return "strong" if share >= STRONG else "fair" if share >= FAIR else "weak"
@@ -93,7 +84,7 @@ class HalfSample:
 def split(weights: CountMatrix, rank: int, scale: bool) -> tuple[HalfSample, ...]:
     """Return both halves of weights (documents, words), each once the seen one.
 
-    Documents are dealt at random, with a fixed seed. No halves where there are too few documents.
+    Documents are split at random, with a fixed seed. There are no halves of too few documents.
     """
     count = int(weights.shape[0])
     if count < FEWEST_DOCUMENTS:

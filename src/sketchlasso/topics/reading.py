@@ -22,11 +22,9 @@ from sketchlasso.topics.counts import (
 )
 from sketchlasso.topics.folders import ENDINGS, read_folder
 
-__all__ = ["as_corpus", "read_corpus"]
-
 MATRICES = ("bag-of-words", "npz", "npy", "matrix-market", "svmlight")
 TITLE = 60
-# Kinds of sources: how a sentence calls them, and the options that apply to them.
+# Kinds of sources: their names in messages, and the options that apply to them.
 KINDS = {
     "documents": ("documents given as strings", {"vectorizer"}),
     "folder": ("a folder of text files", {"vectorizer", "follow_links"}),
@@ -74,7 +72,7 @@ def read_corpus(
         Name or position of the texts and of their titles; by default the column called 'text', or
         the only one, and no titles.
     group_column : str, int or None
-        Name or position of a date, author or section, to see topics over.
+        Name or position of a date, author or section, to compare topics across.
     vocabulary : path-like, sequence of str, mapping of str to int, or None
         The words of a file with counts, see :func:`corpus_from_matrix`. By default those stored
         in it, ``vocab.NAME.txt`` beside ``docword.NAME.txt``, ``NAME_vocab.txt`` beside
@@ -85,23 +83,23 @@ def read_corpus(
     groups : sequence of str, path-like, or None
         A date, author or section per document, or a text file with one per line.
     vectorizer : CountVectorizer, TfidfVectorizer or None
-        What takes documents apart. One that is fitted is used as it is, another is fitted as a
-        copy; counts are taken, weights are left to what comes later. By default words in small
-        letters, two letters or more, without digits and underscores.
+        Splits documents into words. A fitted one is used as it is; otherwise a copy is fitted.
+        Only its counts are used, not its weights. By default lower-case words of two letters or
+        more, without digits and underscores.
     endings : sequence of str
-        How names of text files in a folder end; '' stands for names without an ending.
+        Endings of the text files in a folder; '' stands for names without an ending.
     max_bytes : int
-        Most bytes that are read of a file in a folder; ``settings["cut_files"]`` says how many
-        were longer.
+        Most bytes to read from a file in a folder; ``settings["cut_files"]`` is the number of
+        longer files.
     text_length : int or None
-        Characters of every document that are kept for showing: None for all, 0 for no texts.
+        Characters of every document to keep for display: None for all, 0 for no texts.
     separator : str, optional
-        What stands between the cells of a delimited file; found out by default.
+        The character between the cells of a delimited file; detected by default.
     header : bool, optional
-        Whether a delimited file begins with names; found out by default.
+        Whether a delimited file begins with names; detected by default.
     follow_links : bool, optional
-        Whether symbolic links out of a folder are followed. By default they are not, and
-        ``settings["links_left_out"]`` says how many there were.
+        Whether to follow symbolic links out of a folder. By default they are not followed, and
+        ``settings["links_left_out"]`` is their number.
 
     Returns
     -------
@@ -155,11 +153,11 @@ def read_corpus(
             with Source.of(path, "csv").open_text() as file:
                 texts = [line.strip() for line in file]
         else:
-            layout: Any = {"separator": separator, "header": header}
-            columns = read_text_columns(path, column, title_column, **layout)
-            texts, named, settings["column"] = columns.texts, columns.titles, column
-            if group_column is not None:
-                groups = read_text_columns(path, group_column, **layout).texts
+            roles = {"column": column, "title_column": title_column, "group_column": group_column}
+            columns = read_text_columns(path, roles, separator=separator, header=header)
+            texts, named = columns["column"], columns.get("title_column")
+            groups = columns.get("group_column", groups)
+            settings["column"] = column
     if not texts:
         raise InvalidInputError(f"{origin} has no documents; give at least one.")
     named = named if titles is None else names_from(titles)
@@ -171,7 +169,7 @@ def read_corpus(
 
 
 def as_corpus(X: Any, vocabulary: Any, titles: Sequence[str] | None) -> Corpus:
-    """Make a corpus of what the user has: a matrix has two dimensions, documents have one."""
+    """Make a corpus of a matrix of counts (two dimensions) or of documents (one)."""
     if isinstance(X, Corpus):
         return X
     if isinstance(X, Table) or getattr(X, "ndim", 1) == 2:
@@ -197,7 +195,7 @@ def _kind(source: str | os.PathLike[str]) -> str:
     path = Path(source)
     try:
         folder, there = path.is_dir(), path.exists()
-    except OSError:  # the name is too long: a document, probably
+    except OSError:  # the name is too long, and probably a document
         folder = there = False
     if folder:
         return "folder"
@@ -243,7 +241,7 @@ def _check_options(kind: str, **options: Any) -> None:
     for name, value in options.items():
         if value is not None and name not in applying:
             raise InvalidInputError(
-                Argument(name), f" was given, but it means nothing for {title}; leave it out."
+                Argument(name), f" was given, but it does not apply to {title}; leave it out."
             )
 
 

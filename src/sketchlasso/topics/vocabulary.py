@@ -1,4 +1,4 @@
-"""Look up words: case is folded, stop words are recognised, close spellings are suggested."""
+"""Look up words regardless of case, recognise stop words, and suggest similar spellings."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ import numpy as np
 from sketchlasso.errors import InvalidInputError, UnknownWordError
 from sketchlasso.types import IntArray
 
-__all__ = ["Speller", "Vocabulary"]
-
 
 class Vocabulary:
     """Finds the column of a word; the `frequency` (n,) is the number of documents each is in."""
@@ -26,7 +24,7 @@ class Vocabulary:
         self.speller = Speller(words, frequency)
 
     def written(self, word: str) -> str:
-        """Return a word as the vocabulary writes it, where only case or accents' form differ."""
+        """Return a word as the vocabulary spells it, regardless of case and form of accents."""
         for form in (word, unicodedata.normalize("NFC", word)):
             for own in (form, form.casefold(), form.lower()):
                 if own in self._place:
@@ -34,11 +32,11 @@ class Vocabulary:
         return word
 
     def indices(self, words: Sequence[str]) -> IntArray:
-        """Return the columns (k,) of words; refuse the first that is not there."""
+        """Return the columns (k,) of words; reject the first unknown one."""
         found = []
         for word in words:
             if not isinstance(word, str):
-                raise InvalidInputError(f"{word!r} is no word; pass words as str.")
+                raise InvalidInputError(f"{word!r} is not a word; pass words as str.")
             own = self.written(word)
             if own not in self._place:
                 if word.casefold() in self._stop_words or word in self._stop_words:
@@ -49,7 +47,7 @@ class Vocabulary:
 
 
 class Speller:
-    """Looks words up by their letters; those of larger `frequency` (n,) come first."""
+    """Finds words by their letters; those of larger `frequency` (n,) come first."""
 
     def __init__(self, words: tuple[str, ...], frequency: IntArray) -> None:
         self._frequency = frequency
@@ -61,7 +59,7 @@ class Speller:
                 self._pieces[piece].append(place)
 
     def complete(self, beginning: str, count: int) -> list[str]:
-        """Words that begin so, the most frequent first."""
+        """Words with a prefix, the most frequent first."""
         first = bisect_left(self._sorted, beginning)
         last = bisect_left(self._sorted, beginning + "\U0010ffff")
         places = range(first, last)
@@ -87,6 +85,6 @@ class Speller:
 
 
 def _pieces(word: str) -> set[str]:
-    """Pairs of neighbouring letters, the borders of the word included."""
+    """Pairs of neighbouring letters, including the ends of the word."""
     bordered = f"^{word}$"
     return {bordered[i : i + 2] for i in range(len(bordered) - 1)}

@@ -195,7 +195,7 @@ def test_stored_info_of_other_files(path):
     from sketchlasso.storage import Content, write_container
 
     write_container(path, Content("poem", Name(""), Name("")), {}, {})
-    assert "nothing that this release knows" in refusal(StoredFileError, stored_info, path)
+    assert "content unknown to this release" in refusal(StoredFileError, stored_info, path)
     sl.sketch(X, rank=2, random_state=3).save(path)
     info = stored_info(path)
     assert (info.content, info.facts["seed"], info.arrays["P"]) == ("sketch", 3, (8, 2))

@@ -125,7 +125,7 @@ def test_memory_stays_near_the_size_of_the_matrix(text):
         (",b\n1,2\n", "has no name (row numbers, perhaps); name it or leave it out with drop=[0]"),
         ("a,b\n", "holds names but no rows"),
         ("\n\n", "holds no rows"),
-        ('a,b\n1,"2\n3,4\n', "could not be taken apart near line"),
+        ('a,b\n1,"2\n3,4\n', "could not be split into cells near line"),
         ("a,b\n1,2\n" + "9" * 50 + "x,2\n", "9..."),
     ],
 )

@@ -308,7 +308,7 @@ def test_shards_that_do_not_belong_together(tmp_path, data):
     assert "is dense but" in told(Table(X[:4].toarray(), y[:4]))
     assert "holds no target but" in told(Table(X[:4]))
     assert "of another kind" in told(Table(X[:4], np.array(["a"] * 4)))
-    assert "names its columns otherwise" in told(Table(X[:4], y[:4], tuple("abcdefg")))
+    assert "has other names of columns" in told(Table(X[:4], y[:4], tuple("abcdefg")))
     text = told(Table(X[:4].astype(np.float32), y[:4]))
     assert "holds float32 but" in text
     assert read_shards(tmp_path, dtype="float32").X.dtype == np.float32
@@ -327,7 +327,7 @@ def test_a_file_given_twice_or_of_no_use(tmp_path, data):
     text = refusal(InvalidInputError, read_shards, tmp_path / "docword.a.txt")
     assert "is a bag-of-words file, but shards are of the formats npz" in text
     text = refusal(InvalidInputError, read_shards, tmp_path, n_features=3)
-    assert "n_features=3 means nothing for the npz file" in text
+    assert "n_features=3 does not apply to the npz file" in text
 
 
 @pytest.mark.parametrize("ending", [".npz", ".npy", ".parquet", ".svm.gz"])
@@ -359,7 +359,7 @@ def test_a_shard_that_changes_meanwhile_is_named(tmp_path, data):
     shards = read_shards(written(tmp_path, ".npz", X, y))
     write_table(tmp_path / "part-9.npz", Table(X[:3], y[:3]))
     text = refusal(StoredFileError, in_full, shards.X)
-    assert "part-9.npz has changed since it was first looked at" in text
+    assert "part-9.npz has changed since it was scanned" in text
 
 
 def test_a_file_that_must_be_read_whole_can_be_too_large(tmp_path, data):

@@ -13,7 +13,7 @@ from tests.sentences import refusal
 
 from sketchlasso.errors import InvalidInputError, MissingExtraError, StoredFileError
 from sketchlasso.files import source as source_module
-from sketchlasso.files.formats import READERS, Format
+from sketchlasso.files.formats import HANDLERS, Format
 from sketchlasso.files.source import FORMATS, format_of
 from sketchlasso.io import read_table
 
@@ -28,7 +28,7 @@ TEXTS = {
 
 
 def test_every_format_has_a_reader_and_a_place_in_the_signature():
-    assert set(FORMATS) == set(READERS) == set(Format.__args__)
+    assert set(FORMATS) == set(HANDLERS) == set(Format.__args__)
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -158,9 +158,9 @@ def test_options_of_other_formats_are_refused(tmp_path):
     assert "word counts without a target" in told
     assert read_table(tmp_path / "a.svm", drop=[]).shape == (2, 3)
     told = refusal(InvalidInputError, read_table, tmp_path / "a.csv", n_features=3)
-    assert "n_features=3 means nothing for the csv file" in told
+    assert "n_features=3 does not apply to the csv file" in told
     told = refusal(InvalidInputError, read_table, tmp_path / "a.csv", separator=", ")
-    assert "one character is needed" in told
+    assert "one character is accepted" in told
     for wrong in (0, -1, 1.5, True, "many"):
         told = refusal(InvalidInputError, read_table, tmp_path / "a.svm", n_features=wrong)
         assert "positive whole number" in told

@@ -89,10 +89,10 @@ def test_a_graph_of_another_program(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("g.png", "", "rename it by what it holds"),
+        ("g.png", "", "rename it by its format"),
         ("g.json", "{", "holds no graph"),
         ("g.json", "[1]", "holds no graph"),
-        ("g.json", '{"nodes": [], "links": [{"source": 1, "target": 2}]}', "which is no node"),
+        ("g.json", '{"nodes": [], "links": [{"source": 1, "target": 2}]}', "which is not a node"),
         ("g.csv", "a,b\n1,2\n", "'source'"),
         ("g.csv", "", "it has no nodes"),
         ("g.json", '{"nodes": [], "links": []}', "it has no nodes"),

@@ -11,7 +11,7 @@ from sketchlasso.cluster import cluster
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.inference import desparsified, nodewise
 from sketchlasso.inference.column_problems import ColumnProblems
-from sketchlasso.inference.normal import adjusted_p_values
+from sketchlasso.inference.estimates import adjusted_p_values
 from sketchlasso.io import BlockMatrix
 
 HDI_NOISE = 0.3862513
@@ -287,7 +287,7 @@ def test_bad_input_is_refused_in_one_sentence(wide, found):
     def told(*args, **kwargs):
         return refusal(InvalidInputError, desparsified, *args, **kwargs)
 
-    assert "X has 9 rows" in told(X[:9], y[:9])
+    assert "X has 9 samples" in told(X[:9], y[:9])
     assert "column x3 is constant" in told(np.where(np.arange(90) == 3, 1.0, X), y)
     double = X.copy()
     double[:, 7] = 5.0 - 3.0 * X[:, 2]

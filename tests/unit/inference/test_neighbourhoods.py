@@ -211,7 +211,7 @@ def test_parts_of_other_data_are_not_used(tmp_path):
     [
         ({"n_half_samples": 3}, "n_half_samples=3 was given, but an even number"),
         ({"alpha": [1.0, 2.0]}, "alpha of shape (2,)"),
-        ({"targets": ["x1", "y1"]}, "targets names 'y1', which is no column of X"),
+        ({"targets": ["x1", "y1"]}, "targets names 'y1', which is not a column of X"),
         ({"names": list("ab")}, "2 names were given"),
         ({"targets": [12]}, "targets=[12]"),
     ],

@@ -255,7 +255,7 @@ def test_bad_options_get_one_sentence(options, sentence):
 
 
 def test_bad_data_gets_one_sentence():
-    with pytest.raises(InvalidInputError, match=r"X has 2 rows .*at least 3 are needed"):
+    with pytest.raises(InvalidInputError, match=r"X has 2 samples, but at least 3 are needed"):
         nodewise(correlated(2, 5))
     X = correlated(20, 5)
     X[3, 2] = np.nan
@@ -264,5 +264,5 @@ def test_bad_data_gets_one_sentence():
     found = nodewise(correlated(20, 5))
     with pytest.raises(InvalidInputError, match="X has 4 columns, but the regressions are of 5"):
         found.residuals(np.ones((3, 4)))
-    with pytest.raises(InvalidInputError, match="penalty 1 was asked for, but there are 1 per"):
+    with pytest.raises(InvalidInputError, match="penalty 1 was requested, but there are 1 per"):
         found.penalty(1)

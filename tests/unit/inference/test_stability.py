@@ -204,7 +204,7 @@ def test_ctrl_c_leaves_nothing_fitted(made):
             r"alpha_min_ratio=2\.0 was given, but None or a number strictly",
         ),
         ({"n_pairs": 0}, "n_pairs=0 was given"),
-        ({"sketch": "response"}, "a sketch that has seen y was given"),
+        ({"sketch": "response"}, "a sketch that depends on y was given"),
         ({"sketch": "none such"}, "none such"),
         ({"tol": -1.0}, r"tol=-1\.0 was given"),
     ],
@@ -216,7 +216,7 @@ def test_bad_parameters(made, options, sentence):
 
 def test_bad_data(made):
     X, y = made
-    with pytest.raises(InvalidInputError, match=r"X has n_samples=9, .*pass at least 10 rows"):
+    with pytest.raises(InvalidInputError, match=r"9 samples, .*at least 10 are needed"):
         StabilitySelection().fit(X[:9], y[:9])
     with pytest.raises(InvalidInputError, match="y is 1 on every row"):
         StabilitySelection().fit(X, np.ones(90))

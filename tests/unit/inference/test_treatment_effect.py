@@ -168,7 +168,7 @@ def test_bad_input_is_refused_in_one_sentence(confounded):
     def told(*args, **kwargs):
         return refusal(InvalidInputError, treatment_effect, *args, **kwargs)
 
-    assert "9 rows" in told(X[:9], y[:9], d[:9])
+    assert "9 samples" in told(X[:9], y[:9], d[:9])
     assert "constant" in told(X, y, np.ones(150))
     assert "shape (149,)" in told(X, y, d[:-1])
     assert "NaN" in told(X, y, np.where(np.arange(150) == 3, np.nan, d))

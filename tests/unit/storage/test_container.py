@@ -112,7 +112,7 @@ def test_info_lists_shapes(path, tmp_path):
     assert (info.content, dict(info.facts)) == ("sketch", {"seed": 7, "method": "svd"})
     assert info.arrays == {"numbers": (2, 3), "small": (3,), "empty": (0, 4)}
     write_container(tmp_path / "other", OTHER, {}, {})
-    assert "nothing that this release knows" in refusal(
+    assert "content unknown to this release" in refusal(
         StoredFileError, stored_info, tmp_path / "other"
     )
 

@@ -10,7 +10,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 
 from sketchlasso.topics import Corpus, embedded, embedded_corpus
 from sketchlasso.topics.docstrings import compiled_docstrings, package_docstrings
-from sketchlasso.topics.packing import pack_corpus, pack_strings, unpack_corpus, unpack_strings
+from sketchlasso.topics.store import pack_corpus, pack_strings, unpack_corpus, unpack_strings
 
 
 @pytest.fixture(scope="module")

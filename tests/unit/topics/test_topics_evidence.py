@@ -36,7 +36,7 @@ def test_evidence_counts_the_documents_behind_a_link(scale):
     F /= np.linalg.norm(F, axis=0)
     words = np.arange(F.shape[1])
     place = {word: i for i, word in enumerate(fitted.words_)}
-    a = Queries.together(np.array([place["sea"], place["sail"]])).response(columns, 0)
+    a = columns.combine(np.array([place["sea"], place["sail"]]), np.ones(2))
     np.testing.assert_allclose(a, F[:, place["sea"]] + F[:, place["sail"]], atol=1e-12)
     products = a[:, None] * F
     found = columns.evidence(a, words)

@@ -194,7 +194,7 @@ def test_unknown_words_come_with_suggestions(imager):
         (lambda t: t.image("sea", radius="wide"), "radius='wide'"),
         (lambda t: t.image([]), "no word was given"),
         (lambda t: t.images("sea"), "is one word"),
-        (lambda t: t.image(["sea", 3]), "3 is no word"),
+        (lambda t: t.image(["sea", 3]), "3 is not a word"),
         (lambda t: t.documents(t.image("sea"), 0), "count=0"),
         (lambda t: TopicImager(weighting="odd").fit(topical_corpus()), "weighting='odd'"),
         (lambda t: TopicImager(radius=-1).fit(topical_corpus()), "radius=-1"),
@@ -279,7 +279,7 @@ def test_the_whole_vocabulary_at_once(imager, tmp_path):
 
 
 def test_an_unfinished_run_goes_on(imager, tmp_path, monkeypatch):
-    monkeypatch.setattr("sketchlasso.topics.everything.WORDS_PER_PART", 8)
+    monkeypatch.setattr("sketchlasso.topics.word_images.WORDS_PER_PART", 8)
     whole = imager.image_all(tmp_path / "whole", 3)
 
     def stop(done, total):
@@ -319,8 +319,8 @@ import sketchlasso as sl
 from sketchlasso.engine import RadiusPolicy
 from sketchlasso.topics import TopicImager, compare_images, load_images, load_topics
 from sketchlasso.io import stored_info
-import sketchlasso.topics.everything as everything
-everything.WORDS_PER_PART = 4
+import sketchlasso.topics.word_images as word_images
+word_images.WORDS_PER_PART = 4
 imager = load_topics(sys.argv[1])
 def slow(done, total):
     print(done, flush=True)
@@ -370,7 +370,7 @@ def test_a_device_images_the_vocabulary_as_the_cpu_does(monkeypatch):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     torch.set_num_threads(1)
     monkeypatch.setattr("sketchlasso.topics.imager.DEVICE_QUERIES", 1)
-    monkeypatch.setattr("sketchlasso.topics.everything.WORDS_PER_DEVICE_PART", 40)
+    monkeypatch.setattr("sketchlasso.topics.word_images.WORDS_PER_DEVICE_PART", 40)
     here, there = (
         TopicImager(rank=8, random_state=0, device=device).fit(topical_corpus())
         for device in ("cpu", "torch")

@@ -149,7 +149,7 @@ def test_json_lines(tmp_path, squeeze):
     ("content", "says"),
     [
         ('{"text": "a"}\nnonsense\n', "'nonsense' in line 2, which is not JSON"),
-        ('{"text": "a"}\n[1]\n', "no object but [1] in line 2"),
+        ('{"text": "a"}\n[1]\n', "[1] in line 2, which is not an object"),
         ('{"title": "a", "body": "b"}\n', "none is called 'text'"),
         ("\n", "holds no rows"),
         ("{}\n", "no rows"),

@@ -1,34 +1,32 @@
-"""The images of a whole vocabulary: in resumable parts, and as one file."""
+"""The images of a whole vocabulary: in resumable parts, as one file, and as a graph."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from sketchlasso.errors import InvalidInputError, Name
+from sketchlasso.graphs import Graph, Rule, join_directions
 from sketchlasso.linalg.device import CPU
+from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.storage import read_container, unpacking, write_container
 from sketchlasso.storage.container import IMAGES
 from sketchlasso.storage.door import UnfitError, check_facts
 from sketchlasso.storage.parts import Parts
 from sketchlasso.storage.sparse import pack_rows, unpack_rows
 from sketchlasso.topics.answering import Answers, Queries, Question
-from sketchlasso.topics.graph import Rule, WordGraph, word_graph
-from sketchlasso.topics.packing import pack_strings, unpack_strings
+from sketchlasso.topics.store import pack_strings, unpack_strings
 from sketchlasso.types import FloatArray
 
 if TYPE_CHECKING:
     from sketchlasso.topics.imager import TopicImager
-
-__all__ = ["WordImages", "image_everything", "load_images"]
 
 # Words solved together, and written as one part.
 WORDS_PER_PART = 512
@@ -36,6 +34,94 @@ WORDS_PER_PART = 512
 WORDS_PER_DEVICE_PART = 16_384
 # Vectors of the images, and their types.
 VECTORS = {"alpha": "f", "radius": "f", "gap": "f"}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WordGraph(Graph):
+    """A graph of words, made by :func:`word_graph`; :class:`Graph` lists the attributes."""
+
+    node_word: ClassVar[str] = "word"
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words: a tuple of length n_words."""
+        return self.names
+
+
+def word_graph(
+    weights: Any, words: Sequence[str], rule: Rule = "or", *, drop_isolated: bool = False
+) -> WordGraph:
+    """Make a graph of the images of all words, by an "or" or an "and" of both directions.
+
+    With a the weight of word j in the image of word i and b that of i in the image of j:
+
+    - "or" links them if either is not zero, with the one of larger absolute value;
+    - "and" links them if neither is zero and both have the same sign, with the one of smaller
+      absolute value. Where the signs differ the two images contradict each other.
+
+    Parameters
+    ----------
+    weights : sparse or dense matrix of shape (n_words, n_words)
+        A row is the image of a word: the signed weights of the words that explain it. The
+        diagonal is ignored.
+    words : sequence of str
+        One per row and column.
+    rule : {"or", "and"}
+    drop_isolated : bool
+        Whether words without links are left out.
+
+    Returns
+    -------
+    WordGraph
+
+    Raises
+    ------
+    InvalidInputError
+        The matrix is not square or not finite, or words do not belong to it.
+
+    Examples
+    --------
+    >>> import sketchlasso as sl
+    >>> images = [[0, 0.5, 0], [0.2, 0, 0], [-0.3, 0, 0]]
+    >>> graph = sl.topics.word_graph(images, ["sea", "wave", "desert"])
+    >>> graph.neighbours("sea")
+    [('wave', 0.5), ('desert', -0.3)]
+    """
+    names = tuple(map(str, words))
+    matrix = _checked_weights(weights, names)
+    edges, joined = join_directions(matrix.row, matrix.col, matrix.data, len(names), rule)
+    graph = WordGraph(names, edges, joined, rule)
+    return graph.without_isolated() if drop_isolated else graph
+
+
+def _checked_weights(weights: Any, words: tuple[str, ...]) -> Any:
+    """The images of all words (n, n) as a coo_array, one weight per place."""
+    given: Any = weights if sparse.issparse(weights) else np.asarray(weights)
+    if given.ndim != 2 or given.shape[0] != given.shape[1] or given.dtype.kind not in "biuf":
+        raise InvalidInputError(
+            f"weights have shape {given.shape} and type {given.dtype}, but a square matrix of "
+            "real numbers, one row and column per word, is needed; give all images together."
+        )
+    if given.shape[0] != len(words):
+        raise InvalidInputError(
+            f"weights have shape {given.shape} but there are {len(words)} words; give one word per "
+            "row and column."
+        )
+    if len(set(words)) != len(words):
+        twice = Counter(words).most_common(1)[0][0]
+        raise InvalidInputError(
+            f"the word {twice!r} was given twice, but words must differ; rename one of them."
+        )
+    rows: Any = sparse.csr_array(given.astype(np.float64))
+    rows.sum_duplicates()
+    matrix = sparse.coo_array(rows)
+    if not np.isfinite(matrix.data).all():
+        place = int(np.argmax(~np.isfinite(matrix.data)))
+        raise InvalidInputError(
+            f"the image of {words[matrix.row[place]]!r} holds {matrix.data[place]}, but every "
+            "weight must be finite; make it again."
+        )
+    return matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +137,7 @@ class WordImages:
         Penalty, robust radius and relative duality gap of every image.
     n_words : int
     settings : mapping
-        What the images were asked for with.
+        The options that the images were made with.
     """
 
     words: tuple[str, ...]
@@ -66,9 +152,9 @@ class WordImages:
         return f"<WordImages of {len(self.words)} words, {self.weights.nnz} weights>"
 
     def check_words(self, words: Iterable[str]) -> None:
-        """Refuse images of other words than those of a model."""
-        given = list(words)
-        if list(self.words) != given:
+        """Reject a model that has other words."""
+        given = tuple(words)
+        if self.words != given:
             raise InvalidInputError(
                 f"the images are of {len(self.words)} words and the model has {len(given)}, or "
                 "others, but both must be of the same vocabulary; run ",
@@ -119,18 +205,14 @@ def image_everything(
     path: str | os.PathLike[str] | None,
     progress: Callable[[int, int], None] | None,
 ) -> WordImages:
-    """Solve the vocabulary part by part; with a path, each part is on disk before the next.
+    """Solve the vocabulary part by part; with a path, each part is stored before the next.
 
-    A part is the same words in the same order whether it was solved in the first attempt or in a
-    later one, so that the file is the same too.
+    Parts do not depend on where an earlier attempt stopped, so neither does the file.
     """
     settings = _settings(imager, question)
     count = len(imager.words_)
     size = WORDS_PER_PART if imager.device == CPU else WORDS_PER_DEVICE_PART
-    place: AbstractContextManager[Parts | None] = nullcontext()
-    if path is not None:
-        place = Parts.beside(Path(path), settings, IMAGES, "corpus")
-    with place as parts:
+    with Parts.beside(path, settings, IMAGES, "corpus") as parts:
         answers = []
         for start in range(0, count, size):
             stop = min(start + size, count)
@@ -139,19 +221,19 @@ def image_everything(
                 found = answer(Queries.single(np.arange(first, last)), question)
                 return _strongest(found, question.n_words)
 
-            if parts is None:
-                answers.append(make())
-            else:
-                shape = (stop - start, count)
-                answers.append(parts.resumed(start, make, shape, VECTORS, Answers, finite=False))
+            shape = (stop - start, count)
+            answers.append(parts.resumed(start, make, shape, VECTORS, Answers, finite=False))
             if progress is not None:
                 progress(stop, count)
+        alpha, radius, gap = (
+            np.concatenate([getattr(part, name) for part in answers]) for name in VECTORS
+        )
         images = WordImages(
             tuple(str(word) for word in imager.words_),
             sparse.csr_array(sparse.vstack([part.coef for part in answers])),
-            np.concatenate([part.alpha for part in answers]),
-            np.concatenate([part.radius for part in answers]),
-            np.concatenate([part.gap for part in answers]),
+            alpha,
+            radius,
+            gap,
             n_words=question.n_words,
             settings=settings,
         )
@@ -161,7 +243,7 @@ def image_everything(
 
 
 def _settings(imager: TopicImager, question: Question) -> dict[str, Any]:
-    """What decides the answer, as JSON can hold it."""
+    """What decides the answer, in a form that JSON can hold."""
     P = np.ascontiguousarray(imager.sketch_.P)
     return {
         "n_words": question.n_words,
@@ -171,7 +253,7 @@ def _settings(imager: TopicImager, question: Question) -> dict[str, Any]:
         "weighting": imager.weighting,
         "rank": imager.sketch_.rank,
         "device": imager.device,
-        # Parts of versions that explained words by columns of other lengths do not belong here.
+        # Older versions, whose parts do not fit, used columns of other lengths.
         "columns": "unit",
         "sketch": hashlib.sha256(P.tobytes()).hexdigest(),
     }
@@ -179,17 +261,9 @@ def _settings(imager: TopicImager, question: Question) -> dict[str, Any]:
 
 def _strongest(answers: Answers, n_words: int) -> Answers:
     """The answers with the `n_words` strongest weights of each row only."""
-    coef = answers.coef
     rows = []
-    for row in range(coef.shape[0]):
-        part = slice(coef.indptr[row], coef.indptr[row + 1])
-        kept = np.sort(np.argsort(-np.abs(coef.data[part]), kind="stable")[:n_words])
-        rows.append((coef.indices[part][kept], coef.data[part][kept]))
-    indptr = np.concatenate([[0], np.cumsum([len(values) for _, values in rows])])
-    data, indices = (np.concatenate([row[i] for row in rows]) for i in (1, 0))
-    return Answers(
-        sparse.csr_array((data, indices.astype(np.int64), indptr), shape=coef.shape),
-        answers.alpha,
-        answers.radius,
-        answers.gap,
-    )
+    for number in range(answers.coef.shape[0]):
+        words, weights = answers.row(number)
+        kept = np.sort(np.argsort(-np.abs(weights), kind="stable")[:n_words])
+        rows.append((words[kept], weights[kept]))
+    return replace(answers, coef=stack_rows(rows, answers.coef.shape[1]))

@@ -1,25 +1,133 @@
-"""What the desparsified LASSO returns: estimates, errors, tests and intervals."""
+"""Estimates that are approximately normal: tests, intervals and tables."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from importlib import import_module
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtr, ndtri
+from scipy.stats import false_discovery_control
 
-from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.inference.checks import check_level
-from sketchlasso.inference.normal import Adjustment, NormalEstimates, data_frame
-from sketchlasso.types import FloatArray, IntArray
+from sketchlasso.errors import InvalidInputError, unaccepted
+from sketchlasso.inference.checks import check_choice
+from sketchlasso.inference.column_problems import slices
+from sketchlasso.results.intervals import check_level
+from sketchlasso.types import FloatArray, IntArray, is_whole
 
+Adjustment: TypeAlias = Literal["holm", "benjamini-hochberg", "benjamini-yekutieli"]
+# Estimates that a repr shows.
+LISTED = 3
 # Entries of the draws made at a time.
 ENTRIES_AT_A_TIME = 2**24
 
 
+class NormalEstimates:
+    """Tests and intervals from `estimate` and `standard_error`, arrays of one shape."""
+
+    estimate: FloatArray
+    standard_error: FloatArray
+    names: tuple[str, ...]
+
+    def _listed(self) -> str:
+        """Name the estimates of the smallest p-values with their standard errors."""
+        order = np.argsort(self.p_value, axis=None, kind="stable")
+        listed = []
+        for place in order[:LISTED]:
+            row, *response = np.unravel_index(place, self.estimate.shape)
+            of = f" of response {response[0]}" if response else ""
+            value, error = self.estimate.flat[place], self.standard_error.flat[place]
+            listed.append(f"{self.names[row]} {value:.3g} +- {error:.2g}{of}")
+        return ", ".join(listed) + (", ..." if len(order) > LISTED else "")
+
+    @property
+    def z_value(self) -> FloatArray:
+        """Estimates over their standard errors."""
+        return self.estimate / self.standard_error
+
+    @property
+    def p_value(self) -> FloatArray:
+        """Two-sided p-values of the hypotheses that single coefficients are zero."""
+        return 2.0 * ndtr(-np.abs(self.z_value))
+
+    def adjusted(self, method: Adjustment = "holm") -> FloatArray:
+        """p-values that allow for the number of tests.
+
+        Parameters
+        ----------
+        method : {"holm", "benjamini-hochberg", "benjamini-yekutieli"}
+            Holm bounds the probability of any false discovery, Benjamini-Hochberg the expected
+            share of false ones for independent or positively dependent tests,
+            Benjamini-Yekutieli that share under any dependence.
+
+        Returns
+        -------
+        ndarray
+            Of the shape of `p_value`; the tests of each response are adjusted among themselves.
+        """
+        return adjusted_p_values(self.p_value, method)
+
+    def interval(self, level: float = 0.95) -> FloatArray:
+        """Confidence intervals of single coefficients.
+
+        Parameters
+        ----------
+        level : float
+            Strictly between 0 and 1.
+
+        Returns
+        -------
+        ndarray of shape (2, ...)
+            Lower and upper ends.
+        """
+        half = ndtri(0.5 + 0.5 * check_level(level)) * self.standard_error
+        return np.stack([self.estimate - half, self.estimate + half])
+
+    def _columns(self, level: float, adjustment: Adjustment | None = None) -> dict[str, FloatArray]:
+        """The columns that the tables of all kinds of estimates share."""
+        lower, upper = self.interval(level)
+        adjusted = {} if adjustment is None else {"adjusted": self.adjusted(adjustment)}
+        return {
+            "estimate": self.estimate,
+            "standard_error": self.standard_error,
+            "z_value": self.z_value,
+            "p_value": self.p_value,
+            **adjusted,
+            "lower": lower,
+            "upper": upper,
+        }
+
+
+def adjusted_p_values(p_value: FloatArray, method: Adjustment) -> FloatArray:
+    """Adjust p-values (n,) or (n, t) along the first axis."""
+    check_choice("method", method, get_args(Adjustment))
+    if method != "holm":
+        short: Literal["bh", "by"] = "bh" if method == "benjamini-hochberg" else "by"
+        return np.asarray(false_discovery_control(p_value, axis=0, method=short))
+    n = len(p_value)
+    order = np.argsort(p_value, axis=0)
+    left = np.arange(n, 0, -1).reshape(-1, *[1] * (p_value.ndim - 1))
+    stepped = np.maximum.accumulate(left * np.take_along_axis(p_value, order, axis=0), axis=0)
+    found = np.empty_like(p_value)
+    np.put_along_axis(found, order, np.minimum(stepped, 1.0), axis=0)
+    return found
+
+
+def data_frame(columns: dict[str, Any]) -> Any:
+    """Return columns as a data frame of pandas or polars, or unchanged without either package."""
+    for package in ("pandas", "polars"):
+        try:
+            return import_module(package).DataFrame(columns)
+        except ImportError:
+            continue
+    return columns
+
+
 @dataclass(frozen=True, eq=False)
 class Desparsified(NormalEstimates):
-    """Estimates of coefficients that no penalty has shrunk, with their standard errors.
+    """Estimates of coefficients, free of the penalty's bias, with their standard errors.
 
     Arrays of several responses have a second axis for them.
 
@@ -78,21 +186,11 @@ class Desparsified(NormalEstimates):
         DataFrame of pandas or polars, or dict of arrays
             Whichever of the two packages is installed, in this order.
         """
-        lower, upper = self.interval(level)
-        c = len(self.features)
         t = 1 if self.estimate.ndim == 1 else self.estimate.shape[1]
         columns: dict[str, Any] = {"feature": list(self.names) * t}
         if self.estimate.ndim == 2:
-            columns["response"] = np.repeat(np.arange(t), c)
-        values = {
-            "estimate": self.estimate,
-            "standard_error": self.standard_error,
-            "z_value": self.z_value,
-            "p_value": self.p_value,
-            "adjusted": self.adjusted(adjustment),
-            "lower": lower,
-            "upper": upper,
-        }
+            columns["response"] = np.repeat(np.arange(t), len(self.features))
+        values = self._columns(level, adjustment)
         columns |= {name: value.ravel(order="F") for name, value in values.items()}
         columns["bias_bound"] = np.tile(self.bias_bound, t)
         return data_frame(columns)
@@ -105,7 +203,7 @@ class Desparsified(NormalEstimates):
         n_draws: int = 1000,
         random_state: Any = None,
     ) -> FloatArray:
-        """Intervals that hold all at once, by the multiplier bootstrap.
+        """Intervals that hold simultaneously, by the multiplier bootstrap.
 
         They are narrower than Bonferroni's where estimates depend on each other.
 
@@ -131,8 +229,8 @@ class Desparsified(NormalEstimates):
     def group_test(self, group: ArrayLike, *, n_draws: int = 1000, random_state: Any = None) -> Any:
         """p-value of the hypothesis that all coefficients of a group are zero.
 
-        The statistic is the largest |z_value| of the group; the multiplier bootstrap knows how
-        the estimates depend on each other.
+        The statistic is the largest |z_value| of the group; the multiplier bootstrap accounts for
+        the dependence between the estimates.
 
         Parameters
         ----------
@@ -189,18 +287,13 @@ def largest_deviations(scores: FloatArray, n_draws: int, random_state: Any) -> F
 
     s (m, c) are the scores, times the residual where errors are robust.
     """
-    if isinstance(n_draws, bool) or not isinstance(n_draws, int | np.integer) or n_draws < 100:
-        raise InvalidInputError(
-            Argument("n_draws", n_draws),
-            " was given, but a whole number >= 100 is accepted; pass for example 1000.",
-        )
+    if not is_whole(n_draws) or n_draws < 100:
+        raise unaccepted("n_draws", n_draws, "a whole number >= 100", "pass for example 1000")
     rng = np.random.default_rng(random_state)
     units = scores / np.linalg.norm(scores, axis=0)
     m, c = units.shape
-    step = max(1, ENTRIES_AT_A_TIME // c)
     found = np.empty(n_draws)
-    for start in range(0, n_draws, step):
-        part = slice(start, min(start + step, n_draws))
+    for part in slices(n_draws, max(1, ENTRIES_AT_A_TIME // c)):
         draws = rng.standard_normal((part.stop - part.start, m)) @ units
         found[part] = np.abs(draws, out=draws).max(axis=1)
     return found
