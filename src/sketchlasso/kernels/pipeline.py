@@ -100,13 +100,18 @@ def _array_maker(array_type: Any) -> Any:
 
 
 @contextlib.contextmanager
-def _shortcuts() -> Iterator[None]:
-    """Numba compiles under one lock for all threads, so nothing else sees these changes."""
+def _shortcuts(allocates: bool) -> Iterator[None]:
+    """Replace slow functions of Numba while a kernel compiles.
+
+    Numba compiles under one lock for all threads, so nothing else sees these changes. Functions
+    that make arrays need pointers to fields of arrays, as `reshape` does.
+    """
     replaced: list[tuple[Any, str, Any]] = [
         (BaseFunction, "get_call_type", _resolve_once),
         (BaseContext, "get_abi_sizeof", _measure_once),
-        (arrayobj, "make_array", _array_maker),
     ]
+    if not allocates:
+        replaced.append((arrayobj, "make_array", _array_maker))
     before = [getattr(owner, name) for owner, name, _ in replaced]
     for owner, name, shortcut in replaced:
         setattr(owner, name, shortcut)
@@ -238,7 +243,7 @@ class KernelCompiler(_ShortCompiler):
         )
         state.library.allocates = state.flags.nrt
         state.library.enable_object_caching()
-        with _shortcuts(), _collecting_later():
+        with _shortcuts(state.flags.nrt), _collecting_later():
             return super().compile_extra(func)  # type: ignore[no-untyped-call]
 
 
