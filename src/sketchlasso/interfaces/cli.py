@@ -12,6 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import sketchlasso
 from sketchlasso.errors import (
     ClusterLostError,
     MissingExtraError,
@@ -86,6 +87,9 @@ def exit_of(error: Exception) -> Exit | None:
 
 def main() -> None:
     """Run the command line; errors end in one line on stderr and an exit code."""
+    if sys.argv[1:] == ["--version"]:  # Typer would load pydantic to convert the option
+        print(sketchlasso.__version__)
+        return
     try:
         from sketchlasso.interfaces.app import app
     except ImportError as error:

@@ -1,7 +1,7 @@
-"""Products of matrices and vectors by BLAS, written into an array that the caller owns.
+"""Products of matrices and vectors by BLAS, written into an array of the caller.
 
-np.dot does the same, but returns its result: Numba then compiles the counting of references, checks
-of shapes with their messages, and a copy of all this for every kernel with other options.
+np.dot also returns its result: Numba then compiles reference counting and checks of shapes with
+their messages, again for every set of options that kernels have.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ make_array: Any = _make_array
 
 
 def _product(typing_context: Any, x: Any, y: Any, out: Any) -> Any:
-    """Write x y into `out`, all in double precision and of shapes that fit each other.
+    """Write x y into `out`, all in double precision and of matching shapes.
 
-    One of x and y is a matrix and the other a vector, in C order; or both are matrices, x the
-    transpose of one in C order.
+    One of x and y is a matrix and the other a vector, in C order; or both are matrices, and x is
+    the transpose of one in C order.
     """
     arrays = (x, y, out)
     assert all(isinstance(a, types.Array) and a.dtype == types.float64 for a in arrays)
@@ -39,7 +39,7 @@ def _product(typing_context: Any, x: Any, y: Any, out: Any) -> Any:
         shapes = [cgutils.unpack_tuple(builder, part.shape) for part in parts]
         data = [part.data for part in parts]
         linalg.ensure_blas()
-        # BLAS would leave `out` as it is.
+        # For an empty matrix BLAS would leave `out` as it is.
         empty = builder.icmp_signed("==", parts[0].nitems, context.get_constant(types.intp, 0))
         with builder.if_else(empty, likely=False) as (then, otherwise):
             with then:
@@ -65,7 +65,7 @@ def _product(typing_context: Any, x: Any, y: Any, out: Any) -> Any:
 
 
 def _plain_product(x: Any, y: Any, out: Any) -> None:
-    """The same in Python, which runs where compiling is switched off."""
+    """The same in Python, for runs with compilation disabled."""
     np.dot(x, y, out=out)
 
 

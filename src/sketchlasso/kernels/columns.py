@@ -63,9 +63,9 @@ def gram_rows(
 ) -> None:
     """Write x_i'W x_j of the new columns i and the placed columns j into `out` (new, placed).
 
-    The matrix comes by columns and by rows. place (n,) says where in `out` a column stands, or
-    is negative; weights (m,) may be empty for all one. A row of `out` stays in cache while the
-    rows of the matrix that hold the column pass by.
+    The matrix is given by columns and by rows. place (n,) is the position of a column in `out`, or
+    negative; empty weights mean (m,) ones. A row of `out` stays in cache while the loop passes
+    the rows of the matrix that hold the column.
     """
     weighted = weights.shape[0] > 0
     for c in range(new.shape[0]):
@@ -103,8 +103,8 @@ def column_sweeps(
 
     See coordinate.py for the best value of one coefficient. norms, means, thresholds and w (c,)
     belong to the chosen columns; norms are those of the centred columns. w changes in place.
-    residual (m,) begins as the centred residual. A move by d adds d mean_j to all of it, which
-    is kept aside as `shift` so that a column costs its own entries only. Returns ||r||^2.
+    residual (m,) starts as the centred residual. A move by d adds d mean_j to all of its entries;
+    `shift` holds that sum, so that a column costs only its own entries. Returns ||r||^2.
     """
     shift = 0.0
     for _ in range(sweeps):

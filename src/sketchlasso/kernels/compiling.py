@@ -1,4 +1,4 @@
-"""How kernels are compiled, and what a terminal shows meanwhile."""
+"""How kernels are compiled, and what a terminal shows while they are."""
 
 from __future__ import annotations
 
@@ -6,21 +6,29 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from numba import njit, version_info
+from numba import config, njit, version_info
 from numba.core import event
 
 from sketchlasso.startup import is_command
 
 __all__ = ["FAST", "kernel"]
 
-# Releases of Numba that kernels/pipeline.py, which rests on names that are not public, was tested
-# with. First calls take longer with others.
+
+def _keep(made: Any) -> None:
+    """Keep a kernel on disk."""
+    made.enable_caching()
+
+
+# Releases of Numba that kernels/pipeline.py, which relies on private names, was tested with. First
+# calls take longer with others.
 TESTED = ((0, 68),)
 KERNEL: dict[str, Any] = {}
 CALLEE: dict[str, Any] = {}
+keep: Callable[[Any], None] = _keep
 if version_info[:2] in TESTED:
-    from sketchlasso.kernels.pipeline import CalleeCompiler, KernelCompiler
+    from sketchlasso.kernels.pipeline import CalleeCompiler, KernelCompiler, keep_kernel
 
+    keep = keep_kernel
     KERNEL["pipeline_class"], CALLEE["pipeline_class"] = KernelCompiler, CalleeCompiler
 
 # Reassociation lets the compiler vectorise sums; infinities and NaN keep their meaning.
@@ -42,13 +50,14 @@ def kernel(
     fast : bool
         Let sums be reordered.
     inner : bool
-        Only other kernels call this one, never Python, which would crash: it needs no entry from
+        Only other kernels call this one. A call from Python would crash, as it gets no entry from
         Python and no machine code of its own.
     part : bool
-        Like `inner`, and its code replaces the call. For functions of many arrays that are called
-        in one or two places: to pass an array takes LLVM seven arguments.
+        Like `inner`, and inlined. For functions of many arrays that are called in one or two
+        places: an array is seven arguments or more to LLVM.
     allocates : bool
-        Whether this kernel makes or returns arrays. Others need no code that counts references.
+        This kernel makes or returns arrays. Others need no code that counts references, and may
+        not use array expressions, closures or `with`.
     """
     callee = inner or part
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
@@ -57,14 +66,15 @@ def kernel(
     options |= CALLEE if callee else KERNEL
 
     def compiled(function: Callable[..., Any]) -> Any:
-        if callee:
-            return njit(**options)(function)
+        made = njit(**options)(function)
+        if callee or config.DISABLE_JIT:  # type: ignore[attr-defined]
+            return made
         try:
-            return njit(cache=True, **options)(function)
+            keep(made)
         except RuntimeError:
             # Neither the installation nor a cache of the user's can be written.
             _announcement.message = NOT_KEPT
-            return njit(**options)(function)
+        return made
 
     return compiled
 

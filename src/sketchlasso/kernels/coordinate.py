@@ -1,7 +1,7 @@
 """Coordinate descent for the square-root LASSO, in terms of the Gram matrix of its columns.
 
-With r = y - X w the problem  minimise ||r|| + sum_j t_j |w_j|  is known to these loops by
-G = X'X, q = X'r and ||r||^2 alone. For one coefficient, with the others fixed, let
+With r = y - X w, these loops minimise  ||r|| + sum_j t_j |w_j|  from G = X'X, q = X'r and
+||r||^2 alone. For one coefficient, with the others fixed, let
 
     rest = ||r + x_j w_j||^2,   rho = x_j'(r + x_j w_j),   N = ||x_j||^2
 
@@ -48,8 +48,8 @@ def gram_gap(G: Any, q: Any, w: Any, thresholds: Any, square: Any, positive: Any
     """Objective and duality gap of the problem of these columns alone.
 
     The dual point is a r with the largest a that keeps a ||r|| <= 1 and a |q_j| <= t_j; its
-    value is a y'r = a (||r||^2 + w'q). A column of threshold zero that sees something of r
-    counts with what its own best move would gain.
+    value is a y'r = a (||r||^2 + w'q). A column of threshold zero that correlates with r counts
+    with the gain of its own best move.
     """
     length = np.sqrt(max(square, 0.0))
     l1 = 0.0
@@ -84,9 +84,9 @@ def gram_sweeps(
 ) -> Any:
     """Cycle over the coefficients until the gap of these columns is small.
 
-    G is (c, c) with c >= p of which the leading (p, p) part counts; q = X'r and w (p,) change
+    G is (c, c) with c >= p, of which the leading (p, p) part is used; q = X'r and w (p,) change
     in place. Stops at a relative gap of `tol`, when ||r||^2 has lost its digits, or after
-    `max_sweeps`. Returns ||r||^2, the relative gap and the sweeps made.
+    `max_sweeps`. Returns ||r||^2, the relative gap and the number of sweeps.
     """
     p = w.shape[0]
     start = square

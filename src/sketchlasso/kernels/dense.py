@@ -26,8 +26,8 @@ def dot(a: Any, b: Any) -> Any:
 def copy_to(source: Any, out: Any) -> None:
     """Write a vector into the front of `out`.
 
-    Kernels call this instead of assigning an array to a slice: Numba compiles three seconds of
-    code for the error message of such an assignment.
+    Kernels call this instead of assigning an array to a slice: Numba compiles for three seconds on
+    the error message of such an assignment.
     """
     for i in range(source.shape[0]):
         out[i] = source[i]
@@ -35,9 +35,9 @@ def copy_to(source: Any, out: Any) -> None:
 
 @kernel(inner=True)
 def kth_smallest(values: Any, k: Any) -> Any:
-    """Entry number k of the sorted values (n,); the values change places.
+    """Entry k of the sorted values (n,); reorders the values.
 
-    np.partition does the same and takes eight seconds to compile.
+    np.partition takes eight seconds to compile.
     """
     low, high = 0, values.shape[0] - 1
     while low < high:
@@ -102,7 +102,7 @@ def back_substitute(L: Any, count: Any, x: Any) -> None:
 
 @kernel(fast=True, inner=True)
 def cholesky_solve(factor: Any, b: Any, x: Any) -> None:
-    """Write into x (k,) the solution of factor factor' x = b."""
+    """Write the solution of factor factor' x = b into x (k,)."""
     k = factor.shape[0]
     for i in range(k):
         x[i] = (b[i] - dot(factor[i, :i], x[:i])) / factor[i, i]
@@ -113,12 +113,12 @@ def cholesky_solve(factor: Any, b: Any, x: Any) -> None:
 def smallest_eigenvalue(factor: Any, x: Any, y: Any) -> Any:
     """Estimate the smallest eigenvalue of factor factor' from above, by inverse iteration.
 
-    Pivots do not show it: the last one may be far above the eigenvalue of a null vector that
-    has little weight on the last coordinate. x and y are scratch (k,).
+    The pivots do not bound it: the last one may be far above the eigenvalue of a null vector with
+    little weight on the last coordinate. x and y are scratch (k,).
     """
     k = factor.shape[0]
     for i in range(k):
-        # Neither smooth nor alternating, so that no usual null vector is orthogonal to it.
+        # Neither smooth nor alternating, so that no typical null vector is orthogonal to it.
         x[i] = np.cos(1.0 + i * i)
     length = np.sqrt(dot(x, x))
     for i in range(k):
@@ -140,7 +140,7 @@ def reduce_stack(K: FloatArray, g: FloatArray, c: FloatArray, floor: float) -> B
     """Overwrite a stack K (G, k, k) by Cholesky factors and solve L c = g.
 
     g is (G, k, t) and c (G, t, k). Returns which K (G,) have a smallest eigenvalue above `floor`
-    times the largest diagonal entry; the factors of the others are not to be trusted.
+    times the largest diagonal entry; the factors of the others are unreliable.
     """
     safe = np.ones(len(K), dtype=bool)
     for b in range(len(K)):

@@ -1,6 +1,6 @@
-"""Loops over the Gram matrix of the working columns, for solutions that follow their thresholds.
+"""Loops over the Gram matrix of the working columns, for solutions as functions of thresholds.
 
-The LASSO of these columns, 1/2 ||y - X w||^2 + sum_j l_j |w_j|, is known by G = X'X and
+The LASSO of these columns, 1/2 ||y - X w||^2 + sum_j l_j |w_j|, is given by G = X'X and
 c = X'(y - X w). At its solution c_j = l_j sign(w_j) on the support and |c_j| <= l_j elsewhere.
 """
 
@@ -51,7 +51,8 @@ def proximal_point(
 
         (x_j - origin_j) c_j - l_j |x_j| - e_j (x_j - centre_j)^2 / 2
 
-    which is what the dual function of the problem held near `centre` has besides its square.
+    the part of the dual function, of the problem with a proximal term at `centre`, that is not the
+    square.
     """
     total = 0.0
     for j in range(c.shape[0]):
@@ -80,7 +81,7 @@ def knot_distances(
     positive: Any,
     out: Any,
 ) -> None:
-    """Write how far the walk may go before each coefficient (p,) joins or leaves; inf for never.
+    """Write the length of the walk at which each coefficient (p,) joins or leaves; inf for never.
 
     A walk of length x moves w by x per_w, c by -x per_c and the thresholds by -x per_level. Signs
     are those of the support, 0 outside. Coefficients without a threshold stay.

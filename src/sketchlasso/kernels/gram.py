@@ -13,9 +13,9 @@ GRAM_UPDATES = 30
 
 @kernel(inner=True)
 def gather_changed(A: Any, y: Any, member: Any, sign: Any, rows: Any) -> Any:
-    """Copy the rows of A that become members (sign 1) or cease to be (-1) to the front of `rows`.
+    """Copy the rows of A that join the members (sign 1) or leave them (-1) to the front of `rows`.
 
-    Returns how many they are.
+    Returns their number.
     """
     count = 0
     for j in range(A.shape[0]):
@@ -32,9 +32,9 @@ def update_gram(
 ) -> Any:
     """Bring gram = sum of a_j a_j' over the rows with y_j != 0 up to date.
 
-    Only rows that entered or left are touched while they are few; after GRAM_UPDATES
-    such updates the sum is rebuilt, so that rounding cannot drift. `rows` (n, k) and `square`
-    (k, k) are scratch. Returns the count.
+    If few rows entered or left, only these are added or subtracted; after GRAM_UPDATES such updates
+    the sum is recomputed, so that rounding errors do not accumulate. `rows` (n, k) and `square`
+    (k, k) are scratch. Returns the number of updates since then.
     """
     n = A.shape[0]
     changed = 0

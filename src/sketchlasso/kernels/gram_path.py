@@ -1,4 +1,4 @@
-"""The path of one problem known by the Gram matrix of its columns, knot by knot.
+"""The path of one problem, given by the Gram matrix of its columns, knot by knot.
 
 Without a radius the solution of a penalty alpha is that of the LASSO with lambda = alpha ||r||,
 and piecewise linear in lambda (see :mod:`sketchlasso.kernels.homotopy`, which walks the same
@@ -9,9 +9,9 @@ path by an orthonormal basis). On a face, active columns A with signs, let v = X
     w_A = b - lambda z,    X'r = (v - G_A b) + lambda G_A z,    ||r||^2 = C + lambda^2 E
 
 with C = ||y||^2 - v_A'b and E = z'(f sign)_A. A knot costs |A| p operations for the correlations
-and |A|^2 for the Cholesky factor, which is a fraction of what the basis takes while few columns
-are active. Products with G square the condition of the columns, so the walk ends where columns
-depend on each other; other solvers go on from there. It also ends in an exact fit.
+and |A|^2 for the Cholesky factor, a fraction of the cost of the basis while few columns are
+active. Products with G square the condition number of the columns, so the walk ends where columns
+depend on each other; other solvers continue from there. It also ends in an exact fit.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from sketchlasso.kernels.compiling import kernel
 from sketchlasso.kernels.dense import back_substitute
 from sketchlasso.kernels.homotopy import smallest_alpha
 
-# A column of which this share or less (of its squared length) lies outside the span of the
-# active columns is not trusted to enter.
+# A column does not enter if at most this share of its squared length lies outside the span of the
+# active columns.
 DEPENDENT = 1e-9
 # Where C is this share of ||y||^2 or less, it is rounding: the active columns explain all of y.
 VANISHED = 1e-9
@@ -36,9 +36,9 @@ ON_PATH = 1e-6
 
 
 class GramProblem(NamedTuple):
-    """What the walk knows of its problem.
+    """The problem of a walk.
 
-    G (c, c) is the Gram matrix, of which the leading (p, p) part counts, v = X'y (p,), total =
+    G (c, c) is the Gram matrix, of which the leading (p, p) part is used, v = X'y (p,), total =
     ||y||^2, and `factor` (p,) > 0 holds the penalty factors. With `squared` penalties are lambdas.
     """
 
@@ -51,11 +51,11 @@ class GramProblem(NamedTuple):
 
 
 class GramFace(NamedTuple):
-    """The active columns, and what follows from them; the first `count` entries are in use.
+    """The active columns and quantities computed from them; the first `count` entries are in use.
 
     L (most, most) is the Cholesky factor of their Gram matrix; `active`, `slopes` (f_j sign_j), b
     and z are (most,). The others are (p,): correlations at lambda = 0, their change with lambda,
-    columns that cannot enter, and the correlation below which a column sees only rounding.
+    columns that cannot enter, and the correlation below which only rounding is left.
     """
 
     L: Any
@@ -70,7 +70,7 @@ class GramFace(NamedTuple):
 
 
 class Solutions(NamedTuple):
-    """Where solutions go: those of penalty i to ``indices[i, :counts[i]]`` and ``values``.
+    """Arrays for solutions: that of penalty i is in ``indices[i, :counts[i]]`` and ``values``.
 
     Shapes are (a, most), (a, most), (a,) and (a, 5). ``facts[i]`` holds lambda, ||r||^2, y'r, the
     largest |x_j'r| / f_j and sum_j f_j |w_j|.
@@ -121,7 +121,7 @@ def append_column(L: Any, count: Any, G: Any, active: Any, j: Any) -> Any:
 
 @kernel(inner=True)
 def remove_column(L: Any, count: Any, position: Any, active: Any, slopes: Any) -> None:
-    """Take the active column at a position out of the face; the last row of L becomes free."""
+    """Remove the active column at a position from the face; the last row of L becomes free."""
     last = count - 1
     for i in range(position, last):
         active[i] = active[i + 1]
@@ -260,7 +260,7 @@ def worst_correlation(at_zero: Any, per_lambda: Any, factor: Any, lam: Any, posi
 def begin_face(
     G: Any, factor: Any, L: Any, active: Any, slopes: Any, support: Any, signs: Any
 ) -> Any:
-    """Factor the face of a support with its signs; how many columns, -1 where they depend."""
+    """Factor the face of a support with its signs; returns its columns, -1 if they depend."""
     for i in range(support.shape[0]):
         active[i] = support[i]
         slopes[i] = signs[i] * factor[support[i]]
@@ -294,7 +294,7 @@ def write_solution(
     values: Any,
     facts: Any,
 ) -> None:
-    """Write the solution of one lambda, and of its facts lambda, y'r and sum_j f_j |w_j|."""
+    """Write the solution of one lambda, and three of its facts: lambda, y'r, sum_j f_j |w_j|."""
     inner = total
     l1 = 0.0
     for i in range(count):
@@ -317,19 +317,19 @@ def walk_gram(
 ) -> Any:
     """Solutions at decreasing penalties from a point of the path.
 
-    Returns how many, the knots passed, the active columns (-1 where they are of no use), and
-    whether the path ends in an exact fit: the coefficients of every smaller penalty are then b.
+    Returns the number of solutions, of knots and of active columns (-1 if the face is unusable),
+    and whether the path ends in an exact fit: the coefficients of every smaller penalty are then b.
 
     The walk starts at the solution of lambda = `level` (inf: none) with a support and signs (s,);
-    where `begun` >= 0 the face already holds its so many columns. `alphas` (a,) decrease. Fewer
-    than a solutions are found where the walk has to end.
+    if `begun` >= 0 the face already holds that many columns. `alphas` (a,) decrease. Fewer than a
+    solutions are found where the walk has to end.
     """
     G, v, total, factor, positive, squared = problem
     L, active, slopes, b, z, at_zero, per_lambda, barred, blind = face
     indices, values, counts, facts = out
     count = begun if begun >= 0 else begin_face(G, factor, L, active, slopes, support, signs)
     bar_columns(G, total, active, count, barred, blind)
-    # As plain constants, these would have every callee compiled for the constants as well.
+    # With plain constants, Numba would compile every callee for the constants as well.
     done, left, entered = np.int64(0), np.int64(-1), np.int64(-1)
     knots, high, left_sign, exact = 0, level, 0.0, False
     while count >= 0:

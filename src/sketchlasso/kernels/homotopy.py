@@ -1,6 +1,6 @@
 """The whole path of one instance without a radius, knot by knot.
 
-At radius 0 optimality reads  a_j'r = alpha rho f_j sign(w_j)  with r = c - R'w and
+At radius 0 the optimality condition is  a_j'r = alpha rho f_j sign(w_j)  with r = c - R'w and
 rho = sqrt(||r||^2 + s^2): the solution is that of the LASSO with lambda = alpha rho. So it is
 piecewise linear in lambda. On a face (active rows A with signs) let R_A = L Q with L lower
 triangular and the rows of Q orthonormal, and
@@ -30,7 +30,7 @@ from sketchlasso.kernels.dense import back_substitute, copy_to, dot
 # A row of which this share or less (of its length) lies outside the span of the active rows
 # cannot enter: its coefficient would be rounding.
 DEPENDENT = 1e-9
-# What the orthogonal part of c has to exceed, as a share of ||c||, to count as not zero.
+# The orthogonal part of c counts as zero up to this share of ||c||.
 VANISHED = 1e-13
 # Correlations with c_perp below this share of ||a_j|| ||c|| are rounding: the row never enters.
 BLIND = 1e-13
@@ -39,7 +39,7 @@ REFRESH = 50
 
 
 class Face(NamedTuple):
-    """The active rows, and what follows from them; the first `count` entries are in use.
+    """The active rows and quantities computed from them; the first `count` entries are in use.
 
     Shapes are (k,) or (k, k) for the first group, (n,) for the second.
     """
@@ -103,7 +103,7 @@ def subtract_from(x: Any, y: Any) -> None:
 
 @kernel(fast=True, inner=True)
 def shift_along(face: Any, row: Any, sign: Any) -> None:
-    """Account for basis row `row` having joined (sign 1) or being about to leave (-1)."""
+    """Update the face for a basis row that has joined (sign 1) or is about to leave (-1)."""
     q, by_g, by_z = face.Q[row], sign * face.g[row], sign * face.z[row]
     for i in range(q.shape[0]):
         face.c_perp[i] -= by_g * q[i]
@@ -115,7 +115,7 @@ def shift_along(face: Any, row: Any, sign: Any) -> None:
 
 @kernel(inner=True, allocates=True)
 def append_row(face: Any, count: Any, P: Any, root: Any, c: Any, j: Any, slope: Any) -> Any:
-    """Let row j become active; False (and no change) if it depends on the active rows."""
+    """Make row j active; False (and no change) if it depends on the active rows."""
     if count == face.Q.shape[0]:
         return False
     row = row_of(P, root, j)
@@ -146,7 +146,7 @@ def append_row(face: Any, count: Any, P: Any, root: Any, c: Any, j: Any, slope: 
 
 @kernel(inner=True, allocates=True)
 def remove_row(face: Any, count: Any, P: Any, root: Any, position: Any) -> None:
-    """Let the active row at a position leave: rotate its direction to the end of Q."""
+    """Remove the active row at a position: rotate its direction to the end of Q."""
     L, Q, g, z, last = face.L, face.Q, face.g, face.z, count - 1
     face.place[face.active[position]] = -1
     for i in range(position, last):
@@ -172,7 +172,7 @@ def remove_row(face: Any, count: Any, P: Any, root: Any, position: Any) -> None:
 
 @kernel(inner=True, allocates=True)
 def refresh(face: Any, count: Any, P: Any, root: Any, c: Any) -> None:
-    """Compute from scratch what a knot only updates, so that rounding cannot add up."""
+    """Recompute what knots only update, so that rounding errors do not accumulate."""
     for i in range(count):
         face.g[i] = dot(face.Q[i], c)
         face.z[i] = (face.slopes[i] - dot(face.L[i, :i], face.z[:i])) / face.L[i, i]
@@ -195,8 +195,8 @@ def next_to_enter(
 ) -> Any:
     """Largest lambda at which an inactive row reaches its threshold; the row and its sign.
 
-    Row j does where |at_zero_j + lambda per_lambda_j| = lambda f_j. `left` (-1: none) has just
-    left with `left_sign`: it stands at its threshold and moves away from it.
+    Row j reaches it where |at_zero_j + lambda per_lambda_j| = lambda f_j. `left` (-1: none) has
+    just left with `left_sign`: it is at its threshold and moves away from it.
     """
     best, row, sign = 0.0, -1, 1.0
     for j in range(factor.shape[0]):
@@ -219,7 +219,7 @@ def next_to_enter(
 def next_to_leave(face: Any, count: Any, free: Any, now: Any, entered: Any) -> Any:
     """Largest lambda below `now` at which an active coefficient reaches zero; its position.
 
-    The first `free` rows carry no penalty and stay. `entered` has just come in at zero. Returns
+    The first `free` rows have no penalty and stay. `entered` has just entered at zero. Returns
     a position of -2 where that row's coefficient would move to the wrong side.
     """
     fit = face.g[:count].copy()
@@ -312,7 +312,7 @@ def write_points(
 
 @kernel(inner=True, allocates=True)
 def first_face(P: Any, root: Any, c: Any, factor: Any) -> Any:
-    """The face where the path starts, its active rows those without a penalty; and their number."""
+    """The first face of the path, whose active rows are those without a penalty; their number."""
     face = empty_face(P.shape[0], P.shape[1], c)
     see_direction(P, root, c, face.at_zero)
     count = np.int64(0)
@@ -348,18 +348,18 @@ def walk_path(
     counts: Any,
     duals: Any,
 ) -> Any:
-    """Solutions of one instance at decreasing penalties; returns how many, and the knots walked.
+    """Solutions of one instance at decreasing penalties; returns their number and the knots.
 
     Parameters are the rows P (n, k) in double precision, the root (k, k) or an empty one for the
     identity, c (k,), s, penalty factors (n,), and `alphas` (a,) in decreasing order. Solution i
     goes to ``indices[i, :counts[i]]``, ``values[i, :counts[i]]`` (both (a, k)) and the dual
-    candidate ``duals[i]`` (a, k). Fewer than a solutions are found where `most_knots` is
-    reached or ties leave no way on.
+    candidate ``duals[i]`` (a, k). Fewer than a solutions are found if `most_knots` is reached or
+    ties end the walk.
     """
     face, count = first_face(P, root, c, factor)
     lengths, size = row_lengths(P, root), np.sqrt(dot(c, c))
     free, knots, high, left_sign = count, 0, np.inf, 0.0
-    # As plain numbers, these would have every callee compiled for the constants as well.
+    # With plain constants, Numba would compile every callee for the constants as well.
     done, left, entered = np.int64(0), np.int64(-1), np.int64(-1)
     while True:
         if np.sqrt(dot(face.c_perp, face.c_perp)) <= VANISHED * size:
@@ -383,7 +383,7 @@ def walk_path(
                 count += 1
                 entered = row
             else:
-                # Dependent on the active rows up to rounding: it may stand at its threshold.
+                # Dependent on the active rows up to rounding: it may be at its threshold.
                 left, left_sign = row, sign
         else:
             left = face.active[position]

@@ -18,7 +18,7 @@ NEGLIGIBLE = 1e-6
 class Rows(NamedTuple):
     """One instance on its working rows: A (n, k), root (k, k), c (k,), thresholds (n,).
 
-    The rows of R are A root; they are never formed. An empty root stands for the identity.
+    The rows of R are A root; they are never computed. An empty root means the identity.
     """
 
     A: Any
@@ -34,7 +34,7 @@ class Rows(NamedTuple):
 class Work(NamedTuple):
     """Scratch of one solve; vectors are (n,) or (k,), `rows` (n, k), `gram` and `H` (k, k).
 
-    Kernels write all their products into it: a product without a place to go to takes twice as
+    Kernels write all their products into it: a product that allocates its result takes twice as
     long to compile.
     """
 
@@ -92,8 +92,8 @@ def combine(rows: Any, w: Any, turned: Any, out: Any) -> None:
 def forbidden_part(rows: Any, work: Any, keep: Any) -> Any:
     """Rough cost of making u orthogonal to the unpenalised rows, as radius = 0 requires.
 
-    A violation v of such a constraint is worth v times its multiplier, the coefficient; while
-    that is not known, the largest coefficient and the row's own fit of c stand in for it.
+    A violation v of such a constraint costs v times its multiplier, the coefficient. That is not
+    known yet; the largest coefficient plus the row's own fit of c replaces it.
     """
     largest = 0.0
     for j in range(work.y.shape[0]):

@@ -59,8 +59,8 @@ LINE_SEARCH_STEPS = 20
 def scratch_for(rows: Rows, space: Any) -> Work:
     """Scratch for one instance.
 
-    `space` (n or more, k) serves for copies of rows: fresh memory of that size would cost as
-    much in page faults as the arithmetic on it.
+    `space` (n or more, k) holds copies of rows: page faults of new memory of that size would cost
+    as much as the arithmetic on it.
     """
     n, k = rows.A.shape
     return Work(
@@ -87,7 +87,7 @@ def scratch_for(rows: Rows, space: Any) -> Work:
 
 @kernel(part=True)
 def begin(rows: Any, work: Any, u: Any, w: Any) -> None:
-    """Fill in A u and the residual of w. Sets: seen, fit, x0."""
+    """Compute A u and the residual of w. Sets: seen, fit, x0."""
     see(rows, u, work.turned, work.seen)
     combine(rows, w, work.turned, work.fit)
     for i in range(u.shape[0]):
@@ -96,7 +96,7 @@ def begin(rows: Any, work: Any, u: Any, w: Any) -> None:
 
 @kernel(fast=True, part=True)
 def evaluate(rows: Any, work: Any, sigma: Any, tau: Any, u: Any, w0: Any) -> Any:
-    """Value part of a Newton step at u. Sets: y, fit, xhat, x, grad."""
+    """Evaluate the step function and its gradient at u. Sets: y, fit, xhat, x, grad."""
     y, fit, x = work.y, work.fit, work.x
     square = 0.0
     for j in range(y.shape[0]):
@@ -182,9 +182,9 @@ def slope_along(rows: Any, work: Any, sigma: Any, tau: Any, t: Any) -> Any:
 
 @kernel(part=True)
 def line_search(rows: Any, work: Any, sigma: Any, tau: Any) -> Any:
-    """Step length: one, unless the step function rises there far more steeply than it fell.
+    """Step length: 1, unless the step function rises there far more steeply than it fell.
 
-    Then one that brings its slope to LEVEL of the start.
+    In that case a length at which the slope is at most LEVEL times that of the start.
     """
     start = dot(work.grad, work.d)
     t = 1.0
@@ -305,7 +305,7 @@ def solve_instance(rows: Any, work: Any, tol: Any, max_steps: Any, u: Any, w: An
     floor = NEGLIGIBLE * (0.5 * square if rows.squared else size)
     sigma = first_step_length(rows, work, size)
     tau = FIRST_TAU * size
-    # As plain constants, these would have the whole step compiled a second time for them.
+    # With plain constants, Numba would compile the whole step a second time for them.
     updates, patience = np.int64(GRAM_UPDATES + 1), np.int64(HARD_STEPS)
     steps, gap_before = 0, np.inf
     while True:
@@ -315,7 +315,7 @@ def solve_instance(rows: Any, work: Any, tol: Any, max_steps: Any, u: Any, w: An
         steps += spent
         done = end == 1 or steps >= max_steps
         if end == 2 and not done and gap > 0.3 * gap_before:
-            # Too hard a step: ask for a shorter one, and be more patient with it.
+            # The step is too hard: try a shorter one, with a higher limit.
             sigma /= SETBACK
             patience *= 2
             continue

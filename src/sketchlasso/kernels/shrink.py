@@ -1,8 +1,7 @@
-"""Soft thresholds and the dual scaling that rests on them, one instance at a time.
+"""Soft thresholds and the dual scaling built on them, one instance at a time.
 
-Thresholds are passed as `alpha` times a factor per feature. An excluded feature has the
-factor inf; alpha = 0 then gives NaN, and every comparison below is written so that NaN
-means "never active".
+Thresholds are `alpha` times a factor per feature. An excluded feature has the factor inf;
+alpha = 0 then gives NaN, and every comparison below treats NaN as "never active".
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ def shrink(x: Any, threshold: Any, positive: Any) -> Any:
 
 @kernel(inner=True)
 def best_on_ray(inner: Any, length: Any, s: Any, squared: Any) -> Any:
-    """Scaling a of u that maximises the dual objective when its constraint is ignored.
+    """Scaling a of u that maximises the dual objective without its constraint.
 
     With inner = c'u and length = ||u||: a inner + s sqrt(1 - a^2 length^2) is largest at
     a = (inner/length) / sqrt((inner/length)^2 + s^2) / length; for the squared loss
@@ -72,11 +71,11 @@ def feasible_scale(
     """Largest a in [0, `largest`] with ||S(a * correlation)||_2 <= radius.
 
     ||S(a x)|| is convex and increasing in a, so Newton's method from the right descends
-    monotonically to the root. Rounding can hide its last steps; then a shrinks by a few units in
-    the last place, and by more until the norm is in order. Features of threshold zero do not count
-    where the caller has `cleared` u of them. `buffer` is scratch of shape (2, n).
+    monotonically to the root. If rounding hides the last steps, a shrinks by a few units in the
+    last place, then by more, until the norm is small enough. Features of threshold zero do not
+    count if u is `cleared` of them. `buffer` is scratch of shape (2, n).
     """
-    count = np.int64(0)  # a plain constant would have the callee compiled for it as well
+    count = np.int64(0)  # Numba would compile the callee for a plain constant as well
     size, threshold = buffer[0], buffer[1]
     for j in range(correlation.shape[0]):
         x = float(correlation[j])

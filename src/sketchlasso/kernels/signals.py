@@ -14,8 +14,8 @@ def raise_signals(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
     Python runs the handler of a signal, such as Ctrl-C, at the next Python function. For a
     kernel that returns arrays this is Numba's own ``_numba_unpickle``, which looks up the type
-    of a returned array. Numba does not check for its failure when it builds a tuple, so a
-    KeyboardInterrupt comes out as a SystemError. Wrap every kernel that returns a tuple with an
+    of a returned array. Numba does not check whether it failed when it builds a tuple, so a
+    KeyboardInterrupt becomes a SystemError. Wrap every kernel that returns a tuple with an
     array and is called from Python; single arrays, numbers and None are safe.
 
     Parameters

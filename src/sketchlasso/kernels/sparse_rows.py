@@ -1,4 +1,4 @@
-"""Sparse rows against a dense factor, and mixtures of sparse rows."""
+"""Sparse rows times a dense factor, and mixtures of sparse rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sketchlasso.types import FloatArray, IntArray
 def rows_times_factor(
     indptr: Any, indices: Any, data: Any, P: Any, start: Any, stop: Any, out: Any
 ) -> None:
-    """Rows start to stop of a CSR matrix (b, n) times P (n, k), added up in double precision."""
+    """Rows start to stop of a CSR matrix (b, n) times P (n, k), summed in double precision."""
     k = P.shape[1]
     for row in range(start, stop):
         total = out[row]
@@ -58,7 +58,7 @@ def write_mix(
     indices: Any,
     values: Any,
 ) -> Any:
-    """Write the parts of :func:`mix_rows`; returns how many entries they have."""
+    """Write the parts of :func:`mix_rows`; returns the number of entries."""
     count = 0
     for row in range(share.shape[0]):
         i, i_end = left_ptr[row], left_ptr[row + 1]

@@ -1,8 +1,8 @@
-"""The robust problem of a few rows, known by their Gram matrix, and the search for a size.
+"""The robust problem of a few rows, given by their Gram matrix, and the search for a size.
 
 With rows A (p, k) of R the instance  minimise rho(w) + radius ||w|| + sum_j t_j |w_j|,
-rho(w)^2 = ||c - A'w||^2 + s^2, is known to these loops by G = AA', b = Ac and ||c||^2 + s^2. Both
-norms are smallest values of quadratics,
+rho(w)^2 = ||c - A'w||^2 + s^2, is given by G = AA', b = Ac and ||c||^2 + s^2. Both norms are
+minima of quadratics,
 
     rho = min over x of (rho^2 / x + x) / 2,      ||w|| = min over v of (||w||^2 / v + v) / 2
 
@@ -11,8 +11,8 @@ so that one coefficient, at the present x = rho and v = ||w||, is best at
     w_j = soft(q_j + G_jj w_j, t_j rho) / (G_jj + radius rho / ||w||),    q = b - G w
 
 Such sweeps find the support. On it the objective is smooth, and Newton's method, of the size of
-the support and not of the sketch, leaves nothing to do. A few microseconds per penalty make it
-possible to walk down the penalties until as many coefficients are non-zero as asked.
+the support and not of the sketch, solves the problem. A penalty takes a few microseconds, so the
+search can walk down the penalties until the requested number of coefficients is non-zero.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ SWEEPS = 4
 NEWTON_STEPS = 40
 HALVINGS = 12
 RIDGE = 1e-13
-# A fit whose rho^2 falls below this share of its start is exact: no problem for these loops.
+# A fit whose rho^2 falls below this share of its start is exact: these loops do not solve it.
 EXACT_FIT = 1e-8
-# Conditions broken by up to this multiple of the tolerance still tell how many coefficients are
-# not zero: rounding may forbid more.
+# Conditions violated by up to this multiple of the tolerance are good enough to count non-zero
+# coefficients: rounding may prevent more.
 ENOUGH = 100.0
 # Walking down: ratio of two penalties, and how close to the next entry the search ends.
 STEP_DOWN = 0.85
 CLOSE = 0.99
 # Coefficients that enter within this ratio of penalties enter together.
 TOGETHER = 0.99999
-# No coefficient down to this share of the largest penalty, and too many there.
+# Down to this share of the largest penalty no coefficient is non-zero, and there too many are.
 ALL_AT_ONCE = 0.98
 # Penalties of the search below this share of the largest belong to another size of problem.
 SMALLEST_SHARE = 1e-4
@@ -146,8 +146,8 @@ def newton_move(
 ) -> Any:
     """Take the step as far as it descends; a coefficient that changes sign stops at zero.
 
-    More coefficients than the rank of G make the step huge: it follows a null vector of G, along
-    which the objective falls until a first coefficient is zero. That is the last length tried.
+    With more coefficients than the rank of G the step is huge: it follows a null vector of G, along
+    which the objective falls until a first coefficient is zero. That length is tried last.
 
     Returns rho^2, whether it moved, and whether all kept their sign.
     """
@@ -165,7 +165,7 @@ def newton_move(
         for i in range(active.shape[0]):
             j = active[i]
             new = w[j] + t * step[i]
-            # Rounding must not leave a trace of the coefficient that reaches zero first.
+            # The coefficient that reaches zero first must be exactly zero despite rounding.
             if new * w[j] <= 1e-14 * w[j] * w[j]:
                 new, whole = 0.0, False
             moved = new - w[j]
@@ -183,7 +183,7 @@ def newton_move(
 
 @kernel(inner=True)
 def violation(q: Any, w: Any, thresholds: Any, radius: Any, nonneg: Any, square: Any) -> Any:
-    """Largest break of the optimality conditions, relative to the threshold it breaks."""
+    """Largest violation of the optimality conditions, relative to the threshold."""
     rho, v = np.sqrt(square), np.sqrt(dot(w, w))
     worst = 0.0
     for j in range(w.shape[0]):
@@ -213,9 +213,9 @@ def solve_on_gram(
 ) -> Any:
     """Solve the problem of these rows; q = b - G w and w (p,) change in place.
 
-    `total` is ||c||^2 + s^2 and `square` rho^2 at w; a w of zero is first left along the steepest
-    direction. Ends when no optimality condition is broken by more than `tol` of its threshold.
-    Returns rho^2, or NaN where the fit becomes exact or the steps do not suffice.
+    `total` is ||c||^2 + s^2 and `square` rho^2 at w; from w = 0 it first moves along the steepest
+    direction. Ends when no optimality condition is violated by more than `tol` of its threshold.
+    Returns rho^2, or NaN if the fit becomes exact or the steps do not suffice.
     """
     p = w.shape[0]
     active = np.empty(p, dtype=np.intp)
@@ -255,7 +255,7 @@ def solve_on_gram(
 
 @kernel(inner=True)
 def count_nonzero(w: Any) -> Any:
-    """Coefficients that are not zero."""
+    """Number of non-zero coefficients."""
     count = 0
     for j in range(w.shape[0]):
         count += w[j] != 0.0
@@ -278,11 +278,11 @@ def search_size(
     """Walk down from the penalty `largest` to the last one with at most `size` non-zeros.
 
     A (p, k) are the rows, w (p,) receives the coefficients. The penalty is within one part in a
-    hundred of the one at which another coefficient enters. Where several enter at once and
-    step over the size, it is the next one, which has more non-zeros, and w is a point to start
-    from. A penalty at which the fit becomes exact, or that cannot be solved here, ends the walk
-    at the last one before it. Returns the penalty, NaN where there is none before it, and how many
-    coefficients of its solution are not zero.
+    hundred of the one at which another coefficient enters. If several enter at once and exceed
+    the size, it is the next one, which has more non-zeros, and w is a point to start from. A
+    penalty at which the fit becomes exact, or that cannot be solved here, ends the walk at the
+    last one before it. Returns the penalty, NaN if there is none before it, and the number of
+    non-zero coefficients of its solution.
     """
     p = A.shape[0]
     G = np.dot(A, A.T)
@@ -320,7 +320,7 @@ def search_size(
         if low > TOGETHER * high:
             return low, beyond
         if found == 0 and low > ALL_AT_ONCE * largest:
-            # More than asked enter together: a penalty where they have weight.
+            # More than requested enter together: return a penalty where they have weight.
             return STEP_DOWN * largest, beyond
 
 
@@ -328,9 +328,9 @@ def search_size(
 def strongest_rows(
     correlation: Any, factor: Any, nonneg: Any, floor: Any, known: Any, count: Any
 ) -> Any:
-    """The `known` rows and up to `count` others of largest |correlation| / f, beyond `floor`.
+    """The `known` rows and up to `count` others of largest |correlation| / f, above `floor`.
 
-    Sorted. Excluded rows (f = inf) never come in.
+    Sorted. Excluded rows (f = inf) are never among them.
     """
     n = correlation.shape[0]
     strength = np.full(n, -1.0)

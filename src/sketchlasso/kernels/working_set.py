@@ -1,4 +1,4 @@
-"""Which rows an instance works on."""
+"""The choice of the rows that an instance works on."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ def find_rows(
     work: Any,
     chosen: Any,
 ) -> Any:
-    """Write the indices of the working rows into `chosen` (n,) and return how many they are.
+    """Write the indices of the working rows into `chosen` (n,) and return their number.
 
     A row enters when |correlation| exceeds its threshold. Rows proved zero never do;
-    `norms` is empty when no safe rule is in force. At least `limit` rows are taken, and
+    `norms` is empty when no safe rule applies. At least `limit` rows are taken, and
     with `trusted` correlations `spare` times as many as enter. `work` is scratch (2, n).
     """
     n = correlation.shape[0]

@@ -15,8 +15,7 @@ __all__ = ["CPU", "Device", "check_device", "open_device"]
 
 CPU = "cpu"
 ACCEPTED = "'cpu', 'cuda' (or 'cuda:1', ...), 'auto', or 'torch' (PyTorch on the CPU)"
-# Default share of a GPU's free memory that is used: the rest is for the
-# workspaces of its libraries.
+# Default share of a GPU's free memory to use: its libraries need the rest as workspace.
 SHARE = 0.7
 # Default number of bytes that PyTorch may use on the CPU.
 HOST_BUDGET = 2**30
@@ -94,14 +93,14 @@ def check_device(name: object) -> str:
 
 
 def open_device(name: str, budget: int | None = None) -> Device | None:
-    """Return a device of PyTorch; None where the CPU's own code is to be used.
+    """Return a device of PyTorch; None for the package's own code on the CPU.
 
     Parameters
     ----------
     name : {"cpu", "cuda", "cuda:1", ..., "auto", "torch"}
-        Without a GPU, "cuda" and "auto" warn and fall back on the CPU.
+        Without a GPU, "cuda" and "auto" warn and fall back to the CPU.
     budget : int, optional
-        Bytes that may be used; seven tenths of what is free on a GPU by default.
+        Bytes that may be used; by default 70 % of the free memory of a GPU.
     """
     if check_device(name) == CPU:
         return None

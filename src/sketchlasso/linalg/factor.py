@@ -23,11 +23,11 @@ __all__ = [
 
 # Eigenvalues below this share of the largest are rounding noise of a k x k Gram matrix.
 RELATIVE_EIGENVALUE_FLOOR = 1e-13
-# Squared smallest singular value of unit columns, in units of eps, below which Householder takes
-# over.
+# Squared smallest singular value of unit columns, in units of eps, below which Householder is
+# used.
 SMALLEST_SQUARE = 1e5
-# Share of a column's length, in units of eps, below which what other columns leave of it is
-# rounding.
+# A column whose part outside the span of the others is below this share of its length, in units of
+# eps, depends on them up to rounding.
 LOST_DIRECTION = 100.0
 # Rows handled at a time by products in place.
 ROWS = 4096
@@ -36,7 +36,7 @@ ROWS = 4096
 def psd_root(K: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return L and its pseudo-inverse L+, with K = L L'.
 
-    Eigenvectors with the tiny eigenvalues set to zero, so that directions without data carry
+    From the eigenvectors, with tiny eigenvalues set to zero so that directions without data have
     no weight.
 
     Parameters
@@ -64,21 +64,21 @@ def column_lengths(A: RealArray) -> RealArray:
 def triangular_factor(A: RealArray) -> RealArray | None:
     """Return the upper triangular R of A = Q R by Cholesky, for A (m, k) far from singular.
 
-    One product A'A in place of k dependent Householder steps: several times faster on tall A,
-    at a loss of orthogonality in A R^-1 of eps times the squared condition number of A with its
-    columns scaled to length one. None where that would leave less than half the digits.
+    One product A'A instead of k dependent Householder steps: several times faster on tall A. It
+    costs orthogonality in A R^-1 of eps times the squared condition number of A with columns of
+    length one. None if that would leave less than half the digits.
     """
     lengths = column_lengths(A)
     if not lengths.min(initial=np.inf) > 0:
         return None
     correlations = (A.T @ A) / np.outer(lengths, lengths)
-    # NumPy's own LAPACK, as for the products around it: switching to SciPy's would leave two
-    # pools of threads waiting for each other.
+    # NumPy's LAPACK, as for the products around it: with SciPy's, two pools of threads would wait
+    # for each other.
     try:
         R = np.linalg.cholesky(correlations).T
     except np.linalg.LinAlgError:
         return None
-    # The inverse, not the pivots: those may all be far above the smallest singular value.
+    # The pivots may all be far above the smallest singular value; the inverse shows it.
     with np.errstate(over="ignore"):
         inverse = np.linalg.norm(np.linalg.inv(R))
     if not inverse**2 * SMALLEST_SQUARE * np.finfo(A.dtype).eps < 1.0:
@@ -111,8 +111,8 @@ def orthonormal_basis(
 
     Cholesky in two rounds (the second removes what the first lost), or Householder where A is
     close to singular. One round is enough for columns that are nearly orthonormal already.
-    With `overwrite` the basis may take A's place in memory. Where columns depend on each other,
-    the basis is completed by random directions from `rng`; without one, rounding decides.
+    With `overwrite` the basis may reuse A's memory. If columns depend on each other, random
+    directions from `rng` complete the basis; without `rng`, rounding determines them.
     """
     Q = A if overwrite else A.copy()
     for _ in range(rounds):
@@ -144,10 +144,10 @@ def random_directions(rng: np.random.Generator, size: int, count: int) -> FloatA
 def singular_form(
     Q: RealArray, P: RealArray, rank: int | None = None
 ) -> tuple[RealArray, RealArray, RealArray]:
-    """Rotate a pair with orthonormal Q so that Q P' is written by its singular values.
+    """Rotate a pair with orthonormal Q into the singular vectors of Q P'.
 
     P = V R with V orthonormal and R = U S W' give P W = V U S and Q P' = (Q W)(P W)', so only
-    the d x d factor R is ever decomposed.
+    the d x d factor R is decomposed.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def singular_rotation(P: RealArray, rank: int | None = None) -> tuple[RealArray,
 
 
 def thin_singular_values(P: RealArray) -> RealArray:
-    """Return the singular values (k,) of P (n, k), largest first; zeros where n < k."""
+    """Return the singular values (k,) of P (n, k), largest first, padded by zeros if n < k."""
     values = np.zeros(P.shape[1], dtype=P.dtype)
     found = linalg.svdvals(_square_factor(P), check_finite=False)
     values[: len(found)] = found

@@ -62,8 +62,8 @@ def krylov_space(
     """Return the span of start, (AA')start, (AA')^2 start, ... up to a dimension.
 
     Every new block is orthogonalised twice against the whole basis, which therefore stays
-    orthonormal to rounding; where the space is exhausted before the dimension is reached
-    (repeated singular values, low rank), random directions take the lost ones' places.
+    orthonormal to rounding. If the space is exhausted before the dimension is reached (repeated
+    singular values, low rank), random directions replace the missing ones.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def extend_basis(
     Q : ndarray of shape (m, h + count)
         Orthonormal, U first.
     P : ndarray of shape (n, h + count)
-        A'Q, whose new columns the steps compute in passing.
+        A'Q; the steps compute its new columns anyway.
     """
     held = U.shape[1]
     # By columns while they are added one by one.
@@ -167,7 +167,7 @@ def _new_directions(
         block, R = linalg.qr(block, mode="economic", check_finite=False)
         lost = np.abs(np.diag(R)) <= floor
         block[:, lost] = random_directions(rng, len(block), int(lost.sum()))
-    # Columns that all but cancelled in the first round carry its rounding, enlarged; now that
-    # all have length one, a second round leaves none.
+    # Cancellation in the first round amplified rounding errors; now that all columns have length
+    # one, a second round removes them.
     subtract_product(block, basis, basis.T @ block)
     return np.ascontiguousarray(orthonormal_basis(block, rounds=1, overwrite=True))

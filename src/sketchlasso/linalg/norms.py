@@ -1,8 +1,8 @@
 """Upper bounds on spectral norms that hold with a stated probability.
 
 A Krylov space K_q = span(G, (AA')G, ..., (AA')^(q-1) G) yields a Ritz value lam <= sigma^2,
-sigma = ||A||_2: by itself a lower bound. It becomes an upper one by asking how unlucky the
-random start G (N x r, standard normal) would have to be. Scale so that sigma = 1 and suppose
+sigma = ||A||_2, a lower bound. The probability that the random start G (N x r, standard normal)
+makes it much too low gives an upper bound. Scale so that sigma = 1 and suppose
 lam < 1 - e. With g = G a / ||a||, a = G'v, v the leading left singular vector, every polynomial
 p of degree q - 1 then has
 
@@ -15,7 +15,7 @@ cosh phi = 1 / sqrt(1-e). As (v'g)^2 / ||g||^2 is Beta(r/2, (N-1)/2) distributed
     P( sigma > cosh(phi) sqrt(lam) )  <=  P( Beta(r/2, (N-1)/2) < 1 / cosh^2((2q-1) phi) )
 
 which is solved for phi. This is the argument of Kuczynski and Wozniakowski (SIAM J. Matrix Anal.
-Appl. 13, 1992) with the distribution kept exact and several starting vectors.
+Appl. 13, 1992) with the exact distribution and several starting vectors.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Matrices known by their products: the protocols and the views built on them."""
+"""Matrices given by their products: the protocols and the views built on them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 
 
 class LinearMap(Protocol):
-    """A matrix A of shape (m, n) that is only ever multiplied."""
+    """A matrix A of shape (m, n), given by its products."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -43,14 +43,14 @@ class LinearMap(Protocol):
 
 @runtime_checkable
 class FusedMap(LinearMap, Protocol):
-    """A map whose two products in a row may cost less than twice one."""
+    """A map that can multiply by A'A in one pass."""
 
     def gram_matmat(self, V: RealArray) -> RealArray:
         """Return A'A V, of shape (n, t), for V of shape (n, t)."""
 
 
 class SplitMap(FusedMap, Protocol):
-    """A tall map whose rows lie in many places: what has m rows is never in one of them."""
+    """A tall map whose rows are distributed: no array with m rows is ever in one place."""
 
     def triangle(self, V: RealArray) -> RealArray:
         """Return R, at most (t, t), of A V = Q R."""
@@ -175,7 +175,7 @@ def outer_product(A: LinearMap, U: RealArray) -> RealArray:
 
 
 def same_singular_values(A: LinearMap) -> RealArray:
-    """Return a small matrix with the singular values of A, whose smaller side is short."""
+    """Return a small matrix with the singular values of A, for maps with one short side."""
     base = A.base if isinstance(A, Transposed) else A
     if isinstance(base, ImplicitResidual):
         return base.triangle(np.eye(base.shape[1], dtype=base.dtype))

@@ -1,4 +1,4 @@
-"""Rows of matrices: sparse ones put together, dense ones guarded or centred; lengths of columns."""
+"""Sparse rows joined and replaced, read-only views, centring, and lengths of columns."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from sketchlasso.types import FloatArray, IntArray, SparseRows
 __all__ = ["KeptRows", "centre", "lengths", "read_only", "replace_rows", "stack_rows"]
 
 Array = TypeVar("Array", bound="np.ndarray[Any, Any]")
-# Entries that are kept before replaced ones are dropped.
+# Number of stored entries above which replaced ones are dropped.
 SPARE_ENTRIES = 1 << 20
 # Numbers that differ from their mean by no more than this share of their size are constant.
 CONSTANT_SHARE = 4 * np.finfo(np.float64).eps
 
 
 class KeptRows:
-    """Sparse rows (b, n) that are replaced block by block; they are empty at first.
+    """Sparse rows (b, n), empty at first, that are replaced block by block.
 
-    A block is kept whole, without a loop over its rows: devices offer 100,000 rows at once.
+    A block is stored whole, without a loop over its rows: devices deliver 100,000 rows at once.
     """
 
     def __init__(self, size: int, n_features: int) -> None:
@@ -102,14 +102,14 @@ def lengths(directions: FloatArray) -> FloatArray:
 def centre(values: FloatArray, weights: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
     """Values less their weighted means, and the means.
 
-    Taken off twice: the first mean is rounded to the size of the values, the second to the
-    size of their spread. Columns that are constant up to rounding become zero exactly.
+    Means are subtracted twice: the first has rounding errors of the size of the values, the second
+    of the size of their spread. Columns that are constant up to rounding become exactly zero.
 
     Parameters
     ----------
     values : ndarray of shape (m, t)
     weights : ndarray of shape (m,), optional
-        At least one is positive. Rows of weight zero count for nothing, but are shifted too.
+        At least one is positive. Rows of weight zero do not affect the means, but are centred too.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def centre(values: FloatArray, weights: FloatArray | None = None) -> tuple[Float
         centred = values - first
         second = centred.mean(axis=0)
     else:
-        # In units of the largest, sums of huge or tiny weights stay finite.
+        # Relative to the largest, sums of huge or tiny weights stay finite and positive.
         shares = weights / weights.max()
         shares = shares / shares.sum()
         first = shares @ values

@@ -1,4 +1,4 @@
-"""Seeds: every random choice starts from one integer, which results can record."""
+"""Seeds: every random choice derives from one integer, which results can record."""
 
 from __future__ import annotations
 

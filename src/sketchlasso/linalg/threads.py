@@ -27,7 +27,7 @@ __all__ = [
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-# Rows go out in blocks: several per thread, so that uneven ones even out.
+# Rows are distributed in several blocks per thread, so that uneven blocks average out.
 BLOCKS_PER_THREAD = 8
 POOL = "sketchlasso-"
 
@@ -36,7 +36,7 @@ POOL = "sketchlasso-"
 def _controller() -> threadpoolctl.ThreadpoolController:
     """Find the BLAS libraries once: the search takes milliseconds.
 
-    OpenMP is left alone: its number of threads belongs to each thread, not to the process.
+    OpenMP is not limited: its number of threads belongs to each thread, not to the process.
     """
     return threadpoolctl.ThreadpoolController().select(user_api="blas")
 
@@ -62,7 +62,7 @@ class _BlasLimit:
 
     def renew_lock(self) -> None:
         """Forget the threads of a parent process: they do not exist in a forked child."""
-        # Collecting garbage can end a user while its thread is in one of these methods.
+        # Garbage collection can call `leave` while its thread is in one of these methods.
         self._lock = threading.RLock()
         self._users.clear()
 
@@ -135,15 +135,15 @@ def single_blas_thread() -> Iterator[None]:
 
 
 def thread_count(n_jobs: int | None = -1, name: str = "n_jobs") -> int:
-    """Return how many threads a number of jobs stands for, as scikit-learn counts them.
+    """Return the number of threads for a number of jobs, by scikit-learn's rules.
 
     Parameters
     ----------
     n_jobs : int or None
-        -1 for all cores, -2 for all but one, and so on; None for 1, or what
-        :func:`joblib.parallel_config` says.
+        -1 for all cores, -2 for all but one, and so on; None for 1, or the number set by
+        :func:`joblib.parallel_config`.
     name : str
-        What the parameter is called where the user passes it.
+        Name of the parameter for the user.
     """
     from joblib import effective_n_jobs
 
@@ -158,7 +158,7 @@ def thread_count(n_jobs: int | None = -1, name: str = "n_jobs") -> int:
 
 
 def blas_threads() -> int:
-    """Return the number of threads that products may use: that of BLAS, unless we limit it."""
+    """Return the number of BLAS threads that products may use: 1 in our own threads."""
     return 1 if _in_pool() else _blas_limit.threads
 
 
@@ -190,10 +190,10 @@ def map_items(
     n_threads: int,
     stop: Callable[[], None] = lambda: None,
 ) -> list[Result]:
-    """Results of `work` on every item, in order; items may take long and differ in length.
+    """Results of `work` on every item, in order; items may take long, and unequally long.
 
-    Where one of them fails, or a signal arrives, `stop` is called, items that have not begun are
-    dropped, and the others are waited for. The caller's thread issues the warnings of the workers.
+    If one of them fails, or a signal arrives, this calls `stop`, drops the items that have not
+    begun and waits for the others. The caller's thread issues the warnings of the workers.
     """
     if n_threads <= 1 or len(items) < 2 or _in_pool():
         return [work(item) for item in items]
@@ -222,7 +222,7 @@ def map_items(
 def _map(
     work: Callable[[slice], Result], count: int, n_threads: int, blocks_per_thread: int
 ) -> list[Result]:
-    # A thread of a pool that waited for the pool might wait for itself.
+    # A thread of the pool must not wait for the pool: it might wait for itself.
     if n_threads <= 1 or count < 2 * n_threads or _in_pool():
         return [work(slice(0, count))]
     blocks = min(count, n_threads * blocks_per_thread)

@@ -11,11 +11,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba.core.base import BaseContext
 from numba.core.codegen import JITCodeLibrary
 from numba.core.errors import TypingError
 from numba.core.types.functions import BaseFunction
+from numba.np import arrayobj
 
 import sketchlasso
+from sketchlasso.kernels import pipeline
 from sketchlasso.kernels.compiling import MESSAGE, NOT_KEPT, kernel
 
 PACKAGE = Path(sketchlasso.__file__).parent
@@ -35,6 +38,7 @@ import numba
 numba.version_info = (0, 60, 0)
 import numpy as np
 from sketchlasso import SqrtLasso
+from sketchlasso.kernels import pipeline
 from sketchlasso.kernels.compiling import CALLEE, KERNEL
 assert CALLEE == KERNEL == {}
 rng = np.random.default_rng(0)
@@ -84,21 +88,38 @@ def test_nothing_can_be_written_and_kernels_still_run(tmp_path):
     assert lines_on_a_terminal(**variables) == [NOT_KEPT]
 
 
+def test_a_kernel_on_disk_loads_without_all_of_numba(tmp_path):
+    program = CALL + "import sys; print('numba.np.npyimpl' in sys.modules)"
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for _ in range(2)
+    ]
+    assert said == ["True", "False"]
+
+
 def test_only_kernels_are_optimised_and_become_machine_code(monkeypatch):
     made = []
 
-    def record(step):
-        original = getattr(JITCodeLibrary, step)
+    def record(step, kind):
+        original = getattr(kind, step)
 
         def recorded(library, *args):
             made.append((step, library.name))
             return original(library, *args)
 
-        monkeypatch.setattr(JITCodeLibrary, step, recorded)
+        monkeypatch.setattr(kind, step, recorded)
 
-    record("_optimize_final_module")
-    record("_finalize_specific")
-    resolve = BaseFunction.get_call_type
+    record("_optimize_final_module", pipeline._Kernel)
+    record("_finalize_specific", JITCodeLibrary)
+    changed = (BaseFunction, "get_call_type"), (BaseContext, "get_abi_sizeof")
+    changed += ((arrayobj, "make_array"),)
+    before = [getattr(owner, name) for owner, name in changed]
 
     @kernel(fast=True, inner=True)
     def squares(x):
@@ -118,7 +139,7 @@ def test_only_kernels_are_optimised_and_become_machine_code(monkeypatch):
     assert both(np.arange(4.0)) == 21.0
     names = [(step, name.rsplit(".")[-1]) for step, name in made if name != "nrt"]
     assert sorted(names) == [("_finalize_specific", "both"), ("_optimize_final_module", "both")]
-    assert BaseFunction.get_call_type is resolve
+    assert [getattr(owner, name) for owner, name in changed] == before
 
 
 @pytest.mark.parametrize("enabled", [True, False])
@@ -139,6 +160,29 @@ def test_garbage_collection_is_afterwards_what_it_was(enabled):
         assert gc.isenabled() is enabled
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("allocates", [False, True])
+def test_arrays_are_read_written_and_sliced_as_in_python(allocates):
+    @kernel(allocates=allocates)
+    def turned(x, pair, flags):
+        total, (first, second) = 0.0, pair
+        for i in range(x.shape[0]):
+            row = x[i, 1:]
+            for j in range(len(row)):
+                total += row[j]
+                row[j] *= first
+            if flags[i] and x.T[0, i] > 0.0:
+                x[i, -1] = second[i]
+        return total, x.size
+
+    def fresh():
+        second = np.arange(8.0)[::2]
+        return np.arange(12.0).reshape(4, 3), (2.0, second), np.array([True, False] * 2)
+
+    ours, theirs = fresh(), fresh()
+    assert turned(*ours) == turned.py_func(*theirs)
+    np.testing.assert_array_equal(ours[0], theirs[0])
 
 
 def test_an_operation_means_the_same_with_other_options():
