@@ -250,4 +250,4 @@ def _check_names(title: object, names: tuple[str, ...], used: tuple[int, ...]) -
 
 def _some(names: Sequence[str], most: int = 8) -> str:
     shown = ", ".join(repr(name) for name in names[:most])
-    return shown if len(names) <= most else f"{shown}, ..."
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

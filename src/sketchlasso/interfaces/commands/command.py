@@ -114,7 +114,9 @@ def _run(
         code = exit_of(error)
         if code is None:
             raise
-        print(f"sketchlasso: {visible(spoken(error, options).rstrip('.'))}.", file=sys.stderr)
+        message = visible(spoken(error, options))
+        stop = "" if message.endswith((".", "?")) else "."
+        print(f"sketchlasso: {message}{stop}", file=sys.stderr)
         return code
     # Deprecations of other libraries do not concern the user.
     shown = [note for note in caught if issubclass(note.category, UserWarning)]
