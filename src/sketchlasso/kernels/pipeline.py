@@ -6,7 +6,7 @@ optimises it again there. Callees of kernels are never called from Python, so
 trials over all implementations; :class:`KernelCompiler` resolves each operation once per types.
 
 Kernels that make no arrays are loops over given arrays and numbers. They skip Numba's passes for
-closures, array expressions and reference counts, and LLVM does not unroll their loops.
+closures, array expressions and reference counts.
 
 This shortens first calls and changes no result. It relies on private names of Numba, so
 kernels/compiling.py uses it only with the releases that it was tested with.
@@ -159,17 +159,13 @@ class _Kernel(JITCodeLibrary):
         ll_module.data_layout = self._codegen._data_layout
 
     def _optimize_final_module(self) -> None:
-        """Optimise in one round, where Numba needs two to remove counts of references.
-
-        Vector loops already take several elements per turn. Unrolling them takes LLVM a third of
-        its time and does not make these kernels faster.
-        """
+        """Optimise in one round, where Numba needs two to remove counts of references."""
         if self.allocates:
             super()._optimize_final_module()  # type: ignore[no-untyped-call]
             return
         options = llvm.create_pipeline_tuning_options(speed_level=2)
-        options.loop_vectorization = options.loop_interleaving = True
-        options.loop_unrolling = options.slp_vectorization = False
+        options.loop_vectorization = options.loop_interleaving = options.loop_unrolling = True
+        options.slp_vectorization = False
         builder = llvm.create_pass_builder(self._codegen._tm, options)
         builder.getModulePassManager().run(self._final_module, builder)
 
