@@ -7,7 +7,11 @@ from scipy import sparse
 from sketchlasso import Settings, cross_validate, sketch, sqrt_lasso_path
 from sketchlasso.engine import RadiusPolicy
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.instances import all_rows
+from sketchlasso.problem.terms import Terms
 from sketchlasso.results.radius_policy import radius_policies
+from sketchlasso.results.sketched import SketchedRows, lay_out, solve_sketched
+from sketchlasso.solvers import solve_or_raise
 
 
 @pytest.fixture(scope="module")
@@ -132,3 +136,32 @@ def test_a_penalty_that_leaves_nothing_is_no_trouble(data):
     path = sqrt_lasso_path(X, y, found, alphas=[1e6, 1e5], radius="realised")
     assert (path.models.n_nonzero == 0).all()
     np.testing.assert_allclose(path.models.intercept, y.mean())
+
+
+def test_a_search_for_a_radius_ends_alike_wherever_it_starts(data, monkeypatch):
+    """And takes fewer solves from nearby; the last solve starts from those of the search."""
+    X, y = data
+    found = sketch(X, y, rank=10, method="response", center=True, random_state=0)
+    part = SketchedRows(found, None, all_rows(len(y)))
+    policies = radius_policies("realised", found)
+    arguments = (part, X, y[:, None], policies, Terms(), [3.0])
+    far = lay_out(*arguments).problems.batch.radius[0]
+    solves = []
+    for module in ("realised", "sketched"):
+        place = f"sketchlasso.results.{module}.solve_or_raise"
+
+        def counted(batch, solver, settings, warm=None, chain=None):
+            solves.append(warm is not None)
+            return solve_or_raise(batch, solver, settings, warm, chain)
+
+        monkeypatch.setattr(place, counted)
+    tight = Settings(tol=1e-9)
+    _, cold = solve_sketched(*arguments, settings=tight)
+    first = solves.copy()
+    solves.clear()
+    _, warm = solve_sketched(*arguments, settings=tight, near=float(cold.radius[0]))
+    assert abs(far / cold.radius[0] - 1) > 0.1
+    assert first[-1] and solves[-1] and len(solves) < len(first)
+    np.testing.assert_allclose(warm.radius, cold.radius, rtol=0.02)
+    np.testing.assert_allclose(warm.primal, cold.primal, rtol=0.02)
+    assert warm.relative_gap[0] <= 1e-9

@@ -10,7 +10,7 @@ from sklearn.model_selection import KFold
 from sketchlasso import Progress, Settings, SqrtLassoCV, Status, cross_validate, sketch
 from sketchlasso.errors import GridEdgeWarning
 from sketchlasso.results import stage_parts
-from sketchlasso.results.choices import decided
+from sketchlasso.results.choices import closer_looks, decided
 from sketchlasso.results.fitting import Task
 from sketchlasso.results.guide import Guide
 from sketchlasso.results.radius_policy import RadiusPolicy
@@ -124,6 +124,33 @@ def test_the_best_has_neighbours_or_a_closer_look_would_win_little(make, seed):
     # What a parabola through the three could fall below the best.
     further = (mean[left] + mean[right] - 2 * mean[middle]) / 8
     assert right - left == 2 or further <= 0.1 * spread
+
+
+def test_smaller_radii_are_left_out_where_a_larger_one_is_clearly_better():
+    """Every feature matters a little, so that the largest radius is best in every fold."""
+    rng = np.random.default_rng(0)
+    X = rng.poisson(1.0, (400, 400)).astype(float)
+    y = X @ rng.standard_normal(400) + 10.0 * rng.standard_normal(400)
+    found = searched(sparse.csr_array(X), y)
+    tried = np.isfinite(found.mean()[0]).any(axis=1)
+    np.testing.assert_array_equal(tried, [False, False, True, True])
+    assert found.best().radius_index == 3
+    errors = found.scores["mse"][:, 0]
+    lowest = [errors[:, radius, np.nanargmin(errors[:, radius].mean(axis=0))] for radius in (2, 3)]
+    assert (lowest[1] < lowest[0]).all()
+
+
+def test_closer_looks_are_not_misled_by_jumps():
+    places = np.array([0, 8, 16, 20, 24, 28, 32])
+    valley = 1e-2 * (places - 22.0) ** 2
+    jumps = 0.02 * np.array([0, 0, 0, -1, 1, 0, 0])
+    folds = np.array([-1.0, 0.0, 1.0])[:, None]
+    for height, wanted in ((1.0, True), (0.01, False)):
+        costs = height * valley + jumps + 0.1 * folds
+        between, _ = closer_looks(costs, places, reach=8)
+        # A tenth of the standard error is 0.006. The parabola through the best and its two
+        # neighbours alone would promise 0.008 also where all but the jumps is flat.
+        assert between[2] == between[3] == wanted
 
 
 def test_held_out_predictions_are_those_of_the_models():
