@@ -261,8 +261,8 @@ def _plans(spec: Specification, data: Prepared, columns: IntArray) -> list[Sketc
     if method != "exact":
         options["rank"] = min(int(spec.rank), *data.X.shape)
     if spec.sketch == "auto" and method == "response" and not data.in_blocks:
-        # Singular directions from half as many products: models on text predict as well with them.
-        options |= {"n_iter": ROUGH_ITERATIONS, "oversampling": int(spec.rank) // 2}
+        # Singular directions from fewer products: models on text predict as well with them.
+        options |= {"n_iter": ROUGH_ITERATIONS, "oversampling": int(spec.rank)}
     target = data.Y[:, columns[0]] if method == "response" else None
     first = make_sketch(data.X, target, method=method, **options)
     if first.response_rank == 0:
