@@ -71,10 +71,10 @@ def _of_rows(job: Job) -> list[Limit]:
     bare = replace(job, collects=False)
     kept = row_numbers(bare, Cluster(1))
     each = (row_numbers(replace(job, collects=True), Cluster(1)) - kept) // job.penalties
-    told = "of `cross_validate`" if job.collects else "if requested"
+    when = "of `cross_validate`" if job.collects else "if requested"
     return [
         Limit(
-            f"predictions of all rows and penalties, {told}",
+            f"predictions of all rows and penalties, {when}",
             f"{each} x 8 m a bytes at the client",
             "rows",
             m,

@@ -138,7 +138,6 @@ def test_a_page_without_a_place_for_a_table_is_refused(tmp_path):
         paste({"memory": "| new |"}, page)
 
 
-@pytest.mark.usefixtures("forked_workers")
 def test_a_quick_run_writes_the_tables_of_the_page(tmp_path):
     pytest.importorskip("distributed")
     page = tmp_path / "billion.md"

@@ -70,9 +70,8 @@ def test_the_choice_is_that_of_the_whole_grid(make, method):
     whole = solved_whole(X, y, method, found)
     assert np.isfinite(whole.scores["mse"]).all()
     best, mean = found.best(), whole.mean()[0]
-    # The search ends where a closer look would win less than a tenth of a standard error.
-    costs = whole.scores["mse"][:, 0, best.radius_index, best.alpha_index]
-    assert costs.mean() <= mean.min() + 0.1 * costs.std(ddof=1) / 2
+    # A minimum that is flat may lie one penalty beside, for a radius is found to a tenth only.
+    assert mean[best.radius_index, best.alpha_index] <= 1.002 * mean.min()
     assert best.radius_index == whole.best().radius_index
     assert abs(best.alpha_index - whole.best().alpha_index) <= 2
     careful = found.best(rule="1se")
