@@ -12,8 +12,6 @@ import sys
 from itertools import pairwise
 from types import FrameType
 
-__all__ = ["INTERRUPTED", "end_at_once", "is_command"]
-
 INTERRUPTED = 130
 
 

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["held_back", "warn_user"]
-
 # scikit-learn wraps fit, for callbacks among others.
 OURS = ("sketchlasso", "sklearn", "joblib")
 

@@ -15,11 +15,11 @@ import numpy as np
 from sketchlasso.exact.knots import KnotWalk, Stretch, TrainingGram
 from sketchlasso.exact.point import Face, Point, Target, largest
 from sketchlasso.exact.walk import Walk
+from sketchlasso.problem.formulas import relative_gap
 from sketchlasso.problem.full_problem import (
     MOST_SIGN_ENTRIES,
     SMALL_RESIDUAL,
     dual_of_ratio,
-    full_gap,
     full_primal,
 )
 from sketchlasso.solvers.polish import NEARLY_EXACT, exact_fit
@@ -288,7 +288,7 @@ class Chain:
             alphas = alphas / lengths
         primal = full_primal(lengths, alphas, l1)
         dual = dual_of_ratio(worst, seen_lengths, inner, alphas)
-        proved = full_gap(primal, dual, np.full_like(primal, target.null)) <= self._tol
+        proved = relative_gap(primal, dual, np.full_like(primal, target.null)) <= self._tol
         return _Judged(points, alphas, lengths**2, primal, dual, proved, scores)
 
     def _faces(

@@ -12,7 +12,8 @@ import numpy as np
 from sketchlasso.exact.chain import Solved
 from sketchlasso.exact.point import Target
 from sketchlasso.linalg.rows import stack_rows
-from sketchlasso.problem.full_problem import FullValues, full_gap
+from sketchlasso.problem.formulas import relative_gap
+from sketchlasso.problem.full_problem import FullValues
 from sketchlasso.solvers.ledger import Ledger
 from sketchlasso.solvers.settings import Progress, StopSolve
 from sketchlasso.solvers.solution import Certified, Status, Stopwatch
@@ -55,7 +56,7 @@ class ExactSolution(Certified):
     @property
     def relative_gap(self) -> FloatArray:
         """Gap / primal (B,), see :func:`~sketchlasso.problem.formulas.relative_gap`."""
-        return full_gap(self.primal, self.dual, self.null)
+        return relative_gap(self.primal, self.dual, self.null)
 
 
 class ExactLedger(Ledger):

@@ -17,7 +17,8 @@ from sketchlasso.exact.point import largest
 from sketchlasso.kernels.gram_path import GramProblem, blank_solutions, walk_gram
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import map_rows, single_blas_thread
-from sketchlasso.problem.full_problem import dual_of_ratio, full_gap, full_primal
+from sketchlasso.problem.formulas import relative_gap
+from sketchlasso.problem.full_problem import dual_of_ratio, full_primal
 from sketchlasso.problem.terms import spread_factors
 from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 
@@ -209,7 +210,7 @@ class _Search:
             l1 = np.asarray(abs(coef).sum(axis=1), dtype=np.float64)
             inner = np.einsum("ij,ij->i", self._Y[t], residual)
             dual = dual_of_ratio(seen.max(axis=1), length, inner, alpha)
-            self.gap[t, i] = full_gap(full_primal(length, alpha, l1), dual, self._null[t])
+            self.gap[t, i] = relative_gap(full_primal(length, alpha, l1), dual, self._null[t])
             open_ = np.flatnonzero(~(self.gap[t, i] <= self._tol) & (length > 0))
             ratios = seen[open_] / (alpha * length)[open_, None]
             excess[rows[open_]] = np.maximum(excess[rows[open_]], ratios)

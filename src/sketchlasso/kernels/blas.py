@@ -15,8 +15,6 @@ from numba.extending import intrinsic
 from numba.np import linalg as _linalg
 from numba.np.arrayobj import make_array as _make_array
 
-__all__ = ["product"]
-
 # Numba gives their parameters no types.
 cgutils: Any = _cgutils
 linalg: Any = _linalg

@@ -6,8 +6,6 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["raise_signals"]
-
 
 def raise_signals(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """Return the kernel as a function that raises what a signal handler raised during the call.

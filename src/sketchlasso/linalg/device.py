@@ -11,8 +11,6 @@ from typing import Any
 from sketchlasso.errors import Argument, DeviceWarning, InvalidInputError, MissingExtraError
 from sketchlasso.warn import warn_user
 
-__all__ = ["CPU", "Device", "check_device", "open_device"]
-
 CPU = "cpu"
 ACCEPTED = "'cpu', 'cuda' (or 'cuda:1', ...), 'auto', or 'torch' (PyTorch on the CPU)"
 # Default share of a GPU's free memory to use: its libraries need the rest as workspace.

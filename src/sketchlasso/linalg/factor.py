@@ -7,20 +7,6 @@ from scipy import linalg
 
 from sketchlasso.types import FloatArray, RealArray
 
-__all__ = [
-    "LOST_DIRECTION",
-    "column_lengths",
-    "multiply_in_place",
-    "orthonormal_basis",
-    "psd_root",
-    "random_directions",
-    "singular_form",
-    "singular_rotation",
-    "subtract_product",
-    "thin_singular_values",
-    "triangular_factor",
-]
-
 # Eigenvalues below this share of the largest are rounding noise of a k x k Gram matrix.
 RELATIVE_EIGENVALUE_FLOOR = 1e-13
 # Squared smallest singular value of unit columns, in units of eps, below which Householder is

@@ -19,8 +19,6 @@ from sketchlasso.linalg.factor import (
 from sketchlasso.linalg.operator import LinearMap, outer_product
 from sketchlasso.types import RealArray
 
-__all__ = ["KrylovSpace", "extend_basis", "gaussian", "krylov_space"]
-
 
 @dataclass(frozen=True, eq=False)
 class KrylovSpace:

@@ -28,8 +28,6 @@ from scipy import linalg, special
 from sketchlasso.linalg.krylov import gaussian, krylov_space
 from sketchlasso.linalg.operator import LinearMap, same_singular_values, smaller_side_first
 
-__all__ = ["NormBound", "norm_bound", "overestimate"]
-
 # Eight starting vectors: a failure probability of 1e-6 costs one step more than 1e-3, and a
 # product with eight columns costs a sparse matrix little more than one with a single column.
 BLOCK = 8

@@ -9,19 +9,6 @@ import numpy as np
 
 from sketchlasso.types import RealArray
 
-__all__ = [
-    "FusedMap",
-    "ImplicitResidual",
-    "LinearMap",
-    "LowRankResidual",
-    "SplitMap",
-    "Transposed",
-    "as_dense",
-    "outer_product",
-    "same_singular_values",
-    "smaller_side_first",
-]
-
 
 class LinearMap(Protocol):
     """A matrix A of shape (m, n), given by its products."""

@@ -9,8 +9,6 @@ from scipy import sparse
 
 from sketchlasso.types import FloatArray, IntArray, SparseRows
 
-__all__ = ["KeptRows", "centre", "lengths", "read_only", "replace_rows", "stack_rows"]
-
 Array = TypeVar("Array", bound="np.ndarray[Any, Any]")
 # Number of stored entries above which replaced ones are dropped.
 SPARE_ENTRIES = 1 << 20

@@ -8,8 +8,6 @@ import numpy as np
 
 from sketchlasso.errors import Argument, InvalidInputError
 
-__all__ = ["RandomState", "seed_of"]
-
 RandomState: TypeAlias = "int | np.random.Generator | np.random.RandomState | None"
 
 

@@ -16,15 +16,6 @@ import threadpoolctl
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.warn import held_back, warn_user
 
-__all__ = [
-    "blas_threads",
-    "map_items",
-    "map_rows",
-    "map_slices",
-    "single_blas_thread",
-    "thread_count",
-]
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 # Rows are distributed in several blocks per thread, so that uneven blocks average out.

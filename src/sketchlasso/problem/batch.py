@@ -13,8 +13,6 @@ from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.linalg.rows import read_only
 from sketchlasso.types import FloatArray, IntArray, Loss, RealArray, SparseRows
 
-__all__ = ["Batch"]
-
 
 @dataclass(frozen=True, eq=False)
 class Batch:

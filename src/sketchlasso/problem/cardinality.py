@@ -29,8 +29,6 @@ from scipy import linalg
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["sparsify"]
-
 # A basis inverse updated this many times is computed afresh.
 UPDATES_BEFORE_REFRESH = 50
 

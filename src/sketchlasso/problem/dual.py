@@ -31,14 +31,6 @@ from sketchlasso.problem.formulas import (
 from sketchlasso.problem.objective import null_value, primal_value
 from sketchlasso.types import BoolArray, Coefficients, FloatArray, RealArray
 
-__all__ = [
-    "Certificate",
-    "certify_batch",
-    "correlate",
-    "dual_value",
-    "feasible_dual",
-]
-
 TILE = 8
 # Threads share the features in multiples of this many.
 STRIP = 64

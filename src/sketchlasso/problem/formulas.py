@@ -14,20 +14,6 @@ import numpy as np
 
 from sketchlasso.kernels.instance import NEGLIGIBLE
 
-__all__ = [
-    "best_on_ray",
-    "dual_objective",
-    "feasible_scale",
-    "largest_penalty",
-    "magnitude",
-    "null_dual",
-    "objective",
-    "radius_left",
-    "relative_gap",
-    "response_length",
-    "soft_threshold",
-]
-
 # Newton's methods below take a few steps; more are left to rounding.
 SCALE_STEPS, PENALTY_STEPS = 100, 200
 

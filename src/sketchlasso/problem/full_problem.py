@@ -26,26 +26,8 @@ from scipy import linalg, optimize
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.rows import centre
-from sketchlasso.problem.formulas import relative_gap as full_gap
+from sketchlasso.problem.formulas import relative_gap
 from sketchlasso.types import FloatArray
-
-__all__ = [
-    "MOST_SIGN_ENTRIES",
-    "RANK_SHARE",
-    "SMALL_RESIDUAL",
-    "FullValues",
-    "FullView",
-    "UnpenalisedColumns",
-    "dual_of_ratio",
-    "face_level",
-    "full_dual",
-    "full_gap",
-    "full_primal",
-    "largest_ratio",
-    "sign_directions",
-    "unit",
-    "unpenalised_columns",
-]
 
 # Below this share of ||y|| the residual's direction is not trusted alone.
 SMALL_RESIDUAL = 1e-3
@@ -78,7 +60,7 @@ class FullValues:
     def relative_gap(self) -> float:
         """See :func:`~sketchlasso.problem.formulas.relative_gap`."""
         arrays = (np.array([value]) for value in (self.primal, self.dual, self.null))
-        return float(full_gap(*arrays)[0])
+        return float(relative_gap(*arrays)[0])
 
     def joined(self, other: FullValues) -> FullValues:
         """The better objective and the better bound of two certificates of one problem."""

@@ -11,15 +11,6 @@ from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.formulas import objective, response_length
 from sketchlasso.types import Coefficients, FloatArray, IntArray, SparseRows
 
-__all__ = [
-    "loss_value",
-    "null_value",
-    "penalties",
-    "primal_value",
-    "residual",
-    "worst_case_perturbation",
-]
-
 
 def _rows_of(coef: Coefficients) -> SparseRows:
     """Coefficients by rows; SciPy takes long to wrap those that are already so."""

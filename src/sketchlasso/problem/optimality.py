@@ -22,8 +22,6 @@ from sketchlasso.problem.formulas import (
 from sketchlasso.problem.objective import loss_value, residual
 from sketchlasso.types import Coefficients, FloatArray, RealArray, SparseRows
 
-__all__ = ["NullModel", "alpha_max", "largest_penalties", "null_model", "optimality_residual"]
-
 CHUNK_ENTRIES = 2**23
 ROUNDING = 16 * np.finfo(np.float64).eps
 

@@ -25,8 +25,6 @@ from sketchlasso.kernels.dense import reduce_stack
 from sketchlasso.linalg.factor import psd_root
 from sketchlasso.types import FloatArray
 
-__all__ = ["ProjectedOut", "Reduced", "project_out", "reduce_statistics", "unreachable_part"]
-
 # yy - c'c carries this relative rounding error; a smaller remainder is taken as zero.
 ROUNDING_OF_REMAINDER = 64 * np.finfo(np.float64).eps
 # A smallest eigenvalue below this share of the largest diagonal entry means a singular K.

@@ -10,19 +10,6 @@ from scipy import sparse
 from sketchlasso.problem.batch import Batch
 from sketchlasso.types import BoolArray, FloatArray, IntArray, RealArray, SparseRows
 
-__all__ = [
-    "Restriction",
-    "RowNorms",
-    "dual_reach",
-    "gap_safe_distance",
-    "gap_safe_rule",
-    "norm_rule",
-    "paper_rule",
-    "row_norms",
-    "static_margin",
-    "static_rule",
-]
-
 # Exact norms cost n k^2 per distinct root; for several roots a bound is used.
 EXACT_ROOTS = 1
 

@@ -10,15 +10,6 @@ from numpy.typing import ArrayLike
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-__all__ = [
-    "Terms",
-    "alpha_grid",
-    "check_alphas",
-    "check_nonnegative",
-    "default_ratio",
-    "spread_factors",
-]
-
 # Relative spread given to the penalty factors. It costs this much of the gap.
 SPREAD = 1e-11
 # Multiples of the golden ratio, modulo 1, are spread evenly.

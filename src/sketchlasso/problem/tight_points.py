@@ -24,8 +24,6 @@ from scipy import linalg, optimize
 from sketchlasso.linalg.rows import lengths
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["TightParts", "rounding_of_products", "tight_parts"]
-
 # Columns whose part in the fit is below this share of the largest are taken for zeros.
 SMALLEST_PART = 1e-9
 # A column keeps no direction of its own below this share of its length.

@@ -22,8 +22,6 @@ from sketchlasso.sketches.matching import check_sketch_of
 from sketchlasso.solvers import Settings, Solver
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["Comparison", "Side", "compare"]
-
 
 @dataclass(frozen=True, eq=False)
 class Side:

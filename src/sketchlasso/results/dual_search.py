@@ -17,13 +17,13 @@ import numpy as np
 from sketchlasso.data import BlockMatrix
 from sketchlasso.linalg.rows import lengths
 from sketchlasso.linalg.threads import single_blas_thread
+from sketchlasso.problem.formulas import relative_gap
 from sketchlasso.problem.full_problem import (
     MOST_SIGN_ENTRIES,
     SMALL_RESIDUAL,
     FullView,
     UnpenalisedColumns,
     full_dual,
-    full_gap,
     unit,
     unpenalised_columns,
 )
@@ -216,7 +216,7 @@ class _Search:
 
     def _is_loose(self, b: int) -> bool:
         start = self.start
-        return bool(full_gap(start.primal[[b]], self.dual[[b]], start.null[[b]])[0] > TIGHT)
+        return bool(relative_gap(start.primal[[b]], self.dual[[b]], start.null[[b]])[0] > TIGHT)
 
     def meet_constraints(self, members: IntArray, seen: FloatArray) -> None:
         """Try points that meet constraints with equality, for rows that are not proved yet.

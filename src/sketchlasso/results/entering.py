@@ -20,8 +20,6 @@ from sketchlasso.sketches import Sketch
 from sketchlasso.solvers import Progress, Settings
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["Entered", "first_to_enter"]
-
 # Penalties solved before the entered features are counted again.
 STAGE = 4
 # Bytes that the Gram matrices of the row sets at work may take together.

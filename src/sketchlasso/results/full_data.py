@@ -21,7 +21,8 @@ from sketchlasso.data.validate import as_storage
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.instances import check_weights
 from sketchlasso.linalg.rows import centre, lengths
-from sketchlasso.problem.full_problem import FullView, full_gap, full_primal
+from sketchlasso.problem.formulas import relative_gap
+from sketchlasso.problem.full_problem import FullView, full_primal
 from sketchlasso.problem.terms import Terms, check_nonnegative
 from sketchlasso.results.dual_search import best_dual
 from sketchlasso.results.models import fitted_values
@@ -55,7 +56,7 @@ class FullCertificate:
     def relative_gap(self) -> FloatArray:
         """Gap / primal (p,), see :func:`~sketchlasso.problem.formulas.relative_gap`."""
         null = np.zeros_like(self.primal) if self.null is None else self.null
-        return full_gap(self.primal, self.dual, null)
+        return relative_gap(self.primal, self.dual, null)
 
 
 def certify(

@@ -19,8 +19,6 @@ import numpy as np
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["check_level", "conformal_rank", "plus_intervals", "split_intervals"]
-
 # Numbers that are held at a time: new rows times residuals.
 AT_A_TIME = 2**22
 # 0.9 * 10 is 9 up to rounding, and must not become 10.

@@ -25,7 +25,8 @@ from scipy import linalg, sparse
 from sketchlasso.exact import solve_exact
 from sketchlasso.instances import leave_one_out_rows
 from sketchlasso.linalg.rows import stack_rows
-from sketchlasso.problem.full_problem import dual_of_ratio, face_level, full_gap, full_primal
+from sketchlasso.problem.formulas import relative_gap
+from sketchlasso.problem.full_problem import dual_of_ratio, face_level, full_primal
 from sketchlasso.problem.terms import Terms
 from sketchlasso.results.models import LinearModels
 from sketchlasso.solvers import Progress
@@ -200,7 +201,7 @@ class _Work:
             worst = np.max(np.where(free, 0.0, size / factor), axis=1)
         inner = residuals @ self._y
         dual = dual_of_ratio(worst, lengths, inner, alpha)
-        gap = full_gap(full_primal(lengths, alpha, l1), dual, np.linalg.norm(null, axis=1))
+        gap = relative_gap(full_primal(lengths, alpha, l1), dual, np.linalg.norm(null, axis=1))
         return intercept, gap
 
 

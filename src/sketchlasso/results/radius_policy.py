@@ -11,8 +11,6 @@ import numpy as np
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.sketches import Sketch
 
-__all__ = ["RadiusLike", "RadiusPolicy", "radius_policies"]
-
 RadiusLike: TypeAlias = "float | str | RadiusPolicy"
 
 

@@ -30,15 +30,6 @@ from sketchlasso.sketches import Sketch
 from sketchlasso.solvers import Iterates, Settings, Solver, solve_or_raise
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-__all__ = [
-    "RadiusSearch",
-    "RealisedError",
-    "error_lengths",
-    "search_radii",
-    "secant_slope",
-    "settle_radii",
-]
-
 # Penalties of a chain at which the fixed point is searched, about.
 ANCHORS = 8
 EVALUATIONS = 4

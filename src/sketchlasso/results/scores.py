@@ -12,17 +12,6 @@ from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.instances import RowSets
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = [
-    "Metric",
-    "OutOfFold",
-    "check_metric",
-    "greater_is_better",
-    "is_sum",
-    "score",
-    "score_of_sums",
-    "score_sums",
-]
-
 Metric: TypeAlias = Literal["mse", "mae", "r2", "accuracy", "f1", "auc"]
 
 

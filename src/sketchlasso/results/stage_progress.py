@@ -7,8 +7,6 @@ from collections.abc import Callable
 
 from sketchlasso.solvers import Progress
 
-__all__ = ["SharedProgress"]
-
 
 class SharedProgress:
     """Progress of all parts as one count that never falls, and a way to end them all.

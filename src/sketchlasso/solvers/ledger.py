@@ -16,8 +16,6 @@ from sketchlasso.solvers.settings import Progress, Settings
 from sketchlasso.solvers.solution import Screened, Solution, Status, Stopwatch, status_of
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["STALL_ROUNDS", "BatchLedger", "Ledger"]
-
 # Rounds without a tenth of progress after which an instance counts as stalled.
 STALL_ROUNDS = 15
 # Gaps that the certificate's precision allows at best: another attempt would not lower them.

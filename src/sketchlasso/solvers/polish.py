@@ -20,8 +20,6 @@ from sketchlasso.problem.objective import loss_value, penalties, primal_value, r
 from sketchlasso.solvers.solution import Solution, Status, status_of
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["exact_fit", "polished"]
-
 # A solution with gap tol * objective of a problem whose optimum fits exactly has a loss of at
 # most tol * objective / (1 - alpha / alpha_0), where alpha_0 is the penalty at which the fit
 # stops being exact. This factor covers penalties up to 0.999 alpha_0.

@@ -12,8 +12,6 @@ from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.linalg.device import CPU, check_device
 from sketchlasso.linalg.threads import thread_count
 
-__all__ = ["Endings", "Progress", "Screening", "Settings", "StopSolve"]
-
 # Exceptions that end a solve with what it has found so far.
 Endings: TypeAlias = tuple[type[BaseException], ...]
 

@@ -23,8 +23,6 @@ from sketchlasso.solvers.solution import Solution, Stopwatch
 from sketchlasso.solvers.workers import join_solutions, map_parts, parts_for_workers
 from sketchlasso.types import FloatArray, IntArray, RealArray
 
-__all__ = ["Sized", "solve_for_size"]
-
 # Rows an instance starts with, and how many may join in a round of the search.
 FEWEST_ROWS = 96
 ROWS_PER_COEFFICIENT = 8

@@ -18,17 +18,6 @@ from sketchlasso.problem.formulas import relative_gap
 from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 from sketchlasso.warn import warn_user
 
-__all__ = [
-    "Certified",
-    "Screened",
-    "Solution",
-    "Status",
-    "Stopwatch",
-    "ending_message",
-    "status_of",
-    "warn_of_ending",
-]
-
 # A gap within this factor of the tolerance counts as inaccurate, not as stalled.
 ALMOST = 100.0
 

@@ -15,8 +15,6 @@ from sketchlasso.solvers.driver import chunks_of
 from sketchlasso.solvers.settings import Settings
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["strongest_features"]
-
 
 def strongest_features(batch: Batch, count: int, settings: Settings) -> tuple[IntArray, FloatArray]:
     """The features with the largest |R u| at the null model's u, and these, largest first.

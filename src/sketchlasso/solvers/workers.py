@@ -19,8 +19,6 @@ from sketchlasso.solvers.settings import Endings, Progress, Settings
 from sketchlasso.solvers.solution import Screened, Solution, Stopwatch
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["Work", "join_solutions", "map_parts", "parts_for_workers", "solve_on_workers"]
-
 # More parts than workers, so that uneven ones even out.
 PARTS_PER_WORKER = 4
 

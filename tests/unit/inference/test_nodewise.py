@@ -9,7 +9,8 @@ import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.inference import nodewise
 from sketchlasso.io import BlockMatrix
-from sketchlasso.problem.full_problem import full_dual, full_gap, full_primal
+from sketchlasso.problem.formulas import relative_gap
+from sketchlasso.problem.full_problem import full_dual, full_primal
 
 
 def correlated(m, n, seed=0):
@@ -38,7 +39,7 @@ def recomputed_gaps(X, found, predictors=None):
         inner = np.array([centred[:, j] @ r])
         dual = full_dual((centred.T @ r)[:, None], length, inner, factor, alpha)
         null = np.array([np.linalg.norm(centred[:, j])])
-        gaps.append(full_gap(full_primal(length, alpha, l1), dual, null)[0])
+        gaps.append(relative_gap(full_primal(length, alpha, l1), dual, null)[0])
     return np.array(gaps)
 
 

@@ -22,8 +22,6 @@ from sketchlasso.solvers.algorithms.cone_barrier import (
 from sketchlasso.solvers.algorithms.protocol import Best, Instance, featureless_answer
 from sketchlasso.types import FloatArray
 
-__all__ = ["Barrier", "BarrierState"]
-
 # mu at the start, for a response of length one, and its factor per centring.
 FIRST_MU = 0.1
 MU_REDUCTION = 0.05

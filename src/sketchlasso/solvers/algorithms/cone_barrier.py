@@ -44,8 +44,6 @@ from scipy import linalg
 from sketchlasso.solvers.algorithms.protocol import Instance, response_length
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["Cones", "DyadicHessian", "Multipliers", "ScaledInstance", "barrier_hessian", "cones_at"]
-
 # Curvature, beside ||a_j||^2, of features with neither penalty nor robust term.
 FREE_CURVATURE = 1e-9
 # Slope, beside ||a_j||, of unpenalised features with w_j >= 0.

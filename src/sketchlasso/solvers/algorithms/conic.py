@@ -36,8 +36,6 @@ from sketchlasso.types import FloatArray
 
 _Matrix: TypeAlias = "sparse.csc_array[Any]"
 
-__all__ = ["Conic", "ConicOutcome", "ConicState"]
-
 # Tolerances are tried in this order until Clarabel reports success.
 TOLERANCES = (1e-10, 1e-8, 1e-6)
 

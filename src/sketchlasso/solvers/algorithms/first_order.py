@@ -41,8 +41,6 @@ from sketchlasso.solvers.algorithms.protocol import (
 )
 from sketchlasso.types import FloatArray
 
-__all__ = ["FirstOrder", "FirstOrderState"]
-
 ITERATIONS_PER_CALL = 200
 # Iterations after which the first call balances its step.
 FIRST_BALANCES = (20, 40, 60, 80)

@@ -12,8 +12,6 @@ from sketchlasso.problem.terms import spread_factors
 from sketchlasso.solvers.algorithms.protocol import Iterates
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["can_walk", "walk_chains"]
-
 # A path has seldom more than three knots per dimension; past this many something is wrong.
 KNOTS_PER_RANK = 30
 NO_ROOT = np.empty((0, 0))

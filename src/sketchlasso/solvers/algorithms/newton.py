@@ -19,8 +19,6 @@ from sketchlasso.solvers.algorithms.protocol import Iterates, Round
 from sketchlasso.solvers.settings import Settings
 from sketchlasso.types import FloatArray, IntArray
 
-__all__ = ["Newton"]
-
 # Working rows of a cold start: an optimum without a radius has at most as many as the rank.
 FIRST_ROWS_PER_RANK = 10
 FEWEST_ROWS = 500

@@ -16,19 +16,6 @@ from sketchlasso.problem.screening import RowNorms, gap_safe_rule, norm_rule
 from sketchlasso.solvers.settings import Settings
 from sketchlasso.types import BoolArray, FloatArray, IntArray, Loss, RealArray, SparseRows
 
-__all__ = [
-    "Algorithm",
-    "Best",
-    "Instance",
-    "InstanceAlgorithm",
-    "Iterates",
-    "PerInstance",
-    "Round",
-    "as_batch",
-    "featureless_answer",
-    "response_length",
-]
-
 # A coefficient this much smaller than the largest may be rounding of an exact zero.
 NEGLIGIBLE = 1e-4
 

@@ -17,8 +17,6 @@ from sketchlasso.solvers.ledger import Ledger
 from sketchlasso.solvers.solution import Status
 from sketchlasso.types import BoolArray, IntArray, SparseRows
 
-__all__ = ["Chunk", "gathered"]
-
 # Rounds of a chunk; what is not solved by then is left to the CPU.
 ROUNDS = 10
 # Newton steps of a round: fits without a residual take hundreds, in double precision only.

@@ -24,8 +24,6 @@ from sketchlasso.kernels.newton import (
 from sketchlasso.problem.formulas import soft_threshold
 from sketchlasso.solvers.device.tensors import Rows, Tensor, certificate, eps
 
-__all__ = ["Solved", "solve_rows"]
-
 # Tensors are packed when this share of their instances has finished.
 PACKED_AT = 0.3
 # A step that is too long is not shortened further than this.

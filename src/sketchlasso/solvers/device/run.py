@@ -17,8 +17,6 @@ from sketchlasso.solvers.device.working import CORRELATION_BYTES, CORRELATION_SH
 from sketchlasso.solvers.ledger import BatchLedger
 from sketchlasso.types import FloatArray, IntArray, SparseRows
 
-__all__ = ["Units", "chunk_room", "chunk_size", "solve_on_device"]
-
 # Working rows at first, and the factor by which they grow where more are needed.
 FIRST_ROWS_PER_RANK = 5
 FEWEST_ROWS = 256

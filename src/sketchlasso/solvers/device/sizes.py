@@ -22,8 +22,6 @@ from sketchlasso.solvers.device.walk import Walked, walk_down
 from sketchlasso.solvers.device.working import DeviceBatch, SharedFactor
 from sketchlasso.types import BoolArray, FloatArray, SparseRows
 
-__all__ = ["DeviceSearch", "SearchRules", "search_on_device"]
-
 # Spare slots of a walk beyond the size, and the factor by which they grow.
 SPARE_SLOTS = 14
 MORE_SLOTS = 4

@@ -14,8 +14,6 @@ from sketchlasso.kernels.support import RIDGE
 from sketchlasso.problem.formulas import soft_threshold
 from sketchlasso.solvers.device.tensors import Rows, Tensor
 
-__all__ = ["Point", "improve", "violation"]
-
 # Rows that may enter in one pass; from w = 0 all that have a slot.
 ENTERING = 4
 NEWTON_STEPS = 3

@@ -15,8 +15,6 @@ from sketchlasso.problem.formulas import (
     response_length,
 )
 
-__all__ = ["Rows", "Tensor", "certificate", "eps", "primal_value", "suits"]
-
 Tensor: TypeAlias = Any
 
 

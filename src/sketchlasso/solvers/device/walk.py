@@ -20,8 +20,6 @@ from sketchlasso.kernels.support import (
 from sketchlasso.solvers.device.support import Point, improve, violation
 from sketchlasso.solvers.device.tensors import Rows, Tensor
 
-__all__ = ["Walked", "walk_down"]
-
 # Passes at one penalty before an instance is given up.
 MOST_PASSES = 50
 # Tensors are packed when this share of their instances has finished.

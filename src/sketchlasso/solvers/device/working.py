@@ -18,8 +18,6 @@ from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.formulas import null_dual
 from sketchlasso.solvers.device.tensors import Rows, Tensor
 
-__all__ = ["CORRELATION_BYTES", "CORRELATION_SHARE", "Chosen", "DeviceBatch", "SharedFactor"]
-
 CORRELATION_SHARE = 0.3
 CORRELATION_BYTES = 16
 # No threshold in single precision is larger: infinite ones belong to excluded features.
