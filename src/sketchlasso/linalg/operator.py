@@ -72,11 +72,7 @@ class Transposed:
 class LowRankResidual:
     """The difference A - Q P' of a map and a product of thin factors.
 
-    Attributes
-    ----------
-    base : LinearMap of shape (m, n)
-    Q : ndarray of shape (m, k)
-    P : ndarray of shape (n, k)
+    The base is (m, n), Q (m, k) and P (n, k).
     """
 
     base: LinearMap
@@ -110,11 +106,7 @@ class LowRankResidual:
 class ImplicitResidual:
     """The difference A - Q P' for Q = A W, written as A (I - W P'), without Q.
 
-    Attributes
-    ----------
-    base : SplitMap of shape (m, n)
-    W : ndarray of shape (n, k)
-    P : ndarray of shape (n, k)
+    The base is (m, n), W and P are (n, k).
     """
 
     base: SplitMap

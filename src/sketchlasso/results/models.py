@@ -160,13 +160,8 @@ class LazyPredictions:
     ``predictions[:, response, radius, alpha]`` costs one pass over the data; any other index
     computes all of them, as ``numpy.asarray`` does.
 
-    Attributes
-    ----------
-    rows : RowSets
-    grid : tuple of int
-        (folds, responses, radii, alphas).
-    models : LinearModels
-    X : array, sparse matrix or BlockMatrix of shape (m, n)
+    The grid is (folds, responses, radii, alphas); X (m, n) is an array, sparse matrix or
+    BlockMatrix.
     """
 
     rows: RowSets

@@ -75,21 +75,8 @@ def error_lengths(
 ) -> FloatArray:
     """Return ||(A - QP')w|| over each instance's training rows, less their mean: one pass.
 
-    Parameters
-    ----------
-    sketch : Sketch
-    A : DataMatrix of shape (m, n)
-        What was sketched.
-    rows : RowSets
-    coef : csr_array of shape (b, n)
-    row_set : ndarray of shape (b,)
-        The row set of each instance.
-    fit_intercept : bool
-        Whether the mean is taken out.
-
-    Returns
-    -------
-    ndarray of shape (b,)
+    A (m, n) is what was sketched; coef (b, n) has the row set ``row_set[i]`` in row i. The mean is
+    taken out with `fit_intercept` only. Returns (b,).
     """
     A.meter.count(coef.shape[0])
     matrix = A.blocks
@@ -157,12 +144,7 @@ def _moments(
 class RealisedError:
     """Measures ||(A - QP')w|| / ||w|| of instances on their own training rows.
 
-    Attributes
-    ----------
-    sketch : Sketch
-    A : DataMatrix
-        What was sketched.
-    problems : ProblemSet
+    A is what was sketched.
     """
 
     sketch: Sketch
@@ -202,18 +184,9 @@ def settle_radii(
 
     In between, solutions near those at these radii, where every instance was searched.
 
-    Parameters
-    ----------
-    problems : ProblemSet
-        With radii to start from.
-    error : RealisedError
-    factor : ndarray of shape (B,)
-        Multiple of the realised error that is wanted.
-    chosen : ndarray of shape (B,)
-        Which instances follow the rule.
-    solver : str
-    settings : Settings
-        Of the solve to come; the search needs a looser tolerance.
+    The problems have radii to start from, `factor` (B,) is the multiple of the realised error that
+    is wanted, and `chosen` (B,) are the instances that follow the rule. The settings are of the
+    solve to come; the search needs a looser tolerance.
     """
     batch = problems.batch
     radius = batch.radius.copy()
@@ -240,13 +213,8 @@ def settle_radii(
 def search_radii(start: FloatArray, error_at: Callable[[FloatArray], FloatArray]) -> RadiusSearch:
     """Search the radii (b,) that equal the errors they lead to.
 
-    Parameters
-    ----------
-    start : ndarray of shape (b,)
-        Radii > 0.
-    error_at : callable
-        From radii (b,) to the wanted multiple of the errors (b,) at the solutions; NaN where
-        the coefficients are zero.
+    They start from radii > 0. `error_at` turns radii (b,) into the wanted multiple of the errors
+    (b,) at the solutions; NaN where the coefficients are zero.
     """
     search = RadiusSearch(np.log(start))
     for number in range(EVALUATIONS):

@@ -43,13 +43,7 @@ def polished(batch: Batch, solution: Solution, tol: float) -> Solution:
     A correction is kept only if no coefficient changes its sign and the objective does not rise,
     so every certificate stays valid.
 
-    Parameters
-    ----------
-    batch : Batch
-    solution : Solution
-        Of the batch.
-    tol : float
-        Relative duality gap it was solved to.
+    `tol` is the relative duality gap that the batch was solved to.
     """
     if batch.loss != "sqrt":
         return solution

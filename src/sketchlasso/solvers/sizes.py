@@ -152,12 +152,7 @@ def _sized_on_device(batch: Batch, size: int, device: Device, settings: Settings
 class _Search:
     """The search of as many instances as the memory budget allows.
 
-    Attributes
-    ----------
-    alpha : ndarray of shape (b,)
-    pieces : list of (indices, values)
-        Non-zero coefficients of each instance.
-    dual : ndarray of shape (b, k)
+    alpha is (b,), dual (b, k), and pieces are the (indices, values) of non-zero coefficients.
     """
 
     def __init__(self, batch: Batch, size: int, settings: Settings) -> None:

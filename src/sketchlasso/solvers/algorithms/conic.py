@@ -70,12 +70,7 @@ STATUSES = {
 class ConicState:
     """Result of the one solve.
 
-    Attributes
-    ----------
-    outcome : ConicOutcome or None
-        None before the solve.
-    w : ndarray of shape (p,)
-    u : ndarray of shape (k,)
+    w is (p,), u is (k,); the outcome is None before the solve.
     """
 
     outcome: ConicOutcome | None = None
@@ -89,11 +84,7 @@ class _Programme:
 
     Blocks of A and b are collected row by row; those of the loss come first.
 
-    Attributes
-    ----------
-    curvature, linear : ndarray of shape (size,)
-    dual : slice
-        The multipliers that are minus the dual point.
+    curvature and linear are (size,); `dual` are the multipliers that are minus the dual point.
     """
 
     curvature: FloatArray

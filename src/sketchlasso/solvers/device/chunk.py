@@ -32,11 +32,7 @@ CROWDED = 0.8
 class Chunk:
     """Instances (b,) that are solved together.
 
-    Attributes
-    ----------
-    ledger : Ledger
-        Their certificates, in the units of the batch.
-    rounds : ndarray of shape (b,)
+    The ledger has their certificates in the units of the batch; rounds is (b,).
     """
 
     def __init__(self, batch: Batch, shared: SharedFactor, tol: float, rows: int) -> None:
