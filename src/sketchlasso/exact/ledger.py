@@ -12,7 +12,6 @@ import numpy as np
 from sketchlasso.exact.chain import Solved
 from sketchlasso.exact.point import Target
 from sketchlasso.linalg.rows import stack_rows
-from sketchlasso.problem.formulas import relative_gap
 from sketchlasso.problem.full_problem import FullValues
 from sketchlasso.solvers.ledger import Ledger
 from sketchlasso.solvers.settings import Progress, StopSolve
@@ -41,11 +40,6 @@ class ExactSolution(Certified):
     status: IntArray
     n_iter: IntArray
     seconds: float
-
-    @property
-    def relative_gap(self) -> FloatArray:
-        """Gap / primal (B,), see :func:`~sketchlasso.problem.formulas.relative_gap`."""
-        return relative_gap(self.primal, self.dual, self.null)
 
 
 class ExactLedger(Ledger):

@@ -68,16 +68,10 @@ class Transposed:
         return self.base.matmat(U)
 
 
-@dataclass(frozen=True, eq=False)
-class LowRankResidual:
-    """The difference A - Q P' of a map and a product of thin factors.
-
-    The base is (m, n), Q (m, k) and P (n, k).
-    """
+class _Residual:
+    """What a map less a product of thin factors has of the map, its base."""
 
     base: LinearMap
-    Q: RealArray
-    P: RealArray
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -88,6 +82,18 @@ class LowRankResidual:
     def dtype(self) -> np.dtype[Any]:
         """Floating type of the base."""
         return self.base.dtype
+
+
+@dataclass(frozen=True, eq=False)
+class LowRankResidual(_Residual):
+    """The difference A - Q P' of a map and a product of thin factors.
+
+    The base is (m, n), Q (m, k) and P (n, k).
+    """
+
+    base: LinearMap
+    Q: RealArray
+    P: RealArray
 
     def matmat(self, V: RealArray) -> RealArray:
         """Return A V - Q (P'V)."""
@@ -103,7 +109,7 @@ class LowRankResidual:
 
 
 @dataclass(frozen=True, eq=False)
-class ImplicitResidual:
+class ImplicitResidual(_Residual):
     """The difference A - Q P' for Q = A W, written as A (I - W P'), without Q.
 
     The base is (m, n), W and P are (n, k).
@@ -112,16 +118,6 @@ class ImplicitResidual:
     base: SplitMap
     W: RealArray
     P: RealArray
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Shape of the base."""
-        return self.base.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Floating type of the base."""
-        return self.base.dtype
 
     def matmat(self, V: RealArray) -> RealArray:
         """Return A (V - W P'V)."""

@@ -36,8 +36,29 @@ TILE = 8
 STRIP = 64
 
 
+class Bounds:
+    """Objectives, proved lower bounds on them, and objectives at w = 0, one per instance (B,).
+
+    Without the last, every objective counts as larger than rounding.
+    """
+
+    primal: FloatArray
+    dual: FloatArray
+    null: FloatArray | None
+
+    @property
+    def gap(self) -> FloatArray:
+        """Primal - dual (B,), never negative."""
+        return np.maximum(self.primal - self.dual, 0.0)
+
+    @property
+    def relative_gap(self) -> FloatArray:
+        """Gap / primal (B,), see :func:`~sketchlasso.problem.formulas.relative_gap`."""
+        return relative_gap(self.primal, self.dual, 0.0 if self.null is None else self.null)
+
+
 @dataclass(frozen=True, eq=False)
-class Certificate:
+class Certificate(Bounds):
     """Bounds that prove how good a batch of solutions is.
 
     primal (B,) is the objective at the coefficients, dual (B,) the dual objective at the feasible
@@ -51,17 +72,6 @@ class Certificate:
     null: FloatArray
     point: FloatArray
     scale: FloatArray
-
-    @property
-    def gap(self) -> FloatArray:
-        """Primal - dual (B,), never negative."""
-        return np.maximum(self.primal - self.dual, 0.0)
-
-    @property
-    def relative_gap(self) -> FloatArray:
-        """Gap / primal (B,), see :func:`~sketchlasso.problem.formulas.relative_gap`."""
-        gap: FloatArray = relative_gap(self.primal, self.dual, self.null)
-        return gap
 
 
 def correlate(

@@ -21,7 +21,7 @@ from sketchlasso.data.validate import as_storage
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.instances import check_weights
 from sketchlasso.linalg.rows import centre, lengths
-from sketchlasso.problem.formulas import relative_gap
+from sketchlasso.problem.dual import Bounds
 from sketchlasso.problem.full_problem import FullView, full_primal
 from sketchlasso.problem.terms import Terms, check_nonnegative
 from sketchlasso.results.dual_search import best_dual
@@ -30,7 +30,7 @@ from sketchlasso.types import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
-class FullCertificate:
+class FullCertificate(Bounds):
     """Bounds on how far coefficients are from the optimum of the problem without a sketch.
 
     Attributes
@@ -46,17 +46,6 @@ class FullCertificate:
     primal: FloatArray
     dual: FloatArray
     null: FloatArray | None = None
-
-    @property
-    def gap(self) -> FloatArray:
-        """Primal - dual (p,), never negative."""
-        return np.maximum(self.primal - self.dual, 0.0)
-
-    @property
-    def relative_gap(self) -> FloatArray:
-        """Gap / primal (p,), see :func:`~sketchlasso.problem.formulas.relative_gap`."""
-        null = np.zeros_like(self.primal) if self.null is None else self.null
-        return relative_gap(self.primal, self.dual, null)
 
 
 def certify(

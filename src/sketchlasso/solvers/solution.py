@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
 from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import IntEnum
@@ -14,7 +13,7 @@ from numba.core import event
 
 from sketchlasso.errors import InaccurateWarning
 from sketchlasso.linalg.device import CPU
-from sketchlasso.problem.formulas import relative_gap
+from sketchlasso.problem.dual import Bounds
 from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 from sketchlasso.warn import warn_user
 
@@ -138,23 +137,11 @@ class Screened:
     gap_safe: IntArray
 
 
-class Certified(ABC):
+class Certified(Bounds):
     """Base of solutions with a certificate, one row per instance."""
 
     coef: SparseRows
-    primal: FloatArray
-    dual: FloatArray
     status: IntArray
-
-    @property
-    def gap(self) -> FloatArray:
-        """Primal - dual (B,), never negative."""
-        return np.maximum(self.primal - self.dual, 0.0)
-
-    @property
-    @abstractmethod
-    def relative_gap(self) -> FloatArray:
-        """Gap over objective (B,), defined by each kind of problem."""
 
     @property
     def n_nonzero(self) -> IntArray:
@@ -218,9 +205,3 @@ class Solution(Certified):
     solver: str
     device: str = CPU
     finished_on_cpu: int = 0
-
-    @property
-    def relative_gap(self) -> FloatArray:
-        """Gap / primal (B,), see :func:`~sketchlasso.problem.formulas.relative_gap`."""
-        gap: FloatArray = relative_gap(self.primal, self.dual, self.null)
-        return gap
