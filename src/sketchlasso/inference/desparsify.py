@@ -24,7 +24,7 @@ from sketchlasso.inference.checks import (
 from sketchlasso.inference.column_problems import ColumnProblems, column_rows, with_responses
 from sketchlasso.inference.estimates import Desparsified
 from sketchlasso.inference.nodewise import solve_columns
-from sketchlasso.inference.scores import Columns, bias_bounds, made_scores, ready_scores
+from sketchlasso.inference.scores import CentredColumns, bias_bounds, made_scores, ready_scores
 from sketchlasso.linalg.device import CPU
 from sketchlasso.solvers import Settings
 from sketchlasso.types import FloatArray
@@ -159,14 +159,14 @@ def desparsified(
     )
 
 
-def _columns(X: Any, given: Sequence[str] | None) -> tuple[Columns, tuple[str, ...]]:
+def _columns(X: Any, given: Sequence[str] | None) -> tuple[CentredColumns, tuple[str, ...]]:
     """The checked columns of X, and their names."""
     entries = as_rows(X)
     as_storage(X)
     m = entries.shape[0]
     check_enough_rows(m)
     names = column_names(getattr(X, "columns", None) if given is None else given, entries.shape[1])
-    columns = Columns.of(entries, column_scales(entries, np.ones(m)))
+    columns = CentredColumns.of(entries, column_scales(entries, np.ones(m)))
     check_own_columns(columns.entries, columns.lengths, names)
     return columns, names
 
@@ -183,7 +183,7 @@ def _check_varying(Y: FloatArray) -> None:
 
 
 def _initial(
-    columns: Columns,
+    columns: CentredColumns,
     Y: FloatArray,
     initial: ArrayLike | None,
     alpha: Any,
@@ -245,7 +245,7 @@ def _noise(residual: FloatArray, noise: ArrayLike | None) -> FloatArray:
 
 
 def _check_left(
-    Z: FloatArray, inner: FloatArray, columns: Columns, features: Any, names: tuple[str, ...]
+    Z: FloatArray, inner: FloatArray, columns: CentredColumns, features: Any, names: tuple[str, ...]
 ) -> None:
     """Refuse columns that the other columns explain completely."""
     lengths = columns.lengths[features]

@@ -19,7 +19,7 @@ from sketchlasso.inference.checks import check_enough_rows, check_parameters, co
 from sketchlasso.inference.column_problems import ColumnProblems, column_rows
 from sketchlasso.inference.nodewise import Nodewise, solve_columns
 from sketchlasso.inference.precision_matrix import (
-    Path,
+    PenaltyPath,
     assemble,
     penalty_path,
     select_by_cv,
@@ -175,7 +175,7 @@ class SparsePrecision(EmpiricalCovariance):
                 grid = penalty_path(columns, int(self.alphas), self.alpha_min_ratio)
             else:
                 grid = _checked_grid(self.alphas)
-            index, self.criterion_ = self._choose(Path(X, grid, self.rule, settings))
+            index, self.criterion_ = self._choose(PenaltyPath(X, grid, self.rule, settings))
             self.alphas_, alpha = grid, float(grid[index])
         everyone = np.arange(columns.n_features)
         problems = ColumnProblems(columns, everyone, everyone, alpha)
@@ -207,7 +207,7 @@ class SparsePrecision(EmpiricalCovariance):
         known = column_names(given, self.n_features_in_)
         return Graph(known, self._edges, self._partial, self.rule)
 
-    def _choose(self, path: Path) -> tuple[int, FloatArray]:
+    def _choose(self, path: PenaltyPath) -> tuple[int, FloatArray]:
         """Return the position of the chosen penalty, and the criterion (a,) of all."""
         if self.alpha == "ebic":
             return select_by_ebic(path, float(self.gamma))

@@ -114,7 +114,7 @@ def assemble(found: Nodewise, lengths: FloatArray, rule: Rule) -> Assembled:
 
 
 @dataclass(frozen=True, eq=False)
-class Path:
+class PenaltyPath:
     """Data and decreasing penalties (a,) to choose from, of columns with standard deviation one."""
 
     X: FloatArray
@@ -149,7 +149,7 @@ def penalty_path(columns: ColumnRows, count: int, ratio: float) -> FloatArray:
 
 
 def select_by_stars(
-    path: Path,
+    path: PenaltyPath,
     rng: np.random.Generator,
     n_subsamples: int,
     threshold: float,
@@ -194,7 +194,7 @@ def _edge_keys(found: Nodewise, n: int, rule: Rule) -> list[int]:
     return keys
 
 
-def _descend(path: Path, value: Callable[[FloatArray], FloatArray]) -> FloatArray:
+def _descend(path: PenaltyPath, value: Callable[[FloatArray], FloatArray]) -> FloatArray:
     """Values (a,) of decreasing penalties, NaN once they stay below the best.
 
     The smallest penalties take most of the time and are rarely chosen.
@@ -207,7 +207,7 @@ def _descend(path: Path, value: Callable[[FloatArray], FloatArray]) -> FloatArra
     return values
 
 
-def select_by_ebic(path: Path, gamma: float) -> tuple[int, FloatArray]:
+def select_by_ebic(path: PenaltyPath, gamma: float) -> tuple[int, FloatArray]:
     """The penalty with the smallest extended BIC of its neighbourhoods.
 
     The sum over columns of m log(||z_j||^2 / m) + s_j (log m + 2 gamma log(n - 1)), z_j what least
@@ -249,7 +249,7 @@ def _refitted(columns: ColumnRows, found: Nodewise, i: int) -> float:
 
 
 def select_by_cv(
-    path: Path, folds: Iterable[tuple[IntArray, IntArray]], on_progress: OnProgress | None
+    path: PenaltyPath, folds: Iterable[tuple[IntArray, IntArray]], on_progress: OnProgress | None
 ) -> tuple[int, FloatArray]:
     """The penalty with the largest mean log-likelihood of rows held out."""
     splits, done = list(folds), 0

@@ -30,7 +30,7 @@ ROUNDING = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class CentredColumns:
     """Columns of X (m, n) with their means (n,), and the lengths (n,) of the centred columns."""
 
     entries: Any
@@ -38,7 +38,7 @@ class Columns:
     lengths: FloatArray
 
     @classmethod
-    def of(cls, entries: Any, scales: FloatArray) -> Columns:
+    def of(cls, entries: Any, scales: FloatArray) -> CentredColumns:
         """Columns with standard deviations `scales` (n,), divisor m."""
         m = entries.shape[0]
         means = BlockMatrix.of(entries).sum(axis=0) / m
@@ -61,7 +61,7 @@ class Columns:
 
 
 def made_scores(
-    columns: Columns,
+    columns: CentredColumns,
     features: IntArray,
     alpha: Any,
     settings: Settings,
@@ -103,7 +103,7 @@ def _centred_residuals(found: Nodewise, X: Any) -> FloatArray:
     return np.asarray(Z - Z.mean(axis=0))
 
 
-def _inflation(columns: Columns, features: IntArray, Z: FloatArray) -> FloatArray:
+def _inflation(columns: CentredColumns, features: IntArray, Z: FloatArray) -> FloatArray:
     """||z_j|| ||x_j|| / |z_j'x_j| (c,), at least 1; infinite where nothing is left of x_j."""
     own = columns.lengths[features]
     lengths = np.linalg.norm(Z, axis=0)
@@ -112,7 +112,7 @@ def _inflation(columns: Columns, features: IntArray, Z: FloatArray) -> FloatArra
         return np.asarray(lengths * own / np.abs(columns.own_products(features, Z)))
 
 
-def ready_scores(columns: Columns, features: IntArray, scores: Any) -> FloatArray:
+def ready_scores(columns: CentredColumns, features: IntArray, scores: Any) -> FloatArray:
     """Scores (m, c) of the user: ready, or residuals on the full X of given coefficients."""
     m, n = columns.entries.shape
     c, given = len(features), scores
@@ -144,7 +144,7 @@ def ready_scores(columns: Columns, features: IntArray, scores: Any) -> FloatArra
     return np.asarray(Z - Z.mean(axis=0))
 
 
-def bias_bounds(columns: Columns, features: IntArray, Z: FloatArray) -> FloatArray:
+def bias_bounds(columns: CentredColumns, features: IntArray, Z: FloatArray) -> FloatArray:
     """max_k |z_j'x_k| / ||z_j|| (c,) over the other columns, each of standard deviation one."""
     m, n = columns.entries.shape
     scales = columns.lengths / np.sqrt(m)

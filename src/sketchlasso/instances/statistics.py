@@ -109,7 +109,7 @@ def row_statistics(Q: RealArray, Y: FloatArray, weights: FloatArray | None = Non
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class SummedRows:
     """Sorted rows (r,) to sum over, with weights (r,) or all one.
 
     The sum of `removed` rows is subtracted from that of all rows.
@@ -120,15 +120,15 @@ class Choice:
     removed: bool = False
 
 
-def summed_choice(row_set: RowSet, n_samples: int) -> Choice:
+def summed_choice(row_set: RowSet, n_samples: int) -> SummedRows:
     """Return the rows to sum over for the statistics of a row set with the least work."""
     if row_set.weights is None and 2 * len(row_set.removed) < n_samples:
-        return Choice(row_set.removed, removed=True)
-    return Choice(*row_set.training(n_samples))
+        return SummedRows(row_set.removed, removed=True)
+    return SummedRows(*row_set.training(n_samples))
 
 
 def row_sums(
-    Q: RowFactor, Y: FloatArray, choices: Sequence[Choice], single: IntArray | None = None
+    Q: RowFactor, Y: FloatArray, choices: Sequence[SummedRows], single: IntArray | None = None
 ) -> tuple[Statistics, list[Statistics], RealArray]:
     """Return sums over all rows and over each choice, and single rows of Q: one pass.
 
@@ -146,9 +146,9 @@ def row_sums(
     return total, list(parts), stacked.rows
 
 
-def training_choices(rows: RowSets, places: IntArray) -> list[Choice]:
+def training_choices(rows: RowSets, places: IntArray) -> list[SummedRows]:
     """Return the training rows of some row sets, with their weights."""
-    return [Choice(*rows[place].training(rows.n_samples)) for place in places]
+    return [SummedRows(*rows[place].training(rows.n_samples)) for place in places]
 
 
 def _sums_of_block(

@@ -124,14 +124,14 @@ def best_dual(
         own = unpenalised if zero else factor
         if np.count_nonzero(own == 0) * len(view.root) > MOST_SIGN_ENTRIES and zero:
             continue  # zero is a valid bound, and all columns are too many to clear
-        search = _Search(view, start, own, alphas, positive, dual)
+        search = _DualSearch(view, start, own, alphas, positive, dual)
         seen = search.along(start.residual[:, members], members)
         if not zero:
             search.meet_constraints(members, seen)
     return dual
 
 
-class _Search:
+class _DualSearch:
     """Searches for better dual values, which are written into `dual` (p,)."""
 
     def __init__(

@@ -44,7 +44,7 @@ def frequent_directions(
     B = np.zeros((A.shape[1], 0), dtype=A.dtype)
     tile = count * SPARSE_BLOCK if A.density < 1 / SPARSE_BLOCK else count
     A.meter.count()
-    state = A.blocks.run_chain(_walk, _Walk(B, None), (A.transform, count, tile))
+    state = A.blocks.run_chain(_walk, _SoFar(B, None), (A.transform, count, tile))
     B = state.B if state.rest is None else _take_in(state.B, state.rest, A.transform, count)
     return _finished(A, _leading_directions(B, rank))
 
@@ -62,14 +62,14 @@ def _finished(A: DataMatrix, V: RealArray) -> Factors:
 
 
 @dataclass(frozen=True, eq=False)
-class _Walk:
+class _SoFar:
     """The running B (n, l), and the rows that did not fill a tile yet."""
 
     B: RealArray
     rest: Any
 
 
-def _walk(entries: Any, state: _Walk, transform: ColumnTransform, count: int, tile: int) -> _Walk:
+def _walk(entries: Any, state: _SoFar, transform: ColumnTransform, count: int, tile: int) -> _SoFar:
     """Take in the full tiles that the rows left over and those of one more block make."""
     if state.rest is not None:
         join = sparse.vstack if is_sparse(entries) else np.vstack
@@ -80,7 +80,7 @@ def _walk(entries: Any, state: _Walk, transform: ColumnTransform, count: int, ti
         B = _take_in(B, entries[start : start + tile], transform, count)
         start += tile
     # A copy, so that the whole block is not kept for the sake of its last rows.
-    return _Walk(B, entries[start:].copy() if start < entries.shape[0] else None)
+    return _SoFar(B, entries[start:].copy() if start < entries.shape[0] else None)
 
 
 def _take_in(B: RealArray, entries: Any, transform: ColumnTransform, count: int) -> RealArray:

@@ -108,7 +108,7 @@ def _size_here(
 def _searched_here(batch: Batch, size: int, settings: Settings) -> tuple[FloatArray, Iterates]:
     """Penalties (B,) found by the CPU, and points to start from."""
     searches = [
-        _Search(batch.take(chunk), size, settings)
+        _SizeSearch(batch.take(chunk), size, settings)
         for chunk in chunks_of(batch, settings, batch.n_instances)
     ]
     with single_blas_thread():
@@ -149,7 +149,7 @@ def _sized_on_device(batch: Batch, size: int, device: Device, settings: Settings
     return _solved_at(batch, alpha, start, settings)
 
 
-class _Search:
+class _SizeSearch:
     """The search of as many instances as the memory budget allows.
 
     alpha is (b,), dual (b, k), and pieces are the (indices, values) of non-zero coefficients.

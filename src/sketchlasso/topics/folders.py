@@ -47,7 +47,7 @@ def read_folder(
     wanted = {ending.lower() for ending in endings}
     texts, titles, cut = [], [], 0
     others: Counter[str] = Counter()
-    walk = _Walk(folder, follow_links)
+    walk = _FolderWalk(folder, follow_links)
     for path in walk:
         if path.suffix.lower() not in wanted:
             others[path.suffix.lower()] += 1
@@ -76,7 +76,7 @@ def read_folder(
     return FolderTexts(texts, titles, cut, walk.left_out)
 
 
-class _Walk:
+class _FolderWalk:
     """The files below a folder; `left_out` counts links out of it that were not followed."""
 
     def __init__(self, folder: Path, follow_links: bool) -> None:

@@ -53,7 +53,7 @@ class _State:
 
 
 @dataclass(frozen=True, eq=False)
-class _Point:
+class _ProxPoint:
     """The step function at u."""
 
     y: Tensor  # (b, p)
@@ -130,7 +130,7 @@ def _first_step_length(rows: Rows, seen: Tensor, size: Tensor) -> Tensor:
     return FIRST_SIGMA * size * sharp.where(active, mean_row)
 
 
-def _evaluate(rows: Rows, state: _State) -> _Point:
+def _evaluate(rows: Rows, state: _State) -> _ProxPoint:
     sigma = state.sigma.unsqueeze(1)
     y = soft_threshold(state.w0 + sigma * state.seen, sigma * rows.thresholds, rows.positive)
     norm = y.norm(dim=1)
@@ -139,7 +139,7 @@ def _evaluate(rows: Rows, state: _State) -> _Point:
     xhat = state.x0 + state.tau.unsqueeze(1) * state.u
     rho = _loss_prox_length(xhat.norm(dim=1), rows.s, state.tau)
     x = (rho / (rho + state.tau)).unsqueeze(1) * xhat
-    return _Point(y, norm, keep, fit, rho, x, xhat, rows.c - x - keep.unsqueeze(1) * fit)
+    return _ProxPoint(y, norm, keep, fit, rho, x, xhat, rows.c - x - keep.unsqueeze(1) * fit)
 
 
 def _loss_prox_length(size: Tensor, s: Tensor, tau: Tensor) -> Tensor:
@@ -155,7 +155,7 @@ def _loss_prox_length(size: Tensor, s: Tensor, tau: Tensor) -> Tensor:
 
 
 def _targets(
-    rows: Rows, state: _State, at: _Point, floor: Tensor, tol: float
+    rows: Rows, state: _State, at: _ProxPoint, floor: Tensor, tol: float
 ) -> tuple[Tensor, Tensor]:
     """The target gap (b,) and the present one, both on the working rows alone."""
     nowhere = state.sigma.new_full((len(state.sigma),), float("inf"))
@@ -170,7 +170,7 @@ def _slack(like: Tensor) -> float:
 
 
 def _advance_centres(
-    rows: Rows, state: _State, at: _Point, gap: Tensor, target: Tensor, out: Tensor
+    rows: Rows, state: _State, at: _ProxPoint, gap: Tensor, target: Tensor, out: Tensor
 ) -> Tensor:
     """Begin the next proximal step where this one is good, a shorter one where it is too hard.
 
@@ -196,7 +196,7 @@ def _advance_centres(
     return changed
 
 
-def _step_is_good(state: _State, at: _Point, floor: Tensor) -> Tensor:
+def _step_is_good(state: _State, at: _ProxPoint, floor: Tensor) -> Tensor:
     """Whether the error of an unfinished step is no larger than the progress it made."""
     miss = at.grad.square().sum(1)
     error = 2.0 * miss.sqrt()
@@ -208,7 +208,7 @@ def _step_is_good(state: _State, at: _Point, floor: Tensor) -> Tensor:
     return (error <= INEXACTNESS * progress) | (error <= floor)
 
 
-def _newton_step(rows: Rows, state: _State, at: _Point) -> None:
+def _newton_step(rows: Rows, state: _State, at: _ProxPoint) -> None:
     """One damped Newton step of every instance; moves u and A u."""
     direction = _direction(rows, state, at)
     along = rows.see(direction)
@@ -219,7 +219,7 @@ def _newton_step(rows: Rows, state: _State, at: _Point) -> None:
     state.spent = state.spent + 1.0
 
 
-def _direction(rows: Rows, state: _State, at: _Point) -> Tensor:
+def _direction(rows: Rows, state: _State, at: _ProxPoint) -> Tensor:
     """H^-1 grad (b, k); H as in the kernel's `newton_direction`."""
     sigma, tau, rho = state.sigma, state.tau, at.rho
     safe = rho.clamp(min=1e-30)
@@ -265,7 +265,7 @@ def _solve(H: Tensor, grad: Tensor) -> Tensor:
     return direction.where(usable.unsqueeze(1), plain)
 
 
-def _line_search(rows: Rows, state: _State, at: _Point, d: Tensor, along: Tensor) -> Tensor:
+def _line_search(rows: Rows, state: _State, at: _ProxPoint, d: Tensor, along: Tensor) -> Tensor:
     """Step lengths (b,): one, or where that is far too long what a line through the slopes says.
 
     The kernel tries several lengths. Here a few instances would hold up all others.

@@ -75,7 +75,7 @@ def _searched(batch: Batch, size: int, device: Device, rules: SearchRules) -> De
         # The penalty plays no role; with 1 the thresholds are the penalty factors.
         chunk = batch.take(slice(start, start + step))
         chunk = replace(chunk, alpha=np.ones(chunk.n_instances))
-        parts.append(_Search(chunk, shared, size, rules).run())
+        parts.append(_DeviceSizeSearch(chunk, shared, size, rules).run())
     coef: Any = sparse.csr_array(sparse.vstack([part.coef for part in parts]))
     return DeviceSearch(
         np.concatenate([part.alpha for part in parts]),
@@ -99,7 +99,7 @@ def _walk_bytes(batch: Batch, rows: int, slots: int) -> int:
     return rows * (24 * batch.rank + 200) + slots * (24 * batch.rank + 400) + 48 * slots**2
 
 
-class _Search:
+class _DeviceSizeSearch:
     """The search of a chunk of instances."""
 
     def __init__(self, batch: Batch, shared: SharedFactor, size: int, rules: SearchRules) -> None:

@@ -25,7 +25,7 @@ TINY = 1e-300
 
 
 @dataclass(eq=False)
-class Point:
+class SupportPoint:
     """Coefficients of instances (b,) on p working rows.
 
     w is (b, p), rest (b, k) is c - A'w, seen (b, p) is A rest, and square (b,) is rho^2 =
@@ -38,18 +38,18 @@ class Point:
     square: Tensor
 
     @classmethod
-    def of(cls, rows: Rows, w: Tensor, rest: Tensor) -> Point:
+    def of(cls, rows: Rows, w: Tensor, rest: Tensor) -> SupportPoint:
         """The point with these coefficients (b, p) and residuals (b, k)."""
         return cls(w, rest, rows.see(rest), rest.square().sum(1) + rows.s.square())
 
-    def take(self, which: Tensor) -> Point:
+    def take(self, which: Tensor) -> SupportPoint:
         """Some of the instances."""
-        return Point(*(getattr(self, field.name)[which] for field in fields(self)))
+        return SupportPoint(*(getattr(self, field.name)[which] for field in fields(self)))
 
-    def where(self, condition: Tensor, other: Point) -> Point:
+    def where(self, condition: Tensor, other: SupportPoint) -> SupportPoint:
         """Return this point where the condition (b,) holds, the other one elsewhere."""
         wide = condition.unsqueeze(1)
-        return Point(
+        return SupportPoint(
             self.w.where(wide, other.w),
             self.rest.where(wide, other.rest),
             self.seen.where(wide, other.seen),
@@ -57,7 +57,7 @@ class Point:
         )
 
 
-def violation(rows: Rows, at: Point) -> Tensor:
+def violation(rows: Rows, at: SupportPoint) -> Tensor:
     """Largest break (b,) of the optimality conditions, relative to the threshold it breaks."""
     slope = at.seen / at.square.sqrt().clamp_(min=TINY).unsqueeze(1)
     v = at.w.norm(dim=1)
@@ -70,7 +70,7 @@ def violation(rows: Rows, at: Point) -> Tensor:
     return worst.masked_fill_(optimal_zero, 0.0)
 
 
-def improve(rows: Rows, at: Point, slots: int, tol: float) -> tuple[Tensor, Tensor]:
+def improve(rows: Rows, at: SupportPoint, slots: int, tol: float) -> tuple[Tensor, Tensor]:
     """Let rows enter and take Newton steps on the support.
 
     At most `slots` coefficients of an instance may be non-zero; a row enters when it exceeds its
@@ -93,7 +93,7 @@ def improve(rows: Rows, at: Point, slots: int, tol: float) -> tuple[Tensor, Tens
     return w, rows.c - few.combine(on.w)
 
 
-def _slots(rows: Rows, at: Point, slots: int, tol: float) -> tuple[Tensor, Tensor]:
+def _slots(rows: Rows, at: SupportPoint, slots: int, tol: float) -> tuple[Tensor, Tensor]:
     """Rows (b, slots) of the support and those that enter, and which slots are in use."""
     import torch
 

@@ -17,7 +17,7 @@ from sketchlasso.kernels.support import (
     STEP_DOWN,
     TOGETHER,
 )
-from sketchlasso.solvers.device.support import Point, improve, violation
+from sketchlasso.solvers.device.support import SupportPoint, improve, violation
 from sketchlasso.solvers.device.tensors import Rows, Tensor
 
 # Passes at one penalty before an instance is given up.
@@ -70,12 +70,12 @@ class _Walk:
     ended: Tensor
     crowded: Tensor
     total: Tensor  # ||c||^2 + s^2
-    here: Point
-    best: Point
+    here: SupportPoint
+    best: SupportPoint
 
     def take(self, which: Tensor) -> _Walk:
         parts = (getattr(self, field.name) for field in fields(self))
-        return _Walk(*(p.take(which) if isinstance(p, Point) else p[which] for p in parts))
+        return _Walk(*(p.take(which) if isinstance(p, SupportPoint) else p[which] for p in parts))
 
 
 def walk_down(rows: Rows, largest: Tensor, size: int, slots: int, tol: float) -> Walked:
@@ -99,13 +99,13 @@ def walk_down(rows: Rows, largest: Tensor, size: int, slots: int, tol: float) ->
             left = (~out).nonzero().squeeze(1)
             rows, walk = rows.take(left), walk.take(left)
         w, rest = improve(_posed(rows, walk.alpha), walk.here, slots, tol)
-        walk.here = Point.of(rows, w, rest)
+        walk.here = SupportPoint.of(rows, w, rest)
 
 
 def _start(rows: Rows, largest: Tensor) -> _Walk:
     """At w = 0, one step below the largest penalty."""
     zero, no = largest * 0, largest != largest
-    at = Point.of(rows, rows.thresholds.new_zeros(rows.thresholds.shape), rows.c)
+    at = SupportPoint.of(rows, rows.thresholds.new_zeros(rows.thresholds.shape), rows.c)
     return _Walk(
         number=largest.new_ones(len(largest)).cumsum(0).long() - 1,
         low=zero,
