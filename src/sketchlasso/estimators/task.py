@@ -48,11 +48,22 @@ PROBLEMS_PER_SEARCH = 360
 class Prepared:
     """Data ready to be sketched and solved.
 
-    X (r, n), an array, csr_array or BlockMatrix, holds the rows that are used, with columns divided
-    by `scales` (n,) where they are standardised and all of it, with penalties and radii, by the
-    power of two `x_unit`. The columns of Y (r, t) are divided by the powers of two `y_units` (t,).
-    `rows` (r,) are the numbers of these rows among the `n_given` of the user's X, and `weights`
-    (r,) their weights.
+    Attributes
+    ----------
+    X : ndarray, csr_array or BlockMatrix of shape (r, n)
+        The rows that are used, columns divided by `scales`.
+    Y : ndarray of shape (r, t)
+    weights : ndarray of shape (r,) or None
+    rows : ndarray of shape (r,)
+        Their numbers in the user's X.
+    scales : ndarray of shape (n,) or None
+        What standardisation divided by.
+    n_given : int
+        Rows of the user's X.
+    x_unit : float
+        Power of two that `X` is divided by, with penalties and radii.
+    y_units : ndarray of shape (t,)
+        Powers of two that the columns of `Y` are divided by.
     """
 
     X: Any

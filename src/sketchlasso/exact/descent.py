@@ -126,7 +126,17 @@ def exact_alpha_max(
     Unpenalised features are fitted first; r is their residual. Then
     alpha_max = max_j |x_j'W r| / (f_j ||r||_W) (one-sided where w >= 0).
 
-    X, y, rows and terms are those of :func:`solve_exact`. Of several row sets the largest counts.
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (m, n)
+    y : array-like of shape (m,) or (m, t)
+    rows : RowSets, optional
+        The largest over the row sets is returned; all rows by default.
+    terms : Terms
+
+    Returns
+    -------
+    ndarray of shape (t,)
     """
     columns, Y, rows = _checked_data(X, y, rows, terms)
     factor = terms.factors(columns.shape[1])
@@ -254,11 +264,25 @@ class Descent:
     ) -> dict[Key, Descended]:
         """Solve the next penalties of some chains, and record the solutions in the ledger.
 
-        Every response, a (row set, response) of `keys`, has decreasing penalties in `alphas`,
-        smaller than those before, with their `numbers` in the ledger. From coefficients of `start`
-        chains are solved penalty by penalty. Chains go on later where `keep`. `others` are the next
-        lambdas of chains that descend at the same time; their results of :meth:`Chain.descend` are
-        returned.
+        Parameters
+        ----------
+        keys : sequence of (row set, response)
+        alphas : sequence of ndarray
+            Decreasing penalties of every response, smaller than those before.
+        numbers : sequence of ndarray
+            Their numbers in the ledger.
+        ledger : ExactLedger
+        start : callable, optional
+            Coefficients to start from; the chains are then solved penalty by penalty.
+        keep : bool
+            Whether the chains go on later.
+        others : mapping, optional
+            Next lambdas of other chains, which descend at the same time.
+
+        Returns
+        -------
+        dict
+            Results of :meth:`Chain.descend` for `others`.
         """
         others = others or {}
 

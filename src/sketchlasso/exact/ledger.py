@@ -25,11 +25,22 @@ class ExactSolution(Certified):
 
         minimise over w, b    || y - X w - b ||_W  +  alpha * sum_j f_j |w_j|
 
-    coef (B, n) is on the scale of X; the intercept (B,) is zero without fit_intercept and NaN for
-    problems that were left out. primal and dual (B,) are the objective at the coefficients and a
-    proven lower bound on it, both on the full data; null (B,) is the objective at w = 0. status
-    (B,) holds values of :class:`Status`, n_iter (B,) the sweeps of coordinate descent and Newton
-    steps spent, and seconds the wall time without compilation.
+    Attributes
+    ----------
+    coef : csr_array of shape (B, n)
+        On the scale of X.
+    intercept : ndarray of shape (B,)
+        Zero without fit_intercept, NaN for problems that were left out.
+    primal, dual : ndarray of shape (B,)
+        Objective at the coefficients, and a proven lower bound on it, both on the full data.
+    null : ndarray of shape (B,)
+        Objective at w = 0.
+    status : ndarray of shape (B,)
+        Values of :class:`Status`.
+    n_iter : ndarray of shape (B,)
+        Sweeps of coordinate descent and Newton steps spent.
+    seconds : float
+        Wall time, compilation left out.
     """
 
     coef: SparseRows

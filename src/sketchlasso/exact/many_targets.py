@@ -39,8 +39,13 @@ Piece = tuple[IntArray, FloatArray]
 class ManyProposals:
     """Solutions of t responses at a penalties each, penalty fastest.
 
-    coef is (t * a, p), relative_gap (t * a,) counts all columns, and proved (t * a,) says where the
-    gap is within the tolerance; the others are for another solver.
+    Attributes
+    ----------
+    coef : csr_array of shape (t * a, p)
+    relative_gap : ndarray of shape (t * a,)
+        On all columns.
+    proved : ndarray of shape (t * a,)
+        Whether the gap is within the tolerance; the others are for another solver.
     """
 
     coef: SparseRows
@@ -58,8 +63,19 @@ def solve_many(
 ) -> ManyProposals:
     """Minimise ||y_t - P'w|| + alpha ||w||_1 for every response and penalty.
 
-    P (p, k) has one row per column and Y (t, k) one per response, none of them zero. `own` (t,) is
-    the column that a response must not use, -1 for none. `alphas` (t, a) are > 0, in any order.
+    Parameters
+    ----------
+    P : ndarray of shape (p, k)
+        One row per column.
+    Y : ndarray of shape (t, k)
+        One row per response, none of them zero.
+    own : ndarray of shape (t,)
+        The column that a response must not use; -1 for none.
+    alphas : ndarray of shape (t, a)
+        Penalties > 0 in any order.
+    tol : float
+        Relative duality gap.
+    n_threads : int
     """
     search = _Search(P, Y, own, alphas, tol, n_threads)
     search.run()
@@ -76,8 +92,13 @@ def solve_many(
 class _Search:
     """Rounds of walks on the columns in use and checks of all columns.
 
-    `order` (t, a) sorts the penalties of each response from the largest down; gap (t, a), in that
-    order, is inf for penalties that no walk has reached; pieces holds (indices, values) likewise.
+    Attributes
+    ----------
+    order : ndarray of shape (t, a)
+        Penalties of each response from the largest down.
+    gap : ndarray of shape (t, a)
+        In that order; inf for penalties that no walk has reached.
+    pieces : list of lists of (indices, values)
     """
 
     def __init__(

@@ -28,8 +28,17 @@ from sketchlasso.types import FloatArray, IntArray
 class Point:
     """Coefficients and their residual.
 
-    support and values (s,) are the coefficients that are not zero, residual (m,) is y - X w with
-    the best intercept, square is ||r||_W^2, and seen (n,) holds the centred x_j'W r.
+    Attributes
+    ----------
+    support : ndarray of shape (s,)
+    values : ndarray of shape (s,)
+        The coefficients that are not zero.
+    residual : ndarray of shape (m,)
+        y - X w with the best intercept.
+    square : float
+        ||r||_W^2.
+    seen : ndarray of shape (n,)
+        Centred x_j'W r.
     """
 
     support: IntArray

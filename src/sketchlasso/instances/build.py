@@ -340,9 +340,19 @@ def left_out_batch(
 ) -> Batch:
     """Combinations of columns of X, each regressed on all columns but some; with alpha = 1.
 
-    P (n, k) is X'Q for an orthonormal Q. A combination a has its row in c (f, k), Q'a, which is the
-    same combination of rows of P, in energy (f,), ||a||^2, and in `left_out`, the features that its
-    regression leaves out.
+    Parameters
+    ----------
+    P : ndarray of shape (n, k)
+        X'Q for an orthonormal Q.
+    c : ndarray of shape (f, k)
+        Q'a of every combination a: the same combination of rows of P.
+    energy : ndarray of shape (f,)
+        ||a||^2.
+    left_out : sequence of ndarray
+        Features left out of each regression.
+    radius : float
+    penalty_factor : array-like of shape (n,), optional
+    positive : bool
     """
     return Batch.build(
         P,

@@ -21,8 +21,14 @@ NO_ROWS = np.empty(0, dtype=np.intp)
 class RowSet:
     """One choice of rows.
 
-    Rows that are removed do not train; rows of test, if any, are tested on. weights (m,) are zero
-    on the removed ones; None means one on the others.
+    Attributes
+    ----------
+    removed : ndarray
+        Rows that do not train, sorted.
+    test : ndarray
+        Rows to test on; empty when there are none.
+    weights : ndarray of shape (m,) or None
+        Weight of every row, zero on the removed ones; None means one on the others.
     """
 
     removed: IntArray

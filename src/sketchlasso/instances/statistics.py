@@ -36,8 +36,20 @@ class Statistics:
 
     They belong to one set of rows, or to G sets: every attribute then has a leading axis G.
 
-    weight is the sum of the weights, q_sum (k,) = Q'W1, y_sum (t,) = Y'W1, K (k, k) = Q'WQ, g (k,
-    t) = Q'WY, and yy (t,) the diagonal of Y'WY.
+    Attributes
+    ----------
+    weight : float or ndarray of shape (G,)
+        Sum of the weights.
+    q_sum : ndarray of shape (k,)
+        Q'W1.
+    y_sum : ndarray of shape (t,)
+        Y'W1.
+    K : ndarray of shape (k, k)
+        Q'WQ.
+    g : ndarray of shape (k, t)
+        Q'WY.
+    yy : ndarray of shape (t,)
+        Diagonal of Y'WY.
     """
 
     weight: Any
@@ -173,10 +185,17 @@ def _sums_of_block(
 class ReducedSets:
     """Reduced forms of G row sets and t responses.
 
-    roots (G, k, k), c (G, t, k) and s (G, t) are those of :class:`Reduced`. y_mean (G, t) is the
-    weighted mean of the responses over the training rows, zero without an intercept, and energy (G,
-    t) the weighted sum of squares of the (centred) responses. rebuilt counts the sets that were
-    summed from their rows because a downdate was not safe.
+    Attributes
+    ----------
+    roots : ndarray of shape (G, k, k)
+    c : ndarray of shape (G, t, k)
+    s : ndarray of shape (G, t)
+    y_mean : ndarray of shape (G, t)
+        Weighted mean of the responses over the training rows; zero without an intercept.
+    energy : ndarray of shape (G, t)
+        Weighted sum of squares of the (centred) responses.
+    rebuilt : int
+        Sets that were rebuilt from their rows because a downdate was not safe.
     """
 
     roots: FloatArray

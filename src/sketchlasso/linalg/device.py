@@ -23,7 +23,15 @@ HOST_BUDGET = 2**30
 class Device:
     """A device of PyTorch and the memory that may be used on it.
 
-    `name` is its name in PyTorch, `label` the one that the user gave; the budget is in bytes.
+    Attributes
+    ----------
+    name : str
+        Name in PyTorch.
+    budget : int
+        Bytes.
+    torch : module
+    label : str
+        Name that the user gave.
     """
 
     name: str
@@ -85,8 +93,12 @@ def check_device(name: object) -> str:
 def open_device(name: str, budget: int | None = None) -> Device | None:
     """Return a device of PyTorch; None for the package's own code on the CPU.
 
-    The budget is in bytes, by default 70 % of the free memory of a GPU. Without a GPU, "cuda" and
-    "auto" warn and fall back to the CPU.
+    Parameters
+    ----------
+    name : {"cpu", "cuda", "cuda:1", ..., "auto", "torch"}
+        Without a GPU, "cuda" and "auto" warn and fall back to the CPU.
+    budget : int, optional
+        Bytes that may be used; by default 70 % of the free memory of a GPU.
     """
     if check_device(name) == CPU:
         return None

@@ -25,7 +25,15 @@ def psd_root(K: FloatArray) -> tuple[FloatArray, FloatArray]:
     From the eigenvectors, with tiny eigenvalues set to zero so that directions without data have
     no weight.
 
-    K (k, k) is symmetric positive semidefinite up to rounding; L and L+ are (k, k).
+    Parameters
+    ----------
+    K : ndarray of shape (k, k)
+        Symmetric positive semidefinite up to rounding.
+
+    Returns
+    -------
+    L : ndarray of shape (k, k)
+    L_inverse : ndarray of shape (k, k)
     """
     values, vectors = np.linalg.eigh(0.5 * (K + K.T))
     keep = values > RELATIVE_EIGENVALUE_FLOOR * max(values.max(initial=0.0), 0.0)
@@ -127,9 +135,23 @@ def singular_form(
     P = V R with V orthonormal and R = U S W' give P W = V U S and Q P' = (Q W)(P W)', so only
     the d x d factor R is decomposed.
 
-    Q (m, d) has orthonormal columns and P (n, d) at least as many rows as columns. Returns the left
-    singular vectors (m, k), the right ones times the singular values (n, k), and the singular
-    values (k,), largest first: k = `rank` of them, or all d.
+    Parameters
+    ----------
+    Q : ndarray of shape (m, d)
+        Orthonormal columns.
+    P : ndarray of shape (n, d)
+        At least as many rows as columns.
+    rank : int, optional
+        Number k of singular values to keep; all d when left out.
+
+    Returns
+    -------
+    Q : ndarray of shape (m, k)
+        Left singular vectors of Q P'.
+    P : ndarray of shape (n, k)
+        Right singular vectors times the singular values.
+    singular_values : ndarray of shape (k,)
+        Largest first.
     """
     W, values = singular_rotation(P, rank)
     P = P @ W

@@ -24,7 +24,11 @@ from sketchlasso.types import RealArray
 class KrylovSpace:
     """An orthonormal basis B and the Gram matrix B'A A'B on it.
 
-    The basis is (m, d); gram (d, d) is symmetric positive semidefinite up to rounding.
+    Attributes
+    ----------
+    basis : ndarray of shape (m, d)
+    gram : ndarray of shape (d, d)
+        Symmetric positive semidefinite up to rounding.
     """
 
     basis: RealArray
@@ -59,7 +63,19 @@ def krylov_space(
     orthonormal to rounding. If the space is exhausted before the dimension is reached (repeated
     singular values, low rank), random directions replace the missing ones.
 
-    A is (m, n), start (m, b) is overwritten, and the dimension is at most m.
+    Parameters
+    ----------
+    A : LinearMap of shape (m, n)
+    start : ndarray of shape (m, b)
+        Overwritten.
+    dimension : int
+        Number of basis vectors, at most m.
+    rng : Generator
+        Source of the replacements.
+
+    Returns
+    -------
+    KrylovSpace
     """
     m = A.shape[0]
     dimension = min(dimension, m)
@@ -93,10 +109,26 @@ def extend_basis(
 ) -> tuple[RealArray, RealArray]:
     """Extend an orthonormal basis by the Krylov space of (I - UU')A from some columns.
 
-    A is (m, n), U (m, h), `image` (n, h) is A'U where it is known, start (m, b) is overwritten, and
-    count is at most m - h. Missing directions are replaced as in :func:`krylov_space`. Returns Q
-    (m, h + count), orthonormal with U first, and A'Q (n, h + count), whose new columns the steps
-    compute anyway.
+    Parameters
+    ----------
+    A : LinearMap of shape (m, n)
+    U : ndarray of shape (m, h)
+        Orthonormal columns.
+    start : ndarray of shape (m, b)
+        Overwritten.
+    count : int
+        Number of columns to add, at most m - h.
+    rng : Generator
+        Source of replacements, as in :func:`krylov_space`.
+    image : ndarray of shape (n, h), optional
+        A'U where it is known.
+
+    Returns
+    -------
+    Q : ndarray of shape (m, h + count)
+        Orthonormal, U first.
+    P : ndarray of shape (n, h + count)
+        A'Q; the steps compute its new columns anyway.
     """
     held = U.shape[1]
     # By columns while they are added one by one.

@@ -39,8 +39,14 @@ LARGEST_OVERESTIMATE = 1.1
 class NormBound:
     """Bounds on a spectral norm.
 
-    `lower` is never above the norm. `upper` is at least the norm, except with
-    `failure_probability`, which is 0 where the norm was computed from all entries.
+    Attributes
+    ----------
+    lower : float
+        Never above the norm.
+    upper : float
+        At least the norm, except with `failure_probability`.
+    failure_probability : float
+        0 where the norm was computed from all entries.
     """
 
     lower: float
@@ -51,9 +57,21 @@ class NormBound:
 def overestimate(size: int, block: int, steps: int, failure_probability: float) -> float:
     """Return the factor cosh(phi) that turns a Ritz value's root into an upper bound.
 
-    The Krylov space has `steps` blocks, from `block` independent standard normal vectors of length
-    `size`. With `failure_probability` the factor times the estimate falls short of the norm. The
-    factor is at least 1.
+    Parameters
+    ----------
+    size : int
+        Length N of the starting vectors.
+    block : int
+        Number r of independent standard normal starting vectors.
+    steps : int
+        Number q of blocks in the Krylov space.
+    failure_probability : float
+        Probability with which factor times estimate may fall short of the norm.
+
+    Returns
+    -------
+    float
+        At least 1.
     """
     if size <= block:
         return 1.0
@@ -71,9 +89,21 @@ def norm_bound(
 ) -> NormBound:
     """Bound the spectral norm of a map from above, rounding aside.
 
-    A (m, n) must not depend on `rng`. Steps are added until the factor of :func:`overestimate` is
-    no larger than `largest_overestimate`. Where min(m, n) is at most `dense_limit` or the dimension
-    of the Krylov space, the norm is computed from the entries instead.
+    Parameters
+    ----------
+    A : LinearMap of shape (m, n)
+        Must not depend on `rng`.
+    rng : Generator
+    failure_probability : float
+    largest_overestimate : float
+        Steps are added until the factor of :func:`overestimate` is no larger.
+    dense_limit : int
+        Where min(m, n) is no larger than this, or no larger than the Krylov space would be,
+        the norm is computed from the entries instead.
+
+    Returns
+    -------
+    NormBound
     """
     A = smaller_side_first(A)
     size = A.shape[0]

@@ -88,7 +88,11 @@ class _Residual:
 class LowRankResidual(_Residual):
     """The difference A - Q P' of a map and a product of thin factors.
 
-    The base is (m, n), Q (m, k) and P (n, k).
+    Attributes
+    ----------
+    base : LinearMap of shape (m, n)
+    Q : ndarray of shape (m, k)
+    P : ndarray of shape (n, k)
     """
 
     base: LinearMap
@@ -112,7 +116,11 @@ class LowRankResidual(_Residual):
 class ImplicitResidual(_Residual):
     """The difference A - Q P' for Q = A W, written as A (I - W P'), without Q.
 
-    The base is (m, n), W and P are (n, k).
+    Attributes
+    ----------
+    base : SplitMap of shape (m, n)
+    W : ndarray of shape (n, k)
+    P : ndarray of shape (n, k)
     """
 
     base: SplitMap

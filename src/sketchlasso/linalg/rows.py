@@ -103,8 +103,16 @@ def centre(values: FloatArray, weights: FloatArray | None = None) -> tuple[Float
     Means are subtracted twice: the first has rounding errors of the size of the values, the second
     of the size of their spread. Columns that are constant up to rounding become exactly zero.
 
-    Values are (m, t), means (t,). Of the weights (m,) at least one is positive. Rows of weight zero
-    do not affect the means, but are centred too.
+    Parameters
+    ----------
+    values : ndarray of shape (m, t)
+    weights : ndarray of shape (m,), optional
+        At least one is positive. Rows of weight zero do not affect the means, but are centred too.
+
+    Returns
+    -------
+    centred : ndarray of shape (m, t)
+    means : ndarray of shape (t,)
     """
     used = slice(None) if weights is None else weights > 0
     if weights is None:

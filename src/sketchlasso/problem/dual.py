@@ -61,10 +61,18 @@ class Bounds:
 class Certificate(Bounds):
     """Bounds that prove how good a batch of solutions is.
 
-    primal (B,) is the objective at the coefficients, dual (B,) the dual objective at the feasible
-    `point` (B, k): no coefficients can have a smaller objective. null (B,) is the objective at w =
-    0. scale (B,) turns the candidate u into the point; it is NaN where unpenalised features moved
-    it too.
+    Attributes
+    ----------
+    primal : ndarray of shape (B,)
+        Objective at the coefficients.
+    dual : ndarray of shape (B,)
+        Dual objective at a feasible point: no coefficients can have a smaller objective.
+    null : ndarray of shape (B,)
+        Objective at w = 0.
+    point : ndarray of shape (B, k)
+        The feasible dual point.
+    scale : ndarray of shape (B,)
+        point = scale * u for the candidate u; NaN where unpenalised features moved it too.
     """
 
     primal: FloatArray
@@ -109,8 +117,12 @@ def feasible_dual(
     Unpenalised features first lose the part of u that breaks their constraint, then u is
     scaled by the a that is best for the dual objective under ||S(a R u)|| <= radius.
 
-    Returns the points (B, k) and the scaling a (B,), NaN where unpenalised features moved the point
-    as well. `correlation` (B, n) is R u, where the caller has it already.
+    Returns
+    -------
+    point : ndarray of shape (B, k)
+        Feasible dual points.
+    scale : ndarray of shape (B,)
+        The scaling a; NaN where unpenalised features moved the point as well.
     """
     if correlation is None:
         correlation = correlate(batch, u)
@@ -277,8 +289,19 @@ def certify_batch(
 
     Any u gives a valid proof; a good u gives a tight one.
 
-    `coef` is (B, n) and u (B, k), which need not be feasible; `correlation` as in
-    :func:`feasible_dual`.
+    Parameters
+    ----------
+    batch : Batch
+    coef : ndarray or csr_array of shape (B, n)
+    u : ndarray of shape (B, k)
+        Dual candidates; they need not be feasible.
+    correlation : ndarray of shape (B, n), optional
+        R u, where the caller has it already.
+    n_threads : int
+
+    Returns
+    -------
+    Certificate
     """
     point, scale = feasible_dual(batch, u, correlation, n_threads)
     unmoved = bool(np.all(scale == 1.0))

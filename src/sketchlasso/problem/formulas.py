@@ -105,7 +105,13 @@ def feasible_scale(size: Any, thresholds: Any, radius: Any, largest: Any, slack:
     root. Rounding can hide its last steps; then a shrinks by a few units in the last place, and
     by more until the norm is in order.
 
-    `size` (b, n) is the :func:`magnitude` of R u; thresholds are (b, n), radius and largest (b,).
+    Parameters
+    ----------
+    size : array of shape (b, n)
+        The :func:`magnitude` of R u.
+    thresholds : array of shape (b, n)
+    radius, largest : array of shape (b,)
+    slack : float
     """
     xp = _namespace(size)
     rigid = radius <= 0
@@ -137,8 +143,13 @@ def largest_penalty(size: Any, factor: Any, radius: Any) -> Any:
 
     The norm is convex and decreasing in alpha: Newton's method from the left never overshoots.
 
-    `size` (b, n) is the :func:`magnitude` of R u at the null model's u; factor (b, n) is f,
-    infinite for excluded features; radius is (b,).
+    Parameters
+    ----------
+    size : array of shape (b, n)
+        The :func:`magnitude` of R u at the null model's u.
+    factor : array of shape (b, n)
+        f; infinite for excluded features.
+    radius : array of shape (b,)
     """
     xp = _namespace(size)
     real = (factor > 0) & xp.isfinite(factor)

@@ -45,7 +45,11 @@ CLEARED_SHARE = 1e-12
 class FullValues:
     """Objective of (P) at some coefficients and of (D) at a feasible point.
 
-    `null`, the objective at w = 0, is the scale of what counts as zero.
+    Attributes
+    ----------
+    primal, dual : float
+    null : float
+        Objective at w = 0, the scale of what counts as zero.
     """
 
     primal: float
@@ -73,7 +77,12 @@ def largest_ratio(seen: FloatArray, factor: FloatArray, positive: bool = False) 
 
     A direction d of length one is optimal for the null model at every alpha from this one up.
 
-    `seen` (n, p) holds x_j'W d of every column and direction; factor is (n,).
+    Parameters
+    ----------
+    seen : ndarray of shape (n, p)
+        x_j'W d of every column and direction.
+    factor : ndarray of shape (n,)
+    positive : bool
     """
     penalised = (factor > 0) & np.isfinite(factor)
     if not penalised.all():
@@ -87,8 +96,15 @@ def dual_of_ratio(
 ) -> FloatArray:
     """Dual values (p,) at a d with the largest a for which that is feasible in (D).
 
-    Of every direction, `worst` (p,) is the :func:`largest_ratio`, a negative one of which limits
-    nothing, length (p,) is ||d||_W, and inner (p,) is y'W d; alpha is (p,).
+    Parameters
+    ----------
+    worst : ndarray of shape (p,)
+        :func:`largest_ratio` of every direction d; a negative one limits nothing.
+    length : ndarray of shape (p,)
+        ||d||_W.
+    inner : ndarray of shape (p,)
+        y'W d.
+    alpha : ndarray of shape (p,)
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         # NaN stays NaN here, and zero is the scale that is always allowed.
@@ -119,10 +135,20 @@ def sign_directions(columns: FloatArray, target: FloatArray, residual: FloatArra
     The second is the better one near an interpolation, the first where the residual is
     rounding and points anywhere.
 
-    `columns` (m, s) are those of the support, rows scaled by the root of their weights, centred
-    where the problem has an intercept; residual (m,) is on their scale, and target (s,) is alpha
-    f_j sign(w_j). Returns directions (m, 2) on the same scale, exact up to rounding where (S) has a
-    solution.
+    Parameters
+    ----------
+    columns : ndarray of shape (m, s)
+        Columns of the support, rows scaled by the root of their weights, centred where the
+        problem has an intercept.
+    target : ndarray of shape (s,)
+        alpha f_j sign(w_j).
+    residual : ndarray of shape (m,)
+        On the scale of the columns.
+
+    Returns
+    -------
+    ndarray of shape (m, 2)
+        Directions on the same scale, exact up to rounding where (S) has a solution.
     """
     length = float(np.linalg.norm(residual))
     near = residual / length if length > 0 else np.zeros_like(residual)
@@ -142,8 +168,18 @@ def face_level(alpha: Any, error: Any, steepness: Any) -> Any:
 
         lambda = alpha sqrt( C / (1 - alpha^2 e'H e) )
 
-    `error` is C, the squared length of the least-squares residual, and `steepness` e'H e. The
-    result is NaN where the penalty leaves no room: alpha^2 e'H e >= 1.
+    Parameters
+    ----------
+    alpha : float or ndarray of shape (r,)
+    error : float or ndarray of shape (r,)
+        C, the squared length of the least-squares residual.
+    steepness : float or ndarray of shape (r,)
+        e'H e.
+
+    Returns
+    -------
+    float or ndarray of shape (r,)
+        NaN where the penalty leaves no room: alpha^2 e'H e >= 1.
     """
     room = 1.0 - np.square(alpha) * steepness
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -154,9 +190,14 @@ def face_level(alpha: Any, error: Any, steepness: Any) -> Any:
 class UnpenalisedColumns:
     """Columns of penalty zero, which a dual point must not correlate with.
 
-    `columns` (m, q) have length one or zero on rows scaled as for :func:`sign_directions`; basis
-    (m, r) is an orthonormal basis of their span. Where `positive`, their coefficients are >= 0 and
-    only a positive correlation is forbidden.
+    Attributes
+    ----------
+    columns : ndarray of shape (m, q)
+        On rows scaled as for :func:`sign_directions`, of length one or zero.
+    basis : ndarray of shape (m, r)
+        Orthonormal basis of their span.
+    positive : bool
+        Their coefficients are >= 0: only a positive correlation is forbidden.
     """
 
     columns: FloatArray
@@ -196,7 +237,10 @@ class UnpenalisedColumns:
 def unpenalised_columns(columns: FloatArray, positive: bool) -> UnpenalisedColumns:
     """Prepare the clearing of columns (m, q) of any finite length.
 
-    An entry that weights made overflow raises InvalidInputError.
+    Raises
+    ------
+    InvalidInputError
+        A column is not finite: the weights made its entries overflow.
     """
     if not np.isfinite(columns).all():
         raise InvalidInputError(
@@ -216,8 +260,12 @@ def unpenalised_columns(columns: FloatArray, positive: bool) -> UnpenalisedColum
 class FullView:
     """X and responses with rows scaled by the roots of their weights.
 
-    X is (m, n), an array, csr_array or BlockMatrix, and weights are (m,). With `fit_intercept`
-    weighted means are taken off.
+    Attributes
+    ----------
+    X : ndarray, csr_array or BlockMatrix of shape (m, n)
+    weights : ndarray of shape (m,)
+    fit_intercept : bool
+        Whether weighted means are taken off.
     """
 
     X: Any

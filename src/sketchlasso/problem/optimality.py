@@ -134,8 +134,13 @@ def largest_penalties(
 class NullModel:
     """The best model that uses unpenalised features only.
 
-    coef is (B, n). The dual point (B, k) is optimal as long as alpha >= alpha_max. spent (B,) is
-    the share of radius^2 that the unpenalised features use up in the dual constraint.
+    Attributes
+    ----------
+    coef : csr_array of shape (B, n)
+    dual : ndarray of shape (B, k)
+        Its dual point: optimal as long as alpha >= alpha_max.
+    spent : ndarray of shape (B,)
+        Share of radius^2 that the unpenalised features use up in the dual constraint.
     """
 
     coef: SparseRows

@@ -35,7 +35,12 @@ SINGULAR = 1e-11
 class Reduced:
     """The reduced forms (L, c, s) of G Gram matrices and t responses each.
 
-    roots (G, k, k) are L with K = L L'; c is (G, t, k) and s (G, t).
+    Attributes
+    ----------
+    roots : ndarray of shape (G, k, k)
+        L with K = L L'.
+    c : ndarray of shape (G, t, k)
+    s : ndarray of shape (G, t)
     """
 
     roots: FloatArray
@@ -54,7 +59,11 @@ class Reduced:
 def reduce_statistics(K: FloatArray, g: FloatArray, yy: FloatArray) -> Reduced:
     """Reduce a stack of statistics; a K may be singular.
 
-    K is (G, k, k), g (G, k, t) and yy (G, t).
+    Parameters
+    ----------
+    K : ndarray of shape (G, k, k)
+    g : ndarray of shape (G, k, t)
+    yy : ndarray of shape (G, t)
     """
     if g.shape[:2] != K.shape[:2] or yy.shape != (g.shape[0], g.shape[2]):
         raise InvalidInputError(
@@ -80,8 +89,16 @@ def unreachable_part(yy: FloatArray, c: FloatArray) -> FloatArray:
 class ProjectedOut:
     """An instance without its unpenalised features, and the way back.
 
-    rows (q, k) are R_U, with the orthonormal basis (r, k) of their span; root (k, k) is L P, which
-    replaces the instance's root, and c (k,) is P c.
+    Attributes
+    ----------
+    rows : ndarray of shape (q, k)
+        R_U.
+    basis : ndarray of shape (r, k)
+        Orthonormal basis of the span of those rows.
+    root : ndarray of shape (k, k)
+        L P: replaces the instance's root.
+    c : ndarray of shape (k,)
+        P c.
     """
 
     rows: FloatArray

@@ -18,8 +18,13 @@ EXACT_ROOTS = 1
 class RowNorms:
     """Upper bounds ||a_j|| <= scale * norms_j on the rows of R_b = P L_b.
 
-    Instance b has the line ``row_of[b]`` of norms (M, n); scale (B,) is 1 where that is exact,
-    otherwise the spectral norm of the instance's root.
+    Attributes
+    ----------
+    norms : ndarray of shape (M, n)
+    row_of : ndarray of shape (B,)
+        Which line of `norms` belongs to an instance.
+    scale : ndarray of shape (B,)
+        1 where `norms` is exact, otherwise the spectral norm of the instance's root.
     """
 
     norms: FloatArray
@@ -47,8 +52,14 @@ class Restriction:
 
     A solution and its certificate on these features hold for all of them.
 
-    P (n, k) is the factor of the batches, `features` (p,) increase, and rows (p, k) are
-    ``P[features]``.
+    Attributes
+    ----------
+    P : ndarray of shape (n, k)
+        The factor of the batches.
+    features : ndarray of shape (p,)
+        In increasing order.
+    rows : ndarray of shape (p, k)
+        ``P[features]``.
     """
 
     P: RealArray

@@ -36,9 +36,17 @@ INFEASIBLE = 1e-10
 class TightParts:
     """The two parts of the points, all of which meet the constraints that were kept.
 
-    p and q are (m,); q has length one, or zero where nothing is left of the residual, of whose
-    length `left` is the share that is left. basis (m, r) is an orthonormal basis of the columns
-    whose constraints are met, which `kept` (r,) numbers.
+    Attributes
+    ----------
+    p : ndarray of shape (m,)
+    q : ndarray of shape (m,)
+        Of length one, or zero where nothing is left of the residual.
+    left : float
+        Share of the residual's length that is left.
+    basis : ndarray of shape (m, r)
+        Orthonormal basis of the columns whose constraints are met.
+    kept : ndarray of shape (r,)
+        Which of the columns these are.
     """
 
     p: FloatArray
@@ -61,8 +69,18 @@ class TightParts:
     ) -> FloatArray:
         """The point (m,), moved as little as other constraints ask for.
 
-        Asked for is |columns't| <= limit, or columns't <= limit where `positive`, with columns (m,
-        v) and limit (v,). The point stays where no move meets them all.
+        Parameters
+        ----------
+        point : ndarray of shape (m,)
+        columns : ndarray of shape (m, v)
+        limit : ndarray of shape (v,)
+            |columns't| <= limit is asked for, or columns't <= limit where `positive`.
+        positive : bool
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            The same point where no move meets them all.
         """
         seen = columns.T @ point
         free = columns - self.basis @ (self.basis.T @ columns)
@@ -108,9 +126,15 @@ def tight_parts(
 ) -> TightParts | None:
     """Parts of the dual points with columns't = target; None where the numbers are too large.
 
-    Columns (m, s) have rows scaled by the roots of their weights and are centred where there is an
-    intercept; the residual (m,) is on their scale, of length one. `importance` (s,) decides which
-    of dependent columns are kept, and which count at all. target is (s,).
+    Parameters
+    ----------
+    columns : ndarray of shape (m, s)
+        Rows scaled by the roots of their weights, centred where there is an intercept.
+    importance : ndarray of shape (s,)
+        Decides which of dependent columns are kept, and which count at all.
+    target : ndarray of shape (s,)
+    residual : ndarray of shape (m,)
+        On the scale of the columns, of length one.
     """
     norms = lengths(columns)
     largest = importance.max(initial=0.0)

@@ -258,8 +258,18 @@ def closer_looks(cost: FloatArray, places: IntArray, reach: int) -> tuple[BoolAr
     by shares of right labels, which jump. Before the first penalty within one standard error of
     the best, a closer look ends where there is one penalty left between two.
 
-    `cost` is (folds, a), and `places` (a,) of the penalties in their grid increase. Returns where a
-    look is wanted (a,), and the first penalty within one standard error of the best.
+    Parameters
+    ----------
+    cost : ndarray of shape (folds, a)
+    places : ndarray of shape (a,)
+        Of the penalties in their grid; they increase.
+    reach : int
+
+    Returns
+    -------
+    wanted : ndarray of shape (a,)
+    first : int
+        The first penalty within one standard error of the best.
     """
     mean = np.nan_to_num(mean_of(cost), nan=np.inf)
     best = int(np.argmin(mean))
@@ -290,8 +300,12 @@ def decided(cost: FloatArray, in_a_row: int = IN_A_ROW) -> bool:
     Folds differ in difficulty, so costs are compared fold by fold: the mean of the differences
     has a far smaller standard error than the mean cost.
 
-    Costs, of which smaller is better, are in the order in which the penalties were tried; the last
-    `in_a_row` have to be out.
+    Parameters
+    ----------
+    cost : ndarray of shape (folds, a)
+        Smaller is better; in the order in which the penalties were tried.
+    in_a_row : int
+        How many of the last penalties have to be out.
     """
     # A fold that does not define the score says nothing.
     cost = cost[np.isfinite(cost).all(axis=1)]

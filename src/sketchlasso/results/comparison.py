@@ -27,10 +27,21 @@ from sketchlasso.types import FloatArray, IntArray
 class Side:
     """One side of a comparison: the models of all penalties, with the sketch or without.
 
-    The models of all rows, their score (a,) on rows that they have not seen, full_gap (a,), the
-    relative duality gap in the full problem, and n_nonzero (a,) have one entry per penalty; `best`
-    is the one with the best score. seconds are for the models of all rows, the sketch not counted,
-    and scoring_seconds for the cross-validation, if there was one.
+    Attributes
+    ----------
+    models : LinearModels
+        Of all rows, one a penalty.
+    score : ndarray of shape (a,)
+        On rows that the models have not seen.
+    full_gap : ndarray of shape (a,)
+        Relative duality gap in the full problem.
+    n_nonzero : ndarray of shape (a,)
+    best : int
+        The penalty with the best score.
+    seconds : float
+        For the models of all rows; on the side of the sketch, the sketch not counted.
+    scoring_seconds : float
+        For the cross-validation, if there was one.
     """
 
     models: LinearModels

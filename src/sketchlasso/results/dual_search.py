@@ -51,8 +51,14 @@ WORK_PER_ENTRY = 20
 class Coefficients:
     """Coefficients and their residuals, of unit length.
 
-    rows is (p, n), residual (m, p), response (m, 1) or (m, p), primal and null are (p,), and small
-    (p,) says whether the residual is too small to be trusted alone.
+    Attributes
+    ----------
+    rows : csr_array of shape (p, n)
+    residual : ndarray of shape (m, p)
+    response : ndarray of shape (m, 1) or (m, p)
+    primal, null : ndarray of shape (p,)
+    small : ndarray of shape (p,)
+        Whether the residual is too small to be trusted alone.
     """
 
     rows: Any
@@ -73,9 +79,18 @@ class Coefficients:
 class Attempt:
     """Constraints of one row of coefficients that its dual point is to meet.
 
-    Of row b, the columns `chosen` (s,) meet their constraints with equality: they are to see target
-    (s,). part (s,) is |w_j|, or inf for columns that count in any case. Columns that are `bounded`
-    (v,) are to see no more than their penalty.
+    Attributes
+    ----------
+    b : int
+        The row.
+    chosen : ndarray of shape (s,)
+        Columns whose constraints are met with equality.
+    target : ndarray of shape (s,)
+        What these columns are to see.
+    part : ndarray of shape (s,)
+        |w_j|, or inf for columns that count in any case.
+    bounded : ndarray of shape (v,)
+        Columns that are to see no more than their penalty.
     """
 
     b: int
@@ -109,9 +124,22 @@ def best_dual(
 ) -> FloatArray:
     """Largest dual values (p,) found.
 
-    response (m, 1) or (m, p) and residual (m, p) are centred and scaled, rows (p, n) are the
-    coefficients, factor is (n,), and alphas, primal and null are (p,). `known` (p,) are lower
-    bounds that a solver has proved, zero where it has none; where it has, no other is looked for.
+    Parameters
+    ----------
+    view : FullView
+    response : ndarray of shape (m, 1) or (m, p)
+        Centred and scaled.
+    residual : ndarray of shape (m, p)
+        Centred and scaled.
+    rows : csr_array of shape (p, n)
+        The coefficients.
+    factor : ndarray of shape (n,)
+    alphas : ndarray of shape (p,)
+    positive : bool
+    primal, null : ndarray of shape (p,)
+    known : ndarray of shape (p,), optional
+        Lower bounds that a solver has proved, zero where it has none; no other is looked for
+        where it has.
     """
     small = lengths(residual) <= SMALL_RESIDUAL * null
     start = Coefficients(rows, unit(residual), response, primal, null, small)

@@ -30,9 +30,14 @@ GRAM_BYTES = 2**28
 class Entered:
     """The features that enter first on each of s row sets.
 
-    features (s, q) are in the order of their entry, -1 where fewer than q enter. steps (s, q) are
-    the penalties at which they are first non-zero, as places in the decreasing `alphas` (a,), as
-    many as were needed; -1 likewise.
+    Attributes
+    ----------
+    features : ndarray of shape (s, q)
+        In the order of their entry; -1 where fewer than q enter.
+    steps : ndarray of shape (s, q)
+        The penalty at which each is first non-zero, as a place in `alphas`; -1 likewise.
+    alphas : ndarray of shape (a,)
+        Decreasing penalties, as many as were needed.
     """
 
     features: IntArray
@@ -52,9 +57,17 @@ def first_to_enter(
     Features that enter between two penalties are ordered by the size of their coefficients, on
     the scale of the task's columns.
 
-    The task has one response, and its `alphas` is a number of penalties, from the smallest that
-    leaves no feature on any row set down to `alpha_min_ratio` times it. Without a sketch, which
-    must be made without the response, the problems on X itself are solved.
+    Parameters
+    ----------
+    task : Task
+        Of one response; its `alphas` is a number of penalties, from the smallest that leaves no
+        feature on any row set down to `alpha_min_ratio` times it.
+    rows : RowSets
+    count : int
+    sketch : Sketch, optional
+        Made without the response. By default the problems on X itself are solved.
+    radius : float, str or RadiusPolicy, optional
+        Of the problems on the sketch.
     """
     terms = task.full_terms(sketch)
     alphas = _grid(task, exact_alpha_max(task.X, task.Y, rows=rows, terms=terms))

@@ -41,10 +41,25 @@ NO_RADIUS = (RadiusPolicy("given", 0.0),)
 class Task:
     """What is to be fitted, apart from the row sets that train.
 
-    X is (m, n), Y (m, t), and `weights` (m,) are of all rows; row sets carry them too. Full
-    problems start from the coefficients `start` (B, n), the search for realised radii from the
-    radius `near`, and a search over penalties where the `guide` says. `bases` is what the sketches
-    of this response's folds share with those of others.
+    Attributes
+    ----------
+    X : ndarray or csr_array of shape (m, n)
+    Y : ndarray of shape (m, t)
+    weights : ndarray of shape (m,) or None
+        Of all rows; row sets carry them too.
+    alphas : int or array-like of shape (a,)
+    alpha_min_ratio : float or None
+    terms : Terms
+    solver : str
+    settings : Settings or None
+    start : csr_array of shape (B, n) or None
+        Coefficients that full problems start from.
+    near : float or None
+        Radius that the search for realised radii starts from.
+    guide : Guide or None
+        Where a search begins.
+    bases : FoldBases or None
+        What the sketches of this response's folds share with those of others.
     """
 
     X: Any
@@ -149,8 +164,15 @@ def fit_all(
 ) -> Path:
     """Fit a task on every row set.
 
-    Without a sketch the full problems are fitted. ``refine="exact"`` solves them from the sketched
-    solutions.
+    Parameters
+    ----------
+    task : Task
+    sketch : Sketch or None
+        None fits the full problems.
+    radii : float, str, RadiusPolicy or a sequence of them, optional
+    rows : RowSets
+    refine : {"exact"}, optional
+        Solve the full problems from the sketched solutions.
     """
     if refine not in (None, "exact"):
         raise InvalidInputError(

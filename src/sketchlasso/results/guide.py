@@ -18,9 +18,14 @@ from sketchlasso.types import FloatArray, IntArray
 class Guide:
     """What the search of one response says about where to look for that of another.
 
-    `best` is the radius policy with the lowest squared error, penalty (radii,) the place in the
-    grid of the best penalty of every policy, -1 where none was tried, and radius (radii, alphas)
-    the radius at every point, NaN where it was not tried.
+    Attributes
+    ----------
+    best : int
+        The radius policy with the lowest squared error.
+    penalty : ndarray of shape (radii,)
+        Place in the grid of the best penalty of every policy; -1 where none was tried.
+    radius : ndarray of shape (radii, alphas)
+        Radius at every point, NaN where it was not tried.
     """
 
     best: int

@@ -23,8 +23,19 @@ def judge(
 ) -> tuple[dict[Metric, FloatArray], FloatArray | None]:
     """Score every model on its held-out rows: one pass over X.
 
-    Y is (m, t). Returns scores (folds, responses, radii, alphas) by metric, and the predictions (m,
-    responses, radii, alphas), where X is in memory or a metric ranks rows, which needs all of them.
+    Parameters
+    ----------
+    predictions : LazyPredictions
+        What is scored.
+    Y : ndarray of shape (m, t)
+    weights : ndarray of shape (m,) or None
+    metrics : tuple of str
+
+    Returns
+    -------
+    scores : dict of ndarray of shape (folds, responses, radii, alphas)
+    kept : ndarray of shape (m, responses, radii, alphas) or None
+        The predictions, where X is in memory or a metric ranks rows, which needs all of them.
     """
     X, grid, models = BlockMatrix.of(predictions.X), predictions.grid, predictions.models
     sums = tuple(metric for metric in metrics if is_sum(metric))

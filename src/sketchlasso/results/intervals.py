@@ -45,7 +45,12 @@ def conformal_rank(level: float, count: int) -> int:
 def split_intervals(predictions: FloatArray, residuals: FloatArray, level: float) -> FloatArray:
     """Intervals (p, 2) of the same width around predictions (p,).
 
-    The residuals (m,) are of rows that the model has not seen; their signs play no role.
+    Parameters
+    ----------
+    predictions : ndarray of shape (p,)
+    residuals : ndarray of shape (m,)
+        Of rows that the model has not seen; their signs play no role.
+    level : float
     """
     rank = conformal_rank(level, len(residuals))
     half = np.inf
@@ -59,8 +64,15 @@ def plus_intervals(
 ) -> FloatArray:
     """Jackknife+ or CV+ intervals (p, 2).
 
-    The predictions (p, g) of p new rows are by g models, ``groups[i]`` is the one that has not seen
-    row i, and residuals (m,) are of each row by that model; their signs play no role.
+    Parameters
+    ----------
+    predictions : ndarray of shape (p, g)
+        Of p new rows by each of g models.
+    groups : ndarray of shape (m,)
+        The model that has not seen row i.
+    residuals : ndarray of shape (m,)
+        Of each row by that model; their signs play no role.
+    level : float
     """
     m = len(residuals)
     rank = conformal_rank(level, m)

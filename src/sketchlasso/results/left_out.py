@@ -42,9 +42,17 @@ NEAR = 0.6
 class LeftOut:
     """The problem without each row, and what is left out.
 
-    alpha (m,) is the penalty of the problem without each row of X (m, n) and y (m,); `factor` turns
-    row numbers (r,) into the penalty factors (r, n) of the problems without them. Where `same`, all
-    problems have the same penalty and factors.
+    Attributes
+    ----------
+    X : ndarray or csr_array of shape (m, n)
+    y : ndarray of shape (m,)
+    alpha : ndarray of shape (m,)
+        Penalty of the problem without each row.
+    factor : callable
+        From row numbers (r,) to the penalty factors (r, n) of the problems without them.
+    same : bool
+        Whether all problems have the same penalty and the same factors.
+    fit_intercept, positive : bool
     """
 
     X: Any
@@ -65,8 +73,20 @@ def left_out_models(
 ) -> LinearModels:
     """Solve the problem without each row, to a relative gap of `tol` on the full data.
 
-    Only speed depends on `coef` (n,), the solution with all rows. The callback is called with a
-    :class:`Progress` after some of the rows. Returns m models, in the order of the rows.
+    Parameters
+    ----------
+    problems : LeftOut
+    coef : ndarray of shape (n,)
+        The solution with all rows; only speed depends on it.
+    tol : float
+    n_threads : int
+    callback : callable, optional
+        Called with a :class:`Progress` after some of the rows.
+
+    Returns
+    -------
+    LinearModels
+        m of them, in the order of the rows.
     """
     work = _Work(problems, coef, tol, n_threads)
     parts, intercepts, done, worst = [], [], 0, 0.0

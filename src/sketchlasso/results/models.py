@@ -160,8 +160,13 @@ class LazyPredictions:
     ``predictions[:, response, radius, alpha]`` costs one pass over the data; any other index
     computes all of them, as ``numpy.asarray`` does.
 
-    The grid is (folds, responses, radii, alphas); X (m, n) is an array, sparse matrix or
-    BlockMatrix.
+    Attributes
+    ----------
+    rows : RowSets
+    grid : tuple of int
+        (folds, responses, radii, alphas).
+    models : LinearModels
+    X : array, sparse matrix or BlockMatrix of shape (m, n)
     """
 
     rows: RowSets

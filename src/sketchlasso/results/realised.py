@@ -75,8 +75,21 @@ def error_lengths(
 ) -> FloatArray:
     """Return ||(A - QP')w|| over each instance's training rows, less their mean: one pass.
 
-    A (m, n) is what was sketched; coef (b, n) has the row set ``row_set[i]`` in row i. The mean is
-    taken out with `fit_intercept` only. Returns (b,).
+    Parameters
+    ----------
+    sketch : Sketch
+    A : DataMatrix of shape (m, n)
+        What was sketched.
+    rows : RowSets
+    coef : csr_array of shape (b, n)
+    row_set : ndarray of shape (b,)
+        The row set of each instance.
+    fit_intercept : bool
+        Whether the mean is taken out.
+
+    Returns
+    -------
+    ndarray of shape (b,)
     """
     A.meter.count(coef.shape[0])
     matrix = A.blocks
@@ -144,7 +157,12 @@ def _moments(
 class RealisedError:
     """Measures ||(A - QP')w|| / ||w|| of instances on their own training rows.
 
-    A is what was sketched.
+    Attributes
+    ----------
+    sketch : Sketch
+    A : DataMatrix
+        What was sketched.
+    problems : ProblemSet
     """
 
     sketch: Sketch
@@ -184,9 +202,18 @@ def settle_radii(
 
     In between, solutions near those at these radii, where every instance was searched.
 
-    The problems have radii to start from, `factor` (B,) is the multiple of the realised error that
-    is wanted, and `chosen` (B,) are the instances that follow the rule. The settings are of the
-    solve to come; the search needs a looser tolerance.
+    Parameters
+    ----------
+    problems : ProblemSet
+        With radii to start from.
+    error : RealisedError
+    factor : ndarray of shape (B,)
+        Multiple of the realised error that is wanted.
+    chosen : ndarray of shape (B,)
+        Which instances follow the rule.
+    solver : str
+    settings : Settings
+        Of the solve to come; the search needs a looser tolerance.
     """
     batch = problems.batch
     radius = batch.radius.copy()
@@ -213,8 +240,13 @@ def settle_radii(
 def search_radii(start: FloatArray, error_at: Callable[[FloatArray], FloatArray]) -> RadiusSearch:
     """Search the radii (b,) that equal the errors they lead to.
 
-    They start from radii > 0. `error_at` turns radii (b,) into the wanted multiple of the errors
-    (b,) at the solutions; NaN where the coefficients are zero.
+    Parameters
+    ----------
+    start : ndarray of shape (b,)
+        Radii > 0.
+    error_at : callable
+        From radii (b,) to the wanted multiple of the errors (b,) at the solutions; NaN where
+        the coefficients are zero.
     """
     search = RadiusSearch(np.log(start))
     for number in range(EVALUATIONS):

@@ -72,7 +72,12 @@ def score_sums(
 ) -> FloatArray:
     """Sums (s, p) over rows that the scores of predictors are made of; parts of rows add up.
 
-    For the metric :func:`is_sum` holds; y and weights are (rows,), predicted is (rows, p).
+    Parameters
+    ----------
+    metric : str
+        One for which :func:`is_sum` holds.
+    y, weights : ndarray of shape (rows,)
+    predicted : ndarray of shape (rows, p)
     """
     return _SUMS[metric](y, predicted, weights)
 
@@ -155,7 +160,10 @@ _FINISH: dict[str, Callable[[FloatArray, FloatArray, FloatArray], FloatArray]] =
 class OutOfFold:
     """Predictions of held-out rows, kept as they come in.
 
-    Every row set has rows to predict.
+    Parameters
+    ----------
+    rows : RowSets
+        Every one with rows to predict.
     """
 
     def __init__(self, rows: RowSets) -> None:
@@ -167,8 +175,12 @@ class OutOfFold:
     def add(self, test: IntArray, at: Any, predicted: FloatArray) -> None:
         """Enter what one row set predicts for its held-out rows.
 
-        `at` indexes p problems in the shape that :meth:`means` gets; test is (rows,), predicted
-        (rows, p).
+        Parameters
+        ----------
+        test : ndarray of shape (rows,)
+        at : tuple
+            Index of p problems in the shape that :meth:`means` gets.
+        predicted : ndarray of shape (rows, p)
         """
         self._parts.append((test, at, predicted))
 

@@ -11,9 +11,14 @@ from sketchlasso.solvers import Progress
 class SharedProgress:
     """Progress of all parts as one count that never falls, and a way to end them all.
 
-    The callback gets the common :class:`Progress`, by one thread at a time. `total` is what the
-    parts count together, of which what is left out counts at the end; by default every one of
-    `parts` parts is taken to be as large as the largest that has reported.
+    Parameters
+    ----------
+    callback : callable or None
+        Called with the common :class:`Progress`, by one thread at a time.
+    total : int, optional
+        What the parts count together. What is left out counts at the end. By default every one
+        of `parts` parts is taken to be as large as the largest that has reported.
+    parts : int
     """
 
     def __init__(

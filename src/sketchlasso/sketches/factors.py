@@ -22,10 +22,19 @@ HOPELESS = 1e-3
 class Factors:
     """A ~ Q P' in singular form.
 
-    Q (m, k) has orthonormal columns; for tall data in blocks it is A W, known by W alone. P (n, k)
-    has orthogonal columns of lengths `singular_values` (k,), those of Q P', largest first.
-    residual_norm is ||A - QP'||_2 where the method knows it exactly. The last `response_rank`
-    columns were made from responses; the pair is in singular form only where there are none.
+    Attributes
+    ----------
+    Q : ndarray or ImplicitRows of shape (m, k)
+        Orthonormal columns; A W, known by W alone, for tall data in blocks.
+    P : ndarray of shape (n, k)
+        Orthogonal columns of lengths `singular_values`.
+    singular_values : ndarray of shape (k,)
+        Of Q P', largest first.
+    residual_norm : float or None
+        ||A - QP'||_2 where the method knows it exactly.
+    response_rank : int
+        Number of trailing columns that were made from responses. The pair is in singular form
+        only where it is 0.
     """
 
     Q: RowFactor

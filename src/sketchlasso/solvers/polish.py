@@ -43,7 +43,13 @@ def polished(batch: Batch, solution: Solution, tol: float) -> Solution:
     A correction is kept only if no coefficient changes its sign and the objective does not rise,
     so every certificate stays valid.
 
-    `tol` is the relative duality gap that the batch was solved to.
+    Parameters
+    ----------
+    batch : Batch
+    solution : Solution
+        Of the batch.
+    tol : float
+        Relative duality gap it was solved to.
     """
     if batch.loss != "sqrt":
         return solution

@@ -152,7 +152,12 @@ def _sized_on_device(batch: Batch, size: int, device: Device, settings: Settings
 class _SizeSearch:
     """The search of as many instances as the memory budget allows.
 
-    alpha is (b,), dual (b, k), and pieces are the (indices, values) of non-zero coefficients.
+    Attributes
+    ----------
+    alpha : ndarray of shape (b,)
+    pieces : list of (indices, values)
+        Non-zero coefficients of each instance.
+    dual : ndarray of shape (b, k)
     """
 
     def __init__(self, batch: Batch, size: int, settings: Settings) -> None:

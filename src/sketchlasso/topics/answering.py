@@ -93,7 +93,10 @@ def automatic_radius(levels: FloatArray) -> FloatArray:
     exceeds it enter together, and that penalty solves ||(|x| - alpha)_+|| = radius. With x sorted
     it has no more than `size` of them while radius^2 <= sum_{i <= size} (x_i - x_{size+1})^2.
 
-    `levels` (B, size + 1) are the largest |x|, in order.
+    Parameters
+    ----------
+    levels : ndarray of shape (B, size + 1)
+        The largest |x|, in order.
     """
     return AUTOMATIC_SHARE * np.sqrt(np.sum((levels - levels[:, -1:]) ** 2, axis=1))
 

@@ -72,7 +72,11 @@ class WordColumns:
         the sum of x_d^2. It is about 1 in size where a single document makes the link, and about
         the root of the number of documents that make it in equal parts.
 
-        The response (documents,) is centred.
+        Parameters
+        ----------
+        response : ndarray of shape (documents,)
+            Centred.
+        words : ndarray of shape (count,)
         """
         sums = np.empty((len(words), 3))
         column_moments(

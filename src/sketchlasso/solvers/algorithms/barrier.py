@@ -40,8 +40,18 @@ SLACK_RATIO = 10.0
 class BarrierState:
     """Iterate of the barrier method on the scaled instance.
 
-    mu is 1/gamma of the paper, w is (p,), u of the multipliers is the dual point, and best holds
-    the best points seen; None when there is no feature.
+    Attributes
+    ----------
+    problem : ScaledInstance
+    mu : float
+        1/gamma of the paper.
+    w : ndarray of shape (p,)
+    multipliers : Multipliers
+        u is the dual point.
+    newton_steps : int
+        Newton steps so far.
+    best : Best or None
+        Best points seen; None when there is no feature.
     """
 
     problem: ScaledInstance

@@ -111,9 +111,14 @@ class Multipliers:
 class Cones:
     """Optimal heights h, roots T and multipliers y = g x/h of every cone at one point.
 
-    Heights and roots of the loss and the ridge are 1 where the term is not a cone; `heights` and
-    `roots` (p,) are those of the |w_j|, w itself where coefficients are non-negative. `central` are
-    the multipliers of the primal barrier method; their sum is the gradient v + d - R u.
+    Attributes
+    ----------
+    loss_height, loss_root, ridge_height, ridge_root : float
+        1 where the term is not a cone.
+    heights, roots : ndarray of shape (p,)
+        Of the |w_j|; w itself where coefficients are non-negative.
+    central : Multipliers
+        Those of the primal barrier method. Their sum is the gradient v + d - R u.
     """
 
     loss_height: float
@@ -160,7 +165,14 @@ class DyadicHessian:
     where y = M X'dw. Refining both unknowns matters: M grows like 1/mu when the optimum
     interpolates, and X'dw then needs more digits than one elimination leaves.
 
-    core_inverse (q, q) is M^-1, and absolute (p,) the part of delta (p,) due to the |w_j|.
+    Attributes
+    ----------
+    delta : ndarray of shape (p,)
+    X : ndarray of shape (p, q)
+    core_inverse : ndarray of shape (q, q)
+        M^-1.
+    absolute : ndarray of shape (p,)
+        The part of delta due to the |w_j|.
     """
 
     delta: FloatArray

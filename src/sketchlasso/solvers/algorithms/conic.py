@@ -70,7 +70,12 @@ STATUSES = {
 class ConicState:
     """Result of the one solve.
 
-    w is (p,), u is (k,); the outcome is None before the solve.
+    Attributes
+    ----------
+    outcome : ConicOutcome or None
+        None before the solve.
+    w : ndarray of shape (p,)
+    u : ndarray of shape (k,)
     """
 
     outcome: ConicOutcome | None = None
@@ -84,7 +89,11 @@ class _Programme:
 
     Blocks of A and b are collected row by row; those of the loss come first.
 
-    curvature and linear are (size,); `dual` are the multipliers that are minus the dual point.
+    Attributes
+    ----------
+    curvature, linear : ndarray of shape (size,)
+    dual : slice
+        The multipliers that are minus the dual point.
     """
 
     curvature: FloatArray

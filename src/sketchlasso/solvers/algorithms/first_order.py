@@ -64,9 +64,19 @@ ROUNDING = 1e-14
 class _Rotated:
     """The instance with a response of length one and orthogonal columns of R.
 
-    R (p, r) is R V with V the `basis` (k, r), r the rank of R; energies (r,) are the squared
-    lengths e of its columns. c is (r,); s includes the part of the old c that R cannot reach, and
-    beyond (k,) is the part of c outside the span of V.
+    Attributes
+    ----------
+    R : ndarray of shape (p, r)
+        R V, r the rank of R.
+    energies : ndarray of shape (r,)
+        Squared lengths e of its columns.
+    c : ndarray of shape (r,)
+    s : float
+        Includes the part of the old c that R cannot reach.
+    basis : ndarray of shape (k, r)
+        V.
+    beyond : ndarray of shape (k,)
+        The part of c outside the span of V.
     """
 
     R: FloatArray
@@ -165,8 +175,16 @@ class _Anderson:
 class FirstOrderState:
     """Iterate on the rotated instance.
 
-    tau is the step length, w is (p,), u is (r,), and best holds the best points seen; None when
-    there is no feature.
+    Attributes
+    ----------
+    tau : float
+        Step length.
+    w : ndarray of shape (p,)
+    u : ndarray of shape (r,)
+    iterations : int
+        Iterations so far.
+    best : Best or None
+        Best points seen; None when there is no feature.
     """
 
     problem: _Rotated

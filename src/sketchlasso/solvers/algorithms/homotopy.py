@@ -30,9 +30,19 @@ def can_walk(batch: Batch) -> BoolArray:
 def walk_chains(batch: Batch, chain: IntArray, n_threads: int) -> tuple[Iterates, BoolArray]:
     """Propose a solution of every instance of a batch that :func:`can_walk` accepts.
 
-    Instances with the same number in `chain` (B,) differ in alpha only. Returns proposals, where
-    the knots of a chain count as steps of its first instance, and found (B,), False where a walk
-    ended before it came to the penalty; the proposal is w = 0 there.
+    Parameters
+    ----------
+    batch : Batch
+    chain : ndarray of shape (B,)
+        Instances with the same number differ in alpha only.
+    n_threads : int
+
+    Returns
+    -------
+    proposals : Iterates
+        The knots of a chain count as steps of its first instance.
+    found : ndarray of shape (B,)
+        False where a walk ended before it came to the penalty; the proposal is w = 0 there.
     """
     order = np.lexsort((-batch.alpha, chain))
     chains = np.split(order, np.flatnonzero(np.diff(chain[order])) + 1)

@@ -124,8 +124,17 @@ class Instance:
 
     or, for the squared loss, the elastic net of :class:`~sketchlasso.problem.batch.Batch`.
 
-    R is (p, k), c (k,), and thresholds (p,) are finite; tol is the relative gap to aim for, better
-    a little lower.
+    Attributes
+    ----------
+    R : ndarray of shape (p, k)
+    c : ndarray of shape (k,)
+    s, radius : float
+    thresholds : ndarray of shape (p,)
+        Finite.
+    positive : bool
+    loss : {"sqrt", "squared"}
+    tol : float
+        Relative gap to aim for; better aim a little lower.
     """
 
     R: FloatArray
@@ -236,8 +245,14 @@ def featureless_answer(instance: Instance) -> tuple[FloatArray, FloatArray, int]
 class Best:
     """The best primal and the best dual point seen so far; they need not belong together.
 
-    The instance has at least one feature; w is (p,), u is (k,), and primal and dual are the
-    objectives at w and at the feasible point that u gives.
+    Attributes
+    ----------
+    instance : Instance
+        With at least one feature.
+    w : ndarray of shape (p,)
+    u : ndarray of shape (k,)
+    primal, dual : float
+        Objectives at w and at the feasible point that u gives.
     """
 
     instance: Instance

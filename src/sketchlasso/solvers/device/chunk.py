@@ -32,7 +32,11 @@ CROWDED = 0.8
 class Chunk:
     """Instances (b,) that are solved together.
 
-    The ledger has their certificates in the units of the batch; rounds is (b,).
+    Attributes
+    ----------
+    ledger : Ledger
+        Their certificates, in the units of the batch.
+    rounds : ndarray of shape (b,)
     """
 
     def __init__(self, batch: Batch, shared: SharedFactor, tol: float, rows: int) -> None:

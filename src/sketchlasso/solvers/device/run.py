@@ -32,7 +32,12 @@ class Units:
     optimum is that of the original over null; dual points do not change. Both are rounded to
     powers of two, so that the conversion is exact.
 
-    `size` is that of its rows, null (B,) that of its responses.
+    Attributes
+    ----------
+    size : float
+        Of its rows.
+    null : ndarray of shape (B,)
+        Of its responses.
     """
 
     size: float
@@ -91,8 +96,14 @@ def solve_on_device(
 
     Instances without a penalty stay open as well.
 
-    The ledger gets the proposals and their certificates in double precision. The batch `suits`
-    devices.
+    Parameters
+    ----------
+    batch : Batch
+        That `suits` devices.
+    device : Device
+    ledger : BatchLedger
+        Of the batch; it gets the proposals and their certificates in double precision.
+    warm : Iterates, optional
     """
     open_ = np.flatnonzero(batch.alpha > 0)
     rows = min(batch.n_features, max(FEWEST_ROWS, FIRST_ROWS_PER_RANK * batch.rank))

@@ -31,10 +31,18 @@ MORE_SLOTS = 4
 class SearchRules:
     """The constants of :mod:`sketchlasso.solvers.sizes`.
 
-    `rows` working rows join at a time, in at most `rounds` rounds of the search; a row outside
-    joins when it exceeds its threshold by more than the share `entry`. An exact fit is met at
-    `share` of the largest penalty, and tol is the largest break of an optimality condition, as a
-    share of the penalty.
+    Attributes
+    ----------
+    rows : int
+        Working rows that join at a time.
+    rounds : int
+        Of the search.
+    entry : float
+        A row outside joins when it exceeds its threshold by more than this share.
+    share : float
+        Penalty, as a share of the largest, where an exact fit is met.
+    tol : float
+        Largest break of an optimality condition, as a share of the penalty.
     """
 
     rows: int
@@ -48,8 +56,14 @@ class SearchRules:
 class DeviceSearch:
     """Penalties that were found, and points to start from.
 
-    alpha (B,) is zero where no penalty leaves a non-zero coefficient; coef is (B, n), dual (B, k).
-    found (B,) says whether the search came to its end; the CPU has to search the others.
+    Attributes
+    ----------
+    alpha : ndarray of shape (B,)
+        Zero where no penalty leaves a non-zero coefficient.
+    coef : csr_array of shape (B, n)
+    dual : ndarray of shape (B, k)
+    found : ndarray of shape (B,)
+        Whether the search came to its end; the CPU has to search the others.
     """
 
     alpha: FloatArray
@@ -59,7 +73,15 @@ class DeviceSearch:
 
 
 def search_on_device(batch: Batch, size: int, device: Device, rules: SearchRules) -> DeviceSearch:
-    """Search every instance's penalty for `size` non-zeros."""
+    """Search every instance's penalty for `size` non-zeros.
+
+    Parameters
+    ----------
+    batch : Batch
+    size : int
+    device : Device
+    rules : SearchRules
+    """
     units = Units.of(batch)
     with device.at_work():
         found = _searched(units.scaled(batch), size, device, rules)

@@ -28,8 +28,15 @@ TINY = 1e-300
 class SupportPoint:
     """Coefficients of instances (b,) on p working rows.
 
-    w is (b, p), rest (b, k) is c - A'w, seen (b, p) is A rest, and square (b,) is rho^2 =
-    ||rest||^2 + s^2.
+    Attributes
+    ----------
+    w : tensor of shape (b, p)
+    rest : tensor of shape (b, k)
+        c - A'w.
+    seen : tensor of shape (b, p)
+        A rest.
+    square : tensor of shape (b,)
+        rho^2 = ||rest||^2 + s^2.
     """
 
     w: Tensor
@@ -73,8 +80,19 @@ def violation(rows: Rows, at: SupportPoint) -> Tensor:
 def improve(rows: Rows, at: SupportPoint, slots: int, tol: float) -> tuple[Tensor, Tensor]:
     """Let rows enter and take Newton steps on the support.
 
-    At most `slots` coefficients of an instance may be non-zero; a row enters when it exceeds its
-    threshold by more than the share `tol`. Returns w (b, p) and rest (b, k).
+    Parameters
+    ----------
+    rows : Rows
+    at : Point
+    slots : int
+        Most coefficients of an instance that may be non-zero.
+    tol : float
+        A row enters when it exceeds its threshold by more than this share.
+
+    Returns
+    -------
+    w : tensor of shape (b, p)
+    rest : tensor of shape (b, k)
     """
     place, live = _slots(rows, at, slots, tol)
     few = Rows(

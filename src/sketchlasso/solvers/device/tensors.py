@@ -22,8 +22,15 @@ Tensor: TypeAlias = Any
 class Rows:
     """Instances (b,) on p working rows each.
 
-    A (b, p, k) has the rows of every instance's R; thresholds (b, p) are alpha f_j, infinite on
-    rows that only fill up; c is (b, k), s and radius are (b,).
+    Attributes
+    ----------
+    A : tensor of shape (b, p, k)
+        Rows of every instance's R.
+    thresholds : tensor of shape (b, p)
+        alpha f_j; infinite on rows that only fill up.
+    c : tensor of shape (b, k)
+    s, radius : tensor of shape (b,)
+    positive : bool
     """
 
     A: Tensor

@@ -30,9 +30,19 @@ PACKED_AT = 0.25
 class Walked:
     """Where the walks of instances (b,) ended.
 
-    alpha (b,) is the penalty, infinite at an exact fit, w is (b, p), and u (b, k) the dual point.
-    few (b,) says whether no more coefficients than asked are non-zero, found (b,) whether the walk
-    came to its end, and crowded (b,) whether it needs more slots.
+    Attributes
+    ----------
+    alpha : tensor of shape (b,)
+        The penalty; that of an exact fit is infinite.
+    w : tensor of shape (b, p)
+    u : tensor of shape (b, k)
+        Dual point.
+    few : tensor of shape (b,)
+        Whether no more coefficients than asked are non-zero.
+    found : tensor of shape (b,)
+        Whether the walk came to its end.
+    crowded : tensor of shape (b,)
+        Whether it needs more slots.
     """
 
     alpha: Tensor
@@ -81,9 +91,17 @@ class _Walk:
 def walk_down(rows: Rows, largest: Tensor, size: int, slots: int, tol: float) -> Walked:
     """Walk down from the largest penalty to the last one with at most `size` non-zeros.
 
-    The rows have the penalty factors as thresholds; largest (b,) is the smallest penalty at which
-    no coefficient is non-zero. There is room for `slots` non-zeros, and tol is the largest break of
-    an optimality condition, as a share of the penalty.
+    Parameters
+    ----------
+    rows : Rows
+        With the penalty factors as thresholds.
+    largest : tensor of shape (b,)
+        The smallest penalty at which no coefficient is non-zero.
+    size : int
+    slots : int
+        Non-zeros that there is room for.
+    tol : float
+        Largest break of an optimality condition, as a share of the penalty.
     """
     result = Walked.blank(rows)
     walk = _start(rows, largest)

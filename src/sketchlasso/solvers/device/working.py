@@ -31,9 +31,16 @@ UNIT = 2.0**-24
 class Chosen:
     """Working rows of some instances.
 
-    index (b, p) are features in increasing order, rows are in double precision, cap (b,) is the
-    largest scale of u at which no other row can break its threshold, and entering (b,) counts the
-    rows that break theirs at u.
+    Attributes
+    ----------
+    index : tensor of shape (b, p)
+        Features, in increasing order.
+    rows : Rows
+        In double precision.
+    cap : tensor of shape (b,)
+        Largest scale of u at which no other row can break its threshold.
+    entering : tensor of shape (b,)
+        Rows that break theirs at u.
     """
 
     index: Tensor
@@ -45,9 +52,18 @@ class Chosen:
 class DeviceBatch:
     """A chunk of a batch on the device.
 
-    Where `relative`, rows are ranked by |R u| / f, for a search of penalties, instead of by how far
-    they exceed the batch's own thresholds. c (b, k), s, radius and alpha (b,) are in double
-    precision.
+    Parameters
+    ----------
+    batch : Batch
+    shared : SharedFactor
+    relative : bool
+        Whether rows are ranked by |R u| / f, for a search of penalties, instead of by how far
+        they exceed the batch's own thresholds.
+
+    Attributes
+    ----------
+    c, s, radius, alpha : tensor of shape (b, k) or (b,)
+        In double precision.
     """
 
     def __init__(self, batch: Batch, shared: SharedFactor, relative: bool = False) -> None:
@@ -89,8 +105,14 @@ class DeviceBatch:
     def choose(self, u: Tensor, which: Tensor, support: Tensor | None, count: int) -> Chosen:
         """Return the `count` rows nearest to entering, the support (b, q) among them.
 
-        u is (b, k), and `which` (b,) are the instances of this chunk to choose rows for; features
-        of the support may repeat.
+        Parameters
+        ----------
+        u : tensor of shape (b, k)
+        which : tensor of shape (b,)
+            The instances of this chunk to choose rows for.
+        support : tensor of shape (b, q), optional
+            Features that must be chosen; they may repeat.
+        count : int
         """
         lifted = self.lift(u, which)
         length = lifted.norm(dim=1)
@@ -205,8 +227,14 @@ def correlations_at_a_time(shared: SharedFactor) -> int:
 class SharedFactor:
     """What all chunks of a batch share on the device.
 
-    double (n, k) is P, and single is P over the length `longest` of its longest row, in single
-    precision. roots are (G, k, k).
+    Attributes
+    ----------
+    device : Device
+    double, single : tensor of shape (n, k)
+        P, and in single precision P over the length of its longest row.
+    roots : tensor of shape (G, k, k) or None
+    longest : float
+        Length of the longest row of P.
     """
 
     device: Device
