@@ -126,17 +126,7 @@ def exact_alpha_max(
     Unpenalised features are fitted first; r is their residual. Then
     alpha_max = max_j |x_j'W r| / (f_j ||r||_W) (one-sided where w >= 0).
 
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (m, n)
-    y : array-like of shape (m,) or (m, t)
-    rows : RowSets, optional
-        The largest over the row sets is returned; all rows by default.
-    terms : Terms
-
-    Returns
-    -------
-    ndarray of shape (t,)
+    Parameters are those of :func:`solve_exact`; of several row sets the largest counts.
     """
     columns, Y, rows = _checked_data(X, y, rows, terms)
     factor = terms.factors(columns.shape[1])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from sketchlasso.data import as_rows
 from sketchlasso.data.transform import column_scales
@@ -27,7 +28,7 @@ def check_choice(name: str, value: Any, accepted: Sequence[str]) -> None:
         raise unaccepted(name, value, f"one of {known}", "pass one of them")
 
 
-def check_parameters(estimator: Any, *rules: tuple[str, Any, str]) -> None:
+def check_parameters(estimator: BaseEstimator, *rules: tuple[str, bool, str]) -> None:
     """Reject the first parameter of an estimator that breaks its rule.
 
     A rule is the name of the parameter, whether its value fits, and which values are accepted.

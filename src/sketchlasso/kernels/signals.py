@@ -15,11 +15,6 @@ def raise_signals(kernel: Callable[..., Any]) -> Callable[..., Any]:
     of a returned array. Numba does not check whether it failed when it builds a tuple, so a
     KeyboardInterrupt becomes a SystemError. Wrap every kernel that returns a tuple with an
     array and is called from Python; single arrays, numbers and None are safe.
-
-    Parameters
-    ----------
-    kernel : callable
-        A function compiled by Numba.
     """
 
     @functools.wraps(kernel)

@@ -84,7 +84,6 @@ def norm_bound(
     rng: np.random.Generator,
     *,
     failure_probability: float,
-    largest_overestimate: float = LARGEST_OVERESTIMATE,
     dense_limit: int = 0,
 ) -> NormBound:
     """Bound the spectral norm of a map from above, rounding aside.
@@ -95,8 +94,6 @@ def norm_bound(
         Must not depend on `rng`.
     rng : Generator
     failure_probability : float
-    largest_overestimate : float
-        Steps are added until the factor of :func:`overestimate` is no larger.
     dense_limit : int
         Where min(m, n) is no larger than this, or no larger than the Krylov space would be,
         the norm is computed from the entries instead.
@@ -108,7 +105,7 @@ def norm_bound(
     A = smaller_side_first(A)
     size = A.shape[0]
     steps = 1
-    while overestimate(size, BLOCK, steps, failure_probability) > largest_overestimate:
+    while overestimate(size, BLOCK, steps, failure_probability) > LARGEST_OVERESTIMATE:
         steps += 1
         if steps * BLOCK >= size:
             break

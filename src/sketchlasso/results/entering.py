@@ -45,13 +45,7 @@ class Entered:
     alphas: FloatArray
 
 
-def first_to_enter(
-    task: Task,
-    rows: RowSets,
-    count: int,
-    sketch: Sketch | None = None,
-    radius: RadiusLike | None = None,
-) -> Entered:
+def first_to_enter(task: Task, rows: RowSets, count: int, sketch: Sketch | None = None) -> Entered:
     """Find the first `count` features to become non-zero as the penalty falls, per row set.
 
     Features that enter between two penalties are ordered by the size of their coefficients, on
@@ -66,15 +60,13 @@ def first_to_enter(
     count : int
     sketch : Sketch, optional
         Made without the response. By default the problems on X itself are solved.
-    radius : float, str or RadiusPolicy, optional
-        Of the problems on the sketch.
     """
     terms = task.full_terms(sketch)
     alphas = _grid(task, exact_alpha_max(task.X, task.Y, rows=rows, terms=terms))
     if sketch is None:
         entries = _on_data(task, rows, count, alphas)
     else:
-        policy = radius_policies(radius, sketch)[0]
+        policy = radius_policies(None, sketch)[0]
         entries = _on_sketch(task, rows, count, alphas, sketch, policy)
     features = np.full((len(rows), count), -1, dtype=np.intp)
     steps = np.full((len(rows), count), -1, dtype=np.intp)

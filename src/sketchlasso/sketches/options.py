@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, TypeGuard, get_args
 import numpy as np
 
 from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.types import is_whole
 
 Axis: TypeAlias = Literal["rows", "columns"]
 Weights: TypeAlias = Literal["length", "leverage"]
@@ -66,7 +67,7 @@ def checked_rank(rank: object, shape: tuple[int, int], *, full: bool) -> int:
     largest = min(shape)
     if isinstance(rank, _DefaultRank):
         return largest if full else min(int(rank), largest)
-    if not _is_integer(rank) or not 1 <= int(rank) <= largest:
+    if not is_whole(rank) or not 1 <= int(rank) <= largest:
         raise InvalidInputError(
             Argument("rank", rank),
             f" was given for X of shape {shape}, but an integer from 1 to {largest} is accepted; "
@@ -121,7 +122,7 @@ def checked_radius(radius: object) -> float | str:
 
 def check_integer(name: str, value: object, smallest: int) -> None:
     """Refuse an option that is neither None nor an integer of at least `smallest`."""
-    if value is None or (_is_integer(value) and int(value) >= smallest):
+    if value is None or (is_whole(value) and int(value) >= smallest):
         return
     raise InvalidInputError(
         Argument(name, value),
@@ -137,12 +138,8 @@ def _check_name(name: str, value: object, accepted: tuple[Any, ...]) -> None:
         )
 
 
-def _is_integer(value: object) -> TypeGuard[int]:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
 def _is_real(value: object) -> TypeGuard[float]:
-    return _is_integer(value) or isinstance(value, float | np.floating)
+    return is_whole(value) or isinstance(value, float | np.floating)
 
 
 def _listed(names: Collection[str]) -> str:

@@ -104,9 +104,9 @@ def test_no_pass_raises_the_objective_and_passes_end_at_the_optimum(radius, posi
     w, rest = torch.zeros(40, 30, dtype=torch.float64), c
     value = primal_value(rows, w)
     for _ in range(40):
-        w, rest = support.improve(rows, support.Point.of(rows, w, rest), 30, 1e-8)
+        w, rest = support.improve(rows, support.SupportPoint.of(rows, w, rest), 30, 1e-8)
         after = primal_value(rows, w)
         assert bool((after <= value * (1 + 1e-13)).all())
         value = after
-    assert float(support.violation(rows, support.Point.of(rows, w, rest)).max()) <= 1e-8
+    assert float(support.violation(rows, support.SupportPoint.of(rows, w, rest)).max()) <= 1e-8
     assert bool((w != 0).any(1).any())

@@ -36,12 +36,12 @@ states. Special cases: radius = 0 drops t; lam_j = 0 drops the split of feature 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import linalg
 
-from sketchlasso.solvers.algorithms.protocol import Instance, response_length
+from sketchlasso.solvers.algorithms.protocol import Instance
 from sketchlasso.types import FloatArray, IntArray
 
 # Curvature, beside ||a_j||^2, of features with neither penalty nor robust term.
@@ -52,45 +52,26 @@ TINY = 1e-150
 
 
 @dataclass(frozen=True, eq=False)
-class ScaledInstance:
-    """An instance with a response of length one; arrays as in :class:`Instance`.
+class ScaledInstance(Instance):
+    """An instance with a response of length one.
 
     `square_norms` (p,) holds ||a_j||^2; `length` turns scaled coefficients into true ones.
     """
 
-    R: FloatArray
-    c: FloatArray
-    s: float
-    radius: float
-    thresholds: FloatArray
-    positive: bool
-    squared: bool
     square_norms: FloatArray
     length: float
 
     @classmethod
     def of(cls, instance: Instance) -> ScaledInstance:
         """Divide the response by its length; w shrinks with it."""
-        length = response_length(instance)
-        squared = instance.loss == "squared"
-        thresholds = instance.thresholds / length if squared else instance.thresholds
+        scaled, length = instance.with_unit_response()
         norms = np.einsum("ij,ij->i", instance.R, instance.R)
         if instance.positive:
             # Without any slope the barrier of an unpenalised w_j >= 0 may have no minimum; a
             # feature that fits nothing is zero under any slope.
             floor = np.where(norms > 0, FREE_SLOPE * np.sqrt(norms), 1.0)
-            thresholds = np.maximum(thresholds, floor)
-        return cls(
-            R=instance.R,
-            c=instance.c / length,
-            s=instance.s / length,
-            radius=instance.radius,
-            thresholds=thresholds,
-            positive=instance.positive,
-            squared=squared,
-            square_norms=norms,
-            length=length,
-        )
+            scaled = replace(scaled, thresholds=np.maximum(scaled.thresholds, floor))
+        return cls(**vars(scaled), square_norms=norms, length=length)
 
     @property
     def robust_cone(self) -> bool:

@@ -30,7 +30,6 @@ from sketchlasso.solvers.algorithms.protocol import (
     Best,
     Instance,
     featureless_answer,
-    response_length,
 )
 from sketchlasso.types import FloatArray
 
@@ -138,10 +137,10 @@ class Conic:
             return state.w, state.u, 0
         if len(instance.R) == 0:
             return featureless_answer(instance)
-        length = response_length(instance)
-        stretch = length if instance.loss == "squared" else 1.0
+        scaled, length = instance.with_unit_response()
+        stretch = length if instance.squared else 1.0
         best, steps = Best(instance), 0
-        programme = _programme(self._clarabel, instance, length)
+        programme = _programme(self._clarabel, scaled)
         for tolerance in TOLERANCES:
             state.outcome, x, z, iterations = _run(self._clarabel, programme, tolerance)
             steps += iterations
@@ -163,28 +162,27 @@ def _import_clarabel() -> ModuleType:
     return clarabel  # type: ignore[no-any-return, unused-ignore]
 
 
-def _programme(clarabel: ModuleType, instance: Instance, length: float) -> _Programme:
-    """The instance in Clarabel's form, its response scaled to length one.
+def _programme(clarabel: ModuleType, instance: Instance) -> _Programme:
+    """The instance in Clarabel's form.
 
     Variables: w (p), b of the penalised features unless w >= 0, then r (k), or h and t.
     """
     p, k = instance.R.shape
-    squared, radius = instance.loss == "squared", instance.radius
-    lam = instance.thresholds / length if squared else instance.thresholds
+    squared, radius, lam = instance.squared, instance.radius, instance.thresholds
     bounded = np.flatnonzero(lam > 0) if not instance.positive else np.arange(0)
     on_w = lam if instance.positive else np.zeros(p)
     on_rest = np.zeros(k) if squared else np.array([1.0, radius][: 2 if radius > 0 else 1])
     linear = np.concatenate([on_w, lam[bounded], on_rest])
     curvature = np.zeros(len(linear))
     rest = p + len(bounded)
-    rows, c = sparse.csc_array(instance.R.T), instance.c / length
+    rows, c = sparse.csc_array(instance.R.T), instance.c
     if squared:
         curvature[:p], curvature[rest:] = radius**2, 1.0
         programme = _Programme(curvature, linear, slice(0, k))
         programme.add(clarabel.ZeroConeT(k), c, (0, 0, rows), (0, rest, _eye(k)))
     else:
         programme = _Programme(curvature, linear, slice(1, k + 1))
-        right = np.concatenate([[0.0], c, [instance.s / length]])
+        right = np.concatenate([[0.0], c, [instance.s]])
         programme.add(clarabel.SecondOrderConeT(k + 2), right, (0, rest, -_eye(1)), (1, 0, rows))
         if radius > 0:
             cone = clarabel.SecondOrderConeT(p + 1)

@@ -28,7 +28,7 @@ this replaces averaging and restarts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -37,7 +37,6 @@ from sketchlasso.solvers.algorithms.protocol import (
     Best,
     Instance,
     featureless_answer,
-    response_length,
 )
 from sketchlasso.types import FloatArray
 
@@ -61,7 +60,7 @@ ROUNDING = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
-class _Rotated:
+class _Rotated(Instance):
     """The instance with a response of length one and orthogonal columns of R.
 
     Attributes
@@ -79,42 +78,25 @@ class _Rotated:
         The part of c outside the span of V.
     """
 
-    R: FloatArray
     energies: FloatArray
-    c: FloatArray
-    s: float
     basis: FloatArray
     beyond: FloatArray
-    radius: float
-    thresholds: FloatArray
-    positive: bool
-    squared: bool
     length: float
 
     @classmethod
     def of(cls, instance: Instance) -> _Rotated:
-        length = response_length(instance)
-        squared = instance.loss == "squared"
+        scaled, length = instance.with_unit_response()
         _, values, rows = np.linalg.svd(np.linalg.qr(instance.R, mode="r"), full_matrices=False)
         basis = rows[values > RANK_TOLERANCE * values.max(initial=0.0)].T
-        c = basis.T @ instance.c / length
-        beyond = instance.c / length - basis @ c
+        c = basis.T @ scaled.c
+        beyond = scaled.c - basis @ c
         if np.linalg.norm(beyond) <= ROUNDING:
             beyond = np.zeros_like(beyond)
         R = np.ascontiguousarray(instance.R @ basis)
-        return cls(
-            R=R,
-            energies=np.einsum("ij,ij->j", R, R),
-            c=c,
-            s=float(np.sqrt((instance.s / length) ** 2 + beyond @ beyond)),
-            basis=basis,
-            beyond=beyond,
-            radius=instance.radius,
-            thresholds=instance.thresholds / length if squared else instance.thresholds,
-            positive=instance.positive,
-            squared=squared,
-            length=length,
-        )
+        s = float(np.sqrt(scaled.s**2 + beyond @ beyond))
+        energies = np.einsum("ij,ij->j", R, R)
+        rotated = replace(scaled, R=R, c=c, s=s)
+        return cls(**vars(rotated), energies=energies, basis=basis, beyond=beyond, length=length)
 
     def recover(self, w: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Coefficients (p,) and dual point (k,) of the instance from rotated w (p,), u (r,)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -146,6 +146,20 @@ class Instance:
     loss: Loss
     tol: float
 
+    @property
+    def squared(self) -> bool:
+        """Whether the loss is the squared one."""
+        return self.loss == "squared"
+
+    def with_unit_response(self) -> tuple[Instance, float]:
+        """The instance with (c, s) divided by their length, and that length: w shrinks with it.
+
+        The length is the loss at w = 0; 1 where the response is zero.
+        """
+        length = float(formulas.response_length(self.c[None], self.s)[0]) or 1.0
+        thresholds = self.thresholds / length if self.squared else self.thresholds
+        return replace(self, c=self.c / length, s=self.s / length, thresholds=thresholds), length
+
 
 class InstanceAlgorithm(Protocol):
     """A solver of single instances, wrapped for batches by :class:`PerInstance`."""
@@ -229,15 +243,10 @@ def as_batch(instance: Instance) -> Batch:
     )
 
 
-def response_length(instance: Instance) -> float:
-    """sqrt(||c||^2 + s^2), the loss at w = 0; 1 where the response is zero."""
-    return float(formulas.response_length(instance.c[None], instance.s)[0]) or 1.0
-
-
 def featureless_answer(instance: Instance) -> tuple[FloatArray, FloatArray, int]:
     """What `improve` returns when no feature is left: w (0,), its dual point (k,), no steps."""
     c = instance.c[None]
-    u = c if instance.loss == "squared" else formulas.null_dual(c, instance.s)
+    u = c if instance.squared else formulas.null_dual(c, instance.s)
     return np.zeros(0), u[0], 0
 
 

@@ -160,13 +160,10 @@ def _targets(
     """The target gap (b,) and the present one, both on the working rows alone."""
     nowhere = state.sigma.new_full((len(state.sigma),), float("inf"))
     w = at.keep.unsqueeze(1) * at.y
-    primal, dual, _ = certificate(rows, w, state.u, nowhere, slack=_slack(state.u))
+    # Some units in the last place: single precision comes to rest within them.
+    slack = 32.0 * eps(state.u)
+    primal, dual, _ = certificate(rows, w, state.u, nowhere, slack=slack)
     return tol * primal.maximum(floor), primal - dual
-
-
-def _slack(like: Tensor) -> float:
-    """Some units in the last place: single precision comes to rest within them."""
-    return 32.0 * eps(like)
 
 
 def _advance_centres(

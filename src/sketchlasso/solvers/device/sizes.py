@@ -73,15 +73,7 @@ class DeviceSearch:
 
 
 def search_on_device(batch: Batch, size: int, device: Device, rules: SearchRules) -> DeviceSearch:
-    """Search every instance's penalty for `size` non-zeros.
-
-    Parameters
-    ----------
-    batch : Batch
-    size : int
-    device : Device
-    rules : SearchRules
-    """
+    """Search every instance's penalty for `size` non-zeros."""
     units = Units.of(batch)
     with device.at_work():
         found = _searched(units.scaled(batch), size, device, rules)
