@@ -15,6 +15,7 @@ Newton steps is undone and a shorter one is tried.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import sqrt
 
 import numpy as np
 from scipy import linalg
@@ -22,6 +23,7 @@ from scipy import linalg
 from sketchlasso.exact.factor import SupportFactor
 from sketchlasso.kernels.coordinate import LOST_DIGITS, gram_gap
 from sketchlasso.kernels.faces import add_gram_rows, knot_distances, proximal_point
+from sketchlasso.problem.full_problem import full_primal
 from sketchlasso.types import FloatArray, IntArray
 
 # e_j as a share of G_jj: at first, at least and at most. Large values make Newton steps easy,
@@ -77,7 +79,7 @@ class Restricted:
 
     def objective_of(self, w: FloatArray, square: float) -> float:
         """The objective of other coefficients with their ||r||^2."""
-        return float(np.sqrt(max(square, 0.0)) + self.thresholds @ np.abs(w))
+        return full_primal(sqrt(max(square, 0.0)), 1.0, float(self.thresholds @ np.abs(w)))
 
     def relative_gap(self, w: FloatArray, q: FloatArray, square: float) -> float:
         """Gap / objective of coefficients with their X'r and ||r||^2."""

@@ -17,6 +17,7 @@ from sketchlasso.problem.full_problem import (
     UnpenalisedColumns,
     face_level,
     full_dual,
+    full_primal,
     largest_ratio,
     sign_directions,
     unpenalised_columns,
@@ -144,7 +145,8 @@ class Target:
 
     def primal(self, point: Point, alpha: float) -> float:
         """||r||_W + alpha sum_j f_j |w_j|."""
-        return point.length + alpha * float(self.factor[point.support] @ np.abs(point.values))
+        l1 = float(self.factor[point.support] @ np.abs(point.values))
+        return full_primal(point.length, alpha, l1)
 
     def alpha_max(self) -> float:
         """Smallest penalty at which the fit of the unpenalised columns alone is optimal."""

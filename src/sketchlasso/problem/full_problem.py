@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import linalg, optimize
@@ -29,6 +29,8 @@ from sketchlasso.linalg.rows import centre
 from sketchlasso.problem.formulas import relative_gap
 from sketchlasso.types import FloatArray
 
+# One number, or one per problem.
+Values = TypeVar("Values", float, FloatArray)
 # Below this share of ||y|| the residual's direction is not trusted alone.
 SMALL_RESIDUAL = 1e-3
 # Entries of the support's columns up to which the equations of its signs are solved.
@@ -67,7 +69,7 @@ class FullValues:
         return FullValues(min(self.primal, other.primal), max(self.dual, other.dual), self.null)
 
 
-def full_primal(length: FloatArray, alpha: FloatArray, l1: FloatArray) -> FloatArray:
+def full_primal(length: Values, alpha: Values, l1: Values) -> Values:
     """||r||_W + alpha sum_j f_j |w_j| from its parts, shapes alike."""
     return length + alpha * l1
 
