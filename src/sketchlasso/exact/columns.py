@@ -121,12 +121,13 @@ class DenseColumns:
 
     def _whole_gram(self, weights: FloatArray | None) -> FloatArray:
         """The Gram matrix of all columns, a block of rows at a time and without keeping them."""
-        total = np.zeros((self.shape[1], self.shape[1]))
+        total = None
         for first in range(0, self.shape[0], ROWS):
             part = slice(first, first + ROWS)
             block = self.entries[part] - self.shift
-            total += block.T @ (block if weights is None else block * weights[part, None])
-        return total
+            own = block.T @ (block if weights is None else block * weights[part, None])
+            total = own if total is None else np.add(total, own, out=total)
+        return np.asarray(total)
 
     def _gram(self, new: IntArray, chosen: IntArray, weights: FloatArray | None) -> FloatArray:
         where = self._keep(chosen)

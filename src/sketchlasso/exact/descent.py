@@ -140,36 +140,35 @@ def exact_alpha_max(
 
 
 class _RowSet:
-    """Rows and Gram matrix that the chains of one row set share."""
+    """Rows of a row set, and the Gram matrix of `shared` columns; None where chains have theirs."""
 
     def __init__(
-        self, training: TrainingRows, row_set: RowSet, usable: IntArray, total: TotalGram | None
+        self,
+        training: TrainingRows,
+        row_set: RowSet,
+        shared: IntArray | None,
+        total: TotalGram | None,
     ) -> None:
         columns, m = training.columns, training.columns.shape[0]
-        self.training, self._usable = training, usable
+        self.training, self._shared = training, shared
         downdate = total is not None and row_set.weights is None
         downdate = downdate and 2 * len(row_set.removed) < m
         self._total = total if downdate else None
         held_out = downdate and len(row_set.removed) > 0
         self._held_out = columns.rows(row_set.removed) if held_out else None
-        self.whole = columns.shape[1] <= WHOLE_COLUMNS
 
     @cached_property
-    def _whole_gram(self) -> TrainingGram:
+    def shared_gram(self) -> TrainingGram | None:
+        """The Gram matrix that the chains share; made before several threads need it."""
+        if self._shared is None:
+            return None
         gram = TrainingGram(self.training, self._total, self._held_out)
-        gram.include(self._usable)
+        gram.include(self._shared)
         return gram
-
-    def prepare(self) -> None:
-        """Make the shared Gram matrix before several threads need it."""
-        if self.whole:
-            _ = self._whole_gram
 
     def gram(self) -> TrainingGram:
         """The Gram matrix of all columns, or a new one that grows."""
-        if self.whole:
-            return self._whole_gram
-        return TrainingGram(self.training, self._total, self._held_out)
+        return self.shared_gram or TrainingGram(self.training, self._total, self._held_out)
 
 
 class Descent:
@@ -196,17 +195,21 @@ class Descent:
         self._knots = knots
         chains = len(self.rows) * self.Y.shape[1]
         total = TotalGram(self.columns) if chains > 1 and self._shares_total else None
-        usable = np.flatnonzero(np.isfinite(self._factor))
+        shared = np.flatnonzero(np.isfinite(self._factor)) if self.shares_gram else None
         self._rows = [
-            _RowSet(TrainingRows(self.columns, own, terms.fit_intercept), own, usable, total)
+            _RowSet(TrainingRows(self.columns, own, terms.fit_intercept), own, shared, total)
             for own in self.rows
         ]
         self._chains: dict[Key, Chain] = {}
 
     @property
     def shares_gram(self) -> bool:
-        """Whether the responses of a row set share one Gram matrix of all columns."""
-        return self.columns.shape[1] <= WHOLE_COLUMNS
+        """Whether the responses of a row set share one Gram matrix of all columns.
+
+        A single one that starts near its solution needs few columns.
+        """
+        serves = self._knots or self.Y.shape[1] > 1
+        return serves and self.columns.shape[1] <= WHOLE_COLUMNS
 
     @property
     def _shares_total(self) -> bool:
@@ -233,7 +236,7 @@ class Descent:
                 shared.gram(),
                 self._tol,
                 self._max_rounds,
-                shared.whole,
+                self.shares_gram,
                 self._knots,
             )
         return self._chains[key]
@@ -309,7 +312,7 @@ class Descent:
     ) -> dict[Key, Found]:
         """Results of `work` on the keys of some chains, computed on several threads."""
         for number in sorted({row_set for row_set, _ in keys}):
-            self._rows[number].prepare()
+            _ = self._rows[number].shared_gram
         return dict(zip(keys, map_items(work, keys, self._n_threads, stop), strict=True))
 
 

@@ -12,10 +12,24 @@ import threading
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg.blas import dger
 
 from sketchlasso.exact.columns import Columns, TrainingRows
 from sketchlasso.exact.point import Target
-from sketchlasso.kernels.gram_path import GramFace, GramProblem, blank_solutions, walk_gram
+from sketchlasso.kernels.gram_path import (
+    BLIND,
+    BLIND_AT,
+    DEPENDENT,
+    FACTOR,
+    FIT,
+    MOVE,
+    SLOPE,
+    GramPath,
+    blank_face,
+    blank_solutions,
+    column_rows,
+    walk_gram,
+)
 from sketchlasso.problem.terms import spread_factors
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
@@ -59,17 +73,24 @@ class _Growing:
         """The wanted columns that the matrix does not hold."""
         return wanted[self.place[wanted] < 0]
 
-    def append(self, new: IntArray, lines: FloatArray) -> None:
-        """Add columns with their Gram lines (new, old and new)."""
-        before, after = self.count, self.count + len(new)
-        if after > len(self.buffer):
+    def _make_room(self, needed: int) -> None:
+        """Have space for some columns; what the buffer holds stays."""
+        if needed > len(self.buffer):
             # Two thirds more: copies stay rare, and memory is not doubled.
-            room = max(after, 5 * len(self.buffer) // 3)
+            room = max(needed, 5 * len(self.buffer) // 3)
             grown = np.empty((room, room))
-            grown[:before, :before] = self.buffer[:before, :before]
+            grown[: self.count, : self.count] = self.buffer[: self.count, : self.count]
             self.buffer = grown
-        self.buffer[before:after, :after] = lines
-        self.buffer[:before, before:after] = lines[:, :before].T
+
+    def append(self, new: IntArray, lines: FloatArray) -> None:
+        """Add columns with their Gram lines (new, old and new), which may become the buffer."""
+        before, after = self.count, self.count + len(new)
+        if before == 0 and after >= FIRST_ROOM:
+            self.buffer = np.ascontiguousarray(lines)
+        else:
+            self._make_room(after)
+            self.buffer[before:after, :after] = lines
+            self.buffer[:before, before:after] = lines[:, :before].T
         self.place[new] = np.arange(before, after)
         self.columns = np.concatenate([self.columns, new])
 
@@ -101,6 +122,9 @@ class TotalGram:
                 every = np.concatenate([held.columns, absent])
                 held.append(absent, self._columns.gram(absent, every))
             buffer, rows, columns = held.buffer, held.place[new], held.place[chosen]
+        every = np.arange(len(buffer))
+        if np.array_equal(rows, every) and np.array_equal(columns, every):
+            return buffer.copy()
         return buffer[np.ix_(rows, columns)]
 
 
@@ -134,11 +158,14 @@ class TrainingGram(_Growing):
             inside = slice(self.count, len(every))
             before = np.diagonal(lines[:, inside]).copy()
             centre = self._training.shifted_sums
-            lines -= np.outer(centre[new] / self._training.weight, centre[every])
+            # In place, as a matrix of all columns is large to make.
+            scale = -1.0 / self._training.weight
+            lines = dger(scale, centre[every], centre[new], a=lines.T, overwrite_a=1).T
             # What centring leaves of a constant column is rounding, not a column.
             constant = np.diagonal(lines[:, inside]) <= CONSTANT * before
-            lines[constant] = 0.0
-            lines[:, inside][:, constant] = 0.0
+            if constant.any():
+                lines[constant] = 0.0
+                lines[:, inside][:, constant] = 0.0
             self.append(new, lines)
         return len(new)
 
@@ -189,39 +216,26 @@ class Stretch:
         return len(self.points)
 
 
-class KeptFace:
-    """Arrays of the kernel that are kept between walks.
+def begin_face(path: GramPath, support: IntArray, signs: FloatArray) -> int:
+    """Factor the face of a support (s,) with its signs; return s, or -1 if columns depend."""
+    count, own = len(support), path.G[np.ix_(support, support)]
+    try:
+        factor = np.linalg.cholesky(own)
+    except np.linalg.LinAlgError:
+        return -1
+    if not (np.diagonal(factor) ** 2 > DEPENDENT * np.diagonal(own)).all():
+        return -1
+    path.L[:count, :count], path.active[:count] = factor, support
+    path.parts[SLOPE, :count] = signs * path.columns[FACTOR, support]
+    return count
 
-    Attributes
-    ----------
-    count : int
-        Active columns of the face where the last walk ended; -1 where it cannot be used.
-    begun : int
-        Those of the face where the next walk begins; -1 where there is none yet.
-    """
 
-    def __init__(self) -> None:
-        self.count = self.begun = -1
-        self._L = np.empty((0, 0))
-        self._active, self._slopes = np.empty(0, dtype=np.int64), np.empty(0)
-
-    def arrays(self, most: int, p: int) -> GramFace:
-        """Room for `most` active columns among p; a new size forgets the face."""
-        if len(self._active) != most:
-            self._L = np.zeros((most, most))
-            self._active, self._slopes = np.zeros(most, dtype=np.int64), np.zeros(most)
-            self.begun = -1
-        return GramFace(
-            self._L,
-            self._active,
-            self._slopes,
-            np.zeros(most),
-            np.zeros(most),
-            np.empty(p),
-            np.empty(p),
-            np.empty(p, dtype=bool),
-            np.empty(p),
-        )
+def bar_columns(path: GramPath, count: int) -> None:
+    """Bar the active columns and those of length zero from entering."""
+    squares = np.diagonal(path.G)[: path.columns.shape[1]]
+    path.columns[BLIND_AT] = BLIND * np.sqrt(np.maximum(squares, 0.0) * path.total)
+    path.columns[BLIND_AT, ~(squares > 0.0)] = np.inf
+    path.columns[BLIND_AT, path.active[:count]] = np.inf
 
 
 class KnotWalk:
@@ -241,9 +255,11 @@ class KnotWalk:
         self._target, self._gram = target, gram
         self._v = target.training.correlate(target.y)
         self._support, self._signs, self._level = NO_COLUMNS, np.empty(0), np.inf
-        # The face where the last walk ended, and its stretch.
-        self._face = KeptFace()
+        # The face where the last walk ended, its active columns (-1 where it cannot be used), and
+        # its stretch; and the active columns where the next walk begins (-1: not factored yet).
+        self._face, self._count = blank_face(0), -1
         self._ended: Stretch | None = None
+        self._begun = -1
         self.exact_end: tuple[IntArray, FloatArray, FloatArray] | None = None
 
     @staticmethod
@@ -263,20 +279,15 @@ class KnotWalk:
         done, knots, ended = 0, 0, -1
         self.exact_end = None
         if most > 0 and len(self._support) <= most:
-            arrays = self._face.arrays(most, len(columns))
-            done, knots, ended, exact = walk_gram(
-                self._problem(squared),
-                arrays,
-                self._face.begun,
-                self._gram.place[self._support],
-                self._signs,
-                self._level,
-                penalties,
-                out,
-            )
+            path = self._path(most, squared)
+            begun = self._begun
+            if begun < 0:
+                begun = begin_face(path, self._gram.place[self._support], self._signs)
+            bar_columns(path, begun)
+            done, knots, ended, exact = walk_gram(path, begun, self._level, penalties, out)
             if exact and done == 0:
-                active, b, z = (part[:ended] for part in (arrays.active, arrays.b, arrays.z))
-                self.exact_end = columns[active], b, z
+                b, z = path.parts[[FIT, MOVE], :ended]
+                self.exact_end = columns[path.active[:ended]], b, z
         points = [
             (columns[out.indices[i, :count]], out.values[i, :count].copy())
             for i, count in enumerate(out.counts[:done].tolist())
@@ -285,17 +296,21 @@ class KnotWalk:
         stretch = Stretch(points, lambdas, squares, inner, worst, l1, knots)
         # Only a walk that came to its last penalty ends on the face of its last solution.
         whole = done == len(penalties)
-        self._face.begun, self._ended = -1, stretch
-        self._face.count = ended if whole else -1
+        self._begun, self._ended = -1, stretch
+        self._count = ended if whole else -1
         return stretch
 
-    def _problem(self, squared: bool) -> GramProblem:
+    def _path(self, most: int, squared: bool) -> GramPath:
+        """The problem, and the face with space for `most` active columns."""
         columns = self._gram.columns
-        return GramProblem(
+        if len(self._face[0]) != most:
+            self._face, self._begun = blank_face(most), -1
+        factor = self._target.factor[columns] * spread_factors(columns)
+        return GramPath(
             self._gram.buffer,
-            self._v[columns],
+            column_rows(self._v[columns], factor),
+            *self._face,
             self._target.null**2,
-            self._target.factor[columns] * spread_factors(columns),
             self._target.positive,
             squared,
         )
@@ -307,5 +322,5 @@ class KnotWalk:
         self._level = float(stretch.lambdas[number])
         there = stretch is self._ended and number == len(stretch) - 1
         # Coefficients that have just reached zero are still on the face, but not in the support.
-        there = there and len(self._support) == self._face.count
-        self._face.begun = self._face.count if there else -1
+        there = there and len(self._support) == self._count
+        self._begun = self._count if there else -1

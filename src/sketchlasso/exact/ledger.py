@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,18 @@ from sketchlasso.solvers.ledger import Ledger
 from sketchlasso.solvers.settings import Progress, StopSolve
 from sketchlasso.solvers.solution import Certified, Status, Stopwatch
 from sketchlasso.types import FloatArray, IntArray, SparseRows
+
+# What a problem that was never recorded holds.
+NOTHING = Solved(np.empty(0, dtype=np.intp), np.empty(0), np.nan, np.nan)
+
+
+def stack_solved(found: Sequence[Solved | None], n_features: int) -> SparseRows:
+    """Coefficients (b, n) of solutions; zero where there is none."""
+    pieces = [(one.support, one.values) for one in (one or NOTHING for one in found)]
+    coef = stack_rows(pieces, n_features)
+    coef.eliminate_zeros()
+    coef.sort_indices()
+    return coef
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,30 +152,28 @@ class ExactLedger(Ledger):
         rest = self.status == Status.INTERRUPTED
         self.primal[rest], self.dual[rest] = self.null[rest], 0.0
 
-    def models(self, row_set: int, parts: Sequence[tuple[int, int, int]]) -> tuple[Any, FloatArray]:
-        """Coefficients (b, n) and intercepts (b,) of (response, first number, count) each."""
-        places = np.concatenate(
-            [self._place(row_set, response, first) + np.arange(n) for response, first, n in parts]
-        )
-        return self._models(places)
+    def fitted(self, row_set: int, models: Mapping[int, range], X: Any) -> FloatArray:
+        """Values X w + b (rows of X, b) of models, whose numbers are given for each response.
 
-    def _models(self, places: IntArray) -> tuple[Any, FloatArray]:
-        """Coefficients (b, n) and intercepts (b,) of some instances."""
-        nothing = (np.empty(0, dtype=np.intp), np.empty(0))
-        found = (self._found[place] for place in places)
-        pieces = [nothing if one is None else (one.support, one.values) for one in found]
-        coef = stack_rows(pieces, self._n_features)
-        coef.eliminate_zeros()
-        coef.sort_indices()
-        chain = places // self._shape[2]
-        intercept = self._y_mean.ravel()[chain]
-        row_set = chain // self._shape[1]
-        for number in np.unique(row_set).tolist():
-            if number in self._means:
-                here = np.flatnonzero(row_set == number)
-                own = coef if len(here) == len(places) else coef[here]
-                intercept[here] -= own @ self._means[number]
-        return coef, intercept
+        Where few columns have a part in any of them, only those are multiplied.
+        """
+        responses, counts = list(models), [len(numbers) for numbers in models.values()]
+        found = [
+            self._found[self._place(row_set, response, number)] or NOTHING
+            for response, numbers in models.items()
+            for number in numbers
+        ]
+        support = np.concatenate([one.support for one in found])
+        numbers = np.repeat(np.arange(len(found)), [len(one.support) for one in found])
+        used = np.bincount(support, minlength=self._n_features) > 0
+        used |= 2 * np.count_nonzero(used) > len(used)
+        coef = np.zeros((np.count_nonzero(used), len(found)))
+        coef[np.cumsum(used)[support] - 1, numbers] = np.concatenate([one.values for one in found])
+        means = self._means[row_set]
+        if not used.all():
+            X, means = X[:, used], means[used]
+        intercept = np.repeat(self._y_mean[row_set, responses], counts) - means @ coef
+        return np.asarray(X @ coef + intercept)
 
     def leave_out(self, response: int, first: int) -> None:
         """Mark the problems of a response from a penalty on as not needed."""
@@ -179,7 +189,13 @@ class ExactLedger(Ledger):
         numbers = np.arange(len(self.status))
         if count is not None:
             numbers = numbers[numbers % self._shape[2] < count]
-        coef, intercept = self._models(numbers)
+        coef = stack_solved([self._found[number] for number in numbers.tolist()], self._n_features)
+        chain = numbers // self._shape[2]
+        intercept = self._y_mean.ravel()[chain]
+        edges = np.searchsorted(chain // self._shape[1], np.arange(self._shape[0] + 1))
+        for row_set, means in self._means.items():
+            own = slice(edges[row_set], edges[row_set + 1])
+            intercept[own] -= coef[own] @ means
         intercept[self.status[numbers] == Status.LEFT_OUT] = np.nan
         return ExactSolution(
             coef=coef,

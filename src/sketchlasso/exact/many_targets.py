@@ -12,9 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sketchlasso.exact.knots import MOST_ACTIVE, KeptFace
+from sketchlasso.exact.knots import MOST_ACTIVE, bar_columns
 from sketchlasso.exact.point import largest
-from sketchlasso.kernels.gram_path import GramProblem, blank_solutions, walk_gram
+from sketchlasso.kernels.gram_path import (
+    GramPath,
+    blank_face,
+    blank_solutions,
+    column_rows,
+    walk_gram,
+)
 from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import map_rows, single_blas_thread
 from sketchlasso.problem.formulas import relative_gap
@@ -156,17 +162,17 @@ class _Search:
             # No column comes near its threshold: w = 0 remains to be proved.
             self._reached[t] = len(alphas)
             return
-        count, size = len(alphas), len(columns)
-        out, face = blank_solutions(count, most), KeptFace().arrays(most, size)
-        problem = GramProblem(
+        out = blank_solutions(len(alphas), most)
+        path = GramPath(
             rows @ rows.T,
-            rows @ self._Y[t],
+            column_rows(rows @ self._Y[t], spread_factors(columns)),
+            *blank_face(most),
             float(self._null[t] ** 2),
-            spread_factors(columns),
             False,
             False,
         )
-        done = walk_gram(problem, face, -1, NO_COLUMNS, np.empty(0), np.inf, alphas, out)[0]
+        bar_columns(path, 0)
+        done = walk_gram(path, 0, np.inf, alphas, out)[0]
         for i in range(done):
             values = out.values[i, : out.counts[i]]
             kept = np.flatnonzero(values)

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sketchlasso.kernels.compiling import kernel
-from sketchlasso.kernels.dense import back_substitute
 from sketchlasso.kernels.homotopy import smallest_alpha
+from sketchlasso.types import FloatArray, IntArray
 
 # A column does not enter if at most this share of its squared length lies outside the span of the
 # active columns.
@@ -35,38 +35,31 @@ BLIND = 1e-12
 ON_PATH = 1e-6
 
 
-class GramProblem(NamedTuple):
-    """The problem of a walk.
+# Rows of the arrays of columns: v_j = x_j'y, the penalty factor, the correlation below which only
+# rounding is left (inf for a column that cannot enter), the correlation at lambda = 0, and its
+# change with lambda.
+V, FACTOR, BLIND_AT, AT_ZERO, PER_LAMBDA = range(5)
+# Rows of the arrays of active columns: f_j sign_j, b and z.
+SLOPE, FIT, MOVE = range(3)
 
-    G (c, c) is the Gram matrix, of which the leading (p, p) part is used, v = X'y (p,), total =
-    ||y||^2, and `factor` (p,) > 0 holds the penalty factors. With `squared` penalties are lambdas.
+
+class GramPath(NamedTuple):
+    """The problem of a walk, and its face. An array costs time to compile, so there are few.
+
+    G (c, c) is the Gram matrix, of which the leading (p, p) part is used; `columns` (5, p) has the
+    rows named above. The face has L (most, most), the Cholesky factor of the Gram matrix of the
+    active columns, `active` (most,) and `parts` (3, most), whose rows are named above; the first
+    entries of them are in use. `total` is ||y||^2. With `squared` penalties are lambdas.
     """
 
     G: Any
-    v: Any
-    total: float
-    factor: Any
-    positive: bool
-    squared: bool
-
-
-class GramFace(NamedTuple):
-    """The active columns and quantities computed from them; the first `count` entries are in use.
-
-    L (most, most) is the Cholesky factor of their Gram matrix; `active`, `slopes` (f_j sign_j), b
-    and z are (most,). The others are (p,): correlations at lambda = 0, their change with lambda,
-    columns that cannot enter, and the correlation below which only rounding is left.
-    """
-
+    columns: Any
     L: Any
     active: Any
-    slopes: Any
-    b: Any
-    z: Any
-    at_zero: Any
-    per_lambda: Any
-    barred: Any
-    blind: Any
+    parts: Any
+    total: float
+    positive: bool
+    squared: bool
 
 
 class Solutions(NamedTuple):
@@ -92,35 +85,39 @@ def blank_solutions(count: int, most: int) -> Solutions:
     )
 
 
+def blank_face(most: int) -> tuple[FloatArray, IntArray, FloatArray]:
+    """Space for a face of at most `most` columns: L, `active` and `parts` of a path."""
+    return np.zeros((most, most)), np.zeros(most, dtype=np.int64), np.zeros((3, most))
+
+
+def column_rows(v: FloatArray, factor: FloatArray) -> FloatArray:
+    """The `columns` (5, p) of a path with v = X'y (p,) and penalty factors (p,) > 0."""
+    columns = np.empty((5, len(v)))
+    columns[V], columns[FACTOR] = v, factor
+    return columns
+
+
 @kernel(fast=True, inner=True)
-def forward_substitute(L: Any, count: Any, x: Any) -> Any:
-    """Overwrite x by the solution of L x = x, with `count` rows and columns; returns ||x||^2."""
-    square = 0.0
-    for i in range(count):
-        value = x[i]
-        for j in range(i):
-            value -= L[i, j] * x[j]
-        value /= L[i, i]
-        x[i] = value
-        square += value * value
-    return square
-
-
-@kernel(inner=True)
-def append_column(L: Any, count: Any, G: Any, active: Any, j: Any) -> Any:
+def append_column(G: Any, L: Any, active: Any, count: Any, j: Any) -> Any:
     """Extend the Cholesky factor by column j; False if it depends on the others."""
-    line = L[count]
+    entries, line = G[j], L[count]
+    square = entries[j]
+    left = square
     for i in range(count):
-        line[i] = G[j, active[i]]
-    left = G[j, j] - forward_substitute(L, count, line)
-    if not left > DEPENDENT * G[j, j]:
+        value, row = entries[active[i]], L[i]
+        for k in range(i):
+            value -= row[k] * line[k]
+        value /= row[i]
+        line[i] = value
+        left -= value * value
+    if not left > DEPENDENT * square:
         return False
     line[count] = np.sqrt(left)
     return True
 
 
 @kernel(inner=True)
-def remove_column(L: Any, count: Any, position: Any, active: Any, slopes: Any) -> None:
+def remove_column(L: Any, active: Any, slopes: Any, count: Any, position: Any) -> None:
     """Remove the active column at a position from the face; the last row of L becomes free."""
     last = count - 1
     for i in range(position, last):
@@ -135,62 +132,64 @@ def remove_column(L: Any, count: Any, position: Any, active: Any, slopes: Any) -
         cosine /= size
         sine /= size
         for r in range(i, last):
-            a = L[r, i]
-            b = L[r, i + 1]
-            L[r, i] = cosine * a + sine * b
-            L[r, i + 1] = cosine * b - sine * a
+            row = L[r]
+            a = row[i]
+            b = row[i + 1]
+            row[i] = cosine * a + sine * b
+            row[i + 1] = cosine * b - sine * a
 
 
 @kernel(fast=True, inner=True)
-def solve_face(
-    G: Any,
-    v: Any,
-    L: Any,
-    active: Any,
-    slopes: Any,
-    count: Any,
-    b: Any,
-    z: Any,
-    at_zero: Any,
-    per_lambda: Any,
-) -> Any:
-    """Write b, z, v - G_A b and G_A z (p,) of a face; returns v_A'b and E."""
+def solve_face(G: Any, columns: Any, L: Any, active: Any, parts: Any, count: Any) -> Any:
+    """Write b, z, v - G_A b and G_A z of a face; returns v_A'b and E."""
+    v, at_zero, per_lambda = columns[V], columns[AT_ZERO], columns[PER_LAMBDA]
+    slopes, b, z = parts[SLOPE], parts[FIT], parts[MOVE]
+    explained = 0.0
+    E = 0.0
     for i in range(count):
-        b[i] = v[active[i]]
-        z[i] = slopes[i]
-    explained = forward_substitute(L, count, b)
-    E = forward_substitute(L, count, z)
-    back_substitute(L, count, b)
-    back_substitute(L, count, z)
-    for j in range(v.shape[0]):
+        fit, move, row = v[active[i]], slopes[i], L[i]
+        for j in range(i):
+            fit -= row[j] * b[j]
+            move -= row[j] * z[j]
+        fit /= row[i]
+        move /= row[i]
+        b[i] = fit
+        z[i] = move
+        explained += fit * fit
+        E += move * move
+    for i in range(count - 1, -1, -1):
+        row = L[i]
+        fit = b[i] / row[i]
+        move = z[i] / row[i]
+        b[i] = fit
+        z[i] = move
+        for j in range(i):
+            b[j] -= row[j] * fit
+            z[j] -= row[j] * move
+    for j in range(len(v)):
         at_zero[j] = v[j]
         per_lambda[j] = 0.0
-    for i in range(count):
-        row = G[active[i]]
-        fit = b[i]
-        move = z[i]
-        for j in range(v.shape[0]):
-            at_zero[j] -= fit * row[j]
-            per_lambda[j] += move * row[j]
+    # Two lines of G at a time: half as many passes over the sums.
+    for i in range(0, count, 2):
+        row, fit, move = G[active[i]], b[i], z[i]
+        other, fit_other, move_other = row, 0.0, 0.0
+        if i + 1 < count:
+            other, fit_other, move_other = G[active[i + 1]], b[i + 1], z[i + 1]
+        for j in range(len(v)):
+            at_zero[j] -= fit * row[j] + fit_other * other[j]
+            per_lambda[j] += move * row[j] + move_other * other[j]
     return explained, E
 
 
 @kernel(inner=True)
-def entering(
-    at_zero: Any,
-    per_lambda: Any,
-    factor: Any,
-    barred: Any,
-    blind: Any,
-    positive: Any,
-    left: Any,
-    left_sign: Any,
-) -> Any:
+def entering(columns: Any, positive: Any, left: Any, left_sign: Any) -> Any:
     """Largest lambda at which an inactive column reaches its threshold; the column, its sign."""
+    at_zero, per_lambda = columns[AT_ZERO], columns[PER_LAMBDA]
+    factor, blind = columns[FACTOR], columns[BLIND_AT]
     best = 0.0
     column = -1
     sign = 1.0
-    for j in range(factor.shape[0]):
+    for j in range(len(factor)):
         rest = at_zero[j]
         slope = per_lambda[j]
         side = 1.0
@@ -199,7 +198,7 @@ def entering(
             slope = -slope
             side = -1.0
         room = factor[j] - slope
-        if rest <= blind[j] or barred[j] or (j == left and side == left_sign):
+        if rest <= blind[j] or (j == left and side == left_sign):
             continue
         if room > 0.0 and rest > best * room:
             best = rest / room
@@ -209,7 +208,7 @@ def entering(
 
 
 @kernel(inner=True)
-def leaving(b: Any, z: Any, slopes: Any, active: Any, count: Any, now: Any, entered: Any) -> Any:
+def leaving(active: Any, parts: Any, count: Any, now: Any, entered: Any) -> Any:
     """Largest lambda below `now` at which an active coefficient reaches zero; its position.
 
     Returns a position of -2 where the column that has just entered would move to the wrong side.
@@ -217,12 +216,13 @@ def leaving(b: Any, z: Any, slopes: Any, active: Any, count: Any, now: Any, ente
     best = 0.0
     position = -1
     for i in range(count):
-        outward = z[i] * slopes[i]  # > 0: |w_i| grows as lambda falls
+        move = parts[MOVE, i]
+        outward = move * parts[SLOPE, i]  # > 0: |w_i| grows as lambda falls
         if active[i] == entered:
             if not outward > 0.0:
                 return now, -2
         elif outward < 0.0:
-            reached = b[i] / z[i]
+            reached = parts[FIT, i] / move
             if reached > now:
                 reached = now
             if reached > best:
@@ -244,10 +244,11 @@ def lambda_of(low: Any, high: Any, C: Any, E: Any, alpha: Any, squared: Any) -> 
 
 
 @kernel(fast=True, inner=True)
-def worst_correlation(at_zero: Any, per_lambda: Any, factor: Any, lam: Any, positive: Any) -> Any:
+def worst_correlation(columns: Any, lam: Any, positive: Any) -> Any:
     """Largest |x_j'r| / f_j over the columns, one-sided where coefficients are >= 0."""
+    factor, at_zero, per_lambda = columns[FACTOR], columns[AT_ZERO], columns[PER_LAMBDA]
     worst = 0.0
-    for j in range(factor.shape[0]):
+    for j in range(len(factor)):
         size = at_zero[j] + lam * per_lambda[j]
         if size < 0.0 and not positive:
             size = -size
@@ -257,93 +258,51 @@ def worst_correlation(at_zero: Any, per_lambda: Any, factor: Any, lam: Any, posi
 
 
 @kernel(inner=True)
-def begin_face(
-    G: Any, factor: Any, L: Any, active: Any, slopes: Any, support: Any, signs: Any
-) -> Any:
-    """Factor the face of a support with its signs; returns its columns, -1 if they depend."""
-    for i in range(support.shape[0]):
-        active[i] = support[i]
-        slopes[i] = signs[i] * factor[support[i]]
-        if not append_column(L, i, G, active, support[i]):
-            return -1
-    return support.shape[0]
-
-
-@kernel(inner=True)
-def bar_columns(G: Any, total: Any, active: Any, count: Any, barred: Any, blind: Any) -> None:
-    """Bar the active columns and those of length zero from entering."""
-    for j in range(barred.shape[0]):
-        square = G[j, j]
-        barred[j] = not square > 0.0
-        blind[j] = BLIND * np.sqrt(square * total) if square > 0.0 else 0.0
-    for i in range(count):
-        barred[active[i]] = True
-
-
-@kernel(inner=True)
 def write_solution(
-    b: Any,
-    z: Any,
-    slopes: Any,
-    active: Any,
-    count: Any,
-    v: Any,
-    total: Any,
-    lam: Any,
-    indices: Any,
-    values: Any,
-    facts: Any,
-) -> None:
-    """Write the solution of one lambda, and three of its facts: lambda, y'r, sum_j f_j |w_j|."""
-    inner = total
+    v: Any, active: Any, parts: Any, count: Any, lam: Any, indices: Any, values: Any
+) -> Any:
+    """Write the solution of one lambda; returns y'(Xw) and sum_j f_j |w_j|."""
+    fitted = 0.0
     l1 = 0.0
     for i in range(count):
-        w = b[i] - lam * z[i]
+        slope, column = parts[SLOPE, i], active[i]
+        w = parts[FIT, i] - lam * parts[MOVE, i]
         # Rounding at a knot may leave a coefficient on the wrong side of zero.
-        if not w * slopes[i] > 0.0:
+        if not w * slope > 0.0:
             w = 0.0
-        indices[i] = active[i]
+        indices[i] = column
         values[i] = w
-        inner -= w * v[active[i]]
-        l1 += w * slopes[i]
-    facts[0] = lam
-    facts[2] = inner
-    facts[4] = l1
+        fitted += w * v[column]
+        l1 += w * slope
+    return fitted, l1
 
 
 @kernel()
-def walk_gram(
-    problem: Any, face: Any, begun: Any, support: Any, signs: Any, level: Any, alphas: Any, out: Any
-) -> Any:
+def walk_gram(path: Any, count: Any, level: Any, alphas: Any, out: Any) -> Any:
     """Solutions at decreasing penalties from a point of the path.
 
     Returns the number of solutions, of knots and of active columns (-1 if the face is unusable),
     and whether the path ends in an exact fit: the coefficients of every smaller penalty are then b.
 
-    The walk starts at the solution of lambda = `level` (inf: none) with a support and signs (s,);
-    if `begun` >= 0 the face already holds that many columns. `alphas` (a,) decrease. Fewer than a
+    The walk starts at the solution of lambda = `level` (inf: none), whose face holds `count`
+    columns, with the columns that cannot enter barred. `alphas` (a,) decrease. Fewer than a
     solutions are found where the walk has to end.
     """
-    G, v, total, factor, positive, squared = problem
-    L, active, slopes, b, z, at_zero, per_lambda, barred, blind = face
+    G, columns, L, active, parts, total, positive, squared = path
     indices, values, counts, facts = out
-    count = begun if begun >= 0 else begin_face(G, factor, L, active, slopes, support, signs)
-    bar_columns(G, total, active, count, barred, blind)
     # With plain constants, Numba would compile every callee for the constants as well.
     done, left, entered = np.int64(0), np.int64(-1), np.int64(-1)
     knots, high, left_sign, exact = 0, level, 0.0, False
     while count >= 0:
-        explained, E = solve_face(G, v, L, active, slopes, count, b, z, at_zero, per_lambda)
+        explained, E = solve_face(G, columns, L, active, parts, count)
         C = total - explained
         if knots == 0 and level < np.inf:
-            worst = worst_correlation(at_zero, per_lambda, factor, level, positive)
+            worst = worst_correlation(columns, level, positive)
             if not worst <= (1.0 + ON_PATH) * level:
                 count = -1
                 break
-        enter, column, sign = entering(
-            at_zero, per_lambda, factor, barred, blind, positive, left, left_sign
-        )
-        leave, position = leaving(b, z, slopes, active, count, high, entered)
+        enter, column, sign = entering(columns, positive, left, left_sign)
+        leave, position = leaving(active, parts, count, high, entered)
         low = enter if enter < high else high
         low = leave if leave > low else low
         # Where the active columns explain all of y, ||r|| = lambda sqrt(E): the whole face belongs
@@ -355,28 +314,32 @@ def walk_gram(
         least = np.inf if saturated else smallest_alpha(low, C, E, squared)
         while done < len(alphas) and alphas[done] >= least:
             lam = lambda_of(low, high, C, E, alphas[done], squared)
-            write_solution(
-                b, z, slopes, active, count, v, total, lam, indices[done], values[done], facts[done]
+            fitted, l1 = write_solution(
+                columns[V], active, parts, count, lam, indices[done], values[done]
             )
             counts[done] = count
-            facts[done, 1] = C + lam * lam * E
-            facts[done, 3] = worst_correlation(at_zero, per_lambda, factor, lam, positive)
+            fact = facts[done]
+            fact[0] = lam
+            fact[1] = C + lam * lam * E
+            fact[2] = total - fitted
+            fact[3] = worst_correlation(columns, lam, positive)
+            fact[4] = l1
             done += 1
         knots += 1
         if done == len(alphas) or low == 0.0 or (enter >= low and count == L.shape[0]):
             break
         high, left, entered = low, np.int64(-1), np.int64(-1)
         if enter >= low:
-            barred[column] = True
-            if append_column(L, count, G, active, column):
+            columns[BLIND_AT, column] = np.inf
+            if append_column(G, L, active, count, column):
                 active[count] = column
-                slopes[count] = sign * factor[column]
+                parts[SLOPE, count] = sign * columns[FACTOR, column]
                 entered = column
                 count += 1
         else:
             left = active[position]
-            left_sign = np.sign(slopes[position])
-            barred[left] = False
-            remove_column(L, count, position, active, slopes)
+            left_sign = np.sign(parts[SLOPE, position])
+            columns[BLIND_AT, left] = BLIND * np.sqrt(G[left, left] * total)
+            remove_column(L, active, parts[SLOPE], count, position)
             count -= 1
     return done, knots, count, exact

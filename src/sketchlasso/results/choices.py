@@ -24,7 +24,8 @@ IN_A_ROW = 6
 # A closer look must promise to lower a mean cost by this share of its standard error. Shares of
 # right labels, of which a single row decides, would lead a search on for no better model.
 WORTHWHILE = 0.1
-# Differences below this share of the spread of the costs are ties, not losses.
+# Differences below this share of the spread of the costs, or of the least cost where that is
+# smaller, are ties, not losses.
 SMALLEST_RISE = 1e-3
 
 
@@ -317,5 +318,7 @@ def decided(cost: FloatArray, in_a_row: int = IN_A_ROW) -> bool:
         return False
     rise = cost[:, -in_a_row:] - cost[:, [best]]
     error = rise.std(axis=0, ddof=1) / np.sqrt(len(rise)) if len(rise) > 1 else 0.0
-    least = np.maximum(STANDARD_ERRORS * error, SMALLEST_RISE * (mean.max() - mean[best]))
+    # With little noise the least cost is a tiny part of the spread, and doubles unnoticed by it.
+    size = min(mean.max() - mean[best], abs(mean[best]))
+    least = np.maximum(STANDARD_ERRORS * error, SMALLEST_RISE * size)
     return bool(np.all(rise.mean(axis=0) > least))

@@ -16,22 +16,20 @@ import numpy as np
 
 from sketchlasso.exact.chain import Solved
 from sketchlasso.exact.descent import Descended, Descent
-from sketchlasso.exact.ledger import ExactLedger
+from sketchlasso.exact.ledger import ExactLedger, stack_solved
 from sketchlasso.instances import RowSets
-from sketchlasso.linalg.rows import stack_rows
 from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.problem.terms import alpha_grid, default_ratio
 from sketchlasso.results.choices import CrossValidation, decided
 from sketchlasso.results.fitting import FULL_TOL, Task, exact_path
-from sketchlasso.results.models import fitted_values
 from sketchlasso.results.scores import Metric, greater_is_better, score
 from sketchlasso.solvers import Settings
 from sketchlasso.solvers.settings import StopSolve
 from sketchlasso.solvers.solution import Stopwatch
-from sketchlasso.types import FloatArray, IntArray, SparseRows
+from sketchlasso.types import FloatArray, SparseRows
 
 # Penalties between two decisions. Larger stages cost less than they save with many responses, and
-# where all row sets share a Gram matrix: there the first penalties cost next to nothing.
+# at first where all row sets share a Gram matrix: there such penalties cost next to nothing.
 STAGE = 6
 LONG_STAGE = 25
 MANY_RESPONSES = 20
@@ -39,6 +37,8 @@ MANY_RESPONSES = 20
 MOST_GROWTH = 2
 # Chains that have Gram matrices of their own, and are held at a time.
 CHAINS_AT_ONCE = 24
+# Up to this many entries of X, most of the time goes into Python, which runs on one thread.
+FEW_ENTRIES = 100_000
 
 
 def search_exact(task: Task, rows: RowSets, metrics: Sequence[Metric]) -> CrossValidation:
@@ -76,9 +76,8 @@ class _Search:
         self._spacing = float(steps[1] / steps[0]) if self._count > 1 else 1.0
         self._steps: FloatArray = self._spacing ** np.arange(float(growth * self._count))
         everyone = RowSets(m, (*rows.sets, *task.all_rows.sets))
-        self._descent = Descent(
-            task.X, task.Y, everyone, task.terms, settings.tol, settings.n_threads
-        )
+        threads = settings.n_threads if m * n > FEW_ENTRIES else 1
+        self._descent = Descent(task.X, task.Y, everyone, task.terms, settings.tol, threads)
         self._all = len(rows)
         shape = (len(rows), t, len(self._steps))
         expected = shape[0] * t * self._count
@@ -92,7 +91,7 @@ class _Search:
         self._largest = np.zeros(t)
         # Steps of the next stage and what all rows say of it, if that was found beside the last.
         self._ahead: tuple[FloatArray, dict[tuple[int, int], Descended]] | None = None
-        self._looks_ahead = settings.n_threads > 1
+        self._looks_ahead = threads > 1
         self.open: list[int] = []
         self._waiting = list(range(t))
 
@@ -143,7 +142,6 @@ class _Search:
         if len(self.open) > MANY_RESPONSES or (self._descent.shares_gram and number == 0):
             size = LONG_STAGE
         elif self._descent.shares_gram:
-            size = 2 * STAGE
             active = [len(self._own[r][-1].support) for r in self.open if self._own[r]]
             if 2 * max(active, default=0) < number:
                 # A penalty with so few features costs less than the round that judges it.
@@ -192,17 +190,14 @@ class _Search:
         """Score one fold's new models of some responses."""
         if not responses:
             return
-        coef, intercept = self._ledger.models(
-            fold, [(r, self._number, len(fresh[r])) for r in responses]
-        )
-        predicted = fitted_values(self._held_out[fold], coef) + intercept
+        models = {r: range(self._number, self._number + len(fresh[r])) for r in responses}
+        predicted = self._ledger.fitted(fold, models, self._held_out[fold])
         test, first = self._rows[fold].test, 0
         weights = None if self._task.weights is None else self._task.weights[test]
-        for response in responses:
-            count = len(fresh[response])
-            own = predicted[:, first : first + count]
-            first += count
-            here = slice(self._number, self._number + count)
+        for response, numbers in models.items():
+            own = predicted[:, first : first + len(numbers)]
+            first += len(numbers)
+            here = slice(numbers.start, numbers.stop)
             y = self._task.Y[test, response]
             for metric in self._metrics:
                 self._scores[metric][fold, response, here] = score(metric, y, own, weights)
@@ -249,15 +244,8 @@ class _Search:
 
     def _on_all_rows(self, longest: int) -> SparseRows:
         """Coefficients (responses * alphas, n) of the paths on all rows."""
-        nobody: tuple[IntArray, FloatArray] = (np.empty(0, dtype=np.intp), np.empty(0))
-        rows = []
-        for own in self._own:
-            rows += [(solved.support, solved.values) for solved in own]
-            rows += [nobody] * (longest - len(own))
-        coef = stack_rows(rows, self._task.X.shape[1])
-        coef.eliminate_zeros()
-        coef.sort_indices()
-        return coef
+        found = [one for own in self._own for one in (*own, *[None] * (longest - len(own)))]
+        return stack_solved(found, self._task.X.shape[1])
 
 
 def _extended(alphas: FloatArray, count: int, spacing: float) -> FloatArray:

@@ -97,11 +97,11 @@ def _training_means(problems: ProblemSet, coef: SparseRows, X: Any) -> FloatArra
     return means
 
 
-def _by_row_set(shape: tuple[int, int, int, int]) -> Iterator[tuple[int, IntArray]]:
+def _by_row_set(shape: tuple[int, int, int, int]) -> Iterator[tuple[int, slice]]:
     """Instances of every row set; they are contiguous."""
     size = int(np.prod(shape[1:]))
     for number in range(shape[0]):
-        yield number, np.arange(number * size, (number + 1) * size)
+        yield number, slice(number * size, (number + 1) * size)
 
 
 def held_out_predictions(

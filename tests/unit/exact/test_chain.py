@@ -9,7 +9,7 @@ from sketchlasso import certify, splitter_rows
 from sketchlasso.exact import chain as chain_module
 from sketchlasso.exact import exact_alpha_max, solve_exact
 from sketchlasso.exact.descent import Descent
-from sketchlasso.exact.knots import KnotWalk
+from sketchlasso.exact.knots import KnotWalk, Stretch
 from sketchlasso.exact.walk import Walk
 from sketchlasso.problem.terms import Terms
 
@@ -132,6 +132,35 @@ def test_stages_lead_where_one_stretch_does():
     parts = [solved for part in np.split(alphas, 4) for solved in staged.advance(part)]
     for one, other in zip(at_once, parts, strict=True):
         assert one.primal == pytest.approx(other.primal, rel=1e-12)
+
+
+def test_a_walk_begins_again_at_any_solution():
+    X, y = make()
+    descent = Descent(X, y, None, Terms(), 1e-9)
+    gram = descent.chain(0, 0)._gram
+    lambdas = np.abs((X - X.mean(axis=0)).T @ (y - y.mean())).max() * np.geomspace(0.9, 0.05, 12)
+    walk = KnotWalk(descent.target(0, 0), gram)
+    whole = walk.find(lambdas, squared=True)
+    assert len(whole) == 12 and len(whole.points[5][0]) > 2
+    walk.move_to(whole, 5)
+    rest = walk.find(lambdas[6:], squared=True)
+    np.testing.assert_allclose(rest.squares, whole.squares[6:], rtol=1e-12)
+    for (support, values), (other, others) in zip(rest.points, whole.points[6:], strict=True):
+        places = np.argsort(support), np.argsort(other)
+        np.testing.assert_array_equal(support[places[0]], other[places[1]])
+        np.testing.assert_allclose(values[places[0]], others[places[1]], atol=1e-12)
+
+
+@pytest.mark.parametrize("last", [0.0, 1e-7])
+def test_no_walk_begins_with_columns_that_depend_on_each_other(last):
+    X, y = make()
+    X[:, 1] = X[:, 0] + last * X[:, 2]
+    descent = Descent(X, y, None, Terms(), 1e-9)
+    walk = KnotWalk(descent.target(0, 0), descent.chain(0, 0)._gram)
+    columns = np.array([0, 1])
+    start = Stretch([(columns, np.ones(2))], *np.ones((5, 1)), knots=0)
+    walk.move_to(start, 0)
+    assert len(walk.find(np.array([0.5]), squared=True)) == 0
 
 
 def test_knots_are_those_of_lars():

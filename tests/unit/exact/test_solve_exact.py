@@ -8,6 +8,7 @@ from sketchlasso import Status, certify
 from sketchlasso.engine import weighted_rows
 from sketchlasso.errors import InaccurateWarning, InvalidInputError
 from sketchlasso.exact import exact_alpha_max, solve_exact
+from sketchlasso.exact.knots import TrainingGram
 from sketchlasso.exact.walk import Walk
 from sketchlasso.instances.rows import splitter_rows
 from sketchlasso.problem.terms import Terms
@@ -218,6 +219,21 @@ def test_a_start_belongs_to_its_own_problem():
     assert (warm.n_iter <= cold.n_iter).all()
     assert warm.n_iter.sum() < cold.n_iter.sum()
     np.testing.assert_allclose(warm.primal, cold.primal, rtol=1e-8)
+
+
+def test_a_start_needs_the_gram_matrix_of_few_columns(monkeypatch):
+    X, y = make()
+    cold = solve_exact(X, y, [1.0])
+    asked = []
+    original = TrainingGram.include
+
+    def counted(self, wanted):
+        asked.append(len(wanted))
+        return original(self, wanted)
+
+    monkeypatch.setattr(TrainingGram, "include", counted)
+    warm = solve_exact(X, y, [1.0], start=cold.coef)
+    assert warm.solved.all() and max(asked, default=0) < X.shape[1]
 
 
 def test_a_start_with_excluded_or_negative_coefficients_is_mended():

@@ -7,7 +7,7 @@ from scipy import sparse
 import sketchlasso.exact.columns as columns_module
 from sketchlasso.exact.columns import TrainingRows, as_columns
 from sketchlasso.exact.follow import Follower, Restricted
-from sketchlasso.exact.knots import TotalGram, TrainingGram
+from sketchlasso.exact.knots import FIRST_ROOM, TotalGram, TrainingGram
 from sketchlasso.exact.restricted import improve, newton_step
 from sketchlasso.instances.rows import NO_ROWS, RowSet
 
@@ -33,6 +33,28 @@ def test_sums_of_columns_are_the_same_wherever_the_columns_are_kept(chosen):
     columns.gram(kept[:3], kept)  # copies these side by side
     total = columns.combine(np.array(chosen, dtype=np.intp), values)
     np.testing.assert_allclose(total, X[:, chosen] @ values, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("more", [0, 100])
+def test_folds_share_a_matrix_of_many_columns_and_leave_it_as_it_is(kind, more):
+    # So many that the first lines become the matrix, without a copy.
+    n = FIRST_ROOM + 20
+    X = np.random.default_rng(0).normal(size=(M, n + more)) + 3.0
+    columns = as_columns(kind(X), True)
+    total = TotalGram(columns)
+    before = total.lines(np.arange(n), np.arange(n)).copy()
+    for first in range(2):
+        removed = np.arange(first, M, 5)
+        weights = np.ones(M)
+        weights[removed] = 0.0
+        training = TrainingRows(columns, RowSet(removed, removed), True)
+        gram = TrainingGram(training, total, columns.rows(removed))
+        assert gram.include(np.arange(n)) == n
+        assert gram.include(np.arange(n + more)) == more
+        whole = expected(X, weights, True)
+        np.testing.assert_allclose(gram.buffer[: n + more, : n + more], whole, atol=1e-11)
+    np.testing.assert_array_equal(total.lines(np.arange(n), np.arange(n)), before)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, sparse.csc_matrix])

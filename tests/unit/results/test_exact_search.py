@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.linear_model import Lasso
 from sklearn.model_selection import KFold, RepeatedKFold
 
@@ -41,6 +42,17 @@ def test_a_rise_within_its_standard_error_decides_nothing():
     assert not decided(np.ones((5, 30)))
 
 
+def test_a_rise_of_small_errors_counts_beside_large_ones():
+    # With little noise the error falls to a small part of its first value, and doubles again.
+    line = 1e-4 * (1.0 + 0.01 * (np.arange(30) - 15.0) ** 2)
+    line[:5] = [10.0, 5.0, 1.0, 0.1, 0.01]
+    cost = line * (1.0 + 0.01 * np.arange(5)[:, None])
+    assert decided(cost)
+    # Shares of a thousandth of the least error are ties.
+    line[16:] = line[15] * (1.0 + 5e-4)
+    assert not decided(line * (1.0 + 0.01 * np.arange(5)[:, None]))
+
+
 def test_folds_without_a_score_are_passed_over():
     cost = parabola()
     cost[1] = np.nan
@@ -77,6 +89,39 @@ def test_what_the_search_solves_is_certified_on_the_training_rows():
         np.testing.assert_allclose(predicted, found.predictions[row_set.test, 0, 0][:, solved])
         errors = ((y[row_set.test, None] - predicted) ** 2).mean(axis=0)
         np.testing.assert_allclose(errors, found.scores["mse"][fold, 0, 0, solved])
+
+
+def test_small_data_are_searched_on_one_thread(monkeypatch):
+    X, y = make()
+    used = []
+    original = Descent.__init__
+
+    def counted(self, *args):
+        used.append(args[5])
+        original(self, *args)
+
+    monkeypatch.setattr(Descent, "__init__", counted)
+    settings = Settings(tol=1e-4, n_threads=2)
+    cross_validate(None, X, y, alphas=5, settings=settings)
+    monkeypatch.setattr("sketchlasso.results.exact_search.FEW_ENTRIES", X.size - 1)
+    cross_validate(None, X, y, alphas=5, settings=settings)
+    assert used == [1, 2]
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, sparse.csc_matrix])
+@pytest.mark.parametrize("wide", [False, True])
+def test_scores_are_those_of_the_models(kind, wide):
+    X, Y = make(n=300 if wide else 10, t=2)
+    found = cross_validate(None, kind(X), Y, alphas=20)
+    scores = found.scores["mse"][:, :, 0]
+    for fold, row_set in enumerate(found.rows):
+        for response in range(2):
+            known = np.flatnonzero(np.isfinite(scores[fold, response]))
+            rows = np.ravel_multi_index((fold, response, known), scores.shape)
+            errors = (
+                found.models.predict(X[row_set.test], rows) - Y[row_set.test, response][:, None]
+            )
+            np.testing.assert_allclose(scores[fold, response, known], (errors**2).mean(axis=0))
 
 
 def test_penalties_past_the_decision_are_left_out():
@@ -158,7 +203,8 @@ def test_responses_in_groups_are_responses_at_once(monkeypatch):
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_the_number_of_threads_changes_nothing(threads):
+def test_the_number_of_threads_changes_nothing(threads, monkeypatch):
+    monkeypatch.setattr("sketchlasso.results.exact_search.FEW_ENTRIES", 0)
     X, Y = make(t=4)
     found = SqrtLassoCV(alphas=30, n_jobs=threads).fit(X, Y)
     alone = SqrtLassoCV(alphas=30, n_jobs=1).fit(X, Y)
