@@ -57,6 +57,17 @@ def test_single_precision_and_units_of_any_size_are_recognised():
         refusal(InvalidInputError, sl.SqrtLasso(alpha=unit, sketch=found).fit, unit * X[::-1], Y)
 
 
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "frequent_directions"])
+@pytest.mark.parametrize(("longest", "dtype"), [(1e4, np.float32), (1e10, np.float64)])
+def test_one_long_column_does_not_hide_that_the_others_differ(method, longest, dtype):
+    stretched = (X * np.append(longest, np.ones(24))).astype(dtype)
+    found = made(method, X=stretched)
+    sl.sqrt_lasso_path(sparse.csr_array(stretched), Y, found, alphas=[1.0], radius=0.1)
+    other = np.column_stack([stretched[:, 0], rng.standard_normal((40, 24))]).astype(dtype)
+    said = refusal(InvalidInputError, sl.sqrt_lasso_path, other, Y, found, alphas=[1.0])
+    assert "made from other data than X" in said
+
+
 def test_everything_that_takes_a_sketch_and_x_refuses_other_data():
     found, other = made(), X[::-1].copy()
     for call in (
