@@ -77,11 +77,18 @@ def _is_of(sketch: Sketch, A: DataMatrix, X: Any) -> bool:
     # The digest of blocks comes with the sums of their columns, which solving needs anyway.
     if isinstance(A.storage, BlockStorage) and A.fingerprint() == sketch.fingerprint:
         return True
-    return _equations_hold(sketch, A) or _same_entries(sketch, A, X)
+    holds = _equations_hold(sketch, A)
+    # Factors that contradict the equations are not those of X, whatever digest came with them.
+    if holds is None or sketch.method == USER:
+        return _same_entries(sketch, A, X)
+    return holds
 
 
-def _equations_hold(sketch: Sketch, A: DataMatrix) -> bool:
-    """Whether the factors satisfy the equations of their method with A, up to rounding."""
+def _equations_hold(sketch: Sketch, A: DataMatrix) -> bool | None:
+    """Whether the factors satisfy the equations of their method with A, up to rounding.
+
+    None where the factors are no larger than rounding, which proves nothing.
+    """
     # Rounding stays far below this, and other data far above it.
     eps = float(max(np.finfo(A.dtype).eps, np.finfo(sketch.dtype).eps))
     size = float(sketch.singular_values[0]) + A.mean_shift()
@@ -95,16 +102,18 @@ def _equations_hold(sketch: Sketch, A: DataMatrix) -> bool:
         start = sketch.P @ np.divide(z, values, out=np.zeros_like(z), where=values > 0)
         wanted = sketch.Q @ (sketch.P.T @ start)
         found = A.matmat(start)
+        entries = np.full(len(found), np.inf)
     else:
         start, wanted = z, sketch.P @ z
         found = A.rmatmat(sketch.Q @ z)
         # Column by column, or a long one would hide that the others differ.
-        own = np.sqrt(eps) * np.linalg.norm(sketch.P, axis=1) + ROUNDINGS * eps * size
-        if not (np.abs(found - wanted)[:, 0] <= own * _length(start)).all():
-            return False
+        entries = np.sqrt(eps) * np.linalg.norm(sketch.P, axis=1) + ROUNDINGS * eps * size
+        entries *= _length(start)
     allowed *= _length(start)
-    # Factors no larger than rounding prove nothing.
-    if not _length(found - wanted) <= allowed < _length(wanted):
+    if not allowed < _length(wanted):
+        return None
+    apart = np.abs(found - wanted)[:, 0]
+    if not (_length(apart) <= allowed and (apart <= entries).all()):
         return False
     if sketch.column_means is None:
         return True

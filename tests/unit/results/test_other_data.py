@@ -1,5 +1,7 @@
 """A sketch serves the X it was made from, however stored, and swapped arguments are refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -65,6 +67,14 @@ def test_one_long_column_does_not_hide_that_the_others_differ(method, longest, d
     sl.sqrt_lasso_path(sparse.csr_array(stretched), Y, found, alphas=[1.0], radius=0.1)
     other = np.column_stack([stretched[:, 0], rng.standard_normal((40, 24))]).astype(dtype)
     said = refusal(InvalidInputError, sl.sqrt_lasso_path, other, Y, found, alphas=[1.0])
+    assert "made from other data than X" in said
+
+
+def test_factors_that_contradict_x_are_refused_whatever_digest_came_with_them():
+    found = made()
+    damaged = replace(found, Q=1.5 * np.asarray(found.Q))
+    assert damaged.fingerprint == found.fingerprint
+    said = refusal(InvalidInputError, sl.sqrt_lasso_path, X, Y, damaged, alphas=[1.0])
     assert "made from other data than X" in said
 
 
