@@ -61,6 +61,11 @@ class ColumnRows:
         return self.P.shape[0]
 
     @property
+    def penalty_unit(self) -> float:
+        """What penalties of these columns are divided by; standardised columns have no unit."""
+        return 1.0 if self.standardized else self.unit
+
+    @property
     def transform(self) -> ColumnTransform:
         """The map from X to the columns in P; the unit of X changes no coefficient."""
         return ColumnTransform(self.means, self.scales)
@@ -160,7 +165,7 @@ class ColumnProblems:
 
     def solve(self, part: slice, settings: Settings) -> ColumnSolutions:
         """Solve the regressions of some targets."""
-        own, alphas = self.targets[part], self.grid[part] / self.columns.unit
+        own, alphas = self.targets[part], self.grid[part] / self.columns.penalty_unit
         count = alphas.shape[1]
         size = len(own) * count
         w = sparse.csr_array((size, len(self.predictors)))
@@ -268,8 +273,8 @@ def _pivotal(columns: ColumnRows, targets: IntArray, predictors: IntArray) -> Fl
     """Penalties (t, 1) that outweigh noise, by the number of predictors other than the target."""
     sizes = np.linalg.norm(columns.P[predictors], axis=1) / np.sqrt(columns.n_samples)
     every = np.ones(len(sizes), dtype=bool)
-    whole = SLACK * outweighing(sizes * columns.unit, every, FAILURE)
-    others = SLACK * outweighing(sizes[1:] * columns.unit, every[1:], FAILURE)
+    whole = SLACK * outweighing(sizes * columns.penalty_unit, every, FAILURE)
+    others = SLACK * outweighing(sizes[1:] * columns.penalty_unit, every[1:], FAILURE)
     inside = np.isin(targets, predictors)
     # Where there is nothing to penalise, every penalty gives the same model.
     return np.where(inside, others or 1.0, whole or 1.0)[:, None]

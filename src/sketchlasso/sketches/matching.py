@@ -27,6 +27,8 @@ from sketchlasso.types import RealArray
 
 USER = "user"
 FREQUENT_DIRECTIONS = "frequent_directions"
+# Rounding of one column of A'Q, at most, in units of eps ||A||.
+ROUNDINGS = 100
 
 
 def check_sketch(sketch: Any, remedy: str = "make one with sketch(X)") -> Sketch:
@@ -75,29 +77,43 @@ def _is_of(sketch: Sketch, A: DataMatrix, X: Any) -> bool:
     # The digest of blocks comes with the sums of their columns, which solving needs anyway.
     if isinstance(A.storage, BlockStorage) and A.fingerprint() == sketch.fingerprint:
         return True
-    return _equations_hold(sketch, A) or _same_entries(sketch, A, X)
+    holds = _equations_hold(sketch, A)
+    # Factors that contradict the equations are not those of X, whatever digest came with them.
+    if holds is None or sketch.method == USER:
+        return _same_entries(sketch, A, X)
+    return holds
 
 
-def _equations_hold(sketch: Sketch, A: DataMatrix) -> bool:
-    """Whether the factors satisfy the equations of their method with A, up to rounding."""
+def _equations_hold(sketch: Sketch, A: DataMatrix) -> bool | None:
+    """Whether the factors satisfy the equations of their method with A, up to rounding.
+
+    None where the factors are no larger than rounding, which proves nothing.
+    """
     # Rounding stays far below this, and other data far above it.
-    share = np.sqrt(max(np.finfo(A.dtype).eps, np.finfo(sketch.dtype).eps))
-    allowed = float(share) * (float(sketch.singular_values[0]) + A.mean_shift())
+    eps = float(max(np.finfo(A.dtype).eps, np.finfo(sketch.dtype).eps))
+    size = float(sketch.singular_values[0]) + A.mean_shift()
+    allowed = np.sqrt(eps) * size
     # Numbers of either sign that give all columns about the same weight.
-    rng, size = np.random.default_rng(0), (sketch.rank, 1)
-    z = (rng.choice([-1.0, 1.0], size) * rng.uniform(1.0, 2.0, size)).astype(sketch.dtype)
+    rng, shape = np.random.default_rng(0), (sketch.rank, 1)
+    z = (rng.choice([-1.0, 1.0], shape) * rng.uniform(1.0, 2.0, shape)).astype(sketch.dtype)
     if sketch.method == FREQUENT_DIRECTIONS:
         # P = V diag(singular values): all directions of V get about the same weight.
         values = sketch.singular_values[:, None]
         start = sketch.P @ np.divide(z, values, out=np.zeros_like(z), where=values > 0)
         wanted = sketch.Q @ (sketch.P.T @ start)
         found = A.matmat(start)
+        entries = np.full(len(found), np.inf)
     else:
         start, wanted = z, sketch.P @ z
         found = A.rmatmat(sketch.Q @ z)
+        # Column by column, or a long one would hide that the others differ.
+        entries = np.sqrt(eps) * np.linalg.norm(sketch.P, axis=1) + ROUNDINGS * eps * size
+        entries *= _length(start)
     allowed *= _length(start)
-    # Factors no larger than rounding prove nothing.
-    if not _length(found - wanted) <= allowed < _length(wanted):
+    if not allowed < _length(wanted):
+        return None
+    apart = np.abs(found - wanted)[:, 0]
+    if not (_length(apart) <= allowed and (apart <= entries).all()):
         return False
     if sketch.column_means is None:
         return True

@@ -95,7 +95,7 @@ def read_array_header(file: IO[bytes], size: int) -> ArrayHeader:
         raise PickledError("an array holds Python objects")
     if dtype.itemsize == 0 and math.prod(header.shape) > 0:
         raise UnfitError("an array has entries without a size")
-    if any(length < 0 for length in header.shape):
+    if any(isinstance(length, bool) or length < 0 for length in header.shape):
         raise UnfitError(f"an array has the shape {_shown(header.shape)}")
     if header.n_bytes > size - header.offset:
         raise UnfitError(

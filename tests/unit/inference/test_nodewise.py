@@ -7,7 +7,7 @@ from tests.oracles import full_problem_reference
 
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.inference import nodewise
+from sketchlasso.inference import SparsePrecision, desparsified, neighbourhoods, nodewise
 from sketchlasso.io import BlockMatrix
 from sketchlasso.problem.formulas import relative_gap
 from sketchlasso.problem.full_problem import full_dual, full_primal
@@ -211,6 +211,24 @@ def test_units_of_the_data_do_not_matter(size):
     np.testing.assert_allclose(
         scaled.intercept, size * plain.intercept, atol=1e-7 * size * np.abs(plain.intercept).max()
     )
+
+
+@pytest.mark.parametrize(("size", "dtype"), [(1e5, np.float32), (1e-5, np.float32), (1e20, float)])
+def test_penalties_of_standardised_columns_have_no_unit(size, dtype):
+    X = correlated(40, 10, seed=12)
+    rng = np.random.default_rng(0)
+    y = X[:, 0] + rng.standard_normal(40)
+    scaled = (size * X).astype(dtype)
+    plain = nodewise(X, alpha=3.0, tol=1e-9)
+    assert 0 < plain.coef.nnz < 90
+    found = nodewise(scaled, alpha=3.0, tol=1e-9)
+    np.testing.assert_allclose(found.coef.toarray(), plain.coef.toarray(), atol=1e-5)
+    own = desparsified(X, y).estimate
+    np.testing.assert_allclose(size * desparsified(scaled, y).estimate, own, rtol=1e-4, atol=1e-5)
+    edges = [len(neighbourhoods(Z, alpha=3.0).edges()["source"]) for Z in (X, scaled)]
+    assert edges[0] == edges[1] > 0
+    dense = [SparsePrecision(alpha=3.0).fit(Z).precision_ for Z in (X, scaled)]
+    np.testing.assert_array_equal(dense[1] != 0, dense[0] != 0)
 
 
 def test_the_pivotal_penalty_counts_the_other_predictors():

@@ -1,5 +1,7 @@
 """A sketch serves the X it was made from, however stored, and swapped arguments are refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -55,6 +57,25 @@ def test_single_precision_and_units_of_any_size_are_recognised():
         found = made(X=unit * X)
         sl.SqrtLasso(alpha=unit, sketch=found, radius=0.0).fit(unit * X, Y)
         refusal(InvalidInputError, sl.SqrtLasso(alpha=unit, sketch=found).fit, unit * X[::-1], Y)
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "frequent_directions"])
+@pytest.mark.parametrize(("longest", "dtype"), [(1e4, np.float32), (1e10, np.float64)])
+def test_one_long_column_does_not_hide_that_the_others_differ(method, longest, dtype):
+    stretched = (X * np.append(longest, np.ones(24))).astype(dtype)
+    found = made(method, X=stretched)
+    sl.sqrt_lasso_path(sparse.csr_array(stretched), Y, found, alphas=[1.0], radius=0.1)
+    other = np.column_stack([stretched[:, 0], rng.standard_normal((40, 24))]).astype(dtype)
+    said = refusal(InvalidInputError, sl.sqrt_lasso_path, other, Y, found, alphas=[1.0])
+    assert "made from other data than X" in said
+
+
+def test_factors_that_contradict_x_are_refused_whatever_digest_came_with_them():
+    found = made()
+    damaged = replace(found, Q=1.5 * np.asarray(found.Q))
+    assert damaged.fingerprint == found.fingerprint
+    said = refusal(InvalidInputError, sl.sqrt_lasso_path, X, Y, damaged, alphas=[1.0])
+    assert "made from other data than X" in said
 
 
 def test_everything_that_takes_a_sketch_and_x_refuses_other_data():

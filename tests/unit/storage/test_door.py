@@ -65,6 +65,7 @@ def test_arrays_come_back(array):
         claiming(f"({HUGE}, {HUGE})"),
         claiming(f"({2**62}, 8)"),  # 2^65 bytes: the product in 64 bits is 0
         claiming("(-1, 4)"),
+        claiming("(True, 3)"),
         claiming("(9,)"),
         claiming(f"({HUGE},)", "<U0"),
         claiming("(1,)", "<U1000000000"),
