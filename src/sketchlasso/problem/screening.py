@@ -10,8 +10,12 @@ from scipy import sparse
 from sketchlasso.problem.batch import Batch
 from sketchlasso.types import BoolArray, FloatArray, IntArray, RealArray, SparseRows
 
-# Exact norms cost n k^2 per distinct root; for several roots a bound is used.
+# Exact norms cost n k^2 per distinct root; for several roots a bound is used, and for one that is
+# this close to orthonormal.
 EXACT_ROOTS = 1
+ORTHONORMAL = 1e-2
+# Above this share of all features a copy of their rows costs more than it saves.
+MOST = 0.8
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +72,9 @@ class Restriction:
 
     @classmethod
     def of(cls, P: RealArray, features: IntArray) -> Restriction:
-        """The restriction to the given features."""
+        """The restriction to the given features, or to all where these are most of them."""
+        if len(features) > MOST * len(P):
+            return cls(P, np.arange(len(P)), P)
         return cls(P, features, P[features])
 
     def apply(self, batch: Batch) -> Batch:
@@ -101,14 +107,22 @@ class Restriction:
 
 
 def row_norms(batch: Batch) -> RowNorms:
-    """Norms of the rows of R: exact for one root, bounded by ||p_j|| ||L|| for several."""
+    """Norms of the rows of R: exact for one root, bounded by ||p_j|| ||L|| for several.
+
+    Also bounded for one root that changes no norm by more than a part in a hundred.
+    """
     P = batch.P.astype(np.float64, copy=False)
     ones = np.ones(batch.n_instances)
     if batch.roots is None:
         return RowNorms(np.linalg.norm(P, axis=1)[None], batch.root_of, ones)
     if len(batch.roots) <= EXACT_ROOTS:
-        norms = np.stack([np.linalg.norm(P @ root, axis=1) for root in batch.roots])
-        return RowNorms(norms, batch.root_of, ones)
+        root = batch.roots[0]
+        # ||L||_2^2 <= 1 + ||LL' - I||_F
+        apart = float(np.linalg.norm(root @ root.T - np.eye(len(root))))
+        if apart <= ORTHONORMAL:
+            norms, bound = np.linalg.norm(P, axis=1), np.sqrt(1.0 + apart)
+            return RowNorms(norms[None], batch.root_of, bound * ones)
+        return RowNorms(np.linalg.norm(P @ root, axis=1)[None], batch.root_of, ones)
     # ||L||_2^2 <= ||L||_1 ||L||_inf costs no decomposition.
     sizes = np.abs(batch.roots)
     bounds = np.sqrt(sizes.sum(axis=1).max(axis=1) * sizes.sum(axis=2).max(axis=1))

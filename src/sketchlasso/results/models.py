@@ -69,8 +69,9 @@ def linear_models(
             f"({problems.rows.n_samples}, {coef.shape[1]}); pass the X that was sketched"
         )
     original = transform.unscale(coef)
-    if problems.fit_intercept:
+    if problems.fit_intercept and not (transform.means is not None and _all_train(problems.rows)):
         return LinearModels(original, problems.y_mean - _training_means(problems, original, X))
+    # Means of all rows are those that the sketch has subtracted.
     return LinearModels(original, problems.y_mean - transform.shift(original))
 
 
@@ -78,7 +79,7 @@ def _training_means(problems: ProblemSet, coef: SparseRows, X: Any) -> FloatArra
     """Mean (B,) of X v over the training rows of every instance; at most one pass over X."""
     blocks, sets = BlockMatrix.of(X), problems.rows
     total = blocks.sum(axis=0)
-    if all(row_set.weights is None and len(row_set.removed) == 0 for row_set in sets):
+    if _all_train(sets):
         return np.asarray(coef @ (total / len(blocks)))
     sums = blocks.row_sums(
         [
@@ -95,6 +96,11 @@ def _training_means(problems: ProblemSet, coef: SparseRows, X: Any) -> FloatArra
             mean = sums[number] / weights.sum()
         means[instances] = coef[instances] @ mean
     return means
+
+
+def _all_train(sets: RowSets) -> bool:
+    """Whether every row set has all rows, each with a weight of one."""
+    return all(row_set.weights is None and len(row_set.removed) == 0 for row_set in sets)
 
 
 def _by_row_set(shape: tuple[int, int, int, int]) -> Iterator[tuple[int, slice]]:

@@ -39,7 +39,6 @@ from sketchlasso.results.fitting import Task, sketched_path
 from sketchlasso.results.radius_policy import RadiusPolicy, radius_policies
 from sketchlasso.results.scores import Metric, greater_is_better, score
 from sketchlasso.results.sketched import (
-    SketchedRows,
     grids_of,
     join_fits,
     lay_out,
@@ -176,7 +175,7 @@ class _Search:
                 base = None if bases is None else bases.of(number, sketch, task.X, fold)
                 own = sketch_training_rows(sketch, task.X, task.Y, fold, self.policies, base)
             else:
-                own = self._shared(sketch)
+                own = next(sketched_rows(sketch, task.X, task.Y, sets, self.policies))
             alphas = self.alphas[..., :1]
             laid = lay_out(own, task.X, task.Y, self.policies, task.terms, alphas)
             settings = replace(self.settings, callback=bar.part())
@@ -189,9 +188,6 @@ class _Search:
 
         self.bar = bar
         self.parts = map_items(made, range(len(groups)), self.aside)
-
-    def _shared(self, sketch: Sketch) -> SketchedRows:
-        return next(sketched_rows(sketch, self.task.X, self.task.Y, self.rows, self.policies))
 
     def walk(self) -> None:
         """Go down the penalties with one radius policy until the smaller ones are out.

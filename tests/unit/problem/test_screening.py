@@ -54,3 +54,24 @@ def test_entries_of_other_features_are_dropped():
     assert np.array_equal(only.narrow(rows).toarray(), [[1.0, 3.0], [0.0, 0.0]])
     back = only.widen(only.narrow(rows)).toarray()
     assert np.array_equal(back, [[1.0, 0.0, 0.0, 3.0], [0.0, 0.0, 0.0, 0.0]])
+
+
+def test_norms_under_a_nearly_orthonormal_root_are_bounded_without_a_product():
+    rng = np.random.default_rng(1)
+    P = rng.standard_normal((40, 5))
+    turn = np.linalg.qr(rng.standard_normal((5, 5)))[0]
+    for stretch in (1e-3, 1e-1):
+        root = turn @ np.diag(1.0 + stretch * rng.uniform(-1, 1, 5))
+        batch = Batch.build(P, rng.standard_normal((1, 5)), 0.3, alpha=0.1, roots=root[None])
+        norms, exact = row_norms(batch), np.linalg.norm(P @ root, axis=1)
+        assert np.all(norms.of(0) >= exact * (1 - 1e-14))
+        assert np.all(norms.of(0) <= exact * 1.01)
+        assert np.array_equal(norms.norms[0], np.linalg.norm(P, axis=1)) == (stretch == 1e-3)
+
+
+def test_rows_are_not_copied_where_most_features_stay():
+    P = np.ones((10, 2))
+    assert Restriction.of(P, np.arange(9)).rows is P
+    few = Restriction.of(P, np.arange(8))
+    assert few.rows.shape == (8, 2)
+    assert len(few.features) == 8

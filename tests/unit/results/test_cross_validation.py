@@ -185,6 +185,17 @@ def test_the_table_has_one_row_per_instance(digits):
     assert table["row_set"].tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
 
 
+def test_intercepts_take_the_means_of_the_sketch_where_all_rows_train(digits, monkeypatch):
+    X, y = digits
+    found = sketch(X, rank=8, center=True, random_state=0)
+    problems = build_problems(found, y, alphas=2)
+    coef = solve(problems.batch).coef
+    expected = y.mean() - (X @ coef.T.toarray()).mean(axis=0)
+    monkeypatch.setattr("sketchlasso.results.models._training_means", None)
+    models = linear_models(problems, coef, found.transform, X)
+    assert np.allclose(models.intercept, expected, rtol=0, atol=1e-12)
+
+
 def test_bad_input_is_one_sentence(digits):
     X, y = digits
     found = sketch(X, rank=8, random_state=0)

@@ -8,6 +8,7 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.problem import Batch, alpha_max
 from sketchlasso.problem.screening import paper_rule, row_norms, static_rule
 from sketchlasso.solvers import Iterates, Progress, Screening, Settings, Status, driver, solve
+from sketchlasso.solvers.algorithms import newton
 from sketchlasso.solvers.algorithms.protocol import Round, removed_features
 from sketchlasso.solvers.ledger import STALL_ROUNDS
 
@@ -219,3 +220,24 @@ def test_a_warm_start_of_the_wrong_shape_is_refused():
     warm = Iterates(sparse.csr_array((2, 3)), np.zeros((2, 3)), np.zeros(2, dtype=np.intp))
     with pytest.raises(InvalidInputError, match=r"warm.coef has shape \(2, 3\); the batch needs"):
         solve(batch, warm=warm)
+
+
+def test_a_warm_start_works_on_little_more_than_its_support(monkeypatch):
+    rng = np.random.default_rng(0)
+    batch = Batch.build(
+        rng.standard_normal((3000, 4)), rng.standard_normal((1, 4)), 0.1, alpha=0.2, radius=10.0
+    )
+    first, sizes = solve(batch, settings=Settings(tol=1e-4)), []
+    support = first.coef.nnz
+    assert 1000 < support < 2000
+    original = newton.solve_instance
+
+    def noted(rows, *args):
+        sizes.append(len(rows.A))
+        return original(rows, *args)
+
+    monkeypatch.setattr(newton, "solve_instance", noted)
+    warm = Iterates(first.coef, first.dual_point, np.zeros(1, dtype=np.intp))
+    off = Settings(tol=1e-9, screening=Screening.none())
+    assert (solve(batch, settings=off, warm=warm).status == Status.SOLVED).all()
+    assert sizes[0] <= 1.4 * support

@@ -22,7 +22,7 @@ from sketchlasso.types import FloatArray, IntArray
 # Working rows of a cold start: an optimum without a radius has at most as many as the rank.
 FIRST_ROWS_PER_RANK = 10
 FEWEST_ROWS = 500
-# Rows per row that violates its threshold: those nearest to theirs are likely to follow.
+# Rows per row in use or past its threshold: those nearest to theirs are likely to follow.
 SPARE_ROWS = 1.3
 # Ends a solve that does not converge; others take fewer than a hundred.
 MAX_STEPS_PER_ROUND = 2000
@@ -149,7 +149,7 @@ class Newton:
 
     def _choose(self, view: Round, row: int, support: IntArray, factor: FloatArray) -> IntArray:
         batch, number = view.batch, view.instances[row]
-        limit = max(self._limit[number], 2 * len(support))
+        limit = max(self._limit[number], int(SPARE_ROWS * len(support)))
         norms = view.norms
         chosen = choose_rows(
             view.correlation[row],
