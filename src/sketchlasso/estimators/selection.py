@@ -246,6 +246,8 @@ def _warn_at_the_edge(
         remedy = ("lower ", Name("alpha_min_ratio")) if automatic else ("add smaller penalties",)
     elif automatic:
         remark = "the largest of the grid: no penalised feature makes predictions better"
+    elif not found.n_nonzero[:, *at].any():
+        remark = "so large, like all of the grid, that no feature is used; add smaller penalties"
     else:
         remark = "the largest of the grid, so a larger one may be better; add larger penalties"
     best_penalty = f"the best penalty{_whose(classes, data, column)}, {alphas[index]:.3g}"

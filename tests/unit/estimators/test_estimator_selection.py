@@ -117,6 +117,12 @@ def test_the_edge_of_the_grid_is_told():
 
 
 @pytest.mark.filterwarnings("always::sketchlasso.errors.GridEdgeWarning")
+def test_penalties_that_leave_no_feature_are_called_too_large():
+    X, y = make()
+    with pytest.warns(GridEdgeWarning, match="no feature is used; add smaller penalties"):
+        SqrtLassoCV(alphas=[1000.0, 900.0, 800.0]).fit(X, y)
+
+
 def test_the_edge_is_told_of_the_response_it_is_at():
     X, y = make()
     noise = np.random.default_rng(0).standard_normal(M)
