@@ -78,7 +78,8 @@ def test_text_where_numbers_belong(refused, tmp_path):
 
 
 def test_rank_zero(refused):
-    assert "--rank 0 was given" in refused("cv {data}/signs.svm.gz --rank 0", 2)
+    told = refused("cv {data}/signs.svm.gz --rank 0", 2)
+    assert told.endswith("--rank must be an integer >= 1, not 0.")
     assert "--rank 0 was given" in refused("sketch {data}/signs.svm.gz --rank 0 -o s", 2)
 
 
@@ -92,7 +93,6 @@ def test_rank_zero(refused):
         ("fit {data}/plain.npz --target-file none.txt", 3, "could not be read"),
         ("fit {data}/houses.csv -t price --alpha much", 2, "--alpha much was given"),
         ("fit {data}/houses.csv -t price --radius wide", 2, "--radius wide was given"),
-        ("fit {data}/houses.csv -t price --sketch best", 2, "--sketch best was given"),
         ("fit {data}/houses.csv -t price --sketch none.sketch", 3, "none.sketch does not exist"),
         ("fit {data}/sizes.csv -t size --regress", 2, "is text such as"),
         ("fit {data}/houses.csv -t price -o no/folder/m", 3, "could not be written"),
@@ -118,16 +118,27 @@ def test_rank_zero(refused):
         ),
         ("cv {data}/houses.csv -t price --plot a.gif", 2, "end it in .png, .svg or .pdf"),
         ("cv {data}/houses.csv -t price --plot no/a.png", 3, "there is no folder no"),
-        ("cv {data}/houses.csv -t price --impute mode", 2, "--impute mode was given"),
+        ("cv {data}/houses.csv -t price --impute mode", 2, "or 'drop', not 'mode'"),
         (
             "fit {data}/signs.svm.gz --impute mean",
             2,
             "--impute mean does not apply to the svmlight",
         ),
         ("fit {data}/houses.csv", 2, "with --target (one of 'age', 'rooms'"),
-        ("cv {data}/houses.csv -t price --selection best", 2, "--selection best"),
+        (
+            "cv {data}/houses.csv -t price --selection best",
+            2,
+            "must be 'min' or '1se', not 'best'",
+        ),
         ("cv {data}/houses.csv -t price --scoring f1", 2, "one of 'mse', 'mae', 'r2' is accepted"),
         ("info {data}/houses.csv", 3, "is not a stored file of sketchlasso"),
+        (
+            "cv {data}/houses.csv -t price --alpha-min-ratio 2",
+            2,
+            "--alpha-min-ratio must be a number strictly between 0 and 1, not 2.0.",
+        ),
+        ("fit {data}/houses.csv -t price --threads 0", 2, "or -1 for all cores, not 0."),
+        ("fit {data}/houses.csv -t price --sketch best", 2, "sketch file or none, not 'best'."),
     ],
 )
 def test_other_mistakes(refused, line, code, words):
@@ -181,6 +192,20 @@ def test_a_damaged_model(refused, call, tmp_path):
 def test_usage_errors_have_their_own_code(call):
     assert "Missing" in call("fit", 2).stderr
     assert "No such option" in call("fit x.csv --colour red", 2).stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("info x.model --top -1", "'--top': it must be at least 0"),
+        ("cv x.csv --seed -1", "'--seed': it must be at least 0"),
+        ("cv x.csv --folds many", "'--folds': it must be a whole number"),
+        ("cv x.csv --tol small", "'--tol': it must be a number"),
+        ("topics serve x.topics --port 99999", "'--port': it must be at most 65535"),
+    ],
+)
+def test_values_that_are_no_numbers_or_out_of_range(call, line, words):
+    assert words in call(line, 2).stderr
 
 
 def test_inaccurate_results_end_in_code_1(call):

@@ -17,7 +17,6 @@ from sketchlasso.interfaces.commands.report import (
     Bar,
     Facts,
     Sheet,
-    class_words,
     evenly,
     label,
     short,
@@ -71,19 +70,6 @@ def listed_coefficients(
     ]
 
 
-def model_facts(model: Model) -> Facts:
-    """Describe a fitted estimator for people."""
-    used = np.count_nonzero(np.atleast_2d(model.coef_).any(axis=0))
-    facts = [("model", type(model).__name__)]
-    if hasattr(model, "classes_"):
-        facts.append(("classes", class_words(model.classes_)))
-    facts += [
-        ("alpha", _each(model.alpha_)),
-        ("features", f"{used} of {model.n_features_in_} used"),
-    ]
-    return (*facts, *solver_facts(model))
-
-
 def solver_facts(model: Model) -> Facts:
     """Report how a fitted estimator was solved, and how exactly."""
     return (
@@ -94,7 +80,9 @@ def solver_facts(model: Model) -> Facts:
 
 
 def model_words(model: Model) -> str:
-    """Describe a fitted estimator in one line."""
+    """Describe a fitted estimator, or linear models, in one line."""
+    if isinstance(model, sl.engine.LinearModels):
+        return "{} linear models of {} features".format(*model.coef.shape)
     used = np.count_nonzero(np.atleast_2d(model.coef_).any(axis=0))
     several = "penalties" if np.size(model.alpha_) > 1 else "penalty"
     columns = ", columns standardised" if model.standardized_ else ""

@@ -34,7 +34,7 @@ ModelFile = Annotated[
 ]
 Alphas = Annotated[str, "How many penalties, or which ones, separated by commas."]
 AlphaMinRatio = Annotated[float | None, "Smallest over largest automatic penalty."]
-Seed = Annotated[int, "Seed of everything random."]
+Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
 Device = Annotated[str, "cpu, cuda, or auto: a GPU if there is one."]
 Threads = Annotated[int, "Threads; -1 for all cores."]
 Top = Annotated[

@@ -80,6 +80,11 @@ def make_sketch(
     return Report(sketch_data(found), text=found.summary())
 
 
+def sketch_words(found: sl.Sketch) -> str:
+    """Describe a sketch in a few words."""
+    return f"{found.method}, rank {found.rank}, radius {found.radius:.4g}"
+
+
 def sketch_data(found: sl.Sketch) -> dict[str, Any]:
     """Describe a sketch for machines."""
     return {
@@ -152,7 +157,7 @@ def path(
         },
         facts=(
             *given.facts(classes),
-            ("sketch", "none, the full problem" if sketch is None else repr(sketch)),
+            ("sketch", "none, the full problem" if sketch is None else sketch_words(sketch)),
             ("seconds", f"{seconds:.2f}"),
         ),
         sheets=(_thinned(columns),),
@@ -176,7 +181,8 @@ def _thinned(columns: dict[str, Any]) -> Sheet:
     rows = tuple(zip(*columns.values(), strict=True))
     places = evenly(len(rows), SHOWN)
     shown = f"{len(places)} of {len(rows)}" if len(places) < len(rows) else str(len(rows))
-    return Sheet(f"{shown} penalties", tuple(columns), tuple(rows[k] for k in places))
+    heads = tuple(name.replace("_", " ") for name in columns)
+    return Sheet(f"{shown} penalties", heads, tuple(rows[k] for k in places))
 
 
 def _coefficient_table(found: sl.Path, scales: Any, given: Given) -> sl.io.Table:
@@ -248,7 +254,7 @@ def loo(
         },
         facts=(
             *given.facts(classes),
-            ("sketch", repr(sketch)),
+            ("sketch", sketch_words(sketch)),
             ("alpha", f"{level:.4g}"),
             *((name, f"{value:.4f}") for name, value in scores.items()),
             ("rows", f"{len(found.rows)} left out, one at a time, in {seconds:.2f} s"),

@@ -15,7 +15,7 @@ import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces import Model, class_signs
 from sketchlasso.interfaces.commands.data import Given, at_work, is_table, read_given
-from sketchlasso.interfaces.commands.describe import response_names, score_of
+from sketchlasso.interfaces.commands.describe import model_words, response_names, score_of
 from sketchlasso.interfaces.commands.options import (
     BlockOptions,
     DataOptions,
@@ -82,7 +82,7 @@ def _predicted(
     estimator: Model, given: Given, output: Path | None, interval: float | None, id: str | None
 ) -> Report:
     predictions = estimator.predict(given.X)
-    facts = [("data", given.words()), ("model", type(estimator).__name__)]
+    facts = [("data", given.words()), ("model", model_words(estimator))]
     document: dict[str, Any] = {"n_samples": len(predictions)}
     if given.y is not None and given.y.ndim == predictions.ndim:
         name, value = score_of(estimator, given)
