@@ -135,7 +135,15 @@ class SketchlassoError(_Message):
 
 
 class InvalidInputError(SketchlassoError, ValueError):
-    """The input cannot be used; the message states what is accepted, what came, what to do."""
+    """The input cannot be used; the message states what is accepted, what came, what to do.
+
+    Attributes
+    ----------
+    column_names : tuple of str, or None
+        All columns of a table of which some cannot be used.
+    """
+
+    column_names: tuple[str, ...] | None = None
 
 
 def unaccepted(name: str, value: object, accepted: str, remedy: str = "") -> InvalidInputError:

@@ -15,7 +15,7 @@ from tests.interfaces.posts import SUBJECTS, posts
 PYTHON = re.compile(
     r"(?<![\w.-])[a-z][a-z_]*=(?!=)|\b(load|save)_\w+|\bnp\.|\b(None|True|False|Sketch)\b"
 )
-OBJECTS = re.compile(r"\bSqrtLasso|\bSketch\(|=(None|True|False)\b|\b[a-z]+_gap\b")
+OBJECTS = re.compile(r"(?<!sketchlasso )\bSqrtLasso|\bSketch\(|=(None|True|False)\b|\b[a-z]+_gap\b")
 NAMES = ("age", "rooms", "noise", "light", "dust", "trees")
 
 

@@ -45,9 +45,9 @@ def test_stability_of_classes_and_its_picture(call, tmp_path):
     [
         ("--q 5", "--q 5 was given, but an integer from 1 to 3 is accepted for 6 features"),
         ("--cutoff 0.2", "--cutoff 0.2 was given"),
-        ("--pairs 1", "--pairs 1 was given"),
+        ("--pairs 1", "--pairs must be an integer >= 2, not 1."),
         ("--q 2 --cutoff 0.8 --pfer 1", "leave one out"),
-        ("--assumption some", "--assumption some was given"),
+        ("--assumption some", "not 'some'"),
     ],
 )
 def test_stability_refusals(call, options, sentence):

@@ -86,7 +86,7 @@ def test_rank_zero(refused):
 @pytest.mark.parametrize(
     ("line", "code", "words"),
     [
-        ("fit {data}/plain.npz", 2, "without a target"),
+        ("fit {data}/plain.npz", 2, "to predict with --target (a position from 0)"),
         ("fit {data}/houses.csv -t price --target-word age", 2, "there is one target"),
         ("fit {data}/docword.small.txt.gz --target-word wort1", 2, "nearest: 'word1'"),
         ("fit {data}/plain.npz --target-word age", 2, "have no names"),
@@ -124,7 +124,7 @@ def test_rank_zero(refused):
             2,
             "--impute mean does not apply to the svmlight",
         ),
-        ("fit {data}/houses.csv", 2, "with --target (one of 'age', 'rooms'"),
+        ("fit {data}/houses.csv", 2, "with --target; its columns are 'age', 'rooms'"),
         (
             "cv {data}/houses.csv -t price --selection best",
             2,

@@ -110,7 +110,7 @@ def test_communities_are_written_too(ask):
         ("-o g.csv --alpha ebic --targets genea", "--alpha ebic was given with --targets"),
         ("-o g.csv --targets genez", "targets names 'genez', which is not a column of X"),
         ("-o g.csv --rule xor", "--rule xor"),
-        ("-o g.csv --half-samples 3", "--half-samples 3"),
+        ("-o g.csv --half-samples 3", "--half-samples must be an even number >= 0, not 3."),
         ("-o g.csv --min-stability 0.5", "--min-stability 0.5"),
         ("-o g.csv --communities", "--communities was given"),
     ],

@@ -102,7 +102,7 @@ def test_a_single_file_within_a_budget(call, parts):
     said = call("fit X.npy --target 0 --alpha 1 --memory 17kB").stdout
     assert "50 samples x 3 features, dense, in 5 blocks" in said
     said = call("fit X.npy --target 0 --memory lots", code=2).stderr
-    assert "--memory lots was given, but a positive number of bytes is accepted" in said
+    assert "--memory must be a positive number of bytes, not 'lots'" in said
     said = call("fit houses --memory 17kB", code=2).stderr
     assert "cannot be read within --memory 17kB" in said
 

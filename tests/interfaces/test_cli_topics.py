@@ -22,7 +22,7 @@ def test_fit_writes_a_model_that_python_reads(ask, made):
     ).stdout
     assert "documents  90, 0 of them without a word" in said
     assert "wrote      p.topics" in said
-    assert "ask it: sketchlasso topics image p.topics " in said
+    assert "try: sketchlasso topics list p.topics\n" in said
     loaded, expected = load_topics("p.topics"), load_topics(made / "posts.topics")
     assert loaded.corpus_.titles[0] == "sea 0"
     mine, theirs = loaded.image("sea"), expected.image("sea")

@@ -101,8 +101,16 @@ def test_ctrl_c_says_how_to_go_on(made, tmp_path):
             2,
             "other.topics the word",
         ),
-        ("image {made}/posts.topics sea --n-words 0", 2, "--n-words 0"),
-        ("image {made}/posts.topics sea --alpha -1", 2, "--alpha -1.0"),
+        (
+            "image {made}/posts.topics sea --n-words 0",
+            2,
+            "--n-words must be a whole number of at least 1, not 0.",
+        ),
+        (
+            "image {made}/posts.topics sea --alpha -1",
+            2,
+            "--alpha must be a positive number, not -1.0;",
+        ),
         ("image {made}/posts.topics sea --radius wide", 2, "--radius wide"),
         (
             "image {made}/posts.topics sea --documents 2 --compare {made}/other.topics",

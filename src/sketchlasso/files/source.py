@@ -36,6 +36,7 @@ FORMATS: dict[str, tuple[str, ...]] = {
     "npy": (".npy",),
     "matrix-market": (".mtx",),
 }
+SPREADSHEETS = (".xlsx", ".xls", ".ods", ".numbers")
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz"}
 COMPRESSIBLE = ("svmlight", "bag-of-words", "csv", "tsv", "matrix-market")
 # First bytes that identify a format or compression.
@@ -276,10 +277,12 @@ def format_of(path: Path, format: str | None = None) -> str:
         )
     found = format or _by_name(path)
     if found is None:
-        endings = [ending for some in FORMATS.values() for ending in some]
+        if plain_ending(path) in SPREADSHEETS:
+            raise InvalidInputError(
+                f"{path} is a spreadsheet, which is not supported; save the table as CSV."
+            )
         raise InvalidInputError(
-            f"the format of {path} is not known from its name; names ending in "
-            f"{_listed(endings, quote=False)} are (with .gz, .bz2 or .xz after text), or pass ",
+            f"cannot tell the format of {path} from its name; pass ",
             Argument("format"),
             f" with one of {_listed(FORMATS)}.",
         )

@@ -149,9 +149,9 @@ def test_lines_are_counted_as_an_editor_does(text):
     ("target", "fault"),
     [
         ("pirce", "is not a column of"),
-        ("pirce", "(nearest: 'price'); give one of its 3 columns: 'Age', 'price', 'c'"),
+        ("pirce", "(nearest: 'price'); its columns are 'Age', 'price', 'c'."),
         ("age", "(nearest: 'Age')"),
-        ("zzz", "give one of its 3 columns"),
+        ("zzz", "; its columns are 'Age', 'price', 'c'."),
         (3, "target=3 was given, but"),
         (-4, "give a position from 0 to 2"),
         (1.5, "a column's name or position is needed"),

@@ -79,7 +79,7 @@ def solver_facts(model: Model) -> Facts:
     )
 
 
-def model_words(model: Model) -> str:
+def model_words(model: Model | sl.engine.LinearModels) -> str:
     """Describe a fitted estimator, or linear models, in one line."""
     if isinstance(model, sl.engine.LinearModels):
         return "{} linear models of {} features".format(*model.coef.shape)

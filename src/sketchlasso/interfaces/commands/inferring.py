@@ -73,7 +73,7 @@ def infer(
         )
     check_choice("--adjust", adjust, tuple(ADJUSTMENTS))
     check_table(output, text=True)
-    given = read_given(file, data, needs_target=True)
+    given = read_given(file, data, needs_target=True).without_references()
     penalty = penalty_of(alpha, "rigorous", "rigorous-robust")
     adjustment: Any = ADJUSTMENTS[adjust]
     start = perf_counter()
@@ -180,7 +180,9 @@ def _sheet(
     if len(order) == 0:
         return ()
     shown = ("estimate", "standard_error", "lower", "upper", "p_value", "adjusted")
-    rows = tuple((found.names[j], *(float(columns[name][j]) for name in shown)) for j in order)
+    rows = tuple(
+        (found.names[j], *(_number(name, float(columns[name][j])) for name in shown)) for j in order
+    )
     return (
         Sheet(
             f"smallest p-values, {100 * level:g} % intervals",
@@ -188,6 +190,11 @@ def _sheet(
             rows,
         ),
     )
+
+
+def _number(column: str, value: float) -> float | str:
+    """Return a number for people; a p-value that is too small for a float is not zero."""
+    return "< 1e-300" if value == 0 and column in ("p_value", "adjusted") else value
 
 
 @dataclass(frozen=True)

@@ -174,7 +174,7 @@ def doctor(screen: Screen) -> Report:
     ]
     variables = [f"{name}={os.environ[name]}" for name in THREAD_VARIABLES if name in os.environ]
     found, gpus = _folder(), _gpus()
-    screen.say("solving a small problem (a first run compiles for up to twenty seconds)")
+    screen.say("solving a small problem")
     solved, gap = _small_solve()
     return Report(
         {

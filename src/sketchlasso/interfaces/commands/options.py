@@ -61,7 +61,8 @@ class DataOptions:
     impute: Annotated[
         str | None,
         "Missing values: mean or median of the column (of a category the most frequent level), or "
-        "drop to leave their rows out. They are refused by default.",
+        "drop to leave their rows out. By default they are refused, and filled in predict if they "
+        "were in the fit.",
     ] = None
     n_features: Annotated[int | None, "Number of columns of an svmlight file."] = None
     vocabulary: Annotated[Path | None, "The words of a bag-of-words file, one per line."] = None

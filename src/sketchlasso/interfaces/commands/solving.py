@@ -234,20 +234,21 @@ def loo(
     seconds = perf_counter() - start
     given.note_on_gaps("gaps were filled from all rows before rows were left out")
     scores = _scores(found, y, classes)
+    numbers = given.rows[found.rows] + 1
     columns = {
-        "row": found.rows.astype(np.float64),
         "prediction": found.predictions,
         "residual": found.residuals,
         "coefficient_shift": found.coefficient_shift,
         "features_gained": found.features_gained.astype(np.float64),
         "features_lost": found.features_lost.astype(np.float64),
     }
-    write_columns(output, columns)
+    write_columns(output, columns, rows=numbers)
     return Report(
         data={
             "target": given.target_name,
             "alpha": level,
             "scores": scores,
+            "row": numbers,
             **columns,
             "worst_gap": float(found.relative_gap.max()),
             "seconds": seconds,
@@ -260,7 +261,7 @@ def loo(
             ("rows", f"{len(found.rows)} left out, one at a time, in {seconds:.2f} s"),
             ("gap", f"{found.relative_gap.max():.1e} relative, at worst"),
         ),
-        sheets=_influence_sheet(found, top),
+        sheets=_influence_sheet(found, numbers, top),
     )
 
 
@@ -336,13 +337,13 @@ def _scores(found: sl.LeaveOneOut, y: Any, classes: Any) -> dict[str, float]:
     }
 
 
-def _influence_sheet(found: sl.LeaveOneOut, top: int) -> tuple[Sheet, ...]:
+def _influence_sheet(found: sl.LeaveOneOut, numbers: Any, top: int) -> tuple[Sheet, ...]:
     order = np.argsort(-found.coefficient_shift, kind="stable")[:top]
     if len(order) == 0:
         return ()
     rows = tuple(
         (
-            int(found.rows[k]),
+            int(numbers[k]),
             float(found.residuals[k]),
             float(found.coefficient_shift[k]),
             int(found.features_gained[k]),

@@ -57,6 +57,11 @@ def predict(
     They are scored as well if FILE holds the target.
     """
     check_table(output)
+    if data.impute not in (None, "drop"):
+        raise InvalidInputError(
+            f"--impute {data.impute} does not apply to predict, which fills missing values as the "
+            "fit did; leave it out, or give --impute drop to leave their rows out."
+        )
     estimator, given = _read_both(model, file, data, blocks, predicting=True, id=id)
     if interval is not None:
         _check_calibrated(estimator, model)
