@@ -142,7 +142,7 @@ def test_a_cluster_without_workers_is_waited_for_as_long_as_asked(call, parts, m
         assert "no workers and none came within 0.3 seconds" in said
         assert "wait longer (--worker-timeout)" in said
         said = call(f"{on} --worker-timeout 0", code=2).stderr
-        assert "--worker-timeout 0.0 was given, but a positive number" in said
+        assert "--worker-timeout must be a positive number of seconds, not 0.0" in said
     said = " ".join(call(f"{command} --worker-timeout 3", code=2).stderr.split())
     assert "--worker-timeout 3 was given without --scheduler" in said
 

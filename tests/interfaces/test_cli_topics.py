@@ -168,7 +168,7 @@ def test_images_are_drawn_one_below_the_other_and_two_corpora_side_by_side(ask, 
     assert "<!-- sea in posts.topics -->" in drawn["both"]
     assert "<!-- sea in other.topics -->" in drawn["both"]
     assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
-    assert "end it in .png, .svg or .pdf" in ask(f"{line} sea --plot a.gif", 2).stderr
+    assert "end the name in .png, .svg or .pdf" in ask(f"{line} sea --plot a.gif", 2).stderr
 
 
 def test_all_writes_what_python_writes(ask, made):

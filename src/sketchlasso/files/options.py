@@ -108,7 +108,7 @@ class ReadOptions:
             raise unaccepted("separator", self.separator, "one character", remedy)
         if self.impute not in (None, "mean", "median", "drop"):
             accepted = "'mean', 'median' or 'drop'"
-            raise unaccepted("impute", self.impute, accepted, "pass one of them or leave it out")
+            raise unaccepted("impute", self.impute, accepted)
         count = self.n_features
         if count is not None and not (is_whole(count) and count >= 1):
             remedy = "pass the number of columns or leave it out"
@@ -124,11 +124,7 @@ class ReadOptions:
         except TypeError:
             wanted = np.dtype(object)
         if wanted not in (np.float32, np.float64):
-            raise InvalidInputError(
-                Argument("dtype", self.dtype),
-                " was given, but only float32 and float64 are accepted; pass one of them or leave "
-                "it out.",
-            )
+            raise unaccepted("dtype", self.dtype, "float32 or float64")
         return wanted
 
     def columns(self, title: object, names: Sequence[str] | None, width: int) -> Columns:
@@ -201,17 +197,10 @@ def find_column(
         column = int(column)  # a command line has no other way to write a number
     if is_whole(column):
         if not -width <= column < width:
-            raise InvalidInputError(
-                Argument(role, column),
-                f" was given, but {title} has {width} columns; give a position from 0 to "
-                f"{width - 1}.",
-            )
+            raise unaccepted(role, column, f"a position from 0 to {width - 1} in {title}")
         return int(column) % width
     if not isinstance(column, str):
-        raise InvalidInputError(
-            Argument(role, column),
-            " was given, but a column's name or position is needed; pass a string or an integer.",
-        )
+        raise unaccepted(role, column, "a column's name or position")
     if names is None:
         raise InvalidInputError(
             Argument(role, column),

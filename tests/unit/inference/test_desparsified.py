@@ -302,7 +302,9 @@ def test_bad_input_is_refused_in_one_sentence(wide, found):
     assert "noise=-1.0" in told(X, y, noise=-1.0)
     assert "scores has shape (60, 3)" in told(X, y, scores=np.ones((60, 3)))
     blocks = BlockMatrix.from_arrays([X[:30], X[30:]])
-    assert "'pivotal' or numbers > 0 are accepted" in told(blocks, y, alpha="rigorous")
+    assert "alpha must be 'pivotal' or numbers > 0, not 'rigorous'." in told(
+        blocks, y, alpha="rigorous"
+    )
     assert "shape (3, 90)" in told(X, y, features=[1, 2, 3], scores=sparse.csr_array((90, 90)))
     for level in (0.0, 1.0, 95, -0.5):
         assert "strictly between 0 and 1" in refusal(InvalidInputError, found.interval, level)

@@ -209,7 +209,7 @@ def test_parts_of_other_data_are_not_used(tmp_path):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"n_half_samples": 3}, "n_half_samples=3 was given, but an even number"),
+        ({"n_half_samples": 3}, "n_half_samples must be an even number >= 0, not 3"),
         ({"alpha": [1.0, 2.0]}, "alpha of shape (2,)"),
         ({"targets": ["x1", "y1"]}, "targets names 'y1', which is not a column of X"),
         ({"names": list("ab")}, "2 names were given"),

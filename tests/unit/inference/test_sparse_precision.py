@@ -196,7 +196,7 @@ def test_an_interrupted_fit_leaves_nothing_behind():
     ("options", "says"),
     [
         ({"alpha": "best"}, "alpha='best'"),
-        ({"alpha": 0}, "alpha=0 was given, but 'pivotal', 'stars', 'ebic', 'cv' or a finite"),
+        ({"alpha": 0}, "alpha must be 'pivotal', 'stars', 'ebic', 'cv' or a finite .*, not 0"),
         ({"alpha": -1.0}, "a finite number > 0"),
         ({"alpha": np.nan}, "alpha=nan"),
         ({"alpha": [1.0, 2.0]}, "alpha of shape (2,)"),

@@ -78,9 +78,9 @@ class SearchOptions:
                 "give more rows, or --split time."
             )
         if not 2 <= self.folds <= most:
-            what = f"no class has more than {most}" if stratified else f"the data have {most}"
+            what = "rows of the largest class" if stratified else "number of rows"
             raise InvalidInputError(
-                f"--folds {self.folds} was given, but {what} rows; give from 2 to {most}."
+                f"--folds must be from 2 to {most}, the {what}, not {self.folds}."
             )
         if stratified and counts.min() < self.folds:
             warnings.warn(
@@ -193,7 +193,7 @@ def fit(
             "seconds": seconds,
         },
         facts=(
-            (name, f"{value:.4f} on the rows of the fit (cv judges by other rows)"),
+            (name, f"{value:.4f} on the training rows (use cv for held-out scores)"),
             *_facts(estimator, given),
             *((*solver_facts(estimator), ("seconds", f"{seconds:.2f}")) if result.verbose else ()),
             *finished,

@@ -327,7 +327,7 @@ def judged(image: sl.topics.TopicImage) -> str:
         return "not judged"
     percent = 100 * max(image.held_out, 0.0)
     share = f"{percent:.1f} %" if percent < 10 else f"{percent:.0f} %"
-    return f"{image.quality}, its words explain {share} of it in other documents"
+    return f"{image.quality}, these words explain {share} of its variance in held-out documents"
 
 
 def advice_lines(images: Sequence[sl.topics.TopicImage]) -> str:

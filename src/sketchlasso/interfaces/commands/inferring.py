@@ -68,8 +68,7 @@ def infer(
     """
     if not 0 < level < 1:
         raise InvalidInputError(
-            f"--level {level:g} was given, but a number strictly between 0 and 1 is accepted; give "
-            "for example 0.95."
+            f"--level must be strictly between 0 and 1, such as 0.95, not {level:g}."
         )
     check_choice("--adjust", adjust, tuple(ADJUSTMENTS))
     check_table(output, text=True)

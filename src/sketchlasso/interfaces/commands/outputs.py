@@ -165,5 +165,5 @@ def write_graph(
 
 def _refuse(path: Path, what: str, endings: str) -> None:
     raise InvalidInputError(
-        f"{path} was given for {what}, but its ending says what to write; end it in {endings}."
+        f"unknown format {path.suffix!r} of {what} in {path}; end the name in {endings}."
     )

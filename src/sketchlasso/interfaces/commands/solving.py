@@ -320,7 +320,7 @@ def _drawn(count: int | None, total: int, seed: int) -> Any:
         return None
     if not 1 <= count <= total:
         raise InvalidInputError(
-            f"--rows {count} was given, but the data have {total} rows; give 1 to {total}."
+            f"--rows must be from 1 to {total}, the number of rows, not {count}."
         )
     return np.sort(np.random.default_rng(seed).choice(total, count, replace=False))
 
