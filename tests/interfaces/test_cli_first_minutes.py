@@ -159,3 +159,23 @@ def test_info_shows_options_that_were_set(call):
     call("fit {data}/houses.csv -t price --seed 3 --no-intercept --positive -o h.model")
     (line,) = [line for line in call("info h.model").stdout.splitlines() if "options" in line]
     assert sorted(line.split()[1:]) == ["--no-intercept", "--positive", "--seed", "3"]
+
+
+def test_the_picture_of_a_path_is_in_the_units_of_its_effects(call, table, monkeypatch):
+    pytest.importorskip("matplotlib")
+    from sketchlasso.interfaces.commands import describe
+
+    drawn = []
+    monkeypatch.setattr(describe, "save_picture", lambda axes, path: drawn.append(axes.figure))
+    report = json.loads(call("fit houses.csv -t price --alpha 0.3 --plot a.svg --json").stdout)
+    path, effects = drawn[0].axes[:2]
+    assert path.get_ylabel() == effects.get_xlabel() == "effect of one standard deviation"
+    largest = max(abs(one["effect"]) for one in report["coefficients"])
+    used = [
+        np.interp(-np.log(0.3), -np.log(x), y) for x, y in (a.get_data() for a in path.lines[1:3])
+    ]
+    assert max(map(abs, used)) == pytest.approx(largest, rel=0.05)
+    frame = path.get_window_extent()
+    for text in path.texts:
+        box = text.get_window_extent()
+        assert frame.y0 < box.y0 and box.y1 < frame.y1 and box.x1 < frame.x1

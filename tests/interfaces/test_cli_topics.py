@@ -82,7 +82,8 @@ def test_an_image_for_people(ask, made):
     lines = said.splitlines()
     image = load_topics(made / "posts.topics").image("sea", 4)
     share = f"{100 * image.held_out:.0f} %"
-    assert lines[0] == f"sea: {image.quality}, its words explain {share} of it in other documents"
+    judged = f"these words explain {share} of its variance in held-out documents"
+    assert lines[0] == f"sea: {image.quality}, {judged}"
     word, weight, bar = lines[2].split()
     assert (word, bar) == (image.words[0], "#" * 24)
     assert float(weight) == pytest.approx(image.weights[0], abs=1e-4)

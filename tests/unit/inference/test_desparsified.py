@@ -294,12 +294,14 @@ def test_bad_input_is_refused_in_one_sentence(wide, found):
     assert "columns x2 and x7 are the same" in told(double, y)
     assert "columns x2 and x7 are the same" in told(sparse.csr_array(double), y)
     assert "y is constant" in told(X, np.ones(60))
-    assert "score_alpha='small'" in told(X, y, score_alpha="small")
+    assert "score_alpha must be 'auto' or a number > 0, not 'small'." in told(
+        X, y, score_alpha="small"
+    )
     assert "larger score_alpha" in told(X, y, score_alpha=1e-9)
     assert "'hc3'" in told(X, y, errors="hc3")
     assert "3 names were given" in told(X, y, feature_names=["a", "b", "c"])
     assert "initial has shape (89,)" in told(X, y, initial=np.zeros(89))
-    assert "noise=-1.0" in told(X, y, noise=-1.0)
+    assert "noise must be a finite number > 0, not -1.0." in told(X, y, noise=-1.0)
     assert "scores has shape (60, 3)" in told(X, y, scores=np.ones((60, 3)))
     blocks = BlockMatrix.from_arrays([X[:30], X[30:]])
     assert "alpha must be 'pivotal' or numbers > 0, not 'rigorous'." in told(
