@@ -166,8 +166,9 @@ def test_images_are_drawn_one_below_the_other_and_two_corpora_side_by_side(ask, 
     for name, images in shown.items():
         for image in images:  # text is drawn as outlines, and named in comments
             assert all(f"<!-- {word} -->" in drawn[name] for word in image.words)
-    assert "<!-- sea in posts.topics -->" in drawn["both"]
-    assert "<!-- sea in other.topics -->" in drawn["both"]
+    for name, image in zip(("posts", "other"), shown["both"], strict=True):
+        assert f"<!-- sea in {name}.topics ({image.quality}) -->" in drawn["both"]
+    assert "<!-- weight -->" in drawn["two"]
     assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
     assert "end the name in .png, .svg or .pdf" in ask(f"{line} sea --plot a.gif", 2).stderr
 

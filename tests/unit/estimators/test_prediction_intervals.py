@@ -234,7 +234,7 @@ def test_refusals(made):
         InvalidInputError, match=r"method must be 'jackknife\+', 'cv\+' or 'split', not 'jackknife'"
     ):
         model.calibrate(X, y, method="jackknife")
-    with refuse(InvalidInputError, match="from 2 to 80 folds of these rows are possible"):
+    with refuse(InvalidInputError, match="cv must be from 2 to 80, the number of rows, not 1"):
         model.calibrate(X, y, method="cv+", cv=1)
     with refuse(InvalidInputError, match="each row has to be left out exactly once"):
         model.calibrate(X, y, method="cv+", cv=ShuffleSplit(3, random_state=0))
@@ -243,7 +243,7 @@ def test_refusals(made):
     model.calibrate(X, y)
     with refuse(InvalidInputError, match=r"the model was calibrated by 'jackknife\+'"):
         model.predict_interval(new, method="cv+")
-    with refuse(InvalidInputError, match="method='bootstrap' was given"):
+    with refuse(InvalidInputError, match="or 'split', not 'bootstrap'"):
         model.predict_interval(new, method="bootstrap")
     with refuse(ValueError, match="15 features"):
         model.predict_interval(new[:, :3])

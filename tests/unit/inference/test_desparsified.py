@@ -312,7 +312,9 @@ def test_bad_input_is_refused_in_one_sentence(wide, found):
         assert "strictly between 0 and 1" in refusal(InvalidInputError, found.interval, level)
         assert "strictly" in refusal(InvalidInputError, found.simultaneous, level)
     assert "'fdr'" in refusal(InvalidInputError, found.adjusted, "fdr")
-    assert "n_draws=5" in refusal(InvalidInputError, found.group_test, [0], n_draws=5)
+    assert "must be a whole number >= 100, not 5;" in refusal(
+        InvalidInputError, found.group_test, [0], n_draws=5
+    )
     assert "group" in refusal(InvalidInputError, found.group_test, [90])
     assert "group" in refusal(InvalidInputError, found.group_test, [])
 
