@@ -1,4 +1,4 @@
-"""Every refusal is one sentence: what came, what is accepted, what to do."""
+"""Every refusal is one sentence: what is accepted, what came, and what to do if not obvious."""
 
 import re
 
@@ -16,5 +16,5 @@ def refusal(kind, call, *args, **kwargs):
     assert text.endswith("."), text
     assert not re.search(r"[.!?]\s+[A-Z]", text), text
     assert "\n" not in text, text
-    assert ";" in text, text
+    assert ";" in text or re.search(r" must .*, not ", text), text
     return text

@@ -23,10 +23,10 @@
 Non-convergence is a status of the solution, never an exception.
 
 A message consists of parts: text, an :class:`Argument` where it names a parameter and its value,
-and a :class:`Name` where it names a function or a parameter alone. ``str()`` joins them as Python
-spells them, and the command line spells the same parts as its own options and commands::
+and a :class:`Name` or a :class:`Value` where it names only one of them. ``str()`` joins them as
+Python spells them, and the command line spells the same parts as its own options and commands::
 
-    InvalidInputError(Argument("rank", 0), " was given, but an integer >= 1 is accepted; pass one.")
+    InvalidInputError(Name("rank"), " must be at least 1, not ", Value(0), ".")
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ __all__ = [
     "StoredFileError",
     "UnknownWordError",
     "UnusableColumnsError",
+    "Value",
 ]
 
 
@@ -77,8 +78,17 @@ class Argument:
     def __str__(self) -> str:
         if self.value is ...:
             return f"{self.name}="
-        value = format(self.value, self.spec) if self.spec else repr(self.plain)
-        return f"{self.name}={value}"
+        return f"{self.name}={format(self.value, self.spec) if self.spec else Value(self.value)}"
+
+
+@dataclass(frozen=True)
+class Value:
+    """The value of a parameter, without its name, in a message."""
+
+    value: Any
+
+    def __str__(self) -> str:
+        return repr(self.plain)
 
     @property
     def plain(self) -> Any:
@@ -96,7 +106,7 @@ class Name:
         return self.name
 
 
-Part = str | Argument | Name
+Part = str | Argument | Name | Value
 
 
 class _Message(Exception):
@@ -109,7 +119,7 @@ class _Message(Exception):
     def parameter(self) -> str | None:
         """The parameter that was refused: the one that the message begins with."""
         first = self.args[0] if self.args else None
-        return first.name if isinstance(first, Argument) else None
+        return first.name if isinstance(first, Argument | Name) else None
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Exception would call the class with `args`, but subclasses take other arguments.
@@ -125,15 +135,21 @@ class SketchlassoError(_Message):
 
 
 class InvalidInputError(SketchlassoError, ValueError):
-    """The input cannot be used; the message states what was given, what is accepted, what to do."""
+    """The input cannot be used; the message states what is accepted, what came, what to do.
+
+    Attributes
+    ----------
+    column_names : tuple of str, or None
+        All columns of a table of which some cannot be used.
+    """
+
+    column_names: tuple[str, ...] | None = None
 
 
-def unaccepted(
-    name: str, value: object, accepted: str, remedy: str = "pass one"
-) -> InvalidInputError:
-    """Return the error for a parameter whose value is not one of those accepted."""
+def unaccepted(name: str, value: object, accepted: str, remedy: str = "") -> InvalidInputError:
+    """Return the error for a parameter that must be `accepted`, with a remedy if not obvious."""
     return InvalidInputError(
-        Argument(name, value), f" was given, but {accepted} is accepted; {remedy}."
+        Name(name), f" must be {accepted}, not ", Value(value), f"; {remedy}." if remedy else "."
     )
 
 

@@ -75,7 +75,7 @@ def test_signs_and_facts(opened):
             assert box["x"] + box["width"] == pytest.approx(zero, abs=2.5)
     trust = page.locator("#facts").inner_text()
     assert page.locator("#facts [data-quality]").get_attribute("data-quality") == image.quality
-    assert re.search(r"these 10 words explain [\d.]+.% of where it is used", trust)
+    assert re.search(r"these 10 words explain [\d.]+.% of its variance, in held-out", trust)
     assert "gap" not in trust
     assert not page.locator("#solved").is_visible()
     page.get_by_text("Details", exact=True).click()

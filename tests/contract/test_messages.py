@@ -19,6 +19,7 @@ from sketchlasso.errors import (
     StoredFileError,
     UnknownWordError,
     UnusableColumnsError,
+    unaccepted,
 )
 
 wording = pytest.importorskip("sketchlasso.interfaces.commands.command")
@@ -136,3 +137,13 @@ def test_errors_with_arguments_of_their_own_survive_pickling(error):
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is type(error)
     assert (str(again), again.args, vars(again)) == (str(error), error.args, vars(error))
+
+
+def test_a_refusal_names_the_parameter_what_is_accepted_and_what_came():
+    error = unaccepted("n_jobs", np.int64(0), "at least 1", "leave it out")
+    assert str(error) == "n_jobs must be at least 1, not 0; leave it out."
+    assert wording.spoken(error) == "--threads must be at least 1, not 0; leave it out."
+    assert error.parameter == "n_jobs"
+    error = unaccepted("selection", "best", "'min' or '1se'")
+    assert str(error) == "selection must be 'min' or '1se', not 'best'."
+    assert wording.spoken(error) == f"--{error}"

@@ -12,7 +12,10 @@ from sketchlasso.io import Table, write_table
 from sketchlasso.topics import TopicImager, read_corpus
 from tests.interfaces.posts import SUBJECTS, posts
 
-PYTHON = re.compile(r"(?<![\w.-])[a-z][a-z_]*=(?!=)|\b(load|save)_\w+|\bnp\.")
+PYTHON = re.compile(
+    r"(?<![\w.-])[a-z][a-z_]*=(?!=)|\b(load|save)_\w+|\bnp\.|\b(None|True|False|Sketch)\b"
+)
+OBJECTS = re.compile(r"(?<!sketchlasso )\bSqrtLasso|\bSketch\(|=(None|True|False)\b|\b[a-z]+_gap\b")
 NAMES = ("age", "rooms", "noise", "light", "dust", "trees")
 
 
@@ -43,7 +46,8 @@ def files(tmp_path_factory):
 def call(files, tmp_path, monkeypatch):
     """Run a command in a fresh folder, as CliRunner does; {data} stands for the files.
 
-    No message of any command may name a parameter as Python does, rank=0 instead of --rank 0.
+    No message of any command may name a parameter as Python does, rank=0 instead of --rank 0, and
+    no report an object of Python.
     """
     from sketchlasso.interfaces.app import app
 
@@ -54,6 +58,7 @@ def call(files, tmp_path, monkeypatch):
         result = CliRunner().invoke(app, words, catch_exceptions=False)
         assert result.exit_code == code, result.output
         assert not PYTHON.search(result.stderr), result.stderr
+        assert "--json" in words or not OBJECTS.search(result.stdout), result.stdout
         return result
 
     return run

@@ -97,7 +97,7 @@ def test_a_sketch_file_is_shared(call):
     call("fit {data}/houses.csv --target price --sketch h.sketch --alpha 1 -o h.model")
     assert "randomized, rank 4" in call("info h.model").stdout
     lines = call("path {data}/houses.csv --target price --sketch h.sketch --alphas 3").stdout
-    assert "rank=4" in lines
+    assert "randomized, rank 4, radius" in lines
 
 
 def test_options_of_a_fit_arrive(call):
@@ -255,7 +255,7 @@ def test_info_of_a_sketch_and_of_models(call):
     assert document(call("info p.sketch --json"))["content"] == "sketch"
     call("fit {data}/sizes.csv --target size -o s.model")
     said = call("info s.model --top 1").stdout
-    for word in ("SqrtLassoClassifier", "big, small", "size", sl.__version__, "settings"):
+    for word in ("square-root LASSO", "big, small", "size", sl.__version__, "as by default"):
         assert word in said
     assert document(call("info s.model --json"))["settings"]["tol"] == 1e-8
     X = np.eye(4)

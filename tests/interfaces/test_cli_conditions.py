@@ -167,7 +167,7 @@ class TestLinks:
             ("fit {data}/houses.csv --target price -o", "h.model"),
             ("sketch {data}/houses.csv --target price --rank 3 -o", "h.sketch"),
             ("path {data}/houses.csv --target price --alphas 3 -o", "path.csv"),
-            ("demo --alphas 3 --picture", "a.png"),
+            ("demo --alphas 3 --plot", "a.png"),
         ],
     )
     def test_an_output_that_is_a_link_is_written_through(self, call, tmp_path, line, name):

@@ -63,10 +63,10 @@ def test_infer_on_rigorous_penalties_and_fit_with_them(call):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ("--level 1", "--level 1 was given"),
+        ("--level 1", "--level must be strictly between 0 and 1, such as 0.95, not 1."),
         ("--level 95", "strictly between 0 and 1"),
-        ("--adjust fdr", "holm, bh or by is accepted"),
-        ("--alpha small", "--alpha small was given"),
+        ("--adjust fdr", "--adjust must be holm, bh or by, not 'fdr'."),
+        ("--alpha small", "(or 0, on a sketch), not 'small'."),
     ],
 )
 def test_bad_options_are_refused_in_one_sentence(call, options, words):
@@ -118,11 +118,26 @@ def test_files_that_cannot_be_written_are_refused_before_the_work(call, tmp_path
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("infer {data}/houses.csv --target price -o a.foo", "end it in .csv, .tsv, .parquet or"),
-        ("infer {data}/houses.csv --target price -o a.npy", "a.npy was given for a table"),
-        ("infer {data}/houses.csv --target price --plot a.csv", "end it in .png, .svg or .pdf"),
-        ("stability {data}/houses.csv --target price -o a.csv.zip", "a.csv.zip was given"),
-        ("stability {data}/houses.csv --target price --plot a", "a was given for a picture"),
+        (
+            "infer {data}/houses.csv --target price -o a.foo",
+            "end the name in .csv, .tsv, .parquet or",
+        ),
+        (
+            "infer {data}/houses.csv --target price -o a.npy",
+            "unknown format '.npy' of a table in a.npy",
+        ),
+        (
+            "infer {data}/houses.csv --target price --plot a.csv",
+            "end the name in .png, .svg or .pdf",
+        ),
+        (
+            "stability {data}/houses.csv --target price -o a.csv.zip",
+            "unknown format '.zip' of a table in a.csv.zip",
+        ),
+        (
+            "stability {data}/houses.csv --target price --plot a",
+            "unknown format '' of a picture in a;",
+        ),
     ],
 )
 def test_endings_are_refused_before_the_work_without_options_that_do_not_exist(call, line, says):

@@ -47,7 +47,7 @@ def test_one_row_is_too_few(refused, tmp_path, command):
     [
         ("{0}.5", "", "has 12 different numbers in 12 rows, such as 0.5, and classes are text"),
         ("{0}", "", "leave --classify out, or name another column with --target."),
-        ("{1}", "--folds 4", "--folds 4 was given, but no class has more than 3 rows; give from 2"),
+        ("{1}", "--folds 4", "--folds must be from 2 to 3, the rows of the largest class, not 4."),
     ],
 )
 def test_numbers_that_are_no_classes(refused, tmp_path, target, options, words):
@@ -78,21 +78,23 @@ def test_text_where_numbers_belong(refused, tmp_path):
 
 
 def test_rank_zero(refused):
-    assert "--rank 0 was given" in refused("cv {data}/signs.svm.gz --rank 0", 2)
-    assert "--rank 0 was given" in refused("sketch {data}/signs.svm.gz --rank 0 -o s", 2)
+    told = refused("cv {data}/signs.svm.gz --rank 0", 2)
+    assert told.endswith("--rank must be an integer >= 1, not 0.")
+    assert "--rank must be an integer from 1 to 6" in refused(
+        "sketch {data}/signs.svm.gz --rank 0 -o s", 2
+    )
 
 
 @pytest.mark.parametrize(
     ("line", "code", "words"),
     [
-        ("fit {data}/plain.npz", 2, "without a target"),
+        ("fit {data}/plain.npz", 2, "to predict with --target (a position from 0)"),
         ("fit {data}/houses.csv -t price --target-word age", 2, "there is one target"),
         ("fit {data}/docword.small.txt.gz --target-word wort1", 2, "nearest: 'word1'"),
         ("fit {data}/plain.npz --target-word age", 2, "have no names"),
         ("fit {data}/plain.npz --target-file none.txt", 3, "could not be read"),
-        ("fit {data}/houses.csv -t price --alpha much", 2, "--alpha much was given"),
-        ("fit {data}/houses.csv -t price --radius wide", 2, "--radius wide was given"),
-        ("fit {data}/houses.csv -t price --sketch best", 2, "--sketch best was given"),
+        ("fit {data}/houses.csv -t price --alpha much", 2, "(or 0, on a sketch), not 'much'."),
+        ("fit {data}/houses.csv -t price --radius wide", 2, "'0.3*spectral', not 'wide'."),
         ("fit {data}/houses.csv -t price --sketch none.sketch", 3, "none.sketch does not exist"),
         ("fit {data}/sizes.csv -t size --regress", 2, "is text such as"),
         ("fit {data}/houses.csv -t price -o no/folder/m", 3, "could not be written"),
@@ -101,33 +103,56 @@ def test_rank_zero(refused):
         ("sketch none.csv -o no/s", 3, "there is no folder no"),
         ("path none.csv -t price -o no/a.csv", 3, "there is no folder no"),
         ("predict none.model none.csv -o no/a.csv", 3, "there is no folder no"),
-        ("predict none.model none.csv -o a.xyz", 2, "end it in .csv, .tsv"),
-        ("path none.csv -t price -o a.npz.gz", 2, "end it in .csv, .tsv"),
-        ("loo none.csv -t price -o a.svm", 2, "end it in .csv, .tsv"),
-        ("path {data}/houses.csv -t price --alphas few", 2, "--alphas few was given"),
+        ("predict none.model none.csv -o a.xyz", 2, "end the name in .csv, .tsv"),
+        ("path none.csv -t price -o a.npz.gz", 2, "end the name in .csv, .tsv"),
+        ("loo none.csv -t price -o a.svm", 2, "end the name in .csv, .tsv"),
+        ("path {data}/houses.csv -t price --alphas few", 2, "separated by commas, not 'few';"),
         ("path {data}/houses.csv -t price --relaxed", 2, "--relaxed means nothing for path"),
         ("path {data}/plain.npz --target-file {data}/kinds.txt", 2, "has 3 classes"),
         ("loo {data}/houses.csv -t price --sketch none", 2, "leave-one-out works on a sketch"),
-        ("loo {data}/houses.csv -t price --rows 900", 2, "have 60 rows"),
-        ("cv {data}/houses.csv -t price --folds 90", 2, "--folds 90"),
-        ("cv {data}/houses.csv -t price --folds 1", 2, "--folds 1 was given"),
+        (
+            "loo {data}/houses.csv -t price --rows 900",
+            2,
+            "--rows must be from 1 to 60, the number of rows, not 900.",
+        ),
+        (
+            "cv {data}/houses.csv -t price --folds 90",
+            2,
+            "--folds must be from 2 to 60, the number of rows, not 90.",
+        ),
+        (
+            "cv {data}/houses.csv -t price --folds 1",
+            2,
+            "--folds must be from 2 to 60, the number of rows, not 1.",
+        ),
         (
             "cv {data}/houses.csv -t price --split random",
             2,
-            "shuffled, ordered or time is accepted",
+            "--split must be shuffled, ordered or time, not 'random'.",
         ),
-        ("cv {data}/houses.csv -t price --plot a.gif", 2, "end it in .png, .svg or .pdf"),
+        ("cv {data}/houses.csv -t price --plot a.gif", 2, "end the name in .png, .svg or .pdf"),
         ("cv {data}/houses.csv -t price --plot no/a.png", 3, "there is no folder no"),
-        ("cv {data}/houses.csv -t price --impute mode", 2, "--impute mode was given"),
+        ("cv {data}/houses.csv -t price --impute mode", 2, "or 'drop', not 'mode'"),
         (
             "fit {data}/signs.svm.gz --impute mean",
             2,
             "--impute mean does not apply to the svmlight",
         ),
-        ("fit {data}/houses.csv", 2, "with --target (one of 'age', 'rooms'"),
-        ("cv {data}/houses.csv -t price --selection best", 2, "--selection best"),
-        ("cv {data}/houses.csv -t price --scoring f1", 2, "one of 'mse', 'mae', 'r2' is accepted"),
+        ("fit {data}/houses.csv", 2, "with --target; its columns are 'age', 'rooms'"),
+        (
+            "cv {data}/houses.csv -t price --selection best",
+            2,
+            "must be 'min' or '1se', not 'best'",
+        ),
+        ("cv {data}/houses.csv -t price --scoring f1", 2, "one of 'mse', 'mae', 'r2', not 'f1'."),
         ("info {data}/houses.csv", 3, "is not a stored file of sketchlasso"),
+        (
+            "cv {data}/houses.csv -t price --alpha-min-ratio 2",
+            2,
+            "--alpha-min-ratio must be a number strictly between 0 and 1, not 2.0.",
+        ),
+        ("fit {data}/houses.csv -t price --threads 0", 2, "or -1 for all cores, not 0."),
+        ("fit {data}/houses.csv -t price --sketch best", 2, "sketch file or none, not 'best'."),
     ],
 )
 def test_other_mistakes(refused, line, code, words):
@@ -181,6 +206,20 @@ def test_a_damaged_model(refused, call, tmp_path):
 def test_usage_errors_have_their_own_code(call):
     assert "Missing" in call("fit", 2).stderr
     assert "No such option" in call("fit x.csv --colour red", 2).stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("info x.model --top -1", "'--top': it must be at least 0"),
+        ("cv x.csv --seed -1", "'--seed': it must be at least 0"),
+        ("cv x.csv --folds many", "'--folds': it must be a whole number"),
+        ("cv x.csv --tol small", "'--tol': it must be a number"),
+        ("topics serve x.topics --port 99999", "'--port': it must be at most 65535"),
+    ],
+)
+def test_values_that_are_no_numbers_or_out_of_range(call, line, words):
+    assert words in call(line, 2).stderr
 
 
 def test_inaccurate_results_end_in_code_1(call):

@@ -105,13 +105,13 @@ def test_communities_are_written_too(ask):
     ("options", "says"),
     [
         ("-o g.png", "end it in .graphml"),
-        ("-o g.csv --alpha best", "--alpha best was given"),
+        ("-o g.csv --alpha best", "(or 0, on a sketch), not 'best'."),
         ("-o g.csv --alpha -1", "finite number > 0"),
         ("-o g.csv --alpha ebic --targets genea", "--alpha ebic was given with --targets"),
         ("-o g.csv --targets genez", "targets names 'genez', which is not a column of X"),
-        ("-o g.csv --rule xor", "--rule xor"),
-        ("-o g.csv --half-samples 3", "--half-samples 3"),
-        ("-o g.csv --min-stability 0.5", "--min-stability 0.5"),
+        ("-o g.csv --rule xor", "--rule must be and or or, not 'xor'."),
+        ("-o g.csv --half-samples 3", "--half-samples must be an even number >= 0, not 3."),
+        ("-o g.csv --min-stability 0.5", "with --half-samples if it is above 0, not 0.5."),
         ("-o g.csv --communities", "--communities was given"),
     ],
 )

@@ -102,7 +102,7 @@ def test_a_single_file_within_a_budget(call, parts):
     said = call("fit X.npy --target 0 --alpha 1 --memory 17kB").stdout
     assert "50 samples x 3 features, dense, in 5 blocks" in said
     said = call("fit X.npy --target 0 --memory lots", code=2).stderr
-    assert "--memory lots was given, but a positive number of bytes is accepted" in said
+    assert "--memory must be a positive number of bytes, not 'lots'" in said
     said = call("fit houses --memory 17kB", code=2).stderr
     assert "cannot be read within --memory 17kB" in said
 
@@ -142,7 +142,7 @@ def test_a_cluster_without_workers_is_waited_for_as_long_as_asked(call, parts, m
         assert "no workers and none came within 0.3 seconds" in said
         assert "wait longer (--worker-timeout)" in said
         said = call(f"{on} --worker-timeout 0", code=2).stderr
-        assert "--worker-timeout 0.0 was given, but a positive number" in said
+        assert "--worker-timeout must be a positive number of seconds, not 0.0" in said
     said = " ".join(call(f"{command} --worker-timeout 3", code=2).stderr.split())
     assert "--worker-timeout 3 was given without --scheduler" in said
 

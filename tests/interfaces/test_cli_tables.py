@@ -49,8 +49,8 @@ def test_the_first_message_names_all_bad_columns(call, houses):
         "sketchlasso: houses.csv has 2 columns that cannot be used as they are: 'key' (80 "
         "different texts in 80 rows); 'rooms' (2 missing values, the first in line 5); fill "
         "missing values with --impute mean or --impute median, or leave their rows out with "
-        "--impute drop, or group texts into at most 100 levels, or leave the column out with "
-        "--drop key.\n"
+        "--impute drop, or group texts into levels of several rows each, at most 100, or leave the "
+        "column out with --drop key.\n"
     )
 
 
@@ -74,8 +74,8 @@ def test_effects_of_columns_whose_squares_overflow(call, tmp_path, monkeypatch):
 def test_a_table_without_a_target_is_asked_for_one(call, houses):
     printed = call("cv houses.csv", 2).stderr
     assert printed == (
-        "sketchlasso: houses.csv is a table, and the command has to know its target; name the "
-        "column with --target.\n"
+        "sketchlasso: choose the column of houses.csv to predict with --target; its columns are "
+        "'key', 'rooms', 'size', 'city', 'garden', 'price'.\n"
     )
 
 

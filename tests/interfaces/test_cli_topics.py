@@ -22,7 +22,7 @@ def test_fit_writes_a_model_that_python_reads(ask, made):
     ).stdout
     assert "documents  90, 0 of them without a word" in said
     assert "wrote      p.topics" in said
-    assert "ask it: sketchlasso topics image p.topics " in said
+    assert "try: sketchlasso topics list p.topics\n" in said
     loaded, expected = load_topics("p.topics"), load_topics(made / "posts.topics")
     assert loaded.corpus_.titles[0] == "sea 0"
     mine, theirs = loaded.image("sea"), expected.image("sea")
@@ -82,7 +82,8 @@ def test_an_image_for_people(ask, made):
     lines = said.splitlines()
     image = load_topics(made / "posts.topics").image("sea", 4)
     share = f"{100 * image.held_out:.0f} %"
-    assert lines[0] == f"sea: {image.quality}, its words explain {share} of it in other documents"
+    judged = f"these words explain {share} of its variance in held-out documents"
+    assert lines[0] == f"sea: {image.quality}, {judged}"
     word, weight, bar = lines[2].split()
     assert (word, bar) == (image.words[0], "#" * 24)
     assert float(weight) == pytest.approx(image.weights[0], abs=1e-4)
@@ -165,10 +166,11 @@ def test_images_are_drawn_one_below_the_other_and_two_corpora_side_by_side(ask, 
     for name, images in shown.items():
         for image in images:  # text is drawn as outlines, and named in comments
             assert all(f"<!-- {word} -->" in drawn[name] for word in image.words)
-    assert "<!-- sea in posts.topics -->" in drawn["both"]
-    assert "<!-- sea in other.topics -->" in drawn["both"]
+    for name, image in zip(("posts", "other"), shown["both"], strict=True):
+        assert f"<!-- sea in {name}.topics ({image.quality}) -->" in drawn["both"]
+    assert "<!-- weight -->" in drawn["two"]
     assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
-    assert "end it in .png, .svg or .pdf" in ask(f"{line} sea --plot a.gif", 2).stderr
+    assert "end the name in .png, .svg or .pdf" in ask(f"{line} sea --plot a.gif", 2).stderr
 
 
 def test_all_writes_what_python_writes(ask, made):

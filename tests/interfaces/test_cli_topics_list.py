@@ -103,5 +103,5 @@ def test_a_weak_image_comes_with_advice(ask):
     Path("noise.txt").write_text("\n".join(" ".join(rng.choice(words, 6)) for _ in range(300)))
     ask("topics fit noise.txt --rank 5 -o noise.topics")
     said = ask("topics image noise.topics baa").stdout
-    assert re.search(r"baa: weak, its words explain -?0\.\d % of it", said)
+    assert re.search(r"baa: weak, these words explain -?0\.\d % of its variance", said)
     assert "baa is weak: the sketch has rank 5" in said

@@ -24,25 +24,25 @@ def made():
 
 
 MISTAKES = {
-    "a list was given, but a Path or a fitted estimator": lambda m: plots.plot_path([1.0]),
+    "a Path or a fitted estimator can be drawn, not a list": lambda m: plots.plot_path([1.0]),
     "a SqrtLassoCV was given without data": lambda m: plots.plot_path(m.chosen),
-    "response=2 was given, but there are 2": lambda m: plots.plot_path(m.path, response=2),
-    "radius='a' was given, but an integer": lambda m: plots.plot_path(m.path, radius="a"),
+    "response must be an integer from 0 to 1, not 2": lambda m: plots.plot_path(m.path, response=2),
+    "radius must be an integer from 0 to 1, not 'a'": lambda m: plots.plot_path(m.path, radius="a"),
     "feature_names holds 2 names": lambda m: plots.plot_path(m.one, feature_names=["a", "b"]),
-    "top=-1 was given": lambda m: plots.plot_path(m.one, top=-1),
+    "top must be an integer >= 0, not -1": lambda m: plots.plot_path(m.one, top=-1),
     "the smallest penalty is 0": lambda m: plots.plot_path(
         sl.sqrt_lasso_path(m.X, m.y, m.sketch, alphas=[1.0, 0.0])
     ),
-    "a Path was given, but a CrossValidation": lambda m: plots.plot_cv(m.one),
+    "not a Path; pass": lambda m: plots.plot_cv(m.one),
     "metric='f1' was given, but 'mse', 'r2'": lambda m: plots.plot_cv(m.cv, metric="f1"),
     "the estimator keeps 'mse' only": lambda m: plots.plot_cv(m.chosen, metric="r2"),
-    "a float was given, but a Sketch": lambda m: plots.plot_spectrum(3.0),
+    "can be drawn, not a float; pass": lambda m: plots.plot_spectrum(3.0),
     "no sketch was given": lambda m: plots.plot_spectrum({}),
     "was fitted without a sketch": lambda m: plots.plot_spectrum(
         sl.SqrtLasso(sketch=None).fit(m.X, m.y)
     ),
-    "a Path was given, but a LeaveOneOut": lambda m: plots.plot_leave_one_out(m.one),
-    "top=1.5 was given": lambda m: plots.plot_leave_one_out(m.loo, top=1.5),
+    "a LeaveOneOut can be drawn, not a Path": lambda m: plots.plot_leave_one_out(m.one),
+    "top must be an integer >= 0, not 1.5": lambda m: plots.plot_leave_one_out(m.loo, top=1.5),
     "row_names holds 1 names": lambda m: plots.plot_leave_one_out(m.loo, row_names=["a"]),
     "pass two of a kind": lambda m: plots.plot_sketched_against_full(m.one, m.chosen),
     "coefficients of shape": lambda m: plots.plot_sketched_against_full("ab", [1.0, 2.0]),
@@ -50,12 +50,14 @@ MISTAKES = {
     "none nearer than": lambda m: plots.plot_sketched_against_full(
         m.one, sl.sqrt_lasso_path(m.X, m.y, None, alphas=[100.0])
     ),
-    "position=99 was given": lambda m: plots.plot_sketched_against_full(m.one, m.full, position=99),
-    "a CrossValidation was given, but a Path": lambda m: plots.plot_gaps(m.cv),
-    "tol=-1 was given": lambda m: plots.plot_gaps(m.one, tol=-1),
-    "a Path was given, but a Graph": lambda m: plots.plot_network(m.one),
+    "position must be an integer from 0 to 11, not 99": lambda m: plots.plot_sketched_against_full(
+        m.one, m.full, position=99
+    ),
+    "a Path can be drawn, not a CrossValidation": lambda m: plots.plot_gaps(m.cv),
+    "tol must be a positive number, not -1": lambda m: plots.plot_gaps(m.one, tol=-1),
+    "a Graph can be drawn, not a Path": lambda m: plots.plot_network(m.one),
     "the graph has no links": lambda m: plots.plot_network(word_graph([[0.0]], ["a"])),
-    "top=-2 was given": lambda m: plots.plot_network(
+    "top must be an integer >= 0, not -2": lambda m: plots.plot_network(
         word_graph([[0, 1.0], [1.0, 0]], ["a", "b"]), top=-2
     ),
     "ax is a str, but Matplotlib axes": lambda m: plots.plot_gaps(m.one, ax="left"),

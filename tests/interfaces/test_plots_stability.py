@@ -81,7 +81,7 @@ def test_intervals_of_several_targets_and_without_responses(made):
 def test_refusals(made):
     with pytest.raises(InvalidInputError, match="a fitted StabilitySelection is accepted"):
         plots.plot_stability(StabilitySelection())
-    with pytest.raises(InvalidInputError, match="top=-1 was given"):
+    with pytest.raises(InvalidInputError, match="top must be an integer >= 0, not -1"):
         plots.plot_stability(made.stable, top=-1)
     with pytest.raises(InvalidInputError, match="feature_names holds 2 names"):
         plots.plot_stability(made.stable, feature_names=["a", "b"])
@@ -93,5 +93,5 @@ def test_refusals(made):
         plots.plot_intervals(made.calibrated, made.X, level=0.99)
     with pytest.raises(InvalidInputError, match="pass one response per row"):
         plots.plot_intervals(made.calibrated, made.X, made.y[:3])
-    with pytest.raises(InvalidInputError, match="response=1 was given"):
+    with pytest.raises(InvalidInputError, match="response must be an integer from 0 to 0, not 1"):
         plots.plot_intervals(made.calibrated, made.X, response=1)

@@ -33,7 +33,7 @@ from sketchlasso.cluster.engine import (
     add,
     holder_of,
 )
-from sketchlasso.errors import Argument, ClusterLostError, InvalidInputError
+from sketchlasso.errors import Argument, ClusterLostError, InvalidInputError, unaccepted
 
 CONNECT_SECONDS = 20
 # Default seconds that work waits while there is no worker.
@@ -324,17 +324,14 @@ def _local_cluster(n_workers: int | None, memory_limit: str | int | None) -> Loc
 
 def _connected(scheduler: Any) -> Client:
     if not isinstance(scheduler, str):
-        raise InvalidInputError(
-            Argument("scheduler", repr(scheduler)[:60], "s"),
-            " was given, but an address such as 'tcp://10.0.0.1:8786', a distributed.Client, "
-            "'sequential' or None is accepted; pass one of them.",
-        )
+        accepted = "an address such as 'tcp://10.0.0.1:8786', a distributed.Client or 'sequential'"
+        raise unaccepted("scheduler", scheduler, accepted)
     try:
         return Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
     except ValueError as problem:
         raise InvalidInputError(
             Argument("scheduler", scheduler),
-            f" was given, which is not an address ({problem}); pass one such as 'tcp://10.0.0.1:8786'.",
+            f" is not an address ({problem}); pass one such as 'tcp://10.0.0.1:8786'.",
         ) from problem
     except OSError as problem:
         raise ClusterLostError(

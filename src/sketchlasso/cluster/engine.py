@@ -8,7 +8,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol, TypeAlias
 
-from sketchlasso.errors import Argument, ClusterLostError, InvalidInputError, MissingExtraError
+from sketchlasso.errors import (
+    Argument,
+    ClusterLostError,
+    InvalidInputError,
+    MissingExtraError,
+    unaccepted,
+)
 
 # Called with the number of parts done, their total, and a label.
 OnProgress: TypeAlias = Callable[[int, int, str], None]
@@ -256,10 +262,11 @@ def _started(
         )
     number = isinstance(worker_timeout, int | float) and worker_timeout > 0
     if worker_timeout is not None and not number:
-        raise InvalidInputError(
-            Argument("worker_timeout", worker_timeout),
-            " was given, but a positive number of seconds is accepted; pass one, or leave it out "
-            "for 60.",
+        raise unaccepted(
+            "worker_timeout",
+            worker_timeout,
+            "a positive number of seconds",
+            "pass one, or leave it out for 60",
         )
     if isinstance(scheduler, str) and scheduler == "sequential":
         return Engine(on_progress)

@@ -20,7 +20,7 @@ from sketchlasso.data.indirect import BlockStorage, DeviceStorage
 from sketchlasso.data.storage import DenseStorage, SparseStorage, Storage, storage_of
 from sketchlasso.data.transform import ColumnTransform, in_units, matrix_unit
 from sketchlasso.data.validate import MatrixLike, as_storage
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.linalg.device import Device
 from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.types import FloatArray, RealArray
@@ -81,10 +81,7 @@ class DataMatrix:
     def _of_storage(cls, storage: Storage, center: bool, scale: bool) -> DataMatrix:
         for name, value in (("center", center), ("scale", scale)):
             if not isinstance(value, bool | np.bool_):
-                raise InvalidInputError(
-                    Argument(name, value),
-                    " was given, but only True or False is accepted; pass one of them.",
-                )
+                raise unaccepted(name, value, "True or False")
         matrix = cls(storage)
         if not center and not scale:
             return matrix

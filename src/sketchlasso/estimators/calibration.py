@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from sketchlasso.data import BlockMatrix, as_rows
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.estimators.base import LinearModel
 from sketchlasso.estimators.blocks import linear_values
 from sketchlasso.estimators.callbacks import Watcher
@@ -111,11 +111,7 @@ def _folds(cv: Any, Y: FloatArray, random_state: Any) -> RowSets:
     if cv is None or isinstance(cv, int | np.integer):
         count = FOLDS if cv is None else int(cv)
         if not 2 <= count <= len(Y):
-            raise InvalidInputError(
-                Argument("cv", cv),
-                f" was given, but from 2 to {len(Y)} folds of these rows are possible; pass such "
-                "a number.",
-            )
+            raise unaccepted("cv", cv, f"from 2 to {len(Y)}, the number of rows")
         cv = shuffled_folds(count, None, False, random_state)
     rows = splitter_rows(cv, len(Y), Y[:, 0])
     judged = np.concatenate([row_set.test for row_set in rows])

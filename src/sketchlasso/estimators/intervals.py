@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sketchlasso.data import BlockMatrix, as_rows
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.estimators.base import LinearModel
 from sketchlasso.estimators.blocks import linear_values, validated
 from sketchlasso.estimators.calibration import (
@@ -48,10 +48,7 @@ def _plus_intervals(X: Any, target: TargetResiduals, level: float) -> FloatArray
 
 def _check_method(method: str) -> None:
     if method not in METHODS:
-        raise InvalidInputError(
-            Argument("method", method),
-            " was given, but 'jackknife+', 'cv+' or 'split' is accepted; pass one of them.",
-        )
+        raise unaccepted("method", method, "'jackknife+', 'cv+' or 'split'")
 
 
 class PredictionIntervals(LinearModel):

@@ -13,7 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from sketchlasso.errors import Argument, DeviceWarning, InvalidInputError
+from sketchlasso.errors import (
+    Argument,
+    DeviceWarning,
+    InvalidInputError,
+    Name,
+    Value,
+    unaccepted,
+)
 from sketchlasso.estimators.callbacks import Watcher, both, progress_callback, round_reporter
 from sketchlasso.linalg.device import CPU, check_device
 from sketchlasso.linalg.threads import thread_count
@@ -270,9 +277,12 @@ def _check_sketch(sketch: Any) -> None:
     if named or sketch is None or isinstance(sketch, Sketch):
         return
     raise InvalidInputError(
-        Argument("sketch", sketch),
-        f" was given, but {', '.join(map(repr, names))}, a Sketch or None is accepted; pass one "
-        "of them.",
+        Name("sketch"),
+        f" must be {', '.join(names)}, ",
+        Name("a Sketch or None"),
+        ", not ",
+        Value(sketch),
+        ".",
     )
 
 
@@ -313,7 +323,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "n_alphas": (lambda value: _is_integer(value) and value >= 1, "an integer >= 1"),
     "alpha_min_ratio": (
         lambda value: value is None or (_is_number(value) and bool(0 < value < 1)),
-        "None or a number strictly between 0 and 1",
+        "a number strictly between 0 and 1",
     ),
     "selection": (lambda value: value in ("min", "1se"), "'min' or '1se'"),
 }
@@ -324,7 +334,4 @@ def check_values(given: Mapping[str, Any]) -> None:
     thread_count(given["n_jobs"])
     for name, (accepts, accepted) in _RULES.items():
         if name in given and not accepts(given[name]):
-            raise InvalidInputError(
-                Argument(name, given[name]),
-                f" was given, but {accepted} is accepted; pass such a value.",
-            )
+            raise unaccepted(name, given[name], accepted)

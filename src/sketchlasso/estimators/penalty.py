@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from sketchlasso.data import as_rows
 from sketchlasso.data.transform import column_scales
-from sketchlasso.errors import Argument, InvalidInputError, ScaleWarning
+from sketchlasso.errors import Argument, InvalidInputError, ScaleWarning, unaccepted
 from sketchlasso.estimators.parameters import SingleSpecification
 from sketchlasso.estimators.task import Prepared
 from sketchlasso.instances import check_weights
@@ -84,13 +84,9 @@ def pivotal_alpha(
     4.461
     """
     if not (slack > 0 and 0 < failure < 1):
-        raise InvalidInputError(
-            Argument("slack", slack),
-            " and ",
-            Argument("failure", failure),
-            " were given, but slack > 0 and a probability strictly between 0 and 1 are accepted; "
-            "pass such values.",
-        )
+        if not slack > 0:
+            raise unaccepted("slack", slack, "a number > 0")
+        raise unaccepted("failure", failure, "a probability strictly between 0 and 1")
     entries = as_rows(X)
     m = entries.shape[0]
     weights = np.ones(m) if sample_weight is None else check_weights(sample_weight, m)
@@ -128,10 +124,8 @@ def penalties(spec: SingleSpecification, data: Prepared) -> FloatArray:
     alpha, t = spec.alpha, data.Y.shape[1]
     if isinstance(alpha, str):
         if alpha not in NAMED:
-            raise InvalidInputError(
-                Argument("alpha", alpha),
-                f" was given, but {', '.join(map(repr, NAMED))} or a number > 0 (or 0, on a "
-                "sketch) is accepted; pass one of them.",
+            raise unaccepted(
+                "alpha", alpha, f"{', '.join(map(repr, NAMED))} or a number > 0 (or 0, on a sketch)"
             )
         weights = data.row_weights
         penalised = spec.terms.penalised(data.X.shape[1])
@@ -151,12 +145,9 @@ def penalties(spec: SingleSpecification, data: Prepared) -> FloatArray:
     except (TypeError, ValueError):
         values = np.array([np.nan])
     if values.shape not in ((1,), (t,)) or not np.isfinite(values).all() or (values < 0).any():
-        raise InvalidInputError(
-            Argument("alpha", alpha),
-            f" was given, but {', '.join(map(repr, NAMED))} or a finite number > 0 (or 0, on a "
-            f"sketch){f', or one for each of the {t} targets,' if t > 1 else ''} is accepted; "
-            "pass one of them.",
-        )
+        names, each = ", ".join(map(repr, NAMED)), f", or one for each of the {t} targets"
+        accepted = f"{names} or a finite number > 0 (or 0, on a sketch){each if t > 1 else ''}"
+        raise unaccepted("alpha", alpha, accepted)
     return np.broadcast_to(values / data.x_unit, (t,))
 
 
@@ -172,7 +163,7 @@ def _warn_of_scales(scales: FloatArray, ready: bool) -> None:
     warn_user(
         ScaleWarning(
             f"the columns have standard deviations from {used.min():.3g} to {used.max():.3g}, and "
-            "the pivotal penalty is that of the largest, so the model hardly uses the small ones; ",
+            "the pivotal penalty is set by the largest, so the model hardly uses the small ones; ",
             remedy[0],
             Argument(remedy[1], True),
             ", or choose the penalty by cross-validation.",
@@ -231,15 +222,13 @@ def convert_alpha(
     for name, value in (("source", source), ("target", target)):
         if value not in get_args(PenaltyScale):
             known = ", ".join(map(repr, get_args(PenaltyScale)))
-            raise InvalidInputError(
-                Argument(name, value),
-                f" was given, but one of {known} is accepted; pass one of them.",
-            )
+            raise unaccepted(name, value, f"one of {known}")
     if not n_samples > 0:
-        raise InvalidInputError(
-            Argument("n_samples", n_samples),
-            " was given, but a positive number is accepted; pass the "
-            "number of samples, or the sum of their weights.",
+        raise unaccepted(
+            "n_samples",
+            n_samples,
+            "a positive number",
+            "pass the number of samples, or the sum of their weights",
         )
     values = np.asarray(alpha, dtype=np.float64)
     result = values * _unit(source, n_samples, residual_norm)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sketchlasso.cluster import active_engine
-from sketchlasso.errors import Argument, GridEdgeWarning, InvalidInputError, Name, Part
+from sketchlasso.errors import GridEdgeWarning, InvalidInputError, Name, Part, unaccepted
 from sketchlasso.estimators.base import Attributes, Fitted, fit_response
 from sketchlasso.estimators.blocks import in_memory
 from sketchlasso.estimators.parameters import SearchSpecification
@@ -57,11 +57,7 @@ def choose(
     """
     scoring: Any = spec.scoring
     if scoring not in metrics:
-        raise InvalidInputError(
-            Argument("scoring", scoring),
-            f" was given, but one of {', '.join(map(repr, metrics))} is accepted; pass one of "
-            "them.",
-        )
+        raise unaccepted("scoring", scoring, f"one of {', '.join(map(repr, metrics))}")
     rows = _folds(spec, data, target, in_memory(groups), stratified=classes is not None)
     if data.weights is not None:
         rows = rows.weighted(data.weights)

@@ -21,6 +21,8 @@ DRESSED = re.compile(
     r"[-+]?[$€£¥]?\s?\d{1,3}([,.' ]\d{3})+([.,]\d+)?\s?[$€£¥%]?|"
     r"[-+]?[$€£¥]\s?\d+([.,]\d+)?|[-+]?\d+([.,]\d+)?\s?[$€£¥%]"
 )
+# Numbers with a unit, such as 12 kg; a few of them may also be categories, such as 4wd.
+MEASURED = re.compile(r"[-+]?\d+([.,]\d+)?\s?[^\W\d_]{1,3}[²³23]?(/[^\W\d_]{1,3})?")
 # More levels, or texts that rarely repeat, identify rows and are not categories.
 MOST_LEVELS = 100
 FEW_LEVELS = 10
@@ -94,17 +96,18 @@ class Cells:
             return f"{cells}, such as {shortened(first)} in {self.where(row)}", CORRECT
         if self.infinite is not None:
             return self.infinite
-        if self.texts and all(map(is_dressed_number, self.texts.values())):
+        levels = len(set(self.texts.values()))
+        many = levels > MOST_LEVELS or (levels > FEW_LEVELS and 2 * levels > len(self.texts))
+        if self.texts and all(is_dressed_number(text, many) for text in self.texts.values()):
             shown = shortened(next(iter(self.texts.values())))
             return (
                 f"numbers written as text such as {shown}",
                 ("write numbers with digits and a decimal point alone",),
             )
-        levels = len(set(self.texts.values()))
-        if levels > MOST_LEVELS or (levels > FEW_LEVELS and 2 * levels > len(self.texts)):
+        if many:
             return (
                 f"{levels} different texts in {len(self.texts)} rows",
-                (f"group texts into at most {MOST_LEVELS} levels",),
+                (f"group texts into levels of several rows each, at most {MOST_LEVELS}",),
             )
         if self.missing.all():
             return "no value at all", ()
@@ -122,9 +125,12 @@ def is_number(cell: str) -> bool:
     return True
 
 
-def is_dressed_number(cell: str) -> bool:
-    """Whether a cell is a number with a currency, percent sign or thousands separators."""
-    return DRESSED.fullmatch(cell) is not None
+def is_dressed_number(cell: str, unit: bool = False) -> bool:
+    """Whether a cell is a number with a currency, percent sign or thousands separators.
+
+    With `unit`, 12 kg is one too.
+    """
+    return bool(DRESSED.fullmatch(cell) or (unit and MEASURED.fullmatch(cell)))
 
 
 def with_point(cell: str) -> str:

@@ -207,12 +207,14 @@ def _refuse_faults(
     if not faults:
         return
     named = "; ".join(f"{columns.label(position)} ({what})" for position, what, _ in faults)
-    raise InvalidInputError(
+    error = InvalidInputError(
         f"{source} has {'a column' if len(faults) == 1 else f'{len(faults)} columns'} that cannot "
         f"be used as {'it is' if len(faults) == 1 else 'they are'}: {named}; ",
         *_remedies(columns, faults),
         ".",
     )
+    error.column_names = columns.names
+    raise error
 
 
 def _remedies(
@@ -261,8 +263,6 @@ def _kept(
         before = kept.copy()
         for j, position in enumerate(columns.features):
             absent = cells[j].missing & before
-            if options.encoding is not None and options.encoding.columns[j].fill is not None:
-                continue
             kept &= ~absent
             if absent.any():
                 counts.append(f"{columns.label(position)} in {int(absent.sum())}")
@@ -319,10 +319,11 @@ def _features(
             f"{shortened(text)} in {counted(n, 'row')}" for text, n in unknown.most_common(5)
         )
         more = "" if len(unknown) <= 5 else f" and {len(unknown) - 5} more"
-        instead = repr(rule.levels[0]) if len(rule.levels) == 2 else "none of its levels"
+        instead = f"all indicators of {rule.name!r} are 0 in these rows"
+        if len(rule.levels) == 2:
+            instead = f"these rows count as {rule.levels[0]!r}"
         notes.append(
-            f"{rule.name!r} holds levels that the model has not seen: {listed}{more}; these rows "
-            f"count as {instead}"
+            f"{rule.name!r} holds levels that the model has not seen: {listed}{more}; {instead}"
         )
     return rule.indicators(chosen), notes
 

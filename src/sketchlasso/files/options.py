@@ -108,7 +108,7 @@ class ReadOptions:
             raise unaccepted("separator", self.separator, "one character", remedy)
         if self.impute not in (None, "mean", "median", "drop"):
             accepted = "'mean', 'median' or 'drop'"
-            raise unaccepted("impute", self.impute, accepted, "pass one of them or leave it out")
+            raise unaccepted("impute", self.impute, accepted)
         count = self.n_features
         if count is not None and not (is_whole(count) and count >= 1):
             remedy = "pass the number of columns or leave it out"
@@ -124,11 +124,7 @@ class ReadOptions:
         except TypeError:
             wanted = np.dtype(object)
         if wanted not in (np.float32, np.float64):
-            raise InvalidInputError(
-                Argument("dtype", self.dtype),
-                " was given, but only float32 and float64 are accepted; pass one of them or leave "
-                "it out.",
-            )
+            raise unaccepted("dtype", self.dtype, "float32 or float64")
         return wanted
 
     def columns(self, title: object, names: Sequence[str] | None, width: int) -> Columns:
@@ -153,10 +149,15 @@ class ReadOptions:
         else:
             wanted = [rule.name for rule in self.encoding.columns]
             features = _found(title, known, width, wanted)
+            for position in dropped.intersection(features):
+                raise InvalidInputError(
+                    Argument("drop", [position if known is None else known[position]]),
+                    " names a column that the model uses; keep it, or fit the model without it.",
+                )
         if not features:
             raise InvalidInputError(
-                f"{title} has no feature left: of its {width} columns all are the target or "
-                "dropped; leave at least one."
+                f"{title} has no feature left: every column is the target or dropped; leave at "
+                "least one."
             )
         if known is not None:
             used = features if chosen is None else (*features, chosen)
@@ -171,9 +172,10 @@ def _found(
     known = names or tuple(str(position + 1) for position in range(width))
     absent = [name for name in wanted if name not in known]
     if absent:
+        others = [name for name in known if name not in wanted]
         raise InvalidInputError(
             f"{title} lacks {len(absent)} of the {len(wanted)} columns that the model uses: "
-            f"{_some(absent)}{nearest(absent[0], known)}; give data with the columns of the fit."
+            f"{_some(absent)}{nearest(absent[0], others)}; give data with the columns of the fit."
         )
     return tuple(known.index(name) for name in wanted)
 
@@ -181,7 +183,7 @@ def _found(
 def nearest(word: str, known: Sequence[str]) -> str:
     """Return a remark with the names closest to a mistyped one, or an empty string."""
     lowered = {name.lower(): name for name in reversed(known)}
-    close = get_close_matches(word.lower(), list(lowered), n=3, cutoff=0.6)
+    close = get_close_matches(word.lower(), list(lowered), n=3, cutoff=0.7)
     if not close:
         return ""
     return " (nearest: " + ", ".join(repr(lowered[name]) for name in close) + ")"
@@ -195,17 +197,10 @@ def find_column(
         column = int(column)  # a command line has no other way to write a number
     if is_whole(column):
         if not -width <= column < width:
-            raise InvalidInputError(
-                Argument(role, column),
-                f" was given, but {title} has {width} columns; give a position from 0 to "
-                f"{width - 1}.",
-            )
+            raise unaccepted(role, column, f"a position from 0 to {width - 1} in {title}")
         return int(column) % width
     if not isinstance(column, str):
-        raise InvalidInputError(
-            Argument(role, column),
-            " was given, but a column's name or position is needed; pass a string or an integer.",
-        )
+        raise unaccepted(role, column, "a column's name or position")
     if names is None:
         raise InvalidInputError(
             Argument(role, column),
@@ -215,8 +210,7 @@ def find_column(
     if column not in names:
         raise InvalidInputError(
             Argument(role, column),
-            f" is not a column of {title}{nearest(column, names)}; give one of its {width} "
-            f"columns: {_some(names)}.",
+            f" is not a column of {title}{nearest(column, names)}; its columns are {_some(names)}.",
         )
     if names.count(column) > 1:
         raise InvalidInputError(

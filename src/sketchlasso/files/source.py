@@ -21,7 +21,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
-from sketchlasso.errors import Argument, InvalidInputError, MissingExtraError, StoredFileError
+from sketchlasso.errors import (
+    Argument,
+    InvalidInputError,
+    MissingExtraError,
+    StoredFileError,
+    unaccepted,
+)
 from sketchlasso.storage.door import PickledError, TooLargeError, UnfitError
 
 # Formats and their endings; names of bag-of-words files begin with docword.
@@ -36,6 +42,7 @@ FORMATS: dict[str, tuple[str, ...]] = {
     "npy": (".npy",),
     "matrix-market": (".mtx",),
 }
+SPREADSHEETS = (".xlsx", ".xls", ".ods", ".numbers")
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz"}
 COMPRESSIBLE = ("svmlight", "bag-of-words", "csv", "tsv", "matrix-market")
 # First bytes that identify a format or compression.
@@ -269,17 +276,15 @@ def _kind(first: bytes) -> str | None:
 def format_of(path: Path, format: str | None = None) -> str:
     """Return the requested format, or that of the file's name."""
     if format is not None and format not in FORMATS:
-        raise InvalidInputError(
-            Argument("format", format),
-            f" was given, but only {_listed(FORMATS)} are accepted; pass one of them or leave it "
-            "out.",
-        )
+        raise unaccepted("format", format, f"one of {', '.join(map(repr, FORMATS))}")
     found = format or _by_name(path)
     if found is None:
-        endings = [ending for some in FORMATS.values() for ending in some]
+        if plain_ending(path) in SPREADSHEETS:
+            raise InvalidInputError(
+                f"{path} is a spreadsheet, which is not supported; save the table as CSV."
+            )
         raise InvalidInputError(
-            f"the format of {path} is not known from its name; names ending in "
-            f"{_listed(endings, quote=False)} are (with .gz, .bz2 or .xz after text), or pass ",
+            f"cannot tell the format of {path} from its name; pass ",
             Argument("format"),
             f" with one of {_listed(FORMATS)}.",
         )
@@ -318,6 +323,6 @@ def require(module: str, feature: str) -> Any:
         raise MissingExtraError(feature, module.partition(".")[0], "files") from missing
 
 
-def _listed(words: Any, quote: bool = True) -> str:
-    shown = [repr(word) if quote else str(word) for word in words]
+def _listed(words: Any) -> str:
+    shown = list(map(repr, words))
     return ", ".join(shown[:-1]) + f" and {shown[-1]}"

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sketchlasso.errors import Argument, InvalidInputError, MissingExtraError
+from sketchlasso.errors import InvalidInputError, MissingExtraError, unaccepted
 from sketchlasso.files.options import nearest
 from sketchlasso.graphs.layout import force_layout, ring
 from sketchlasso.linalg.seeds import RandomState, seed_of
@@ -272,10 +272,7 @@ def join_directions(
         Not zero.
     """
     if rule not in get_args(Rule):
-        raise InvalidInputError(
-            Argument("rule", rule),
-            " was given, but only 'or' and 'and' are known; pass one of them.",
-        )
+        raise unaccepted("rule", rule, "'or' or 'and'")
     inside = row != column
     row, column, values = row[inside], column[inside], values[inside]
     pairs = np.minimum(row, column).astype(np.int64) * n + np.maximum(row, column)

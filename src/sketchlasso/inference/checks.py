@@ -25,7 +25,7 @@ def check_choice(name: str, value: Any, accepted: Sequence[str]) -> None:
     """Reject a value that is not one of the accepted names."""
     if not isinstance(value, str) or value not in accepted:
         known = ", ".join(map(repr, accepted))
-        raise unaccepted(name, value, f"one of {known}", "pass one of them")
+        raise unaccepted(name, value, f"one of {known}")
 
 
 def check_parameters(estimator: BaseEstimator, *rules: tuple[str, bool, str]) -> None:

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from sketchlasso.cluster import active_engine
 from sketchlasso.data import ColumnTransform, DataMatrix, MatrixLike
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.estimators.penalty import FAILURE, SLACK, outweighing
 from sketchlasso.exact.many_targets import solve_many
 from sketchlasso.linalg.device import CPU
@@ -248,10 +248,7 @@ def penalty_table(
     """Penalties (t, a) of every target, as given."""
     if isinstance(alpha, str):
         if alpha != "pivotal":
-            raise InvalidInputError(
-                Argument("alpha", alpha),
-                " was given, but 'pivotal' or numbers > 0 are accepted; pass one of them.",
-            )
+            raise unaccepted("alpha", alpha, "'pivotal' or numbers > 0")
         return _pivotal(columns, targets, predictors)
     try:
         values = np.asarray(alpha, dtype=np.float64)

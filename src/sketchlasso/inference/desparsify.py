@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sketchlasso.data import BlockMatrix, MatrixLike, as_responses, as_rows, spread
 from sketchlasso.data.transform import column_scales
 from sketchlasso.data.validate import as_storage
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.estimators import SqrtLasso
 from sketchlasso.inference.checks import (
     check_choice,
@@ -235,12 +235,8 @@ def _noise(residual: FloatArray, noise: ArrayLike | None) -> FloatArray:
         return np.asarray(found)
     given = np.atleast_1d(np.asarray(noise, dtype=np.float64))
     if given.shape not in ((1,), (t,)) or not (np.isfinite(given) & (given > 0)).all():
-        raise InvalidInputError(
-            Argument("noise", noise),
-            " was given, but a finite number > "
-            f"0{f', or one for each of the {t} responses,' if t > 1 else ''} is accepted; pass "
-            "that.",
-        )
+        each = f", or one for each of the {t} responses" if t > 1 else ""
+        raise unaccepted("noise", noise, f"a finite number > 0{each}")
     return np.broadcast_to(given, (t,))
 
 

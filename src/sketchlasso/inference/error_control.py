@@ -113,7 +113,7 @@ def error_control(
     pairs = _whole("n_pairs", n_pairs, 2)
     if assumption not in get_args(Assumption):
         known = "'unimodal', 'r-concave' or 'none'"
-        raise unaccepted("assumption", assumption, known, "pass one of them")
+        raise unaccepted("assumption", assumption, known)
     if cutoff is not None and q is not None and pfer is not None:
         raise InvalidInputError(
             Argument("cutoff", cutoff),

@@ -260,8 +260,8 @@ class Desparsified(NormalEstimates):
         whole = values.ndim == 1 and values.size > 0 and values.dtype.kind in "iu"
         if not whole or values.min() < 0 or values.max() >= c:
             raise InvalidInputError(
-                f"group of shape {values.shape} was given, but positions from 0 to {c - 1} or a "
-                f"mask of shape ({c},) with at least one feature is accepted; pass one of them."
+                f"group must be positions from 0 to {c - 1} or a mask of shape ({c},) with at "
+                f"least one feature, not an array of shape {values.shape}."
             )
         return np.unique(values).astype(np.intp)
 

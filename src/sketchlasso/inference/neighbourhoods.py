@@ -267,8 +267,8 @@ def neighbourhoods(
     _check_half_samples(n_half_samples, entries)
     if not isinstance(alpha, str) and np.ndim(alpha) != 0:
         raise InvalidInputError(
-            f"alpha of shape {np.shape(alpha)} was given, but 'pivotal' or one number > 0 is "
-            "accepted; pass one, or use nodewise for several."
+            f"alpha must be 'pivotal' or one number > 0, not an array of shape {np.shape(alpha)}; "
+            "use nodewise for several."
         )
     settings = Settings(tol=tol, n_threads=n_threads, device=device)
     columns, seed = column_rows(entries, True), seed_of(random_state)

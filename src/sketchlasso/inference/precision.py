@@ -223,7 +223,7 @@ class SparsePrecision(EmpiricalCovariance):
     def _check_parameters(self) -> None:
         if np.ndim(self.alpha) != 0:
             raise InvalidInputError(
-                f"alpha of shape {np.shape(self.alpha)} was given, but one is accepted; pass one."
+                f"alpha must be one penalty, not an array of shape {np.shape(self.alpha)}."
             )
         known = isinstance(self.alpha, str) and self.alpha in ("pivotal", *CHOICES)
         check_parameters(
@@ -248,7 +248,7 @@ def _checked_grid(alphas: ArrayLike) -> FloatArray:
     values = np.asarray(alphas, dtype=np.float64)
     if values.ndim != 1 or len(values) < 2 or not (np.isfinite(values) & (values > 0)).all():
         raise InvalidInputError(
-            f"alphas of shape {values.shape} was given, but a number of penalties or at least two "
-            "finite penalties > 0 are accepted; pass one of them."
+            "alphas must be a number of penalties or at least two finite penalties > 0, not an "
+            f"array of shape {values.shape}."
         )
     return np.sort(values)[::-1]

@@ -77,7 +77,7 @@ def made_scores(
     automatic = isinstance(alpha, str)
     if automatic:
         if alpha != "auto":
-            raise unaccepted("score_alpha", alpha, "'auto' or a number > 0", "pass one of them")
+            raise unaccepted("score_alpha", alpha, "'auto' or a number > 0")
         alpha = SCORE_SHARE * noise_quantile(max(n - 1, 1), FAILURE)
     rows, everyone = column_rows(X, True), np.arange(n)
     problems = ColumnProblems(rows, features, everyone, alpha)

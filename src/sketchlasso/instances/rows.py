@@ -101,9 +101,7 @@ def check_weights(sample_weight: Any, n_samples: int) -> FloatArray:
         )
     bad = weights[~(np.isfinite(weights) & (weights >= 0))]
     if bad.size:
-        raise InvalidInputError(
-            f"sample_weight holds {bad[0]:g}, but finite numbers >= 0 are accepted; correct it."
-        )
+        raise InvalidInputError(f"sample_weight must hold finite numbers >= 0, not {bad[0]:g}.")
     return weights
 
 

@@ -233,6 +233,29 @@ class _Group(TyperGroup):
         return name, command, rest
 
 
+# How pydantic, which Typer converts options with, begins a refusal, and plainer words for it.
+PLAINER = {
+    "Input should be greater than or equal to": "it must be at least",
+    "Input should be less than or equal to": "it must be at most",
+    "Input should be a valid integer": "it must be a whole number",
+    "Input should be a valid number": "it must be a number",
+}
+
+
+class _Command(TyperCommand):
+    """Refuses values in plain words."""
+
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        try:
+            return super().make_context(*args, **options)
+        except typer.BadParameter as refused:
+            for theirs, ours in PLAINER.items():
+                bound = refused.message.removeprefix(theirs).partition(",")[0]
+                if refused.message.startswith(theirs):
+                    refused.message = f"{ours}{bound}"
+            raise
+
+
 @cache
 def loaded(name: str, entry: Entry) -> Any:
     """Import a command, with its options, which take time to build and never change."""
@@ -242,7 +265,7 @@ def loaded(name: str, entry: Entry) -> Any:
     work = getattr(import_module(f"sketchlasso.interfaces.commands.{module}"), function)
     alone = _plain()
     epilog = _epilog("Examples:", (f"sketchlasso {line}" for line in entry.examples))
-    alone.command(name, epilog=epilog)(as_command(work))
+    alone.command(name, epilog=epilog, cls=_Command)(as_command(work))
     return typer.main.get_command(alone)
 
 

@@ -21,6 +21,11 @@ from sketchlasso.interfaces import visible
 
 TOPIC_COLUMNS = ("topic", "label", "n_words", "n_documents", "stability", "words", "examples")
 SHOWN_WORDS = 24
+# Topics beyond the colours have other markers; the key names the largest topics.
+MARKERS = ("o", "^", "s", "D")
+IN_KEY = 24
+# Links drawn in the picture of the map; all of them would hide the words.
+LINKS = 1000
 # After Okabe and Ito: colours that colour-blind readers can distinguish.
 COLOURS = ("#0072b2", "#d55e00", "#007f5c", "#b0568a", "#9a6a00", "#2f8fc4", "#5b5bb0", "#7c7c34")
 GREY = "#8a9299"
@@ -56,7 +61,7 @@ def export_topics(
     written = ["topics.csv", "words.csv", "documents.csv", "topics.json", "topics.html", "map.svg"]
     drawn = importlib.util.find_spec("matplotlib") is not None
     if drawn:
-        save_map(folder / "map.png", graph, places, of_word)
+        save_map(folder / "map.png", graph, places, of_word, topics)
         written.append("map.png")
     if topics.groups is not None:
         names, shares = topics.over()
@@ -238,22 +243,42 @@ def map_svg(graph: sl.topics.WordGraph, places: Any, of_word: Any) -> str:
     )
 
 
-def save_map(path: Path, graph: sl.topics.WordGraph, places: Any, of_word: Any) -> None:
-    """Draw the map with matplotlib."""
+def save_map(
+    path: Path, graph: sl.topics.WordGraph, places: Any, of_word: Any, topics: sl.topics.Topics
+) -> None:
+    """Draw the map with matplotlib, with its strongest links and a key to the largest topics."""
+    from matplotlib.collections import LineCollection
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH / 100, HEIGHT / 100), layout="constrained")
     axes = figure.add_subplot()
-    linked = np.flatnonzero(graph.degrees)
     at = _on_paper(places)
-    colours = [colour_of(int(of_word[j])) for j in linked]
-    x, y = at[linked].T
-    axes.scatter(x, y, s=4 + 2 * graph.degrees[linked] ** 0.5, c=colours, alpha=0.75)
+    # Links of words that avoid each other would join topics.
+    strongest = np.argsort(-graph.weights, kind="stable")[
+        : min(LINKS, int((graph.weights > 0).sum()))
+    ]
+    ends = at[graph.edges[strongest]]
+    axes.add_collection(LineCollection(ends, colors=GREY, linewidths=0.4, alpha=0.4, zorder=0))
+    for topic in range(-1, len(topics)):
+        own = np.flatnonzero((of_word == topic) & (graph.degrees > 0))
+        axes.scatter(
+            at[own, 0],
+            at[own, 1],
+            s=4 + 2 * graph.degrees[own] ** 0.5,
+            c=colour_of(topic),
+            marker=MARKERS[max(topic, 0) // len(COLOURS) % len(MARKERS)],
+            alpha=0.75,
+            label=visible(str(topics.topics[topic])) if 0 <= topic < IN_KEY else None,
+        )
     for j in _labelled(graph, at):
         word = visible(graph.words[j])
         axes.text(at[j, 0], at[j, 1] - 6, word, fontsize=7, ha="center", parse_math=False)
     axes.set(xlim=(0, WIDTH), ylim=(HEIGHT, 0))
     axes.set_axis_off()
+    if len(topics):
+        key = figure.legend(loc="outside lower center", ncols=3, fontsize=7, frameon=False)
+        for text in key.get_texts():
+            text.set_parse_math(False)
     figure.savefig(path, dpi=150)
 
 
@@ -283,7 +308,7 @@ def image_figure(rows: Sequence[Sequence[tuple[str, sl.topics.TopicImage]]]) -> 
     from matplotlib.figure import Figure
 
     most = max((len(image.words) for row in rows for _, image in row), default=1)
-    size = (4.8 * max(map(len, rows)), (0.9 + 0.24 * max(most, 1)) * len(rows))
+    size = (4.8 * max(map(len, rows)), (1.2 + 0.24 * max(most, 1)) * len(rows))
     figure = Figure(figsize=size, layout="constrained")
     panels = figure.subplots(len(rows), max(map(len, rows)), squeeze=False)
     for row, across in zip(rows, panels, strict=True):
@@ -292,7 +317,8 @@ def image_figure(rows: Sequence[Sequence[tuple[str, sl.topics.TopicImage]]]) -> 
             places = np.arange(len(image.words))
             axes.barh(places, image.weights, color=[colour_of(int(s < 0)) for s in image.signs])
             axes.set_yticks(places, list(map(visible, image.words)), parse_math=False)
-            axes.set_title(visible(title), parse_math=False)
+            axes.set_title(f"{visible(title)} ({image.quality})", parse_math=False)
+            axes.set_xlabel("weight")
             axes.set(xlim=(-1.05 * reach if (image.signs < 0).any() else 0, 1.05 * reach))
             axes.invert_yaxis()
     return figure

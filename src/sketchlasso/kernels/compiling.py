@@ -9,8 +9,6 @@ from typing import Any
 from numba import config, njit, version_info
 from numba.core import event
 
-from sketchlasso.startup import is_command
-
 __all__ = ["FAST", "kernel"]
 
 
@@ -97,5 +95,4 @@ class _Announcement(event.Listener):
 
 
 _announcement = _Announcement()
-if not is_command():  # its progress bars say it themselves
-    event.register("numba:compile", _announcement)  # type: ignore[no-untyped-call]
+event.register("numba:compile", _announcement)  # type: ignore[no-untyped-call]

@@ -8,7 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from sketchlasso.errors import Argument, DeviceWarning, InvalidInputError, MissingExtraError
+from sketchlasso.errors import (
+    Argument,
+    DeviceWarning,
+    InvalidInputError,
+    MissingExtraError,
+    unaccepted,
+)
 from sketchlasso.warn import warn_user
 
 CPU = "cpu"
@@ -84,9 +90,7 @@ def check_device(name: object) -> str:
         or (name.startswith("cuda:") and name[5:].isdecimal())
     )
     if not known:
-        raise InvalidInputError(
-            Argument("device", name), f" was given, but {ACCEPTED} is accepted; pass one."
-        )
+        raise unaccepted("device", name, ACCEPTED)
     return str(name)
 
 

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import unaccepted
 
 RandomState: TypeAlias = "int | np.random.Generator | np.random.RandomState | None"
 
@@ -22,8 +22,5 @@ def seed_of(random_state: RandomState) -> int:
     integer = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
     if integer and random_state >= 0:
         return int(random_state)
-    raise InvalidInputError(
-        Argument("random_state", random_state),
-        " was given, but an integer >= 0, a numpy Generator or RandomState, or None is accepted; "
-        "pass one of them.",
-    )
+    accepted = "an integer >= 0, or a Generator or RandomState of NumPy"
+    raise unaccepted("random_state", random_state, accepted)

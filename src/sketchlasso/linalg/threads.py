@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import threadpoolctl
 
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import unaccepted
 from sketchlasso.warn import held_back, warn_user
 
 Item = TypeVar("Item")
@@ -140,11 +140,7 @@ def thread_count(n_jobs: int | None = -1, name: str = "n_jobs") -> int:
 
     whole = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
     if n_jobs is not None and (not whole or n_jobs == 0):
-        raise InvalidInputError(
-            Argument(name, n_jobs),
-            " was given, but a number of threads, -1 for all cores or None for one is accepted; "
-            "pass one of them.",
-        )
+        raise unaccepted(name, n_jobs, "a number of threads, or -1 for all cores")
     return max(1, int(effective_n_jobs(n_jobs)))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 # Relative spread given to the penalty factors. It costs this much of the gap.
@@ -45,10 +45,11 @@ class Terms:
         try:
             factor = np.asarray(self.penalty_factor, dtype=np.float64)
         except (TypeError, ValueError):
-            raise InvalidInputError(
-                Argument("penalty_factor", self.penalty_factor),
-                " was given, but one number >= 0 per feature is accepted; pass an array of them, "
-                "or None.",
+            raise unaccepted(
+                "penalty_factor",
+                self.penalty_factor,
+                "one number >= 0 per feature",
+                "pass an array of them, or None",
             ) from None
         if factor.shape != (n,):
             raise InvalidInputError(
@@ -57,8 +58,8 @@ class Terms:
             )
         if np.isnan(factor).any() or (factor < 0).any():
             raise InvalidInputError(
-                "penalty_factor holds NaN or a negative number, but factors from 0 (no penalty) "
-                "to inf (excluded) are accepted; pass such."
+                "penalty_factor must hold numbers from 0 (no penalty) to inf (excluded), not NaN "
+                "or negative ones."
             )
         return factor
 
@@ -82,17 +83,13 @@ def check_alphas(alphas: ArrayLike) -> FloatArray:
     try:
         values = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
     except (TypeError, ValueError):
-        raise InvalidInputError(
-            Argument("alphas", alphas),
-            " was given, but a number of penalties or a list of them is accepted; pass one of "
-            "these.",
-        ) from None
+        raise unaccepted("alphas", alphas, "a number of penalties or a list of them") from None
     if values.ndim != 1 or values.size == 0:
         raise InvalidInputError(f"alphas has shape {values.shape}; give a list of penalties")
     if not np.isfinite(values).all() or (values < 0).any():
         raise InvalidInputError(
-            "alphas contains NaN, infinity or a negative value, but finite numbers > 0 (or 0, on a "
-            "sketch) are accepted; give those."
+            "alphas must hold finite numbers > 0 (or 0, on a sketch), not NaN, infinity or a "
+            "negative number."
         )
     return np.sort(values)[::-1]
 

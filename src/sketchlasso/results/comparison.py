@@ -320,7 +320,7 @@ def _best(scores: FloatArray, metric: Metric) -> int:
 
 def _distances(X: Any, own: LinearModels, full: LinearModels) -> dict[str, Any]:
     """How far the two sides are from each other, penalty by penalty."""
-    # Booleans, so that a feature counts once whatever its coefficients.
+    # Booleans, so that a feature counts once regardless of its coefficients.
     ours, theirs = own.coef.astype(bool), full.coef.astype(bool)
     common = np.asarray(ours.multiply(theirs).sum(axis=1)).ravel().astype(np.intp)
     either = own.n_nonzero + full.n_nonzero - common

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.exact import ExactSolution, exact_alpha_max, solve_exact
 from sketchlasso.instances import RowSets, all_rows
 from sketchlasso.problem.terms import Terms, alpha_grid, check_alphas, default_ratio
@@ -175,10 +175,7 @@ def fit_all(
         Solve the full problems from the sketched solutions.
     """
     if refine not in (None, "exact"):
-        raise InvalidInputError(
-            Argument("refine", refine),
-            " was given, but None or 'exact' is accepted; pass one of them.",
-        )
+        raise unaccepted("refine", refine, "None or 'exact'")
     if sketch is None:
         if radii is not None:
             raise InvalidInputError(

@@ -194,7 +194,7 @@ def _weights(sample_weight: ArrayLike | None, m: int) -> FloatArray:
 def _penalties(alpha: ArrayLike, count: int) -> FloatArray:
     alphas = check_nonnegative("alpha", alpha)
     if not np.isfinite(alphas).all():
-        raise InvalidInputError("alpha holds inf, but finite penalties are accepted; pass those.")
+        raise InvalidInputError("alpha must hold finite penalties, not inf.")
     if alphas.shape not in ((1,), (count,)):
         raise InvalidInputError(
             f"alpha has shape {alphas.shape} but coef has {count} rows; pass one number or "

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import unaccepted
 from sketchlasso.types import FloatArray, IntArray
 
 # Numbers that are held at a time: new rows times residuals.
@@ -29,10 +29,8 @@ def check_level(level: Any) -> float:
     """A probability strictly between 0 and 1."""
     number = isinstance(level, int | float | np.number) and not isinstance(level, bool)
     if not (number and 0 < level < 1):
-        raise InvalidInputError(
-            Argument("level", level),
-            " was given, but a probability strictly between 0 and 1 is accepted; pass for example "
-            "0.9.",
+        raise unaccepted(
+            "level", level, "a probability strictly between 0 and 1", "pass for example 0.9"
         )
     return float(level)
 

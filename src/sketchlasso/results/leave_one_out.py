@@ -38,7 +38,8 @@ class LeaveOneOut:
     predictions, residuals : ndarray of shape (r,)
         Prediction of each left-out row by the model without it, and y minus it.
     coefficient_shift : ndarray of shape (r,)
-        ||w without the row - w|| / ||w||, on the sketch's scale.
+        ||w without the row - w|| / ||w||, on the sketch's scale; if w = 0, then 1 where the other
+        is not.
     features_gained, features_lost : ndarray of shape (r,)
         Features that enter and leave the support without the row.
     radius : ndarray of shape (r,)
@@ -288,5 +289,6 @@ def _influence(full: Any, others: Any) -> tuple[FloatArray, IntArray, IntArray]:
     common = per_row((there != 0) & (others.data != 0))
     gained = per_row(others.data != 0) - common
     lost = np.count_nonzero(w) - common
-    relative = shift / length if length > 0 else np.where(shift > 0, np.inf, 0.0)
+    # All that a model has is new where the one with all rows is empty.
+    relative = shift / length if length > 0 else np.where(shift > 0, 1.0, 0.0)
     return relative, gained.astype(np.intp), lost.astype(np.intp)

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.sketches import Sketch
 
 RadiusLike: TypeAlias = "float | str | RadiusPolicy"
@@ -55,10 +55,10 @@ class RadiusPolicy:
                 return cls._checked("realised", float(factor) if star else 1.0)
             return cls._checked("given", float(value))
         except (TypeError, ValueError):
-            raise InvalidInputError(
-                Argument("radius", value),
-                " was given, but a number >= 0, 'spectral', 'realised' or a multiple such as "
-                "'0.3*spectral' is accepted; pass one of them.",
+            raise unaccepted(
+                "radius",
+                value,
+                "a number >= 0, 'spectral', 'realised' or a multiple such as '0.3*spectral'",
             ) from None
 
     @classmethod

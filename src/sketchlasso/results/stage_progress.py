@@ -55,7 +55,7 @@ class SharedProgress:
         return report
 
     def stop(self) -> None:
-        """Interrupt all parts at their next report: nobody waits for what they find."""
+        """Interrupt all parts at their next report: their results are no longer needed."""
         self.stopped = True
 
     def end(self) -> None:

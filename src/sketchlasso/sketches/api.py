@@ -14,7 +14,7 @@ from scipy import linalg
 from sketchlasso.data import DataMatrix, MatrixLike, as_responses, fingerprint, spread
 from sketchlasso.data.transform import unit_of
 from sketchlasso.data.validate import as_factor
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.linalg.device import CPU, open_device
 from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.sketches.factors import Factors
@@ -223,10 +223,11 @@ def _check_entries(A: DataMatrix, method: str, chosen: _Method) -> None:
 
 def _chosen_method(method: str, y: ArrayLike | None, options: SketchOptions) -> _Method:
     if not isinstance(method, str) or method not in METHODS:
-        raise InvalidInputError(
-            Argument("method", method),
-            f" was given, but one of {', '.join(map(repr, METHODS))} is accepted; pass one of "
-            "them, or bring factors to sketch_from_factors.",
+        raise unaccepted(
+            "method",
+            method,
+            f"one of {', '.join(map(repr, METHODS))}",
+            "for factors of your own use sketch_from_factors",
         )
     if METHODS[method].needs_response and y is None:
         raise InvalidInputError(

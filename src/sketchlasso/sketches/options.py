@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, TypeGuard, get_args
 
 import numpy as np
 
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.types import is_whole
 
 Axis: TypeAlias = Literal["rows", "columns"]
@@ -68,11 +68,8 @@ def checked_rank(rank: object, shape: tuple[int, int], *, full: bool) -> int:
     if isinstance(rank, _DefaultRank):
         return largest if full else min(int(rank), largest)
     if not is_whole(rank) or not 1 <= int(rank) <= largest:
-        raise InvalidInputError(
-            Argument("rank", rank),
-            f" was given for X of shape {shape}, but an integer from 1 to {largest} is accepted; "
-            "choose one in that range.",
-        )
+        accepted = f"an integer from 1 to {largest} for X of shape {shape}"
+        raise unaccepted("rank", rank, accepted)
     return int(rank)
 
 
@@ -89,10 +86,10 @@ def checked_tolerance(tol: object, radius: object, method: str) -> float | None:
             "number, or another method.",
         )
     if not _is_real(tol) or not 0 < float(tol) < 1:
-        raise InvalidInputError(
-            Argument("tol", tol),
-            " was given, but a number above 0 and below 1, the share of ||X|| that the radius may "
-            "reach, is accepted; choose one in that range or leave tol out.",
+        raise unaccepted(
+            "tol",
+            tol,
+            "a number above 0 and below 1, the share of ||X|| that the radius may reach",
         )
     if radius != "spectral":
         raise InvalidInputError(
@@ -114,28 +111,19 @@ def checked_radius(radius: object) -> float | str:
     elif _is_real(radius) and 0 <= float(radius) < np.inf:
         return float(radius)
     names = ", ".join(map(repr, RADIUS_NAMES))
-    raise InvalidInputError(
-        Argument("radius", radius),
-        f" was given, but {names} or a finite number >= 0 is accepted; pass one of them.",
-    )
+    raise unaccepted("radius", radius, f"{names} or a finite number >= 0")
 
 
 def check_integer(name: str, value: object, smallest: int) -> None:
     """Refuse an option that is neither None nor an integer of at least `smallest`."""
     if value is None or (is_whole(value) and int(value) >= smallest):
         return
-    raise InvalidInputError(
-        Argument(name, value),
-        f" was given, but an integer >= {smallest} is accepted; pass one or leave {name} out.",
-    )
+    raise unaccepted(name, value, f"an integer >= {smallest}")
 
 
 def _check_name(name: str, value: object, accepted: tuple[Any, ...]) -> None:
     if value is not None and value not in accepted:
-        raise InvalidInputError(
-            Argument(name, value),
-            f" was given, but {_listed(accepted)} is accepted; pass one of them.",
-        )
+        raise unaccepted(name, value, _listed(accepted))
 
 
 def _is_real(value: object) -> TypeGuard[float]:

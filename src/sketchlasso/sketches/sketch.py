@@ -253,7 +253,7 @@ class Sketch:
         columns = ", columns " + " and ".join(done) if done else ""
         return "\n".join(
             (
-                f"Sketch of {m} samples x {n} features{columns}",
+                f"Sketch of {m} samples x {n} feature{'' if n == 1 else 's'}{columns}",
                 f"  rank      {self._rank_words()} ({self.method}, {self.dtype}, seed {self.seed})",
                 f"  radius    {self.radius:.4g} ({self._radius_words()})",
                 f"  largest   {self.singular_values[0]:.4g} (singular value of QP')",

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import unaccepted
 from sketchlasso.instances.build import excluded_rows, left_out_batch
 from sketchlasso.linalg.threads import map_rows
 from sketchlasso.problem.batch import Batch
@@ -156,13 +156,9 @@ class Question:
     def checked(cls, n_words: Any, alpha: Any, radius: Any, positive: Any) -> Question:
         """Return valid options, or raise."""
         if not is_whole(n_words) or n_words < 1:
-            raise InvalidInputError(
-                Argument("n_words", n_words), " must be a whole number of at least 1."
-            )
+            raise unaccepted("n_words", n_words, "a whole number of at least 1")
         if alpha is not None and not (isinstance(alpha, int | float) and 0 < alpha < np.inf):
-            raise InvalidInputError(
-                Argument("alpha", alpha), " must be a positive number, or None to have it searched."
-            )
+            raise unaccepted("alpha", alpha, "a positive number", "leave it out to have it chosen")
         rule = AUTOMATIC if radius == AUTOMATIC else RadiusPolicy.parse(radius)
         return cls(int(n_words), None if alpha is None else float(alpha), rule, bool(positive))
 

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.preprocessing import normalize
 
 from sketchlasso.data.storage import find_entry
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.types import BoolArray, IntArray, is_number, is_whole
 
 CountMatrix: TypeAlias = "sparse.csr_array[Any, tuple[int, int]]"
@@ -211,11 +211,7 @@ def stop_list(stop_words: StopWords) -> frozenset[str]:
         return frozenset()
     if isinstance(stop_words, str):
         if stop_words != "english":
-            raise InvalidInputError(
-                Argument("stop_words", stop_words),
-                " was given, but only 'english' is known by name; pass it, a list of words, or "
-                "None.",
-            )
+            raise unaccepted("stop_words", stop_words, "'english', a list of words or None")
         # Slow to import.
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
@@ -225,15 +221,12 @@ def stop_list(stop_words: StopWords) -> frozenset[str]:
 
 def _check_options(least: Any, share: Any) -> None:
     if not is_whole(least) or least < 1:
-        raise InvalidInputError(
-            Argument("min_documents", least),
-            " was given, but a positive whole number is needed; pass 1 to keep rare words.",
+        raise unaccepted(
+            "min_documents", least, "a positive whole number", "pass 1 to keep rare words"
         )
     if not is_number(share) or not 0 < share <= 1:
-        raise InvalidInputError(
-            Argument("max_share", share),
-            " was given, but a share of the documents in (0, 1] is needed; pass 1 to keep common "
-            "words.",
+        raise unaccepted(
+            "max_share", share, "a share of the documents in (0, 1]", "pass 1 to keep common words"
         )
 
 

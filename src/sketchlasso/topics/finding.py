@@ -227,10 +227,14 @@ def _topics(imager: TopicImager, members: list[IntArray], again: list[IntArray])
     total = amounts.sum(axis=1, keepdims=True)
     shares = amounts / np.where(total > 0, total, 1.0)
     main = Topics((), corpus.titles, shares).main
+    led = np.bincount(main[main >= 0], minlength=len(members))
+    if not led.all():
+        # A topic that leads no document is no topic; the others lead the same ones without it.
+        return _topics(imager, [members[number] for number in np.flatnonzero(led)], again)
     topics = [
         Topic(
             tuple(corpus.words[j] for j in words),
-            int(np.count_nonzero(main == number)),
+            int(led[number]),
             _examples(corpus, amounts[:, number] * shares[:, number]),
             _stability(words[:10], again),
         )

@@ -169,11 +169,11 @@ def compare_images(
     return ComparedImages.of(first.image(word, n_words), second.image(word, n_words))
 
 
-def advice(image: TopicImage, question: Question, documents: int, rank: int) -> str:
+def advice(image: TopicImage, question: Question, documents: int, rank: int, largest: int) -> str:
     """Return one sentence about a weak image, and nothing about others.
 
     `documents` is the number of documents with the rarest word of the query, `rank` that of the
-    sketch.
+    sketch, and `largest` the largest rank that the corpus allows.
     """
     if image.quality != "weak":
         return ""
@@ -186,6 +186,7 @@ def advice(image: TopicImage, question: Question, documents: int, rank: int) -> 
         return "radius or alpha were set: leave them to be chosen."
     if len(image.words) < USUAL_WORDS:
         return f"the image has {len(image.words)} words: ask for {USUAL_WORDS}."
-    if rank < FINER_RANK:
-        return f"the sketch has rank {rank}: a rank of {FINER_RANK} may show more."
+    finer = min(FINER_RANK, largest)
+    if rank < finer:
+        return f"the sketch has rank {rank}: a rank of {finer} may help."
     return "the word is used in too many ways here: ask for a more specific one."

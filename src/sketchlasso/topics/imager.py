@@ -379,4 +379,5 @@ class TopicImager(BaseEstimator):
             held_out=share,
         )
         rarest = int(self.document_frequency_[queries.members[number]].min())
-        return replace(image, advice=advice(image, question, rarest, self.sketch_.rank))
+        largest = min(self.sketch_.shape)
+        return replace(image, advice=advice(image, question, rarest, self.sketch_.rank, largest))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sketchlasso.errors import Argument, InvalidInputError, StoredFileError
+from sketchlasso.errors import Argument, InvalidInputError, StoredFileError, unaccepted
 from sketchlasso.files import Table, read_table
 from sketchlasso.files.source import Source, format_of, plain_ending
 from sketchlasso.files.text_columns import JSON_LINES, read_text_columns
@@ -249,8 +249,4 @@ def _check_sizes(max_bytes: Any, text_length: Any) -> None:
     for name, value, least in (("max_bytes", max_bytes, 1), ("text_length", text_length, 0)):
         allowed = name == "text_length" and value is None
         if not allowed and (not isinstance(value, int) or isinstance(value, bool) or value < least):
-            raise InvalidInputError(
-                Argument(name, value),
-                f" was given, but a whole number of {least} or more is needed; pass one or leave "
-                "it out.",
-            )
+            raise unaccepted(name, value, f"a whole number of {least} or more")

@@ -174,7 +174,7 @@ def test_a_taken_port_is_one_sentence():
         port = taken.getsockname()[1]
         text = refusal(InvalidInputError, serve, small_imager(), port=port)
     assert f"port {port} cannot be listened on" in text
-    assert "no address of this machine" in refusal(
+    assert "not an address of this machine" in refusal(
         InvalidInputError, serve, small_imager(), host="no.such.host.invalid"
     )
     refusal(InvalidInputError, serve, small_imager(), port=70_000)

@@ -28,7 +28,7 @@ EVERYWHERE = [
     ({"rank": 0}, "an integer >= 1"),
     ({"rank": 2.5}, "an integer >= 1"),
     ({"rank": True}, "an integer >= 1"),
-    ({"sketch": "magic"}, "sketch='magic' was given, but 'auto', 'power'"),
+    ({"sketch": "magic"}, "response, a Sketch or None, not 'magic'."),
     ({"sketch": 3}, "a Sketch or None"),
     ({"sketch": None, "radius": 1.0}, "no sketch error"),
     ({"sketch": "exact", "radius": -1.0}, "a number >= 0"),
@@ -37,7 +37,7 @@ EVERYWHERE = [
     ({"solver": "lbfgs"}, "'newton'"),
     ({"tol": 0.0}, "a positive number"),
     ({"tol": "small"}, "a positive number"),
-    ({"n_jobs": 0}, "a number of threads, -1 for all cores or None for one"),
+    ({"n_jobs": 0}, "n_jobs must be a number of threads, or -1 for all cores, not 0."),
     ({"verbose": -1}, "an integer >= 0"),
     ({"penalty_factor": [1.0, 2.0]}, "one factor per feature"),
     ({"penalty_factor": "none"}, "one number >= 0 per feature"),
@@ -70,7 +70,9 @@ def test_what_only_searches_have():
         said = refusal(InvalidInputError, kind(selection="best").fit, X, target)
         assert "'min' or '1se'" in said
         assert "'mse'" in refusal(InvalidInputError, kind(scoring="loss").fit, X, target)
-        assert "alphas='few'" in refusal(InvalidInputError, kind(alphas="few").fit, X, target)
+        assert "alphas must be a number of penalties or a list of them, not 'few'." in refusal(
+            InvalidInputError, kind(alphas="few").fit, X, target
+        )
         with pytest.raises(InvalidInputError, match="alphas"):
             kind(alphas=0).fit(X, target)
         with pytest.raises(InvalidInputError, match="alpha_min_ratio"):
@@ -85,8 +87,8 @@ def test_sample_weights():
     refusal(InvalidInputError, SqrtLasso().fit, X, y, sample_weight=np.zeros(30))
     for weights, said in (
         (np.ones(29), r"has shape \(29,\)"),
-        (-np.ones(30), "holds -1, but finite numbers >= 0"),
-        (np.full(30, np.nan), "holds nan"),
+        (-np.ones(30), "must hold finite numbers >= 0, not -1"),
+        (np.full(30, np.nan), "must hold finite numbers >= 0, not nan"),
     ):
         with pytest.raises(InvalidInputError, match=f"sample_weight {said}"):
             SqrtLasso().fit(X, y, sample_weight=weights)

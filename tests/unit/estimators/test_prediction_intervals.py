@@ -207,7 +207,9 @@ def test_progress(made):
 def test_levels(made, level):
     X, y, new, _ = made
     model = sl.SqrtLasso(alpha=1.0).fit(X, y).calibrate(X, y, method="cv+")
-    with pytest.raises(InvalidInputError, match="strictly between 0 and 1 is accepted; pass for"):
+    with pytest.raises(
+        InvalidInputError, match="level must be a probability strictly between 0 and 1, not "
+    ):
         model.predict_interval(new, level)
 
 
@@ -228,9 +230,11 @@ def test_refusals(made):
         InvalidInputError, match="X has 9 rows, but an interval needs at least 10 residuals"
     ):
         model.calibrate(X[:9], y[:9])
-    with refuse(InvalidInputError, match="method='jackknife' was given, but 'jackknife"):
+    with refuse(
+        InvalidInputError, match=r"method must be 'jackknife\+', 'cv\+' or 'split', not 'jackknife'"
+    ):
         model.calibrate(X, y, method="jackknife")
-    with refuse(InvalidInputError, match="from 2 to 80 folds of these rows are possible"):
+    with refuse(InvalidInputError, match="cv must be from 2 to 80, the number of rows, not 1"):
         model.calibrate(X, y, method="cv+", cv=1)
     with refuse(InvalidInputError, match="each row has to be left out exactly once"):
         model.calibrate(X, y, method="cv+", cv=ShuffleSplit(3, random_state=0))
@@ -239,7 +243,7 @@ def test_refusals(made):
     model.calibrate(X, y)
     with refuse(InvalidInputError, match=r"the model was calibrated by 'jackknife\+'"):
         model.predict_interval(new, method="cv+")
-    with refuse(InvalidInputError, match="method='bootstrap' was given"):
+    with refuse(InvalidInputError, match="or 'split', not 'bootstrap'"):
         model.predict_interval(new, method="bootstrap")
     with refuse(ValueError, match="15 features"):
         model.predict_interval(new[:, :3])

@@ -86,7 +86,7 @@ def test_matrix_market(tmp_path, ending):
         ({"A": X, "B": X}, {}, "holds the arrays A, B, but a matrix called X"),
         ({"X": X, "rating": [1, 2]}, {"target": "ratings"}, "(nearest: 'rating')"),
         ({"X": X}, {"target": "y"}, "(there are none)"),
-        ({"X": X}, {"target": 3}, "target=3 was given"),
+        ({"X": X}, {"target": 3}, "target must be a position from 0 to"),
         ({"X": X, "y": [1]}, {}, "has 2 rows but y has 1"),
         ({"X": X, "y": np.ones((2, 2, 2))}, {}, "y has shape (2, 2, 2)"),
         ({"X": X, "feature_names": ["a"]}, {}, "has 3 features but 1 feature names"),

@@ -392,7 +392,8 @@ def test_amounts_of_memory(memory, expected):
 
 @pytest.mark.parametrize("memory", ["much", "-3MB", 0, "3 parsec", True])
 def test_amounts_that_are_none(memory):
-    assert f"memory={memory!r} was given" in refusal(InvalidInputError, bytes_of, memory)
+    told = refusal(InvalidInputError, bytes_of, memory)
+    assert f"memory must be a positive number of bytes, not {memory!r};" in told
 
 
 def test_amounts_in_words():

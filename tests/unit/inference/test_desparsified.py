@@ -294,21 +294,27 @@ def test_bad_input_is_refused_in_one_sentence(wide, found):
     assert "columns x2 and x7 are the same" in told(double, y)
     assert "columns x2 and x7 are the same" in told(sparse.csr_array(double), y)
     assert "y is constant" in told(X, np.ones(60))
-    assert "score_alpha='small'" in told(X, y, score_alpha="small")
+    assert "score_alpha must be 'auto' or a number > 0, not 'small'." in told(
+        X, y, score_alpha="small"
+    )
     assert "larger score_alpha" in told(X, y, score_alpha=1e-9)
     assert "'hc3'" in told(X, y, errors="hc3")
     assert "3 names were given" in told(X, y, feature_names=["a", "b", "c"])
     assert "initial has shape (89,)" in told(X, y, initial=np.zeros(89))
-    assert "noise=-1.0" in told(X, y, noise=-1.0)
+    assert "noise must be a finite number > 0, not -1.0." in told(X, y, noise=-1.0)
     assert "scores has shape (60, 3)" in told(X, y, scores=np.ones((60, 3)))
     blocks = BlockMatrix.from_arrays([X[:30], X[30:]])
-    assert "'pivotal' or numbers > 0 are accepted" in told(blocks, y, alpha="rigorous")
+    assert "alpha must be 'pivotal' or numbers > 0, not 'rigorous'." in told(
+        blocks, y, alpha="rigorous"
+    )
     assert "shape (3, 90)" in told(X, y, features=[1, 2, 3], scores=sparse.csr_array((90, 90)))
     for level in (0.0, 1.0, 95, -0.5):
         assert "strictly between 0 and 1" in refusal(InvalidInputError, found.interval, level)
         assert "strictly" in refusal(InvalidInputError, found.simultaneous, level)
     assert "'fdr'" in refusal(InvalidInputError, found.adjusted, "fdr")
-    assert "n_draws=5" in refusal(InvalidInputError, found.group_test, [0], n_draws=5)
+    assert "must be a whole number >= 100, not 5;" in refusal(
+        InvalidInputError, found.group_test, [0], n_draws=5
+    )
     assert "group" in refusal(InvalidInputError, found.group_test, [90])
     assert "group" in refusal(InvalidInputError, found.group_test, [])
 

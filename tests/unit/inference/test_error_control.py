@@ -175,10 +175,10 @@ def test_defaults_fill_what_is_missing():
         ({"q": 101, "cutoff": 0.9, "assumption": "none"}, "an integer from 1 to 100 is accepted"),
         ({"q": 2.5}, r"q=2\.5 was given, but an integer"),
         ({"q": 50, "pfer": 0.5}, r"q=50 with pfer=0\.5 is not possible for 100 features"),
-        ({"pfer": 0.0}, "a number > 0 of falsely selected features is accepted"),
+        ({"pfer": 0.0}, "must be a number > 0 of falsely selected features, not 0.0"),
         ({"pfer": 1e-9}, "leaves no feature per half-sample"),
-        ({"n_pairs": 1}, "n_pairs=1 was given, but an integer >= 2 is accepted"),
-        ({"assumption": "bimodal"}, "'unimodal', 'r-concave' or 'none' is accepted"),
+        ({"n_pairs": 1}, "n_pairs must be an integer >= 2, not 1"),
+        ({"assumption": "bimodal"}, "must be 'unimodal', 'r-concave' or 'none', not 'bimodal'"),
     ],
 )
 def test_sentences(options, sentence):

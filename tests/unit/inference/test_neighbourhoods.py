@@ -209,8 +209,11 @@ def test_parts_of_other_data_are_not_used(tmp_path):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"n_half_samples": 3}, "n_half_samples=3 was given, but an even number"),
-        ({"alpha": [1.0, 2.0]}, "alpha of shape (2,)"),
+        ({"n_half_samples": 3}, "n_half_samples must be an even number >= 0, not 3"),
+        (
+            {"alpha": [1.0, 2.0]},
+            "alpha must be 'pivotal' or one number > 0, not an array of shape (2,);",
+        ),
         ({"targets": ["x1", "y1"]}, "targets names 'y1', which is not a column of X"),
         ({"names": list("ab")}, "2 names were given"),
         ({"targets": [12]}, "targets=[12]"),
@@ -227,4 +230,4 @@ def test_bad_data_get_one_sentence():
     assert "half-samples need at least 20" in said
     graph = neighbourhoods(chained()).graph
     assert "min_stability=0.5" in refusal(InvalidInputError, graph, min_stability=0.5)
-    assert "rule='xor'" in refusal(InvalidInputError, graph, "xor")
+    assert "rule must be 'or' or 'and', not 'xor'." in refusal(InvalidInputError, graph, "xor")

@@ -254,7 +254,7 @@ def test_parts_of_the_targets_are_solved_as_all_and_progress_is_reported(monkeyp
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"alpha": "best"}, "alpha='best' was given, but 'pivotal' or numbers > 0"),
+        ({"alpha": "best"}, "alpha must be 'pivotal' or numbers > 0, not 'best'"),
         ({"alpha": -1.0}, "a finite number > 0"),
         ({"alpha": [1.0, np.nan]}, "a finite number > 0"),
         ({"alpha": []}, "a finite number > 0"),

@@ -195,17 +195,20 @@ def test_an_interrupted_fit_leaves_nothing_behind():
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"alpha": "best"}, "alpha='best'"),
-        ({"alpha": 0}, "alpha=0 was given, but 'pivotal', 'stars', 'ebic', 'cv' or a finite"),
+        ({"alpha": "best"}, "a finite number > 0, not 'best'."),
+        (
+            {"alpha": 0},
+            "alpha must be 'pivotal', 'stars', 'ebic', 'cv' or a finite number > 0, not 0.",
+        ),
         ({"alpha": -1.0}, "a finite number > 0"),
-        ({"alpha": np.nan}, "alpha=nan"),
-        ({"alpha": [1.0, 2.0]}, "alpha of shape (2,)"),
-        ({"rule": "xor"}, "rule='xor'"),
+        ({"alpha": np.nan}, "a finite number > 0, not nan."),
+        ({"alpha": [1.0, 2.0]}, "alpha must be one penalty, not an array of shape (2,)."),
+        ({"rule": "xor"}, "rule must be 'or' or 'and', not 'xor'."),
         ({"alpha": "cv", "alphas": [1.0]}, "at least two"),
         ({"alpha": "cv", "alphas": 1}, "at least 2 penalties"),
-        ({"alpha": "ebic", "gamma": 2.0}, "gamma=2.0"),
-        ({"alpha": "stars", "threshold": 0.0}, "threshold=0.0"),
-        ({"alpha": "stars", "n_subsamples": 1}, "n_subsamples=1"),
+        ({"alpha": "ebic", "gamma": 2.0}, "gamma must be a number from 0 to 1, not 2.0."),
+        ({"alpha": "stars", "threshold": 0.0}, "threshold must be a number in (0, 0.5], not 0.0."),
+        ({"alpha": "stars", "n_subsamples": 1}, "n_subsamples must be an integer >= 2, not 1."),
     ],
 )
 def test_bad_parameters_get_one_sentence(options, says):

@@ -98,11 +98,17 @@ def test_copies_and_points_at_the_origin_are_allowed():
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"n_clusters": 0}, "n_clusters=0"),
-        ({"n_clusters": 91}, "n_clusters=91 was given, but a whole number from 1 to the"),
-        ({"n_clusters": 2.5}, "n_clusters=2.5"),
-        ({"penalty": 1.0}, "penalty=1.0"),
-        ({"n_neighbors": 0}, "n_neighbors=0"),
+        (
+            {"n_clusters": 0},
+            "n_clusters must be a whole number from 1 to the n_samples=90 points, not 0.",
+        ),
+        (
+            {"n_clusters": 91},
+            "n_clusters must be a whole number from 1 to the n_samples=90 points, not 91.",
+        ),
+        ({"n_clusters": 2.5}, "points, not 2.5."),
+        ({"penalty": 1.0}, "penalty must be a share strictly between 0 and 1, not 1.0."),
+        ({"n_neighbors": 0}, "n_neighbors must be a whole number >= 1 or None, not 0."),
     ],
 )
 def test_bad_parameters_get_one_sentence(options, says):

@@ -47,17 +47,16 @@ print(SqrtLasso(alpha=1.0).fit(X, y).coef_.tolist())
 """
 
 
-def called(stderr, **variables):
+def called(stderr, *program, **variables):
     """Call a kernel in a fresh interpreter."""
-    return subprocess.run(
-        [sys.executable, "-c", CALL], env={**os.environ, **variables}, stderr=stderr, check=False
-    )
+    command = [sys.executable, *(program or ("-c", CALL))]
+    return subprocess.run(command, env={**os.environ, **variables}, stderr=stderr, check=False)
 
 
-def lines_on_a_terminal(**variables):
+def lines_on_a_terminal(*program, **variables):
     """What a first call shows on a terminal."""
     ours, theirs = pty.openpty()
-    done = called(theirs, **variables)
+    done = called(theirs, *program, **variables)
     os.write(theirs, b"end\n")
     said = b""
     while not said.endswith(b"end\r\n"):
@@ -71,6 +70,16 @@ def lines_on_a_terminal(**variables):
 def test_a_terminal_shows_once_why_it_waits(tmp_path):
     assert lines_on_a_terminal(NUMBA_CACHE_DIR=str(tmp_path)) == [MESSAGE]
     assert lines_on_a_terminal(NUMBA_CACHE_DIR=str(tmp_path)) == [], "now the kernel is there"
+
+
+def test_the_command_shows_it_too_and_only_while_it_compiles(tmp_path):
+    command = tmp_path / "sketchlasso"
+    command.write_text(
+        f"import sketchlasso.startup\nassert sketchlasso.startup.is_command()\n{CALL}"
+    )
+    cache = tmp_path / "cache"
+    assert lines_on_a_terminal(command, NUMBA_CACHE_DIR=str(cache)) == [MESSAGE]
+    assert lines_on_a_terminal(command, NUMBA_CACHE_DIR=str(cache)) == []
 
 
 def test_a_pipe_shows_nothing(tmp_path):

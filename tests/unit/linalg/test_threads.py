@@ -61,6 +61,8 @@ def test_no_number_of_jobs_is_refused_alike_everywhere(n_jobs):
     ):
         said.add(refusal(InvalidInputError, estimator.fit, X, y))
     (sentence,) = said
-    assert sentence.startswith(f"n_jobs={n_jobs!r} was given, but a number of threads, -1 for all")
+    assert sentence.startswith(
+        f"n_jobs must be a number of threads, or -1 for all cores, not {n_jobs!r}"
+    )
     other = refusal(InvalidInputError, Settings, n_threads=n_jobs)
     assert other == sentence.replace("n_jobs", "n_threads")

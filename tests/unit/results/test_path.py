@@ -80,7 +80,7 @@ def test_several_responses_are_certified_each(data):
 
 def test_bad_input_is_one_sentence(data, found):
     X, y = data
-    with pytest.raises(InvalidInputError, match="refine='newton' was given, but None or 'exact'"):
+    with pytest.raises(InvalidInputError, match="refine must be None or 'exact', not 'newton'"):
         sqrt_lasso_path(X, y, found, refine="newton")
     with pytest.raises(InvalidInputError, match=r"a radius .* was given with sketch=None"):
         sqrt_lasso_path(X, y, None, radius="realised")

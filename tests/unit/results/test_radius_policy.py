@@ -42,7 +42,7 @@ def test_policies_are_read_and_written(given, kind, factor, text):
 
 @pytest.mark.parametrize("given", ["tight", "x*spectral", -1, "-1*realised", np.nan, "inf", []])
 def test_what_is_no_policy_is_refused(given):
-    with pytest.raises(InvalidInputError, match=r"radius=.* was given, but a number >= 0|radii is"):
+    with pytest.raises(InvalidInputError, match=r"radius must be a number >= 0, .*, not |radii is"):
         radius_policies(given, None)
 
 

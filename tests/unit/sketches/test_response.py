@@ -192,7 +192,7 @@ def test_share_of_the_rank():
         ({"y": np.full(M, np.nan)}, "y contains NaN or infinity"),
         ({"y": np.full(M, 2.5)}, "y is constant, but directions start from its differences"),
         ({"tol": 0.1}, "tol=0.1 was given with method='response'"),
-        ({"response_rank": 0}, "response_rank=0 was given, but an integer >= 1"),
+        ({"response_rank": 0}, "response_rank must be an integer >= 1, not 0"),
         ({"response_rank": 13}, "response_rank=13 was given with rank=12"),
         ({"axis": "rows"}, "axis='rows' was given, but method='response' accepts only"),
     ],
@@ -211,7 +211,7 @@ def test_bad_extensions_are_one_sentence(rng):
         InvalidInputError, match=r"X has shape \(7, 90\), but the sketch given is of"
     ):
         extend_sketch(base, X[:7], y[:7])
-    with pytest.raises(InvalidInputError, match="directions=0 was given, but an integer >= 1"):
+    with pytest.raises(InvalidInputError, match="directions must be an integer >= 1, not 0"):
         extend_sketch(base, X, y, directions=0)
     with pytest.raises(InvalidInputError, match="response_rank=2 was given, but method='power'"):
         sketch(X, method="power", response_rank=2)

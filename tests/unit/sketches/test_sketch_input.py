@@ -100,8 +100,7 @@ def test_wrong_type(dtype):
 @pytest.mark.parametrize("rank", [0, -1, 7, 2.0, 2.5, "3", None, True, np.nan])
 def test_rank(rank):
     refused(
-        f"rank={rank!r} was given for X of shape (9, 6), but an integer from 1 to 6 is accepted; "
-        "choose one in that range.",
+        f"rank must be an integer from 1 to 6 for X of shape (9, 6), not {rank!r}.",
         X,
         rank=rank,
     )
@@ -110,9 +109,9 @@ def test_rank(rank):
 @pytest.mark.parametrize("method", ["svd", None, 3, ["power"]])
 def test_unknown_method(method):
     refused(
-        f"method={method!r} was given, but one of 'power', 'randomized', 'krylov', 'projection', "
-        "'sampling', 'nystrom', 'frequent_directions', 'exact', 'response' is accepted; pass one "
-        "of them, or bring factors to sketch_from_factors.",
+        "method must be one of 'power', 'randomized', 'krylov', 'projection', 'sampling', "
+        "'nystrom', 'frequent_directions', 'exact', 'response', "
+        f"not {method!r}; for factors of your own use sketch_from_factors.",
         X,
         method=method,
     )
@@ -121,8 +120,8 @@ def test_unknown_method(method):
 @pytest.mark.parametrize("tol", [0, -0.1, 1, 2.0, np.nan, "small"])
 def test_tolerance(tol):
     refused(
-        f"tol={tol!r} was given, but a number above 0 and below 1, the share of ||X|| that the "
-        "radius may reach, is accepted; choose one in that range or leave tol out.",
+        f"tol must be a number above 0 and below 1, the share of ||X|| that the "
+        f"radius may reach, not {tol!r}.",
         X,
         tol=tol,
     )
@@ -142,8 +141,8 @@ def test_tolerance_on_another_radius(radius):
 @pytest.mark.parametrize("radius", [-1, -1e-9, np.nan, np.inf, "tight", True, [1.0]])
 def test_radius(radius):
     refused(
-        f"radius={radius!r} was given, but 'spectral', 'frobenius', 'realised' or a finite number "
-        ">= 0 is accepted; pass one of them.",
+        f"radius must be 'spectral', 'frobenius', 'realised' or a finite number "
+        f">= 0, not {radius!r}.",
         X,
         radius=radius,
     )
@@ -162,8 +161,8 @@ def test_response_is_not_ignored_silently():
 @pytest.mark.parametrize("state", [-1, 1.5, "seed"])
 def test_random_state(state):
     refused(
-        f"random_state={state!r} was given, but an integer >= 0, a numpy Generator or "
-        "RandomState, or None is accepted; pass one of them.",
+        "random_state must be an integer >= 0, or a Generator or RandomState of NumPy, not "
+        f"{state!r}.",
         X,
         random_state=state,
     )
@@ -172,7 +171,7 @@ def test_random_state(state):
 @pytest.mark.parametrize("name", ["center", "scale"])
 def test_switches(name):
     refused(
-        f"{name}='yes' was given, but only True or False is accepted; pass one of them.",
+        f"{name} must be True or False, not 'yes'.",
         X,
         **{name: "yes"},
     )
@@ -192,25 +191,23 @@ def test_switches(name):
         ),
         (
             {"method": "power", "n_iter": 0},
-            "n_iter=0 was given, but an integer >= 1 is accepted; pass one or leave n_iter out.",
+            "n_iter must be an integer >= 1, not 0.",
         ),
         (
             {"method": "krylov", "oversampling": -1},
-            "oversampling=-1 was given, but an integer >= 0 is accepted; pass one or leave "
-            "oversampling out.",
+            "oversampling must be an integer >= 0, not -1.",
         ),
         (
             {"method": "sampling", "axis": "both"},
-            "axis='both' was given, but 'rows' or 'columns' is accepted; pass one of them.",
+            "axis must be 'rows' or 'columns', not 'both'.",
         ),
         (
             {"method": "sampling", "weights": 1},
-            "weights=1 was given, but 'length' or 'leverage' is accepted; pass one of them.",
+            "weights must be 'length' or 'leverage', not 1.",
         ),
         (
             {"method": "nystrom", "distribution": "normal"},
-            "distribution='normal' was given, but 'gaussian' or 'sparse' is accepted; pass one "
-            "of them.",
+            "distribution must be 'gaussian' or 'sparse', not 'normal'.",
         ),
     ],
 )

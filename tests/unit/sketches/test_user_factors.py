@@ -88,8 +88,7 @@ def test_it_can_be_saved(pair, tmp_path):
         ),
         (
             {"radius": None},
-            "radius=None was given, but 'spectral', 'frobenius', 'realised' or a finite number "
-            ">= 0 is accepted; pass one of them.",
+            "radius must be 'spectral', 'frobenius', 'realised' or a finite number >= 0, not None.",
         ),
     ],
 )

@@ -199,7 +199,7 @@ def test_y_zero_has_the_zero_solution():
         ({"tol": 0.0}, "tol=0.0 must be a positive number"),
         ({"tol": np.nan}, "tol=nan must be a positive number"),
         ({"max_rounds": 0}, "max_rounds=0 must be at least 1"),
-        ({"n_threads": 0}, "n_threads=0 was given, but a number of threads"),
+        ({"n_threads": 0}, "n_threads must be a number of threads, or -1 for all cores, not 0"),
         ({"memory_budget": -1}, "memory_budget=-1 must be at least 1"),
     ],
 )

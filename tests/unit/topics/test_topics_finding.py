@@ -8,7 +8,7 @@ from tests.made_corpus import TOPICS, topical_corpus
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.topics import Corpus, TopicImager, Topics, find_topics, load_topics, read_corpus
-from sketchlasso.topics.finding import periods
+from sketchlasso.topics.finding import _topics, periods
 
 pytest.importorskip("networkx", reason="needs the extra graph")
 
@@ -51,6 +51,16 @@ def test_documents_belong_to_the_topic_they_are_made_of(topics, imager):
     best = topics.topics[0].examples[0]
     assert topics.main[best.number] == 0
     assert best.title == imager.corpus_.titles[best.number]
+
+
+def test_a_topic_without_documents_is_not_listed(imager):
+    words = list(imager.corpus_.words)
+    rare = np.argsort(imager.document_frequency_)[:2]
+    large = np.setdiff1d(np.arange(len(words)), rare)
+    found = _topics(imager, [large, rare], [])
+    assert [topic.n_documents for topic in found.topics] == [240]
+    assert found.shares.shape == (240, 1)
+    assert np.allclose(found.shares, 1)
 
 
 def test_topics_over_groups_are_means(topics):

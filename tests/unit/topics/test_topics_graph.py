@@ -72,7 +72,7 @@ def test_words_without_links_stay_or_go():
         ((np.eye(2), ["a"]), "1 words"),
         ((np.eye(2), ["a", "a"]), "'a' was given twice"),
         (([[0, np.nan], [0, 0]], ["a", "b"]), "the image of 'a' holds nan"),
-        ((np.eye(2), ["a", "b"], "xor"), "rule='xor'"),
+        ((np.eye(2), ["a", "b"], "xor"), "rule must be 'or' or 'and', not 'xor'."),
         (([["x"]], ["a"]), "type <U1"),
     ],
 )

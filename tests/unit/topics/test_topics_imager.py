@@ -187,17 +187,23 @@ def test_unknown_words_come_with_suggestions(imager):
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda t: t.image("sea", n_words=0), "n_words=0"),
-        (lambda t: t.image("sea", n_words=2.5), "n_words=2.5"),
-        (lambda t: t.image("sea", alpha=-1.0), "alpha=-1.0"),
-        (lambda t: t.image("sea", alpha=float("nan")), "alpha=nan"),
-        (lambda t: t.image("sea", radius="wide"), "radius='wide'"),
+        (
+            lambda t: t.image("sea", n_words=0),
+            "n_words must be a whole number of at least 1, not 0",
+        ),
+        (
+            lambda t: t.image("sea", n_words=2.5),
+            "n_words must be a whole number of at least 1, not 2.5",
+        ),
+        (lambda t: t.image("sea", alpha=-1.0), "alpha must be a positive number, not -1.0"),
+        (lambda t: t.image("sea", alpha=float("nan")), "alpha must be a positive number, not nan"),
+        (lambda t: t.image("sea", radius="wide"), "radius must be a number >= 0, .*, not 'wide'"),
         (lambda t: t.image([]), "no word was given"),
         (lambda t: t.images("sea"), "is one word"),
         (lambda t: t.image(["sea", 3]), "3 is not a word"),
         (lambda t: t.documents(t.image("sea"), 0), "count=0"),
         (lambda t: TopicImager(weighting="odd").fit(topical_corpus()), "weighting='odd'"),
-        (lambda t: TopicImager(radius=-1).fit(topical_corpus()), "radius=-1"),
+        (lambda t: TopicImager(radius=-1).fit(topical_corpus()), "radius must be .*, not -1"),
         (lambda t: TopicImager().fit(np.eye(4)), "no words"),
     ],
 )

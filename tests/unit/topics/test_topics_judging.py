@@ -121,25 +121,27 @@ def test_shares_have_words(share, word):
 
 
 @pytest.mark.parametrize(
-    ("changes", "documents", "rank", "says"),
+    ("changes", "documents", "rank", "largest", "says"),
     [
-        ({}, 7, 50, "in only 7 documents"),
-        ({"excluded": ("song",)}, 100, 50, "excluded"),
-        ({"words": ("song",)}, 100, 50, "ask for 10"),
-        ({}, 100, 50, "rank"),
-        ({}, 100, 400, "more specific"),
+        ({}, 7, 50, 400, "in only 7 documents"),
+        ({"excluded": ("song",)}, 100, 50, 400, "excluded"),
+        ({"words": ("song",)}, 100, 50, 400, "ask for 10"),
+        ({}, 100, 50, 400, "a rank of 100 may help"),
+        ({}, 100, 50, 66, "a rank of 66 may help"),
+        ({}, 100, 66, 66, "more specific"),
+        ({}, 100, 400, 500, "more specific"),
     ],
 )
-def test_advice_names_what_would_help(imager, changes, documents, rank, says):
+def test_advice_names_what_would_help(imager, changes, documents, rank, largest, says):
     from dataclasses import replace
 
     weak = replace(imager.image("fillera"), held_out=0.0, **changes)
     question = Question.checked(10, None, "auto", False)
-    assert says in advice(weak, question, documents, rank)
-    assert advice(replace(weak, held_out=0.3), question, documents, rank) == ""
+    assert says in advice(weak, question, documents, rank, largest)
+    assert advice(replace(weak, held_out=0.3), question, documents, rank, largest) == ""
     own = Question.checked(10, 0.1, "auto", False)
     if not changes and documents > 20:
-        assert "leave them" in advice(weak, own, documents, rank)
+        assert "leave them" in advice(weak, own, documents, rank, largest)
 
 
 def test_case_is_folded(imager):

@@ -285,8 +285,8 @@ def test_vocabularies_that_do_not_fit(vocabulary, says):
     [
         ({"column": "x"}, "documents given as strings"),
         ({"vocabulary": ["x"]}, "vocabulary= was given"),
-        ({"max_bytes": 0}, "max_bytes=0"),
-        ({"text_length": -1}, "text_length=-1"),
+        ({"max_bytes": 0}, "max_bytes must be a whole number of 1 or more, not 0."),
+        ({"text_length": -1}, "text_length must be a whole number of 0 or more, not -1."),
     ],
 )
 def test_options_that_mean_nothing(options, says):

@@ -25,6 +25,7 @@ from sketchlasso.errors import (
     Part,
     SketchlassoError,
     SketchlassoWarning,
+    Value,
 )
 from sketchlasso.interfaces import visible
 from sketchlasso.interfaces.app import loaded
@@ -51,8 +52,9 @@ OTHER_NAMES = {
 }
 # Options with a short form.
 SHORT = {"output": "-o", "quiet": "-q", "target": "-t", "verbose": "-v"}
-# Functions that write and read files, and the commands that do so.
+# What Python calls otherwise: functions that write and read files, objects and defaults.
 COMMANDS = {
+    "a Sketch or None": "the name of a sketch file or none",
     "TopicImager.save": "topics fit",
     "TopicImager.image_all": "topics all",
     "image_all": "topics all",
@@ -188,15 +190,18 @@ def spoken(message: BaseException | str, options: Sequence[Any] = ()) -> str:
     """
     if not isinstance(message, SketchlassoError | SketchlassoWarning):
         return " ".join(str(message).split())
-    return " ".join("".join(_spelled(part, options) for part in message.args).split())
+    return " ".join("".join(spelled(part, options) for part in message.args).split())
 
 
-def _spelled(part: Part, options: Sequence[Any]) -> str:
+def spelled(part: Part, options: Sequence[Any] = ()) -> str:
+    """Return a part of a message in the words of the command line."""
     if isinstance(part, Argument):
         return _option(part, options)
     if isinstance(part, Name):
         command = COMMANDS.get(part.name)
         return command or _option(Argument(part.name), options).rstrip("=")
+    if isinstance(part, Value):
+        return str(part) if isinstance(part.value, str) else _typed(part.value)
     return part
 
 
@@ -205,16 +210,21 @@ def _option(argument: Argument, options: Sequence[Any]) -> str:
     found = _found(argument.name, options) or _found(argument.name, _all_options())
     if found is None:
         return str(argument)
-    typed, value = found.opts[0], argument.plain
+    typed, value = found.opts[0], argument.value
     if value is ... or value is True:
         return str(typed)
     if value is None:
         return f"{typed} none" if found.name == "sketch" else f"no {typed}"
     if value is False:
         return str(next(iter(found.secondary_opts), f"no {typed}"))
+    return f"{typed} {_typed(value, argument.spec)}"
+
+
+def _typed(value: Any, spec: str = "") -> str:
+    """Return a value as it is typed after an option."""
     if isinstance(value, list | tuple):
-        value = ",".join(map(str, value))
-    return f"{typed} {shlex.quote(format(value, argument.spec))}"
+        return shlex.quote(",".join(map(str, value)))
+    return shlex.quote(format(Value(value).plain, spec))
 
 
 def _found(name: str, options: Sequence[Any]) -> Any:

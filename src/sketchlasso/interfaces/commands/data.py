@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import partial
-from glob import has_magic
+from glob import glob, has_magic
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -26,7 +26,7 @@ from sketchlasso.interfaces.commands.options import (
     number_or_name,
     read_lines,
 )
-from sketchlasso.interfaces.commands.report import Facts, class_words
+from sketchlasso.interfaces.commands.report import Facts, class_words, counted
 from sketchlasso.interfaces.commands.screen import Note, Watch
 
 # A target with more values, most of which occur once, does not mean classes.
@@ -80,10 +80,7 @@ class Given:
     def response(self) -> Any:
         """Return the response; refuse data without one."""
         if self.y is None:
-            raise InvalidInputError(
-                f"{self.source} was read without a target, but the command needs one; name the "
-                f"column with --target{self._columns()}, or give --target-file."
-            )
+            raise _no_target(self.source, self._columns())
         return self.y
 
     def is_classification(self, asked: bool | None) -> bool:
@@ -136,7 +133,8 @@ class Given:
         m, n = self.X.shape
         is_sparse = self.X.sparse if self.in_blocks else sparse.issparse(self.X)
         blocks = f", in {self.X.n_blocks} blocks" if self.in_blocks else ""
-        return f"{m} samples x {n} features, {'sparse' if is_sparse else 'dense'}{blocks}"
+        samples, features = counted(m, "sample"), counted(n, "feature")
+        return f"{samples} x {features}, {'sparse' if is_sparse else 'dense'}{blocks}"
 
     def facts(self, classes: Any = None) -> Facts:
         """Describe the data and the target, with its classes."""
@@ -153,7 +151,7 @@ class Given:
                 "names; give --vocabulary, or --target with a position."
             )
         if feature not in self.names:
-            close = get_close_matches(feature, self.names, n=3)
+            close = get_close_matches(feature, self.names, n=3, cutoff=0.7)
             hint = f" (nearest: {', '.join(map(repr, close))})" if close else ""
             raise InvalidInputError(
                 f"--target-word {feature} is not a feature of {self.source}{hint}; give one of "
@@ -200,6 +198,22 @@ class Given:
         self._refuse_blocks("the model has the columns in another order")
         return replace(self, X=self.X[:, [place[name] for name in wanted]], names=tuple(wanted))
 
+    def without_references(self) -> Given:
+        """Return the data without one level of each category, with which the others compare.
+
+        All levels together are one constant column.
+        """
+        rules = () if self.encoding is None else self.encoding.columns
+        full = [rule for rule in rules if len(rule.feature_names) > 1]
+        if not full or self.names is None:
+            return self
+        for rule in full:
+            words = f"effects of the other levels of {rule.name!r} are relative to"
+            warnings.warn(f"{words} {rule.coded[0]!r}", Note, stacklevel=2)
+        references = {rule.feature_names[0] for rule in full}
+        kept = [j for j, name in enumerate(self.names) if name not in references]
+        return replace(self, X=self.X[:, kept], names=tuple(self.names[j] for j in kept))
+
     def filled_from(self, rows: Any) -> Any:
         """Return X (m, n) with its gaps filled from `rows` alone."""
         if self.gaps is None or self.encoding is None or self.impute is None:
@@ -221,15 +235,11 @@ class Given:
         columns = dict.fromkeys(column.get(name, name) for name in names)
         return " ".join(f"--drop {quote(name)}" for name in columns)
 
-    def _columns(self) -> str:
-        """List the columns that can be the target."""
-        if self.names is None:
-            return ""
-        known = self.names
-        if self.encoding is not None:
-            known = tuple(rule.name for rule in self.encoding.columns)
-        shown = ", ".join(map(repr, known[:8]))
-        return f" (one of {shown}{', ...' if len(known) > 8 else ''})"
+    def _columns(self) -> tuple[str, ...]:
+        """Return the columns that can be the target."""
+        if self.encoding is None:
+            return self.names or ()
+        return tuple(rule.name for rule in self.encoding.columns)
 
     def _refuse_blocks(self, reason: str) -> None:
         if self.in_blocks:
@@ -270,17 +280,18 @@ def read_given(
     path = paths[0]
     names_target = options.names_target()
     is_pattern = has_magic(str(path)) and not path.exists()
+    if is_pattern and len(paths) == 1 and len(matching := glob(str(path), recursive=True)) == 1:
+        # One file has no need of blocks, which hold numbers only.
+        path, is_pattern = Path(matching[0]), False
+        paths = [path]
     if len(paths) > 1 or path.is_dir() or is_pattern or (blocks is not None and blocks.asked):
         table: Any = _read_outline(paths, options, blocks)
     else:
         try:
             table = _read(path, options, encoding, id)
-        except InvalidInputError:
-            if needs_target and not names_target and is_table(path, options.format):
-                raise InvalidInputError(
-                    f"{path} is a table, and the command has to know its target; name the column "
-                    "with --target."
-                ) from None
+        except InvalidInputError as problem:
+            if needs_target and not names_target and problem.column_names:
+                raise _no_target(path, problem.column_names) from None
             raise
         for note in table.notes:
             warnings.warn(note, Note, stacklevel=2)
@@ -311,6 +322,15 @@ def read_given(
             f"{title} has {given.X.shape[0]} row, but a model needs at least 2; give more rows."
         )
     return given
+
+
+def _no_target(source: Any, names: Sequence[str]) -> InvalidInputError:
+    """Return the error for data without a target, with the columns to choose from."""
+    how = f"choose the column of {source} to predict with --target"
+    if not names:
+        return InvalidInputError(f"{how} (a position from 0), or give --target-file.")
+    listed = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
+    return InvalidInputError(f"{how}; its columns are {listed}.")
 
 
 def is_table(path: Path, format: str | None) -> bool:

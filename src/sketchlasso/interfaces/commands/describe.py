@@ -17,18 +17,19 @@ from sketchlasso.interfaces.commands.report import (
     Bar,
     Facts,
     Sheet,
-    class_words,
     evenly,
     label,
     short,
 )
 from sketchlasso.interfaces.plots.cross_validation import over_folds
+from sketchlasso.interfaces.plots.inputs import feature_labels, line_of_estimator
 from sketchlasso.types import FloatArray, IntArray
 
 # Features listed in the JSON document.
 MOST_LISTED = 10_000
 # Effects drawn.
 MOST_BARS = 15
+EFFECT = "effect of one standard deviation"
 
 
 def model_data(model: Model) -> dict[str, Any]:
@@ -71,19 +72,6 @@ def listed_coefficients(
     ]
 
 
-def model_facts(model: Model) -> Facts:
-    """Describe a fitted estimator for people."""
-    used = np.count_nonzero(np.atleast_2d(model.coef_).any(axis=0))
-    facts = [("model", type(model).__name__)]
-    if hasattr(model, "classes_"):
-        facts.append(("classes", class_words(model.classes_)))
-    facts += [
-        ("alpha", _each(model.alpha_)),
-        ("features", f"{used} of {model.n_features_in_} used"),
-    ]
-    return (*facts, *solver_facts(model))
-
-
 def solver_facts(model: Model) -> Facts:
     """Report how a fitted estimator was solved, and how exactly."""
     return (
@@ -93,8 +81,10 @@ def solver_facts(model: Model) -> Facts:
     )
 
 
-def model_words(model: Model) -> str:
-    """Describe a fitted estimator in one line."""
+def model_words(model: Model | sl.engine.LinearModels) -> str:
+    """Describe a fitted estimator, or linear models, in one line."""
+    if isinstance(model, sl.engine.LinearModels):
+        return "{} linear models of {} features".format(*model.coef.shape)
     used = np.count_nonzero(np.atleast_2d(model.coef_).any(axis=0))
     several = "penalties" if np.size(model.alpha_) > 1 else "penalty"
     columns = ", columns standardised" if model.standardized_ else ""
@@ -224,12 +214,24 @@ def draw_model(estimator: Model, given: Given, path: Path | None) -> None:
     if "scores" in axes:
         sl.plots.plot_cv(estimator, ax=axes["scores"])
     if "path" in axes:
-        names, y = given.names, given.response
-        drawn = sl.plots.plot_path(estimator, given.X, y, feature_names=names, ax=axes["path"])
+        drawn = _draw_path(estimator, given, axes["path"])
         if "scores" in axes:
             _share_penalties(axes["scores"], drawn)
     _draw_effects(estimator, given, axes["effects"])
     save_picture(axes["effects"], path)
+
+
+def _draw_path(estimator: Model, given: Given, ax: Any) -> sl.plots.PathDisplay:
+    """Draw effects against the penalty, in the units of the bars beside them."""
+    line, used = line_of_estimator(estimator, given.X, given.response, 0)
+    drawn = sl.plots.PathDisplay(
+        alphas=line.alphas,
+        coef=line.coef.multiply(_deviations(given.X)).tocsr(),
+        feature_names=feature_labels(given.names, line.coef.shape[1]),
+        alpha_used=used,
+    ).plot(ax)
+    drawn.ax_.set_ylabel(EFFECT)
+    return drawn
 
 
 def _share_penalties(scores: Any, drawn: sl.plots.PathDisplay) -> None:
@@ -253,7 +255,7 @@ def _draw_effects(estimator: Model, given: Given, ax: Any) -> None:
     ax.barh(names, effects[order], color=[hue(int(effects[j] < 0)) for j in order])
     ax.locator_params(axis="x", nbins=5)
     ax.axvline(0.0, color="0.5", linewidth=0.8)
-    ax.set_xlabel("effect of one standard deviation")
+    ax.set_xlabel(EFFECT)
     ax.set_title(f"{len(order)} largest of {len(used)} effects", fontsize="medium")
 
 

@@ -78,9 +78,9 @@ class SearchOptions:
                 "give more rows, or --split time."
             )
         if not 2 <= self.folds <= most:
-            what = f"no class has more than {most}" if stratified else f"the data have {most}"
+            what = "rows of the largest class" if stratified else "number of rows"
             raise InvalidInputError(
-                f"--folds {self.folds} was given, but {what} rows; give from 2 to {most}."
+                f"--folds must be from 2 to {most}, the {what}, not {self.folds}."
             )
         if stratified and counts.min() < self.folds:
             warnings.warn(
@@ -193,7 +193,7 @@ def fit(
             "seconds": seconds,
         },
         facts=(
-            (name, f"{value:.4f} on the rows of the fit (cv judges by other rows)"),
+            (name, f"{value:.4f} on the training rows (use cv for held-out scores)"),
             *_facts(estimator, given),
             *((*solver_facts(estimator), ("seconds", f"{seconds:.2f}")) if result.verbose else ()),
             *finished,
@@ -237,7 +237,6 @@ def cv(
         finished = result.finish(estimator, given)
     scores, curves = held_out_scores(estimator, given, rows), score_curves(estimator)
     where = f"on held-out rows ({search.folds} folds, {search.split})"
-    scored = result.verbose or search.scoring is not None
     return Report(
         data={
             **_data(estimator, given),
@@ -257,7 +256,7 @@ def cv(
                 for name, score in scores.items()
             ),
             *_facts(estimator, given),
-            *(((metric, chosen_words(curves)),) if scored else ()),
+            *_searched(search, result, metric, scores, curves),
             *((*solver_facts(estimator), ("seconds", f"{seconds:.2f}")) if result.verbose else ()),
             *finished,
         ),
@@ -266,6 +265,20 @@ def cv(
             *((curve_sheet(curves[0], metric),) if result.verbose else ()),
         ),
     )
+
+
+def _searched(
+    search: SearchOptions,
+    result: ResultOptions,
+    metric: str,
+    scores: dict[str, Any],
+    curves: list[dict[str, Any]],
+) -> Facts:
+    """Report the score that chose the penalty, if asked and not among the scores already."""
+    known = len(curves) == 1 and metric in map(str.lower, scores)
+    if known or not (result.verbose or search.scoring is not None):
+        return ()
+    return ((metric, chosen_words(curves)),)
 
 
 def _data(estimator: Model, given: Given) -> dict[str, Any]:

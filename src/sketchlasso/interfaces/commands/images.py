@@ -26,8 +26,6 @@ from sketchlasso.interfaces.commands.report import Bar, Facts, Report, Sheet
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.exports import image_figure
 
-COMPILING = "asking (a first run compiles for up to twenty seconds)"
-
 TopicModel = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by topics fit.")]
 NWords = Annotated[int, "How many words an image has."]
 Radius = Annotated[
@@ -89,7 +87,7 @@ def image(
         )
     imager = sl.topics.load_topics(model)
     queries: list[str | list[str]] = [words] if together else list(words)
-    with screen.waiting(COMPILING):
+    with screen.waiting("asking"):
         images, unknown = ask(imager, queries, asked)
         pairs, lacking = ([], []) if compare is None else _pairs(compare, images, asked)
     for missing in (*unknown, *lacking):
@@ -329,7 +327,7 @@ def judged(image: sl.topics.TopicImage) -> str:
         return "not judged"
     percent = 100 * max(image.held_out, 0.0)
     share = f"{percent:.1f} %" if percent < 10 else f"{percent:.0f} %"
-    return f"{image.quality}, its words explain {share} of it in other documents"
+    return f"{image.quality}, these words explain {share} of its variance in held-out documents"
 
 
 def advice_lines(images: Sequence[sl.topics.TopicImage]) -> str:

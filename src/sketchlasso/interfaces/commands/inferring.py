@@ -68,12 +68,11 @@ def infer(
     """
     if not 0 < level < 1:
         raise InvalidInputError(
-            f"--level {level:g} was given, but a number strictly between 0 and 1 is accepted; give "
-            "for example 0.95."
+            f"--level must be strictly between 0 and 1, such as 0.95, not {level:g}."
         )
     check_choice("--adjust", adjust, tuple(ADJUSTMENTS))
     check_table(output, text=True)
-    given = read_given(file, data, needs_target=True)
+    given = read_given(file, data, needs_target=True).without_references()
     penalty = penalty_of(alpha, "rigorous", "rigorous-robust")
     adjustment: Any = ADJUSTMENTS[adjust]
     start = perf_counter()
@@ -180,7 +179,9 @@ def _sheet(
     if len(order) == 0:
         return ()
     shown = ("estimate", "standard_error", "lower", "upper", "p_value", "adjusted")
-    rows = tuple((found.names[j], *(float(columns[name][j]) for name in shown)) for j in order)
+    rows = tuple(
+        (found.names[j], *(_number(name, float(columns[name][j])) for name in shown)) for j in order
+    )
     return (
         Sheet(
             f"smallest p-values, {100 * level:g} % intervals",
@@ -188,6 +189,11 @@ def _sheet(
             rows,
         ),
     )
+
+
+def _number(column: str, value: float) -> float | str:
+    """Return a number for people; a p-value that is too small for a float is not zero."""
+    return "< 1e-300" if value == 0 and column in ("p_value", "adjusted") else value
 
 
 @dataclass(frozen=True)

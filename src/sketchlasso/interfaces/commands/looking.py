@@ -16,15 +16,19 @@ import typer
 from threadpoolctl import threadpool_info
 
 import sketchlasso as sl
+from sketchlasso.errors import Argument
+from sketchlasso.interfaces.app import COMMANDS, TOPICS, Entry, loaded
+from sketchlasso.interfaces.commands.command import OTHER_NAMES, spelled
 from sketchlasso.interfaces.commands.describe import (
     coefficient_sheet,
     listed_coefficients,
     model_data,
-    model_facts,
+    model_words,
+    solver_facts,
 )
 from sketchlasso.interfaces.commands.images import images_data, images_facts
 from sketchlasso.interfaces.commands.options import Top
-from sketchlasso.interfaces.commands.report import Report, Sheet
+from sketchlasso.interfaces.commands.report import Facts, Report, Sheet, class_words
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.commands.solving import sketch_data
 from sketchlasso.interfaces.commands.topics import corpus_facts
@@ -73,7 +77,7 @@ def info(
         sheet = Sheet(f"{len(rows)} words in most images", ("word", "images"), rows)
         return Report(
             {"content": "images", **images_data(images), "frequent": dict(rows)},
-            facts=(*images_facts(images), ("settings", _settings_words(images.settings))),
+            facts=(*images_facts(images), *_changed(images.settings, TOPICS, "fit", "all")),
             sheets=(sheet,) if rows else (),
         )
     if stored.content == "sketch":
@@ -100,7 +104,7 @@ def _model_info(file: Path, facts: Mapping[str, Any], top: int) -> Report:
                 "n_features": width,
                 **origin,
             },
-            facts=(("model", f"{count} linear models of {width} features"), *origin_facts),
+            facts=(("model", model_words(model)), *origin_facts),
         )
     settings = {
         name: value
@@ -121,10 +125,12 @@ def _model_info(file: Path, facts: Mapping[str, Any], top: int) -> Report:
             **origin,
         },
         facts=(
-            *model_facts(model),
+            ("model", model_words(model)),
+            *((("classes", class_words(model.classes_)),) if hasattr(model, "classes_") else ()),
             ("target", facts["target_name"] or "(unnamed)"),
             ("sketch", sketch),
-            ("settings", _settings_words(settings)),
+            *_changed(settings, COMMANDS, "fit", "cv"),
+            *solver_facts(model),
             *origin_facts,
         ),
         sheets=coefficient_sheet(model, names, top),
@@ -136,8 +142,16 @@ def _most_frequent(words: Any, counts: Any, top: int) -> tuple[tuple[str, int], 
     return tuple((str(words[j]), int(counts[j])) for j in order)
 
 
-def _settings_words(settings: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in settings.items())
+def _changed(settings: Mapping[str, Any], entries: Mapping[str, Entry], *commands: str) -> Facts:
+    """Show the options of a fit that are not as by default, as they are typed."""
+    options = {one.name: one for name in commands for one in loaded(name, entries[name]).params}
+    found = []
+    for name, value in settings.items():
+        option = options.get(OTHER_NAMES.get(name, name))
+        usual = ("None", "auto", str(option.default)) if option is not None else ()
+        if option is not None and str(value) not in usual:
+            found.append(spelled(Argument(name, value), [option]))
+    return (("options", " ".join(found) or "as by default"),)
 
 
 def doctor(screen: Screen) -> Report:
@@ -160,7 +174,7 @@ def doctor(screen: Screen) -> Report:
     ]
     variables = [f"{name}={os.environ[name]}" for name in THREAD_VARIABLES if name in os.environ]
     found, gpus = _folder(), _gpus()
-    screen.say("solving a small problem (a first run compiles for up to twenty seconds)")
+    screen.say("solving a small problem")
     solved, gap = _small_solve()
     return Report(
         {

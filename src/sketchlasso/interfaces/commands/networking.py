@@ -71,8 +71,8 @@ class NetworkOptions:
         check_choice("--rule", self.rule, ("and", "or"))
         if not 0 <= self.min_stability <= 1 or (self.min_stability > 0 and not self.half_samples):
             raise InvalidInputError(
-                f"--min-stability {self.min_stability:g} was given, but a share from 0 to 1 is "
-                "accepted, and only with --half-samples; give both."
+                "--min-stability must be a share from 0 to 1, with --half-samples if it is above "
+                f"0, not {self.min_stability:g}."
             )
 
     def penalty(self, given: Given, seed: int) -> float | str:

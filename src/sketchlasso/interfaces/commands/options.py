@@ -34,7 +34,7 @@ ModelFile = Annotated[
 ]
 Alphas = Annotated[str, "How many penalties, or which ones, separated by commas."]
 AlphaMinRatio = Annotated[float | None, "Smallest over largest automatic penalty."]
-Seed = Annotated[int, "Seed of everything random."]
+Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
 Device = Annotated[str, "cpu, cuda, or auto: a GPU if there is one."]
 Threads = Annotated[int, "Threads; -1 for all cores."]
 Top = Annotated[
@@ -61,7 +61,8 @@ class DataOptions:
     impute: Annotated[
         str | None,
         "Missing values: mean or median of the column (of a category the most frequent level), or "
-        "drop to leave their rows out. They are refused by default.",
+        "drop to leave their rows out. By default they are refused, and filled in predict if they "
+        "were in the fit.",
     ] = None
     n_features: Annotated[int | None, "Number of columns of an svmlight file."] = None
     vocabulary: Annotated[Path | None, "The words of a bag-of-words file, one per line."] = None
@@ -272,10 +273,7 @@ def check_choice(option: str, value: str, accepted: Sequence[str]) -> None:
     """Refuse a value that is not one of those an option accepts."""
     if value not in accepted:
         *others, last = accepted
-        raise InvalidInputError(
-            f"{option} {value} was given, but {', '.join(others)} or {last} is accepted; give one "
-            "of them."
-        )
+        raise InvalidInputError(f"{option} must be {', '.join(others)} or {last}, not {value!r}.")
 
 
 def alphas_of(text: str) -> int | list[float]:
@@ -288,8 +286,8 @@ def alphas_of(text: str) -> int | list[float]:
         return [float(part) for part in text.split(",") if part.strip()]
     except ValueError:
         raise InvalidInputError(
-            f"--alphas {text} was given, but a whole number (how many) or penalties separated by "
-            "commas are accepted; give for example 50 or 4,2,1."
+            "--alphas must be a whole number (how many) or penalties separated by commas, not "
+            f"{text!r}; give for example 50 or 4,2,1."
         ) from None
 
 
@@ -300,8 +298,7 @@ def penalty_of(text: str, *others: str) -> float | str:
         return text if text in names else float(text)
     except ValueError:
         raise InvalidInputError(
-            f"--alpha {text} was given, but {', '.join(names)} or a number > 0 (or 0, on a sketch) "
-            "is accepted; give one of them."
+            f"--alpha must be {', '.join(names)} or a number > 0 (or 0, on a sketch), not {text!r}."
         ) from None
 
 

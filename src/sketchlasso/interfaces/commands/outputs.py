@@ -62,14 +62,18 @@ def check_table(path: Path | None, text: bool = False) -> None:
 
 
 def write_columns(
-    path: Path | None, columns: Mapping[str, Any], features: Sequence[str] | None = None
+    path: Path | None,
+    columns: Mapping[str, Any],
+    features: Sequence[str] | None = None,
+    rows: Any = None,
 ) -> None:
-    """Write columns (m,) of numbers as a table, with a column of m feature names if given."""
+    """Write columns (m,) of numbers as a table, with m feature names or row numbers if given."""
     if path is None:
         return
     values = np.column_stack(list(columns.values())).astype(np.float64)
     labels = (None, None) if features is None else (np.array(features), "feature")
-    sl.io.write_table(path, sl.io.Table(values, labels[0], tuple(columns), labels[1]))
+    table = sl.io.Table(values, labels[0], tuple(columns), labels[1], ids=rows, id_name="row")
+    sl.io.write_table(path, table)
 
 
 def panels(names: list[Any], height: float | None = None) -> dict[str, Any]:
@@ -161,5 +165,5 @@ def write_graph(
 
 def _refuse(path: Path, what: str, endings: str) -> None:
     raise InvalidInputError(
-        f"{path} was given for {what}, but its ending says what to write; end it in {endings}."
+        f"unknown format {path.suffix!r} of {what} in {path}; end the name in {endings}."
     )

@@ -102,6 +102,11 @@ def short(value: Any) -> str:
     return visible(str(value))
 
 
+def counted(count: int, thing: str) -> str:
+    """Return a number of things in words."""
+    return f"{count} {thing}{'' if count == 1 else 's'}"
+
+
 def label(value: Any) -> str:
     """Return a class label as text; 1.0 as 1."""
     return f"{value:g}" if isinstance(value, float | np.floating) else str(value)

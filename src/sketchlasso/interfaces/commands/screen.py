@@ -79,8 +79,7 @@ class Screen:
             transient=True,
         ) as bar:
             words = _literal(words)
-            waiting = f"{words} (a first run compiles for up to twenty seconds)"
-            yield Watch(bar, bar.add_task(waiting, total=None, state=""), words)
+            yield Watch(bar, bar.add_task(words, total=None, state=""), words)
 
     @contextmanager
     def waiting(self, words: str) -> Iterator[None]:
@@ -117,8 +116,7 @@ class Watch:
 
     def __call__(self, progress: sl.Progress) -> None:
         """Show how many problems are solved."""
-        words = f"solved, worst gap {progress.worst_gap:.1e}"
-        self.blocks(progress.solved, progress.total, words)
+        self.blocks(progress.solved, progress.total, "solved")
 
     def blocks(self, done: int, total: int, what: str) -> None:
         """Show how many blocks of a pass over the data, or other parts, are done."""

@@ -80,6 +80,11 @@ def make_sketch(
     return Report(sketch_data(found), text=found.summary())
 
 
+def sketch_words(found: sl.Sketch) -> str:
+    """Describe a sketch in a few words."""
+    return f"{found.method}, rank {found.rank}, radius {found.radius:.4g}"
+
+
 def sketch_data(found: sl.Sketch) -> dict[str, Any]:
     """Describe a sketch for machines."""
     return {
@@ -152,7 +157,7 @@ def path(
         },
         facts=(
             *given.facts(classes),
-            ("sketch", "none, the full problem" if sketch is None else repr(sketch)),
+            ("sketch", "none, the full problem" if sketch is None else sketch_words(sketch)),
             ("seconds", f"{seconds:.2f}"),
         ),
         sheets=(_thinned(columns),),
@@ -176,7 +181,8 @@ def _thinned(columns: dict[str, Any]) -> Sheet:
     rows = tuple(zip(*columns.values(), strict=True))
     places = evenly(len(rows), SHOWN)
     shown = f"{len(places)} of {len(rows)}" if len(places) < len(rows) else str(len(rows))
-    return Sheet(f"{shown} penalties", tuple(columns), tuple(rows[k] for k in places))
+    heads = tuple(name.replace("_", " ") for name in columns)
+    return Sheet(f"{shown} penalties", heads, tuple(rows[k] for k in places))
 
 
 def _coefficient_table(found: sl.Path, scales: Any, given: Given) -> sl.io.Table:
@@ -228,33 +234,34 @@ def loo(
     seconds = perf_counter() - start
     given.note_on_gaps("gaps were filled from all rows before rows were left out")
     scores = _scores(found, y, classes)
+    numbers = given.rows[found.rows] + 1
     columns = {
-        "row": found.rows.astype(np.float64),
         "prediction": found.predictions,
         "residual": found.residuals,
         "coefficient_shift": found.coefficient_shift,
         "features_gained": found.features_gained.astype(np.float64),
         "features_lost": found.features_lost.astype(np.float64),
     }
-    write_columns(output, columns)
+    write_columns(output, columns, rows=numbers)
     return Report(
         data={
             "target": given.target_name,
             "alpha": level,
             "scores": scores,
+            "row": numbers,
             **columns,
             "worst_gap": float(found.relative_gap.max()),
             "seconds": seconds,
         },
         facts=(
             *given.facts(classes),
-            ("sketch", repr(sketch)),
+            ("sketch", sketch_words(sketch)),
             ("alpha", f"{level:.4g}"),
             *((name, f"{value:.4f}") for name, value in scores.items()),
             ("rows", f"{len(found.rows)} left out, one at a time, in {seconds:.2f} s"),
             ("gap", f"{found.relative_gap.max():.1e} relative, at worst"),
         ),
-        sheets=_influence_sheet(found, top),
+        sheets=_influence_sheet(found, numbers, top),
     )
 
 
@@ -313,7 +320,7 @@ def _drawn(count: int | None, total: int, seed: int) -> Any:
         return None
     if not 1 <= count <= total:
         raise InvalidInputError(
-            f"--rows {count} was given, but the data have {total} rows; give 1 to {total}."
+            f"--rows must be from 1 to {total}, the number of rows, not {count}."
         )
     return np.sort(np.random.default_rng(seed).choice(total, count, replace=False))
 
@@ -330,13 +337,13 @@ def _scores(found: sl.LeaveOneOut, y: Any, classes: Any) -> dict[str, float]:
     }
 
 
-def _influence_sheet(found: sl.LeaveOneOut, top: int) -> tuple[Sheet, ...]:
+def _influence_sheet(found: sl.LeaveOneOut, numbers: Any, top: int) -> tuple[Sheet, ...]:
     order = np.argsort(-found.coefficient_shift, kind="stable")[:top]
     if len(order) == 0:
         return ()
     rows = tuple(
         (
-            int(found.rows[k]),
+            int(numbers[k]),
             float(found.residuals[k]),
             float(found.coefficient_shift[k]),
             int(found.features_gained[k]),

@@ -147,14 +147,8 @@ def fit(
     return Report(
         {"words_before": found.shape[1], "seconds": seconds, **model_data(imager)},
         facts=(*corpus_facts(imager), ("seconds", f"{seconds:.2f}")),
-        closing=f"ask it: {program()} topics image {output} {_example(imager)}",
+        closing=f"try: {program()} topics list {output}",
     )
-
-
-def _example(imager: sl.topics.TopicImager) -> str:
-    """Return a frequent word that is not in every document."""
-    order = (-imager.document_frequency_).argsort(kind="stable")
-    return str(imager.words_[order[len(order) // 10]])
 
 
 def model_data(imager: sl.topics.TopicImager) -> dict[str, Any]:

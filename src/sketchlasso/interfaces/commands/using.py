@@ -15,7 +15,7 @@ import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces import Model, class_signs
 from sketchlasso.interfaces.commands.data import Given, at_work, is_table, read_given
-from sketchlasso.interfaces.commands.describe import response_names, score_of
+from sketchlasso.interfaces.commands.describe import model_words, response_names, score_of
 from sketchlasso.interfaces.commands.options import (
     BlockOptions,
     DataOptions,
@@ -57,6 +57,11 @@ def predict(
     They are scored as well if FILE holds the target.
     """
     check_table(output)
+    if data.impute not in (None, "drop"):
+        raise InvalidInputError(
+            f"--impute {data.impute} does not apply to predict, which fills missing values as the "
+            "fit did; leave it out, or give --impute drop to leave their rows out."
+        )
     estimator, given = _read_both(model, file, data, blocks, predicting=True, id=id)
     if interval is not None:
         _check_calibrated(estimator, model)
@@ -82,7 +87,7 @@ def _predicted(
     estimator: Model, given: Given, output: Path | None, interval: float | None, id: str | None
 ) -> Report:
     predictions = estimator.predict(given.X)
-    facts = [("data", given.words()), ("model", type(estimator).__name__)]
+    facts = [("data", given.words()), ("model", model_words(estimator))]
     document: dict[str, Any] = {"n_samples": len(predictions)}
     if given.y is not None and given.y.ndim == predictions.ndim:
         name, value = score_of(estimator, given)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import sketchlasso as sl
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.interfaces import Regressor
 from sketchlasso.interfaces.plots.canvas import (
     WIDE,
@@ -236,9 +236,8 @@ def plot_volcano(
         Drawn on its `ax_`.
     """
     if not 0 < cutoff < 1:
-        raise InvalidInputError(
-            Argument("cutoff", cutoff),
-            " was given, but a number strictly between 0 and 1 is accepted; pass for example 0.05.",
+        raise unaccepted(
+            "cutoff", cutoff, "a number strictly between 0 and 1", "pass for example 0.05"
         )
     one = _one_response(found, response)
     display = VolcanoDisplay(

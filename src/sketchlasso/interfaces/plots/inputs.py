@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sketchlasso as sl
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.interfaces import Model, class_signs
 from sketchlasso.types import FloatArray
 
@@ -32,32 +32,23 @@ class Line:
 
 def check_index(name: str, value: int, count: int) -> int:
     """Return a place in a list of `count`, counted from the end if negative."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise InvalidInputError(
-            Argument(name, value),
-            f" was given, but an integer below {count} is accepted; pass one.",
-        )
-    if not -count <= value < count:
-        raise InvalidInputError(
-            Argument(name, value),
-            f" was given, but there are {count}, counted from 0; pass a number below {count}.",
-        )
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or not -count <= value < count:
+        raise unaccepted(name, value, f"an integer from 0 to {count - 1}")
     return int(value) % count
 
 
 def check_top(top: int) -> int:
     """Return how many features to show or name."""
     if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 0:
-        raise InvalidInputError(
-            Argument("top", top), " was given, but an integer >= 0 is accepted; pass one."
-        )
+        raise unaccepted("top", top, "an integer >= 0")
     return int(top)
 
 
 def not_accepted(thing: Any, accepted: str, remedy: str) -> InvalidInputError:
     """Return the error for a thing that cannot be drawn."""
     return InvalidInputError(
-        f"a {type(thing).__name__} was given, but {accepted} is accepted; pass {remedy}."
+        f"{accepted} can be drawn, not a {type(thing).__name__}; pass {remedy}."
     )
 
 

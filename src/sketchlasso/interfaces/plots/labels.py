@@ -53,11 +53,14 @@ def label_line_ends(
         return []
     settle(ax)
     size = font_points()
-    left = 1.03 if outside else _stretch(ax, max(len(text) for text in texts) * size)
+    left = 1.03 if outside else _stretch(ax, (1.5 + max(map(len, texts))) * size)
     ends = [(float(line.get_xdata()[-1]), float(line.get_ydata()[-1])) for line in lines]
     wanted = ax.transAxes.inverted().transform(ax.transData.transform(ends))[:, 1]
     tall = ax.get_window_extent().height * 72.0 / ax.figure.dpi
-    places = spread(wanted, LINE_HEIGHT * size / tall)
+    high = LINE_HEIGHT * size / tall
+    # Labels stay half a line away from the frame.
+    room = 1.0 - high
+    places = high / 2 + room * spread((wanted - high / 2) / room, high / room)
     return [
         ax.annotate(
             text,

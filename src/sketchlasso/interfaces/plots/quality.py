@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import sketchlasso as sl
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.interfaces.plots.canvas import (
     WIDE,
     Axes,
@@ -163,10 +163,8 @@ def plot_gaps(
         Drawn on its `ax_`.
     """
     if tol is not None and not (np.isfinite(tol) and tol > 0):
-        raise InvalidInputError(
-            Argument("tol", tol),
-            " was given, but a positive number is accepted; pass the gap that was asked for, "
-            "such as 1e-6.",
+        raise unaccepted(
+            "tol", tol, "a positive number", "pass the gap that was asked for, such as 1e-6"
         )
     line = line_of(path, response, radius)
     solved, full = path.relative_gap[line.instances], path.full_gap[line.instances]

@@ -176,9 +176,7 @@ def _needing_web() -> Iterator[None]:
 def _listening(host: str, port: int) -> Iterator[socket.socket]:
     """Yield a socket that is bound before the server starts, so that errors are one sentence."""
     if not 0 <= port < 2**16:  # the system would take the remainder
-        raise sl.errors.InvalidInputError(
-            f"port={port} was given, but ports go from 0 to {2**16 - 1}; give another one."
-        )
+        raise sl.errors.InvalidInputError(f"port must be from 0 to {2**16 - 1}, not {port}.")
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         family, kind, protocol, _, address = found[0]
@@ -186,7 +184,7 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
         listener = socket.socket(family, kind, protocol)
     except OSError as error:
         raise sl.errors.InvalidInputError(
-            f"{host} port {port} is no address of this machine ({error}); give another host."
+            f"{host} port {port} is not an address of this machine ({error}); give another host."
         ) from error
     with listener:
         try:

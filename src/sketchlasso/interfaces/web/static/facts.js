@@ -23,7 +23,7 @@ const fact = (name, text, title) =>
 function trustText(image) {
   if (image.held_out === null) return "too few documents to judge";
   const words = image.words.length === 1 ? "this word explains" : `these ${countText(image.words.length, "word")} explain`;
-  return `${words} ${percentText(Math.max(0, image.held_out))} of where it is used, in documents they were not chosen from`;
+  return `${words} ${percentText(Math.max(0, image.held_out))} of its variance, in held-out documents`;
 }
 
 export function trustLine(image) {

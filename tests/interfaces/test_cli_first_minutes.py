@@ -1,0 +1,181 @@
+"""What people try first on a table of their own: one message, no contradiction, no lost option."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+CITIES = ("Bergen", "Hamar", "Oslo")
+COLUMNS = ("area", "age", "city", "garage", "price")
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Write houses.csv of 60 rows; `change` may alter its header and rows."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for i in range(60):
+        area, age = rng.normal(100, 20), rng.integers(0, 50)
+        city, garage = CITIES[i % 3], "yes" if rng.random() > 0.5 else "no"
+        price = 3 * area - age + 30 * (city == "Oslo") + 20 * (garage == "yes")
+        rows.append([f"{area:.2f}", age, city, garage, f"{price + rng.normal(0, 5):.2f}"])
+
+    def write(change=None, name="houses.csv"):
+        head, body = list(COLUMNS), [list(row) for row in rows]
+        if change is not None:
+            change(head, body)
+        with open(tmp_path / name, "w", newline="") as file:
+            csv.writer(file).writerows([head, *body])
+
+    write()
+    return write
+
+
+def with_gaps(head, body):
+    body[3][0] = body[7][2] = ""
+
+
+def test_the_columns_are_listed_where_no_target_is_named(call, table):
+    def texts(head, body):
+        head.append("note")
+        for i, row in enumerate(body):
+            row.append(f"text {i}")
+
+    said = call("cv houses.csv", 2).stderr
+    listed = "its columns are 'area', 'age', 'city', 'garage', 'price'"
+    assert f"choose the column of houses.csv to predict with --target; {listed}." in said
+    table(texts)  # cannot be read, but that is not the first thing to know
+    assert f"{listed}, 'note'." in call("cv houses.csv", 2).stderr
+
+
+def test_texts_that_rarely_repeat_and_numbers_with_units(call, table):
+    def texts(head, body):
+        head += ["note", "weight"]
+        for i, row in enumerate(body):
+            row += [f"text {i}", f"{i} kg"]
+
+    table(texts)
+    said = call("cv houses.csv -t price", 2).stderr
+    assert "'note' (60 different texts in 60 rows)" in said
+    assert "group texts into levels of several rows each, at most 100" in said
+    assert "'weight' (numbers written as text such as '0 kg')" in said
+
+
+def test_a_few_levels_with_a_number_are_a_category(call, table):
+    def drives(head, body):
+        head.append("drive")
+        for i, row in enumerate(body):
+            row.append(("2wd", "4wd", "6wd")[i % 3])
+
+    table(drives)
+    assert "x 9 features" in call("fit houses.csv -t price").stdout
+
+
+def test_a_spreadsheet(call, table):
+    table(name="houses.xlsx")
+    assert (
+        "is a spreadsheet, which is not supported; save the table as CSV."
+        in call("cv houses.xlsx -t price", 2).stderr
+    )
+
+
+def test_a_pattern_of_one_file_reads_it_whole(call, table):
+    assert "60 samples x 6 features, dense\n" in call("fit hous*.csv -t price").stdout
+
+
+def test_one_feature_is_not_called_features(call):
+    columns = "rooms noise light dust trees".replace(" ", " --drop ")
+    said = call(f"fit {{data}}/houses.csv -t price --drop {columns}").stdout
+    assert "60 samples x 1 feature, dense" in said
+
+
+def test_a_score_is_shown_once(call):
+    said = call("cv {data}/sizes.csv -t size --scoring f1 --alphas 20").stdout
+    assert len([line for line in said.splitlines() if line.lower().startswith("f1 ")]) == 1
+
+
+def test_predict_leaves_rows_out_and_refuses_what_it_would_ignore(call, table):
+    table(with_gaps)
+    call("fit houses.csv -t price --alpha 1 --impute mean -o h.model")
+    filled = call("predict h.model houses.csv -o p.csv")
+    assert "60 samples" in filled.stdout
+    left = call("predict h.model houses.csv --impute drop -o p.csv")
+    assert "58 samples" in left.stdout and "left out 2 rows with missing values" in left.stderr
+    said = call("predict h.model houses.csv --drop city", 2).stderr
+    assert "--drop city names a column that the model uses" in said
+    said = call("predict h.model houses.csv --impute median", 2).stderr
+    assert "--impute median does not apply to predict" in said
+
+
+def test_a_missing_column_is_not_confused_with_one_that_the_model_uses(call, table):
+    call("fit houses.csv -t price --alpha 1 -o h.model")
+    table(lambda head, body: head.__setitem__(3, "garages"))
+    assert "'garage' (nearest: 'garages')" in call("predict h.model houses.csv", 2).stderr
+    table(lambda head, body: head.__setitem__(3, "x"))
+    assert "'garage'; give data" in call("predict h.model houses.csv", 2).stderr
+
+
+def test_leave_one_out_counts_rows_like_predict(call, table, tmp_path):
+    table(with_gaps)
+    line = "loo houses.csv -t price --impute drop --alpha 1"
+    report = json.loads(call(f"{line} --json -o loo.csv").stdout)
+    assert report["row"][:4] == [1, 2, 3, 5], "row 4 has a gap"
+    rows = list(csv.reader((tmp_path / "loo.csv").read_text().splitlines()))
+    assert rows[0][0] == "row" and [row[0] for row in rows[1:5]] == ["1", "2", "3", "5"]
+    shifts = np.array(report["coefficient_shift"])
+    most = [1, 2, 3, *range(5, 8), *range(9, 61)][int(shifts.argmax())]
+    lines = call(line).stdout.splitlines()
+    first = lines[next(i for i, text in enumerate(lines) if text.startswith("row ")) + 1]
+    assert first.split()[0] == str(most)
+
+
+def test_leave_one_out_of_an_empty_model_is_written(call, table, tmp_path):
+    table(lambda head, body: body[5].__setitem__(4, 1e6))
+    call("loo houses.csv -t price -o loo.csv")
+    rows = list(csv.DictReader((tmp_path / "loo.csv").read_text().splitlines()))
+    shift = {row["row"]: float(row["coefficient_shift"]) for row in rows}
+    assert shift.pop("6") == 1.0, "without row 6 the model has features"
+    assert set(shift.values()) == {0.0}
+
+
+def test_infer_compares_levels_with_one_of_them(call, table):
+    result = call("infer houses.csv -t price --json")
+    report = json.loads(result.stdout)
+    assert report["feature"] == ["area", "age", "city=Hamar", "city=Oslo", "garage=yes"]
+    assert report["notes"] == ["effects of the other levels of 'city' are relative to 'Bergen'"]
+    oslo = report["estimate"][3]
+    assert oslo == pytest.approx(30, abs=3 * report["standard_error"][3])
+
+
+def test_a_p_value_below_the_smallest_number_is_not_zero(call, table):
+    table(lambda head, body: [row.__setitem__(4, float(row[0]) * 1e6 + row[1]) for row in body])
+    lines = call("infer houses.csv -t price").stdout.splitlines()
+    (area,) = [line for line in lines if line.startswith("area")]
+    assert area.count("< 1e-300") == 2
+
+
+def test_info_shows_options_that_were_set(call):
+    call("fit {data}/houses.csv -t price --seed 3 --no-intercept --positive -o h.model")
+    (line,) = [line for line in call("info h.model").stdout.splitlines() if "options" in line]
+    assert sorted(line.split()[1:]) == ["--no-intercept", "--positive", "--seed", "3"]
+
+
+def test_the_picture_of_a_path_is_in_the_units_of_its_effects(call, table, monkeypatch):
+    pytest.importorskip("matplotlib")
+    from sketchlasso.interfaces.commands import describe
+
+    drawn = []
+    monkeypatch.setattr(describe, "save_picture", lambda axes, path: drawn.append(axes.figure))
+    report = json.loads(call("fit houses.csv -t price --alpha 0.3 --plot a.svg --json").stdout)
+    path, effects = drawn[0].axes[:2]
+    assert path.get_ylabel() == effects.get_xlabel() == "effect of one standard deviation"
+    largest = max(abs(one["effect"]) for one in report["coefficients"])
+    used = [
+        np.interp(-np.log(0.3), -np.log(x), y) for x, y in (a.get_data() for a in path.lines[1:3])
+    ]
+    assert max(map(abs, used)) == pytest.approx(largest, rel=0.05)
+    frame = path.get_window_extent()
+    for text in path.texts:
+        box = text.get_window_extent()
+        assert frame.y0 < box.y0 and box.y1 < frame.y1 and box.x1 < frame.x1
