@@ -9,7 +9,15 @@ from scipy import sparse
 
 from sketchlasso.types import FloatArray, IntArray, SparseRows
 
-__all__ = ["KeptRows", "centre", "lengths", "read_only", "replace_rows", "stack_rows"]
+__all__ = [
+    "KeptRows",
+    "centre",
+    "lengths",
+    "read_only",
+    "replace_rows",
+    "rounding_of_sums",
+    "stack_rows",
+]
 
 Array = TypeVar("Array", bound="np.ndarray[Any, Any]")
 # Number of stored entries above which replaced ones are dropped.
@@ -97,6 +105,11 @@ def lengths(directions: FloatArray) -> FloatArray:
     largest = np.abs(directions).max(axis=0, initial=0.0)
     units = directions / np.where(largest > 0, largest, 1.0)
     return np.asarray(largest * np.linalg.norm(units, axis=0))
+
+
+def rounding_of_sums(count: int, kind: type[np.floating[Any]] = np.float64) -> float:
+    """Rounding of the product of two vectors (count,) of length one."""
+    return float((8.0 + np.sqrt(count)) * np.finfo(kind).eps)
 
 
 def centre(values: FloatArray, weights: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
