@@ -112,7 +112,7 @@ def in_column_units(X: Any) -> tuple[Any, FloatArray]:
 
 
 def _dense(line: Any) -> FloatArray:
-    return np.asarray(line.toarray() if sparse.issparse(line) else line).ravel()
+    return np.asarray(line if isinstance(line, np.ndarray) else line.toarray()).ravel()
 
 
 def in_units(X: Any, unit: float) -> Any:

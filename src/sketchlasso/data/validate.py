@@ -85,13 +85,18 @@ def products(X: Any, pairs: Sequence[tuple[IntArray | None, Any]]) -> list[Float
     return [dense_product(entries if rows is None else entries[rows], V) for rows, V in pairs]
 
 
-def refuse_unreal(name: str, values: Any) -> None:
-    """Refuse masked entries and complex numbers, parts of which NumPy would drop in silence."""
+def refuse_masked(name: str, values: Any) -> None:
+    """Refuse masked entries, which NumPy would take for numbers."""
     if np.ma.is_masked(values):
         raise InvalidInputError(
             f"{name} has masked entries, but every entry must be a number; fill them with "
             "filled(), or drop their rows."
         )
+
+
+def refuse_unreal(name: str, values: Any) -> None:
+    """Refuse masked entries, and complex numbers, of which NumPy would take the real part."""
+    refuse_masked(name, values)
     if getattr(getattr(values, "dtype", None), "kind", None) == "c":
         raise InvalidInputError(
             f"{name} has entries of type {values.dtype}, but real numbers are needed; convert it "
