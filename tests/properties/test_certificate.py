@@ -198,3 +198,68 @@ def test_a_certificate_holds_against_an_independent_optimum_or_is_refused(case):
     for other in (exact.optimum(), [Fraction(0)] * len(case.coef)):
         value, more = exact.objective(other)
         assert given_value - value <= Fraction(gap) + unsure + more
+
+
+@dataclass(frozen=True)
+class Close:
+    """Two unpenalised columns that differ by little, and a penalised one."""
+
+    seed: int
+    m: int
+    difference: float
+    noise: float
+    penalty: float
+    coef: tuple
+    fit_intercept: bool
+
+    def data(self):
+        rng = np.random.default_rng(self.seed)
+        a, e, z, rest = rng.standard_normal((4, self.m))
+        X = np.column_stack([a, a + self.difference * e, z])
+        return X, a + (X[:, 1] - X[:, 0]) / self.difference + self.noise * rest
+
+
+def least_squares(columns, y):
+    """Length of the residual of a fit by columns of fractions, by orthogonalisation."""
+    kept = []
+    for column in [*columns, y]:
+        for other in kept:
+            share = dot(column, other) / dot(other, other)
+            column = [c - share * o for c, o in zip(column, other, strict=True)]
+        kept.append(column)
+    return root(dot(kept[-1], kept[-1]))
+
+
+def dot(a, b):
+    return sum(x * y for x, y in zip(a, b, strict=True))
+
+
+CLOSE = st.builds(
+    Close,
+    seed=st.integers(0, 2**31),
+    m=st.integers(5, 12),
+    difference=st.sampled_from([1e-13, 1e-12, 1e-10, 1e-8, 1e-6, 1e-3]),
+    noise=st.sampled_from([0.0, 1e-9, 1e-6, 1e-3, 1.0]),
+    penalty=st.sampled_from([0.0, 1.0]),
+    coef=st.sampled_from([(1.0, 0.0, 0.0), (0.0, 0.0, 0.0), (1 - 1e12, 1e12, 0.0)]),
+    fit_intercept=st.booleans(),
+)
+
+
+@given(CLOSE)
+@example(Close(0, 20, 1e-12, 0.0, 1.0, (1.0, 0.0, 0.0), True))
+@example(Close(0, 20, 1e-12, 0.0, 0.0, (1.0, 0.0, 0.0), True))
+@example(Close(0, 20, 1e-12, 0.0, 1.0, (1 - 1e12, 1e12, 0.0), False))
+@settings(max_examples=100)
+def test_no_bound_ignores_how_unpenalised_columns_differ(case):
+    X, y = case.data()
+    options = {"penalty_factor": [0.0, 0.0, 1.0], "fit_intercept": case.fit_intercept}
+    found = certify(X, y, case.coef, case.penalty, **options)
+    columns = [[Fraction(v) for v in column] for column in X.T[:2]]
+    if case.fit_intercept:
+        columns.insert(0, [Fraction(1)] * case.m)
+    fitted = float(least_squares(columns, [Fraction(v) for v in y]))
+    assert found.dual[0] <= fitted + 1e-12 * np.linalg.norm(y)
+    if case.difference >= 1e-6 and case.noise == 1.0:
+        best = np.append(np.linalg.lstsq(X[:, :2] - X[:, :2].mean(0), y - y.mean())[0], 0.0)
+        assert certify(X, y, best, 1e3, **options | {"fit_intercept": True}).relative_gap[0] <= 1e-6

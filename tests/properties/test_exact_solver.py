@@ -50,12 +50,13 @@ class Recipe:
 
 @st.composite
 def recipes(draw):
+    n = draw(st.integers(1, 120))
     return Recipe(
         seed=draw(st.integers(0, 2**31)),
-        m=draw(st.integers(3, 60)),
-        n=draw(st.integers(1, 120)),
+        m=draw(st.integers(3, 60) | st.integers(1, 5).map(lambda more: max(n + more, 3))),
+        n=n,
         density=draw(st.sampled_from([0.1, 1.0])),
-        noise=draw(st.sampled_from([0.0, 0.1, 3.0])),
+        noise=draw(st.sampled_from([0.0, 1e-9, 1e-6, 1e-5, 1e-3, 0.1, 3.0])),
         weighted=draw(st.booleans()),
         factors=draw(st.booleans()),
         duplicated=draw(st.booleans()),
@@ -84,6 +85,9 @@ def solved(recipe, shares, **more):
 @example(Recipe(0, 58, 13, 0.1, 0.0, False, True, False, False, False))
 # The same with coefficients >= 0: correlations with that feature may be negative.
 @example(Recipe(524287, 44, 18, 0.1, 0.0, False, True, False, True, True))
+# Nearly an interpolation, with a few rows more than columns: the residual is far smaller than y.
+@example(Recipe(1, 32, 28, 1.0, 1e-6, False, False, False, True, False))
+@example(Recipe(3, 32, 28, 1.0, 1e-5, False, False, False, True, False))
 @settings(max_examples=120)
 def test_every_problem_is_solved_and_certify_agrees(recipe):
     found, again = solved(recipe, (1.1, 0.5, 0.1, 0.01), tol=1e-6)

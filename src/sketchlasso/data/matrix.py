@@ -19,8 +19,8 @@ from sketchlasso.data.blocks import BlockMatrix
 from sketchlasso.data.indirect import BlockStorage, DeviceStorage
 from sketchlasso.data.storage import DenseStorage, SparseStorage, Storage, storage_of
 from sketchlasso.data.transform import ColumnTransform, in_units, matrix_unit
-from sketchlasso.data.validate import MatrixLike, as_storage
-from sketchlasso.errors import InvalidInputError, unaccepted
+from sketchlasso.data.validate import MatrixLike, as_storage, check_flags
+from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.device import Device
 from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.types import FloatArray, RealArray
@@ -79,9 +79,7 @@ class DataMatrix:
 
     @classmethod
     def _of_storage(cls, storage: Storage, center: bool, scale: bool) -> DataMatrix:
-        for name, value in (("center", center), ("scale", scale)):
-            if not isinstance(value, bool | np.bool_):
-                raise unaccepted(name, value, "True or False")
+        check_flags(center=center, scale=scale)
         matrix = cls(storage)
         if not center and not scale:
             return matrix

@@ -89,8 +89,30 @@ def matrix_unit(X: Any) -> float:
     if values.size == 0:
         return 1.0
     unit = unit_of(max(float(values.max()), -float(values.min())))
-    limit = COMFORT.get(values.dtype, COMFORT[np.dtype(np.float64)])
-    return 1.0 if abs(np.log2(unit)) <= limit else unit
+    return 1.0 if abs(np.log2(unit)) <= _comfort(values.dtype) else unit
+
+
+def _comfort(dtype: np.dtype[Any]) -> int:
+    return COMFORT.get(dtype, COMFORT[np.dtype(np.float64)])
+
+
+def in_column_units(X: Any) -> tuple[Any, FloatArray]:
+    """Return X (m, n) with columns divided by powers of two, and these (n,).
+
+    They are 1 for blocks, and where no column has a largest entry that needs scaling.
+    """
+    n = X.shape[1]
+    if isinstance(X, BlockMatrix):
+        return X, np.ones(n)
+    largest = np.maximum(_dense(X.max(axis=0)), -_dense(X.min(axis=0)))
+    units = np.array([unit_of(float(size)) for size in largest])
+    if np.abs(np.log2(units)).max() <= _comfort(X.dtype):
+        return X, np.ones(n)
+    return divided_columns(X, units), units
+
+
+def _dense(line: Any) -> FloatArray:
+    return np.asarray(line if isinstance(line, np.ndarray) else line.toarray()).ravel()
 
 
 def in_units(X: Any, unit: float) -> Any:

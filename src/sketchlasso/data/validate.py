@@ -24,7 +24,7 @@ from sketchlasso.data.storage import (
     is_dask_array,
     is_sparse,
 )
-from sketchlasso.errors import InvalidInputError
+from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.types import FloatArray, IntArray, RealArray
 
 # A sum of a hundred million squares of this number is finite.
@@ -85,6 +85,32 @@ def products(X: Any, pairs: Sequence[tuple[IntArray | None, Any]]) -> list[Float
     return [dense_product(entries if rows is None else entries[rows], V) for rows, V in pairs]
 
 
+def refuse_masked(name: str, values: Any) -> None:
+    """Refuse masked entries, which NumPy would take for numbers."""
+    if np.ma.is_masked(values):
+        raise InvalidInputError(
+            f"{name} has masked entries, but every entry must be a number; fill them with "
+            "filled(), or drop their rows."
+        )
+
+
+def refuse_unreal(name: str, values: Any) -> None:
+    """Refuse masked entries, and complex numbers, of which NumPy would take the real part."""
+    refuse_masked(name, values)
+    if getattr(getattr(values, "dtype", None), "kind", None) == "c":
+        raise InvalidInputError(
+            f"{name} has entries of type {values.dtype}, but real numbers are needed; convert it "
+            f"with {name}.real."
+        )
+
+
+def check_flags(**flags: Any) -> None:
+    """Refuse anything but True and False as the value of an option."""
+    for name, value in flags.items():
+        if not isinstance(value, bool | np.bool_):
+            raise unaccepted(name, value, "True or False")
+
+
 def as_factor(name: str, values: ArrayLike) -> RealArray:
     """Return a copy of a thin factor (rows, rank), float32 or float64, checked as X is."""
     array = np.asarray(values)
@@ -102,6 +128,7 @@ def as_responses(y: ArrayLike, n_samples: int, *, squared: bool = False) -> Floa
     With `squared`, refuse a response whose squares overflow or vanish. Estimators scale theirs
     themselves.
     """
+    refuse_unreal("y", y)
     try:
         Y = np.asarray(y, dtype=np.float64)
     except (TypeError, ValueError) as problem:
@@ -136,6 +163,7 @@ def as_responses(y: ArrayLike, n_samples: int, *, squared: bool = False) -> Floa
 
 def _as_array(X: Any) -> NDArray[Any]:
     """Return X as an array of any shape; refuse objects that NumPy can only wrap."""
+    refuse_unreal("X", X)
     try:
         values = X if isinstance(X, np.memmap) else np.asarray(X)
     except ValueError as ragged:

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_X_y, validate_data
 from sketchlasso.cluster import holder_of
 from sketchlasso.data import BlockMatrix, as_blocks, as_responses
 from sketchlasso.data.storage import is_dask_array
+from sketchlasso.data.validate import refuse_masked
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.types import FloatArray
 
@@ -42,6 +43,8 @@ def validated(estimator: BaseEstimator, X: Any, *y: Any, reset: bool = True, **c
     """
     X = as_blocks(X)
     responses = [in_memory(values) for values in y]
+    for name, values in zip("Xy", [X, *responses], strict=False):
+        refuse_masked(name, values)
     _refuse_dates("X", X)
     if responses and checks.get("y_numeric"):
         _refuse_dates("y", responses[0])

@@ -18,6 +18,7 @@ from sketchlasso.data.transform import (
     column_scales,
     column_units,
     divided_columns,
+    in_column_units,
     in_units,
     matrix_unit,
 )
@@ -174,16 +175,17 @@ def prepare(
     entries: Any = sparse.csr_array(stored) if sparse.issparse(X) else X
     if len(rows) < given:
         entries, Y = entries[rows], Y[rows]
-    # Columns of a sketch that were divided by scales have no unit.
-    scaled = ready is not None and ready.column_scales is not None
-    unit = 1.0 if isinstance(entries, BlockMatrix) or scaled else matrix_unit(entries)
-    entries, y_units, scales = in_units(entries, unit), column_units(Y), None
+    unit, y_units, scales = 1.0, column_units(Y), None
     if _standardizes(standardize, ready, entries):
+        # Standardised columns have no unit, nor have penalties on their coefficients.
+        entries, units = in_column_units(entries)
         scales = column_scales(entries, np.ones(len(rows)) if weights is None else weights)
         scales = np.where(scales > 0, scales, 1.0)
-        entries = divided_columns(entries, scales)
-        # Standardised columns have no unit, nor have penalties on their coefficients.
-        scales, unit = scales * unit, 1.0
+        entries, scales = divided_columns(entries, scales), scales * units
+    elif not isinstance(entries, BlockMatrix) and (ready is None or ready.column_scales is None):
+        # Columns of a sketch that were divided by scales have no unit.
+        unit = matrix_unit(entries)
+        entries = in_units(entries, unit)
     return Prepared(entries, Y / y_units, weights, rows, scales, given, unit, y_units)
 
 

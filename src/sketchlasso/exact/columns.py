@@ -317,5 +317,7 @@ class TrainingRows:
 
     def scaled(self, chosen: IntArray) -> FloatArray:
         """Centred columns (m, c), rows scaled by the root of their weights."""
-        centred = self.columns.dense(chosen) - self.means[chosen]
-        return np.asarray(np.sqrt(self.weights)[:, None] * centred)
+        columns = self.columns.dense(chosen)
+        if self.fit_intercept:
+            columns, _ = centre(columns, self.weights)
+        return np.asarray(np.sqrt(self.weights)[:, None] * columns)

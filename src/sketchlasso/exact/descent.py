@@ -339,8 +339,8 @@ def _checked_alphas(alphas: ArrayLike, t: int) -> FloatArray:
     bad = grid[~(np.isfinite(grid) & (grid > 0))]
     if bad.size:
         raise InvalidInputError(
-            f"alphas contains {bad[0]:g}, but problems on X itself take finite penalties > 0; give "
-            "those, or a sketch, which takes 0 as well."
+            f"penalties without a sketch must be finite and > 0, but one is {bad[0]:g}; use a "
+            "larger one, or a sketch, which takes 0 as well."
         )
     return grid
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
 
 from sketchlasso.exact.columns import TrainingRows
+from sketchlasso.linalg.rows import lengths
 from sketchlasso.problem.full_problem import (
     MOST_SIGN_ENTRIES,
-    RANK_SHARE,
     SMALL_RESIDUAL,
     FullValues,
     UnpenalisedColumns,
@@ -19,10 +20,14 @@ from sketchlasso.problem.full_problem import (
     full_dual,
     full_primal,
     largest_ratio,
-    sign_directions,
+    unit,
     unpenalised_columns,
 )
+from sketchlasso.problem.tight_points import DEPENDENT, tight_parts
 from sketchlasso.types import FloatArray, IntArray
+
+# Columns of a support count with at least this share of the largest part in the fit.
+LEAST_PART = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +131,7 @@ class Target:
         y = root * self.y
         Q, R = linalg.qr(self.training.scaled(support), mode="economic", check_finite=False)
         pivots = np.abs(np.diag(R))
-        if pivots.min() <= RANK_SHARE * pivots.max():
+        if pivots.min() <= DEPENDENT * pivots.max():
             return None
         inner = Q.T @ y
         outside = y - Q @ inner
@@ -165,11 +170,24 @@ class Target:
         small = point.length <= SMALL_RESIDUAL * self.null
         entries = len(point.support) * len(point.residual)
         if small and 0 < entries <= MOST_SIGN_ENTRIES:
-            signs = alpha * self.factor[point.support] * np.sign(point.values)
-            columns = self.training.scaled(point.support)
-            for scaled in sign_directions(columns, signs, self.root * point.residual).T:
+            for scaled in self._tight(point, alpha):
                 dual = max(dual, self.dual(self.direction(scaled), alpha))
         return FullValues(self.primal(point, alpha), dual, self.null)
+
+    def _tight(self, point: Point, alpha: float) -> list[FloatArray]:
+        """Dual points (m,) on scaled rows that meet the constraints of the support."""
+        chosen = np.union1d(point.support, self.free)
+        values = np.zeros(len(self.factor))
+        values[point.support] = point.values
+        columns = self.training.scaled(chosen)
+        parts = np.abs(values[chosen]) * lengths(columns)
+        # Every constraint counts, those of unpenalised columns first.
+        parts = np.maximum(parts, LEAST_PART * parts.max(initial=0.0))
+        parts[self.factor[chosen] == 0] = parts.max(initial=0.0)
+        target = alpha * self.factor[chosen] * np.sign(values[chosen])
+        residual = unit((self.root * point.residual)[:, None])[:, 0]
+        found = tight_parts(columns, parts, target, residual)
+        return [] if found is None else found.points(small=True)
 
     def _along_residual(self, point: Point) -> Direction:
         """The direction of the residual, whose correlations are known."""
@@ -192,11 +210,24 @@ class Target:
             scaled = self.unpenalised.clear(scaled[:, None])[:, 0]
         seen = self.seen_by_columns(scaled)
         inner = float(scaled @ (root * self.y))
-        return Direction(seen, float(np.linalg.norm(scaled)), inner)
+        length = float(np.linalg.norm(scaled))
+        if self.unpenalised is not None and self.unpenalised.in_doubt:
+            of_columns, of_response = self._doubts
+            seen += np.sign(seen) * of_columns * length
+            inner -= of_response * length
+        return Direction(seen, length, inner)
+
+    @cached_property
+    def _doubts(self) -> tuple[FloatArray, float]:
+        """What unpenalised columns leave in doubt of x_j'd (n,) and of y'd, for ||d|| = 1."""
+        assert self.unpenalised is not None
+        basis = self.unpenalised.basis
+        of_columns = self.unpenalised.doubt(self.seen_by_columns(basis))
+        return of_columns, float(self.unpenalised.doubt((self.root * self.y)[None] @ basis)[0])
 
     def seen_by_columns(self, scaled: FloatArray) -> FloatArray:
-        """Centred x_j'W d (n,) of a direction given on scaled rows."""
-        root = self.root
+        """Centred x_j'W d, (n,) or (n, p), of directions (m,) or (m, p) given on scaled rows."""
+        root = self.root if scaled.ndim == 1 else self.root[:, None]
         direction = np.divide(scaled, root, out=np.zeros_like(scaled), where=root > 0)
         return self.training.correlate(direction)
 

@@ -13,9 +13,9 @@ from sketchlasso.exact.follow import Follower, Restricted
 from sketchlasso.exact.knots import TrainingGram
 from sketchlasso.exact.point import Direction, Point, Target, largest
 from sketchlasso.exact.restricted import improve
+from sketchlasso.linalg.rows import rounding_of_sums
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.full_problem import SMALL_RESIDUAL, FullValues
-from sketchlasso.problem.reduction import unreachable_part
 from sketchlasso.solvers import Settings, solve_or_raise
 from sketchlasso.solvers.solution import Status
 from sketchlasso.types import BoolArray, FloatArray, IntArray
@@ -294,7 +294,11 @@ def solve_on_columns(
     if Z.shape[1] < Z.shape[0]:
         basis, T = linalg.qr(Z, mode="economic", check_finite=False)
         P, c = T.T, basis.T @ y
-        s = float(unreachable_part(np.array([y @ y]), c[None, :])[0])
+        # Not the root of y'y - c'c, which keeps no digit of a residual far smaller than y.
+        beyond = y - basis @ c
+        beyond -= basis @ (basis.T @ beyond)
+        s = float(np.linalg.norm(beyond))
+        s = s if s > rounding_of_sums(len(y)) * target.null else 0.0
     batch = Batch.build(
         P,
         c,
@@ -310,9 +314,9 @@ def solve_on_columns(
         found = other if other.relative_gap[0] < found.relative_gap[0] else found
     direction = found.dual_point[0]
     if basis is not None:
-        beyond = np.sqrt(max(1.0 - direction @ direction, 0.0))
+        share = np.sqrt(max(1.0 - direction @ direction, 0.0))
         direction = basis @ direction
         if s > 0:
-            direction += beyond * (y - basis @ c) / s
+            direction += share * beyond / s
     point = target.point(columns[found.coef.indices], found.coef.data)
     return point, direction, int(found.steps[0])

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sketchlasso.data import as_responses
-from sketchlasso.data.validate import as_storage
+from sketchlasso.data.transform import column_units
+from sketchlasso.data.validate import as_storage, refuse_unreal
 from sketchlasso.errors import FewTreatedWarning, InaccurateWarning, InvalidInputError
 from sketchlasso.estimators import SqrtLasso
 from sketchlasso.estimators.penalty import rigorous_level
@@ -183,6 +184,8 @@ def treatment_effect(
     k = treatments.shape[1]
     robust = errors == "robust" or (errors == "auto" and method == "double-selection")
     everything = np.hstack([controls, treatments])
+    # Penalties follow the scale of a control, so that units matter to rounding only.
+    everything /= column_units(everything)
     chosen = np.zeros((k, n + k), dtype=bool)
     estimate, error = np.empty(k), np.empty(k)
     for number in range(k):
@@ -211,6 +214,7 @@ def treatment_effect(
 
 def _treatments(d: Any, m: int) -> FloatArray:
     """Treatments (m, k), each of which varies."""
+    refuse_unreal("d", d)
     values = np.asarray(dense_matrix(d) if np.ndim(d) else d, dtype=np.float64)
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2 or len(values) != m or values.shape[1] == 0:

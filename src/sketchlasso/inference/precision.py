@@ -12,6 +12,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sketchlasso.data.validate import refuse_masked
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.callbacks import count_callback, unfitted_if_interrupted
 from sketchlasso.graphs import Graph, Rule
@@ -165,6 +166,7 @@ class SparsePrecision(EmpiricalCovariance):
         """
         del y
         self._check_parameters()
+        refuse_masked("X", X)
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         check_enough_rows(len(X))
         settings = Settings(tol=self.tol, n_threads=thread_count(self.n_jobs))

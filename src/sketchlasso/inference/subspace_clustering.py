@@ -12,6 +12,7 @@ from sklearn.cluster import spectral_clustering
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from sketchlasso.data.validate import refuse_masked
 from sketchlasso.estimators.callbacks import count_callback, unfitted_if_interrupted
 from sketchlasso.inference.checks import check_parameters
 from sketchlasso.inference.column_problems import ColumnProblems, ColumnRows, largest_products
@@ -111,6 +112,7 @@ class SparseSubspaceClustering(ClusterMixin, BaseEstimator):
         SparseSubspaceClustering
         """
         del y
+        refuse_masked("X", X)
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=3)
         self._check_parameters(len(X))
         points = _points(X)

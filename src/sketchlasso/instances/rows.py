@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import check_cv
 
+from sketchlasso.data.validate import refuse_unreal
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.problem.batch import Batch
 from sketchlasso.types import FloatArray, IntArray
@@ -91,7 +92,14 @@ def all_rows(n_samples: int) -> RowSets:
 
 def check_weights(sample_weight: Any, n_samples: int) -> FloatArray:
     """Sample weights (m,), finite and >= 0."""
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    refuse_unreal("sample_weight", sample_weight)
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInputError(
+            Argument("sample_weight", sample_weight),
+            " was given, but finite numbers >= 0 are accepted; pass one per row.",
+        ) from None
     if weights.ndim == 0:
         weights = np.full(n_samples, float(weights))
     if weights.shape != (n_samples,):

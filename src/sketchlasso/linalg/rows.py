@@ -97,6 +97,11 @@ def lengths(directions: FloatArray) -> FloatArray:
     return np.asarray(largest * np.linalg.norm(units, axis=0))
 
 
+def rounding_of_sums(count: int, kind: type[np.floating[Any]] = np.float64) -> float:
+    """Rounding of the product of two vectors (count,) of length one."""
+    return float((8.0 + np.sqrt(count)) * np.finfo(kind).eps)
+
+
 def centre(values: FloatArray, weights: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
     """Values less their weighted means, and the means.
 

@@ -19,6 +19,7 @@ import numpy as np
 from scipy import optimize
 
 from sketchlasso.kernels.shrink import feasible_scale
+from sketchlasso.linalg.rows import rounding_of_sums
 from sketchlasso.linalg.threads import map_slices
 from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.formulas import (
@@ -153,8 +154,7 @@ def _refined(batch: Batch, u: FloatArray, correlation: RealArray) -> RealArray:
     if correlation.dtype == np.float64 or not (rigid.any() or some_free):
         return correlation
     refined: RealArray = correlation.astype(np.float64)
-    rounding = (8.0 + np.sqrt(batch.rank)) * np.finfo(np.float32).eps
-    error = rounding * np.linalg.norm(batch.P, axis=1)
+    error = rounding_of_sums(batch.rank, np.float32) * np.linalg.norm(batch.P, axis=1)
     lengths = np.linalg.norm(batch.lift(u), axis=1)
     for b in map(int, np.flatnonzero(rigid | some_free)):
         factor = batch.factor_row(b)

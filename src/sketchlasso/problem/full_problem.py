@@ -12,7 +12,7 @@ optimum demands of the support A instead,
 
     x_j'W t = alpha f_j sign(w_j)   for j in A                                                  (S)
 
-of which the shortest solution and the one nearest to r / ||r|| are tried.
+as :mod:`sketchlasso.problem.tight_points` explains.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
-from scipy import linalg, optimize
+from scipy import optimize
 
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.linalg.rows import centre
+from sketchlasso.linalg.rows import centre, rounding_of_sums
 from sketchlasso.problem.formulas import relative_gap
 from sketchlasso.types import FloatArray
 
@@ -35,12 +35,12 @@ Values = TypeVar("Values", float, FloatArray)
 SMALL_RESIDUAL = 1e-3
 # Entries of the support's columns up to which the equations of its signs are solved.
 MOST_SIGN_ENTRIES = 4_000_000
-# Singular values below this share of the largest belong to no direction.
-RANK_SHARE = 1e-12
 # A direction that keeps no more than this share of its length keeps rounding only.
 LOST_SHARE = 1e-10
 # A cleared direction correlates with no unpenalised column by more than this.
 CLEARED_SHARE = 1e-12
+# Nothing is proved where a cleared direction may be further than this from a feasible one.
+MOST_DOUBT = 1e-6
 
 
 @dataclass(frozen=True)
@@ -131,37 +131,6 @@ def full_dual(
     return dual_of_ratio(largest_ratio(seen, factor, positive), length, inner, alpha)
 
 
-def sign_directions(columns: FloatArray, target: FloatArray, residual: FloatArray) -> FloatArray:
-    """Solutions of (S): the shortest, and the one nearest to the residual's direction.
-
-    The second is the better one near an interpolation, the first where the residual is
-    rounding and points anywhere.
-
-    Parameters
-    ----------
-    columns : ndarray of shape (m, s)
-        Columns of the support, rows scaled by the root of their weights, centred where the
-        problem has an intercept.
-    target : ndarray of shape (s,)
-        alpha f_j sign(w_j).
-    residual : ndarray of shape (m,)
-        On the scale of the columns.
-
-    Returns
-    -------
-    ndarray of shape (m, 2)
-        Directions on the same scale, exact up to rounding where (S) has a solution.
-    """
-    length = float(np.linalg.norm(residual))
-    near = residual / length if length > 0 else np.zeros_like(residual)
-    missing = np.column_stack([target, target - columns.T @ near])
-    # Pivoted QR: many times faster than singular values, and the rank is seldom in doubt.
-    moves = linalg.lstsq(
-        columns.T, missing, cond=RANK_SHARE, check_finite=False, lapack_driver="gelsy"
-    )[0]
-    return np.asarray(np.column_stack([moves[:, 0], near + moves[:, 1]]))
-
-
 def face_level(alpha: Any, error: Any, steepness: Any) -> Any:
     """Lambda = alpha ||r|| of the solution whose support and signs are known, a face.
 
@@ -195,16 +164,47 @@ class UnpenalisedColumns:
     Attributes
     ----------
     columns : ndarray of shape (m, q)
-        On rows scaled as for :func:`sign_directions`, of length one or zero.
+        Rows scaled by the root of their weights, of length one or zero.
     basis : ndarray of shape (m, r)
         Orthonormal basis of their span.
+    inverse : ndarray of shape (q, r)
+        columns @ inverse = basis.
     positive : bool
         Their coefficients are >= 0: only a positive correlation is forbidden.
     """
 
     columns: FloatArray
     basis: FloatArray
+    inverse: FloatArray
     positive: bool
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether that distance counts."""
+        return self.distance > CLEARED_SHARE
+
+    @cached_property
+    def distance(self) -> float:
+        """How far a cleared direction of length one may be from a feasible one.
+
+        Rounding hides correlations of size eps, which columns that nearly depend on each other
+        amplify.
+        """
+        largest = float(np.linalg.norm(self.inverse, axis=0).max(initial=0.0))
+        return rounding_of_sums(len(self.columns)) * largest
+
+    def doubt(self, products: FloatArray) -> FloatArray:
+        """By how much z'd (p,) may differ between those two directions.
+
+        With z = columns b up to a part that both see alike, it is what rounding hides of b.
+
+        Parameters
+        ----------
+        products : ndarray of shape (p, r)
+            z'basis of p vectors z (m,).
+        """
+        hidden = rounding_of_sums(len(self.columns))
+        return np.asarray(hidden * np.abs(products @ self.inverse.T).sum(axis=1))
 
     def clear(self, directions: FloatArray) -> FloatArray:
         """Directions (m, p) with their projection on these columns removed.
@@ -212,6 +212,8 @@ class UnpenalisedColumns:
         Twice: the first pass leaves the rounding of the removed part behind, which scaling
         to the boundary would amplify. Where nothing else is left the direction becomes zero.
         """
+        if self.distance > MOST_DOUBT:
+            return np.zeros_like(directions)
         size = np.linalg.norm(directions, axis=0)
         for _ in range(2):
             directions = directions - self._projection(directions)
@@ -253,9 +255,11 @@ def unpenalised_columns(columns: FloatArray, positive: bool) -> UnpenalisedColum
     columns = columns / np.where(largest > 0, largest, 1.0)
     lengths = np.linalg.norm(columns, axis=0)
     columns = columns / np.where(lengths > 0, lengths, 1.0)
-    basis, values, _ = np.linalg.svd(columns, full_matrices=False)
-    kept = values > RANK_SHARE * values.max(initial=0.0)
-    return UnpenalisedColumns(columns, basis[:, kept], positive)
+    basis, values, coordinates = np.linalg.svd(columns, full_matrices=False)
+    # Only what rounding explains is a dependence.
+    kept = values > rounding_of_sums(len(columns)) * values.max(initial=0.0)
+    inverse = coordinates[kept].T / values[kept]
+    return UnpenalisedColumns(columns, basis[:, kept], inverse, positive)
 
 
 @dataclass(frozen=True, eq=False)

@@ -96,7 +96,12 @@ def check_alphas(alphas: ArrayLike) -> FloatArray:
 
 def check_nonnegative(name: str, values: ArrayLike) -> FloatArray:
     """Numbers >= 0 (inf allowed), as an array of at least one dimension."""
-    array = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    array = np.atleast_1d(np.asarray(values))
+    if array.dtype.kind not in "biuf":
+        raise InvalidInputError(
+            Argument(name, values), " was given, but numbers >= 0 are accepted; pass such."
+        )
+    array = array.astype(np.float64)
     if np.isnan(array).any() or (array < 0).any():
         raise InvalidInputError(
             f"{name} contains NaN or a negative value; every value must be >= 0"

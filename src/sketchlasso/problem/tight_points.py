@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg, optimize
 
-from sketchlasso.linalg.rows import lengths
+from sketchlasso.linalg.rows import lengths, rounding_of_sums
 from sketchlasso.types import FloatArray, IntArray
 
 # Columns whose part in the fit is below this share of the largest are taken for zeros.
@@ -166,5 +166,4 @@ def tight_parts(
 
 def rounding_of_products(columns: FloatArray) -> FloatArray:
     """Rounding (s,) of what columns (m, s) see of a direction of length one."""
-    eps = float(np.finfo(np.float64).eps)
-    return np.asarray((8.0 + np.sqrt(len(columns))) * eps * lengths(columns))
+    return np.asarray(rounding_of_sums(len(columns)) * lengths(columns))

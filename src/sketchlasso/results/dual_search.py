@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -203,16 +204,29 @@ class _DualSearch:
             seen[columns[near], d] = np.sign(seen[columns[near], d]) * limit[near]
         response = self.start.response
         response = response if response.shape[1] == 1 else response[:, owners]
+        inner, length = np.sum(response * directions, axis=0), lengths(directions)
+        if self.unpenalised is not None and self.unpenalised.in_doubt:
+            of_columns, of_response = self._doubts
+            seen += np.sign(seen) * np.outer(of_columns, length)
+            inner -= length * (of_response if len(of_response) == 1 else of_response[owners])
         values = full_dual(
             seen,
-            lengths(directions),
-            np.sum(response * directions, axis=0),
+            length,
+            inner,
             self.factor,
             self.alphas[owners],
             self.positive,
         )
         np.maximum.at(self.dual, owners, values)
         return seen
+
+    @cached_property
+    def _doubts(self) -> tuple[FloatArray, FloatArray]:
+        """What unpenalised columns leave in doubt of x_j'd (n,) and of y'd, for ||d|| = 1."""
+        assert self.unpenalised is not None
+        basis = self.unpenalised.basis
+        of_response = self.unpenalised.doubt(self.start.response.T @ basis)
+        return self.unpenalised.doubt(self.view.correlate(basis)), of_response
 
     def _is_loose(self, b: int) -> bool:
         start = self.start

@@ -17,7 +17,8 @@ from scipy import sparse
 
 from sketchlasso.data import as_blocks, as_responses, as_rows, spread
 from sketchlasso.data.indirect import OperatorStorage
-from sketchlasso.data.validate import as_storage
+from sketchlasso.data.storage import canonical
+from sketchlasso.data.validate import as_storage, check_flags, refuse_unreal
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.instances import check_weights
 from sketchlasso.linalg.rows import centre, lengths
@@ -89,6 +90,7 @@ def certify(
     InvalidInputError
         An argument (weights and penalties included) or the objective is not finite.
     """
+    check_flags(fit_intercept=fit_intercept, positive=positive)
     return certify_with_bound(
         X,
         y,
@@ -205,9 +207,10 @@ def _penalties(alpha: ArrayLike, count: int) -> FloatArray:
 
 def _coefficients(coef: Any, factor: FloatArray, positive: bool) -> Any:
     n = len(factor)
+    refuse_unreal("coef", coef)
     try:
         given: Any = coef if sparse.issparse(coef) else np.atleast_2d(np.asarray(coef))
-        rows = sparse.csr_array(given, dtype=np.float64)
+        rows = canonical(sparse.csr_array(given, dtype=np.float64))
     except (TypeError, ValueError) as problem:
         raise InvalidInputError(
             f"coef is no matrix of real numbers; pass ({n},) or (p, {n})"

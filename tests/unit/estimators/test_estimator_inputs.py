@@ -12,6 +12,7 @@ from sketchlasso import (
     SqrtLassoClassifierCV,
     SqrtLassoCV,
 )
+from sketchlasso.errors import InvalidInputError
 
 M, N = 60, 12
 NAMES = [f"gene {j}" for j in range(N)]
@@ -183,3 +184,29 @@ def test_responses_of_shape_m_1_keep_their_axis(sketch):
     assert flat.predict(X).shape == (M,) and column.predict(X).shape == (M, 1)
     assert flat.sparse_coef_.shape == (1, N)
     np.testing.assert_allclose(column.coef_[0], flat.coef_)
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200])
+@pytest.mark.parametrize("stored", [np.asarray, sparse.csr_array])
+def test_a_column_in_a_very_different_unit_is_standardised_like_the_others(size, stored):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 10))
+    y = X[:, :3] @ [1.0, 2.0, 3.0] + 0.1 * rng.standard_normal(100)
+    units = np.ones(10)
+    units[2] = size
+    plain = SqrtLasso(sketch=None, standardize=True).fit(stored(X), y)
+    found = SqrtLasso(sketch=None, standardize=True).fit(stored(X * units), y)
+    assert np.count_nonzero(plain.coef_) >= 3
+    np.testing.assert_allclose(found.coef_ * units, plain.coef_, rtol=1e-7, atol=1e-12)
+
+
+@pytest.mark.parametrize("which", ["X", "y", "predict"])
+def test_masked_entries_are_refused(which):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 4)), rng.standard_normal(30)
+    masked = np.ma.masked_greater(y if which == "y" else X, 1.0)
+    with pytest.raises(InvalidInputError, match="has masked entries"):
+        if which == "predict":
+            SqrtLasso().fit(X, y).predict(masked)
+        else:
+            SqrtLasso().fit(**{"X": X, "y": y} | {which: masked})

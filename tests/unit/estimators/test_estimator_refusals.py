@@ -61,7 +61,7 @@ def test_alpha(alpha):
 
 def test_alpha_zero_needs_a_sketch():
     said = refusal(InvalidInputError, SqrtLasso(alpha=0.0).fit, X, y)
-    assert "contains 0, but problems on X itself take finite penalties > 0" in said
+    assert "must be finite and > 0, but one is 0" in said
     assert SqrtLasso(alpha=0.0, sketch="exact", radius=1.0).fit(X, y).alpha_ == 0.0
 
 

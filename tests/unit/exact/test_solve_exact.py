@@ -165,7 +165,7 @@ def test_a_limit_of_rounds_is_a_status_not_an_error(monkeypatch):
     [
         (
             {"alphas": [1.0, 0.0]},
-            "alphas contains 0, but .* take finite penalties > 0",
+            "penalties without a sketch must be finite and > 0, but one is 0",
         ),
         ({"alphas": np.ones((2, 3))}, r"alphas has shape \(2, 3\); pass \(a,\) or \(1, a\)"),
         ({"alphas": []}, "alphas has shape"),
@@ -278,3 +278,24 @@ def test_columns_without_a_part_make_room_for_others(monkeypatch):
     found = solve_exact(X, y, alphas, tol=1e-6)
     assert 130 < found.n_nonzero[-1] < 170
     assert certify(X, y, found.coef, alphas).relative_gap.max() <= 1e-6
+
+
+def test_small_noise_and_few_rows_more_than_columns_leave_every_problem_solved():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((32, 28))
+    y = X[:, :12] @ rng.standard_normal(12) + 1e-6 * rng.standard_normal(32)
+    alphas = exact_alpha_max(X, y)[0] * np.geomspace(1.0, 1e-3, 20)
+    found = solve_exact(X, y, alphas, tol=1e-6)
+    assert found.solved.all(), found.message()
+    assert (certify(X, y, found.coef, alphas).relative_gap <= 1e-6).all()
+
+
+def test_unpenalised_columns_that_depend_on_each_other_and_on_the_intercept_are_no_obstacle():
+    rng = np.random.default_rng(0)
+    age, born = rng.integers(20, 70, 80), rng.integers(1950, 1990, 80)
+    groups = np.eye(4)[rng.integers(0, 4, 80)]
+    X = np.column_stack([age, born, age + born, groups, rng.standard_normal((80, 6))])
+    y = X @ rng.standard_normal(X.shape[1]) + rng.standard_normal(80)
+    terms = Terms(penalty_factor=np.repeat([0.0, 1.0], [7, 6]))
+    found = solve_exact(X, y, np.array([0.5]), tol=1e-8, terms=terms)
+    assert found.solved.all(), found.message()

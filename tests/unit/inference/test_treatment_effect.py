@@ -179,3 +179,22 @@ def test_bad_input_is_refused_in_one_sentence(confounded):
     found = treatment_effect(X, y, d)
     for level in (0.0, 1.0, 95, -0.5, "high", np.nan):
         assert "strictly between 0 and 1" in refusal(InvalidInputError, found.interval, level)
+
+
+@pytest.mark.parametrize("loss", ["squared", "sqrt"])
+def test_units_of_controls_do_not_change_an_effect(loss):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 30))
+    y = X[:, :5] @ [3, -2, 2, 1, -1] + rng.standard_normal(80)
+    d = 0.3 * X[:, 0] + np.cos(np.arange(80))
+    plain = treatment_effect(X, y, d, loss=loss)
+    spread = treatment_effect(X * 10.0 ** np.linspace(-9, 9, 30), y, d, loss=loss)
+    np.testing.assert_array_equal(spread.controls, plain.controls)
+    np.testing.assert_allclose(spread.estimate, plain.estimate, rtol=1e-8)
+
+
+def test_masked_treatments_are_refused():
+    rng = np.random.default_rng(0)
+    X, y, d = rng.standard_normal((40, 5)), rng.standard_normal(40), rng.standard_normal(40)
+    with pytest.raises(InvalidInputError, match="d has masked entries"):
+        treatment_effect(X, y, np.ma.masked_greater(d, 1.0))

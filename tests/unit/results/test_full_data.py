@@ -172,3 +172,48 @@ def test_bad_input_is_one_sentence(change, message):
     parts = {"X": X, "y": y, "coef": np.zeros(30), "alpha": 1.0} | change
     with pytest.raises(InvalidInputError, match=message):
         certify(**parts)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"coef": np.array([1 + 1j, 0.0])}, "coef has entries of type complex128"),
+        ({"coef": sparse.csr_array([[1j, 0.0]])}, "coef has entries of type complex128"),
+        ({"y": np.ones(4) + 1j}, "y has entries of type complex128"),
+        ({"X": np.ma.masked_greater(np.eye(4, 2), 0.5)}, "X has masked entries"),
+        ({"y": np.ma.masked_greater(np.arange(4.0), 2)}, "y has masked entries"),
+        ({"coef": np.ma.masked_greater([1.0, 0.0], 0)}, "coef has masked entries"),
+        ({"sample_weight": np.ones(4) + 1j}, "sample_weight has entries of type complex128"),
+        ({"sample_weight": "a"}, "sample_weight='a' was given"),
+        ({"alpha": "a"}, "alpha='a' was given"),
+        ({"alpha": 1j}, "alpha=1j was given"),
+        ({"positive": "no"}, "positive='no' was given"),
+        ({"fit_intercept": "no"}, "fit_intercept='no' was given"),
+    ],
+)
+def test_what_is_no_real_number_is_refused_in_one_sentence(change, words):
+    given = {"X": np.eye(4, 2), "y": np.arange(4.0), "coef": [1.0, 0.0], "alpha": 1.0}
+    with pytest.raises(InvalidInputError, match=words):
+        certify(**given | change)
+
+
+def test_masked_arrays_without_masked_entries_are_arrays():
+    X, y = make(0)
+    coef = np.eye(1, X.shape[1])[0]
+    plain = certify(X, y, coef, 1.0)
+    masked = certify(np.ma.masked_array(X), np.ma.masked_array(y), coef, 1.0)
+    assert masked.primal == plain.primal and masked.dual == plain.dual
+
+
+def test_duplicate_entries_of_sparse_coefficients_and_columns_are_summed():
+    X, y = make(0, n=3)
+    twice = sparse.csr_array(([1.0, 5.0, -5.0], [0, 1, 1], [0, 3]), shape=(1, 3))
+    plain = certify(X, y, [1.0, 0.0, 0.0], 1.0)
+    assert certify(X, y, twice, 1.0).primal == pytest.approx(plain.primal, rel=1e-14)
+    whole = sparse.csr_array(X)
+    data, indices = np.append(whole.data, [5.0, -5.0]), np.append(whole.indices, [1, 1])
+    indptr = whole.indptr.copy()
+    indptr[-1] += 2
+    found = certify(sparse.csr_array((data, indices, indptr), X.shape), y, [1.0, 0.0, 0.0], 1.0)
+    assert found.primal == pytest.approx(plain.primal, rel=1e-14)
+    assert found.dual == pytest.approx(plain.dual, rel=1e-12)
