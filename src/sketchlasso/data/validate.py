@@ -24,7 +24,7 @@ from sketchlasso.data.storage import (
     is_dask_array,
     is_sparse,
 )
-from sketchlasso.errors import Argument, InvalidInputError, unaccepted
+from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.types import FloatArray, IntArray, RealArray
 
 # A sum of a hundred million squares of this number is finite.
