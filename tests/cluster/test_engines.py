@@ -155,7 +155,7 @@ def test_refusals():
     assert "n_workers" in refusal(InvalidInputError, cluster("sequential", n_workers=2).__enter__)
     for given in (0, -1.0, float("nan"), "20"):
         text = refusal(InvalidInputError, cluster(worker_timeout=given).__enter__)
-        assert f"worker_timeout={given!r}" in text
+        assert f"worker_timeout must be a positive number of seconds, not {given!r}" in text
     assert "scheduler=7" in refusal(InvalidInputError, cluster(7).__enter__)
     assert "not an address" in refusal(InvalidInputError, cluster("nonsense://x").__enter__)
 

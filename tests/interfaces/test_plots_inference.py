@@ -76,10 +76,14 @@ def test_bad_input_is_refused_in_one_sentence(made):
         refusal(InvalidInputError, plots.plot_volcano, made.cv),
     ]
     assert all("Desparsified or TreatmentEffects" in text for text in told)
-    assert "level=2" in refusal(InvalidInputError, plots.plot_forest, made.inferred, level=2)
-    assert "cutoff=0" in refusal(InvalidInputError, plots.plot_volcano, made.inferred, cutoff=0)
-    assert "top=-1" in refusal(InvalidInputError, plots.plot_volcano, made.inferred, top=-1)
-    assert "there are 2" in refusal(InvalidInputError, plots.plot_forest, made.inferred, response=2)
+    for draw, given, said in (
+        (plots.plot_forest, {"level": 2}, "level must be a probability strictly between 0 and 1"),
+        (plots.plot_volcano, {"cutoff": 0}, "cutoff must be a number strictly between 0 and 1"),
+        (plots.plot_volcano, {"top": -1}, "top must be an integer >= 0"),
+        (plots.plot_forest, {"response": 2}, "response must be an integer from 0 to 1"),
+    ):
+        refused = refusal(InvalidInputError, draw, made.inferred, **given)
+        assert f"{said}, not {next(iter(given.values()))}" in refused
     assert "simultaneous" in refusal(
         InvalidInputError, plots.plot_forest, made.effects, simultaneous=True
     )

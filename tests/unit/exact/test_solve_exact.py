@@ -175,7 +175,7 @@ def test_a_limit_of_rounds_is_a_status_not_an_error(monkeypatch):
         ),
         (
             {"terms": Terms(penalty_factor=-np.ones(90))},
-            "penalty_factor holds NaN or a negative number",
+            "penalty_factor must hold numbers .*, not NaN or negative ones",
         ),
         ({"tol": 0.0}, "tol=0.0 must be a positive number"),
         ({"max_rounds": 0}, "max_rounds=0 must be at least 1"),

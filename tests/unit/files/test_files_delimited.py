@@ -154,13 +154,15 @@ def test_lines_are_counted_as_an_editor_does(text):
         ("zzz", "; its columns are 'Age', 'price', 'c'."),
         (3, "target must be a position from 0 to 2 in"),
         (-4, "target must be a position from 0 to 2 in"),
-        (1.5, "a column's name or position is needed"),
-        (True, "a column's name or position is needed"),
+        (1.5, "target must be a column's name or position, not "),
+        (True, "target must be a column's name or position, not "),
     ],
 )
 def test_targets_that_are_not_there(text, target, fault):
     path = text("Age,price,c\n1,2,3\n")
-    assert fault in refusal(InvalidInputError, read_table, path, target=target)
+    said = refusal(InvalidInputError, read_table, path, target=target)
+    assert fault in said
+    assert repr(target) in said
 
 
 def test_more_about_targets(text):

@@ -192,10 +192,13 @@ def test_feature_problems_need_an_orthonormal_basis(data):
             "y is constant on the training rows of row set 0",
         ),
         (lambda f, y: build_problems(f, y, alphas=0), "alphas=0 must be at least 1"),
-        (lambda f, y: build_problems(f, y, alphas=[np.nan]), "alphas contains NaN, infinity"),
+        (
+            lambda f, y: build_problems(f, y, alphas=[np.nan]),
+            "alphas must hold finite numbers > 0 .*, not NaN, infinity",
+        ),
         (
             lambda f, y: build_problems(f, y, alphas=[-1.0]),
-            "negative value, but finite",
+            "finite numbers > 0 .* or a negative number",
         ),
         (lambda f, y: build_problems(f, y, alphas=[]), "give a list of penalties"),
         (

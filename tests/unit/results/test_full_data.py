@@ -136,10 +136,13 @@ def test_a_response_that_unpenalised_features_explain_has_no_gap():
         ({"alpha": -1.0}, "alpha contains NaN or a negative value"),
         ({"sample_weight": np.ones(3)}, r"sample_weight has shape \(3,\) but X has 50 rows"),
         ({"sample_weight": np.zeros(50)}, "sample_weight is zero on every row"),
-        ({"sample_weight": np.full(50, np.inf)}, "sample_weight holds inf"),
+        (
+            {"sample_weight": np.full(50, np.inf)},
+            "sample_weight must hold finite numbers >= 0, not inf",
+        ),
         ({"penalty_factor": np.ones(3)}, r"penalty_factor has shape \(3,\) but X has 30 features"),
-        ({"penalty_factor": np.full(30, np.nan)}, "penalty_factor holds NaN"),
-        ({"alpha": np.inf}, "alpha holds inf"),
+        ({"penalty_factor": np.full(30, np.nan)}, "penalty_factor must hold numbers .*, not NaN"),
+        ({"alpha": np.inf}, "alpha must hold finite penalties, not inf"),
         ({"alpha": np.nan}, "alpha contains NaN"),
         ({"alpha": [1.0, 2.0]}, r"alpha has shape \(2,\) but coef has 1 rows"),
         ({"coef": np.full(30, np.nan)}, "coef holds nan in row 0, column 0"),
@@ -187,8 +190,8 @@ def test_bad_input_is_one_sentence(change, message):
         ({"sample_weight": "a"}, "sample_weight='a' was given"),
         ({"alpha": "a"}, "alpha='a' was given"),
         ({"alpha": 1j}, "alpha=1j was given"),
-        ({"positive": "no"}, "positive='no' was given"),
-        ({"fit_intercept": "no"}, "fit_intercept='no' was given"),
+        ({"positive": "no"}, "positive must be True or False, not 'no'"),
+        ({"fit_intercept": "no"}, "fit_intercept must be True or False, not 'no'"),
     ],
 )
 def test_what_is_no_real_number_is_refused_in_one_sentence(change, words):

@@ -138,7 +138,7 @@ def test_a_penalty_of_zero_is_accepted_where_it_is_announced():
         lambda: sl.sqrt_lasso_path(X, Y, alphas=[1.0, 0.0]),
     ):
         said = refusal(InvalidInputError, call)
-        assert "take finite penalties > 0" in said
+        assert "must be finite and > 0, but one is 0" in said
         assert "a sketch, which takes 0" in said
     for call in (
         lambda: sl.SqrtLasso(alpha=-1.0).fit(X, Y),

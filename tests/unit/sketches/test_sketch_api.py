@@ -99,7 +99,9 @@ def test_radius_of_every_kind(X):
     assert changed.radius == 0.5
     assert changed.radius_kind == "given"
     assert np.array_equal(changed.P, frobenius.P)
-    with pytest.raises(InvalidInputError, match="radius=-1"):
+    with pytest.raises(
+        InvalidInputError, match="radius must be .* or a finite number >= 0, not -1"
+    ):
         frobenius.with_radius(-1)
 
 

@@ -90,9 +90,10 @@ def test_ragged_rows():
 
 @pytest.mark.parametrize("dtype", [complex, object, "U3"])
 def test_wrong_type(dtype):
+    remedy = "X.real" if dtype is complex else "X.astype(float)"
     refused(
         f"X has entries of type {np.dtype(dtype)}, but real numbers are needed; convert it with "
-        "X.astype(float).",
+        f"{remedy}.",
         X.astype(dtype),
     )
 
