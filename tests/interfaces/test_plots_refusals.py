@@ -33,13 +33,13 @@ MISTAKES = {
     "the smallest penalty is 0": lambda m: plots.plot_path(
         sl.sqrt_lasso_path(m.X, m.y, m.sketch, alphas=[1.0, 0.0])
     ),
-    "a CrossValidation or a fitted SqrtLassoCV or SqrtLassoClassifierCV can be drawn, not a Path": lambda m: (
+    "a fitted SqrtLassoCV or SqrtLassoClassifierCV can be drawn, not a Path": lambda m: (
         plots.plot_cv(m.one)
     ),
     "metric='f1' was given, but 'mse', 'r2'": lambda m: plots.plot_cv(m.cv, metric="f1"),
     "the estimator keeps 'mse' only": lambda m: plots.plot_cv(m.chosen, metric="r2"),
-    "a Sketch or a fitted estimator with one can be drawn, not a float": lambda m: plots.plot_spectrum(
-        3.0
+    "a Sketch or a fitted estimator with one can be drawn, not a float": lambda m: (
+        plots.plot_spectrum(3.0)
     ),
     "no sketch was given": lambda m: plots.plot_spectrum({}),
     "was fitted without a sketch": lambda m: plots.plot_spectrum(

@@ -100,7 +100,7 @@ def test_radius_of_every_kind(X):
     assert changed.radius_kind == "given"
     assert np.array_equal(changed.P, frobenius.P)
     with pytest.raises(
-        InvalidInputError, match="radius must be .* or a finite number >= 0, not -1"
+        InvalidInputError, match=r"radius must be .* or a finite number >= 0, not -1"
     ):
         frobenius.with_radius(-1)
 

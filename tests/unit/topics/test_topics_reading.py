@@ -296,7 +296,9 @@ def test_options_that_mean_nothing(options, says):
 def test_a_file_of_no_known_kind(tmp_path):
     path = tmp_path / "a.docx"
     path.write_bytes(b"PK")
-    with pytest.raises(InvalidInputError, match="cannot tell the format of .*a.docx from its name"):
+    with pytest.raises(
+        InvalidInputError, match=r"cannot tell the format of .*a.docx from its name"
+    ):
         read_corpus(path)
 
 
