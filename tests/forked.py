@@ -13,6 +13,7 @@ import atexit
 import multiprocessing
 import os
 import runpy
+import signal
 import subprocess
 import sys
 import threading
@@ -148,6 +149,8 @@ def _be_python(arguments, streams, place, variables):
     os.chdir(place)
     os.environ.clear()
     os.environ.update(variables)
+    # The fork server ignores it where the tests run in the background of a shell.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.stdin = open(0, closefd=False)
     sys.stdout, sys.stderr = (
         open(number, "w", encoding="utf-8", closefd=False, buffering=1 if os.isatty(number) else -1)
