@@ -78,7 +78,7 @@ def _is_of(sketch: Sketch, A: DataMatrix, X: Any) -> bool:
     if isinstance(A.storage, BlockStorage) and A.fingerprint() == sketch.fingerprint:
         return True
     holds = _equations_hold(sketch, A)
-    # Factors that contradict the equations are not those of X, whatever digest came with them.
+    # Factors that contradict the equations are not those of X, even if the digest is that of X.
     if holds is None or sketch.method == USER:
         return _same_entries(sketch, A, X)
     return holds

@@ -70,7 +70,7 @@ def test_one_long_column_does_not_hide_that_the_others_differ(method, longest, d
     assert "made from other data than X" in said
 
 
-def test_factors_that_contradict_x_are_refused_whatever_digest_came_with_them():
+def test_factors_that_contradict_x_are_refused_even_if_the_digest_is_right():
     found = made()
     damaged = replace(found, Q=1.5 * np.asarray(found.Q))
     assert damaged.fingerprint == found.fingerprint
