@@ -126,6 +126,11 @@ class Chain:
             self.solve(self._alpha)
         return self._alpha * float(np.sqrt(self._square))
 
+    @property
+    def fits_exactly(self) -> bool:
+        """Whether the last solution fits its rows, so that smaller penalties change nothing."""
+        return self._square <= EXACT_FIT * self.target.null**2
+
     def descend(self, lambdas: FloatArray) -> tuple[FloatArray, list[Solved]]:
         """Solve the problems whose solutions have decreasing lambdas (a,); their penalties too.
 
@@ -136,7 +141,7 @@ class Chain:
         if self._knots is not None:
             penalties, found = self._along_knots(lambdas, squared=True)
         for level in lambdas[len(found) :]:
-            if self._square <= EXACT_FIT * self.target.null**2:
+            if self.fits_exactly:
                 break
             # The residual shrinks on the way, so lambda ends a little below.
             alpha = min(float(level) / np.sqrt(self._square), SLOWEST * self._alpha)

@@ -5,6 +5,9 @@ the grid of other LASSO software, whose end means the same for data with little 
 much. In stages of a few penalties, the path on all rows says which alphas have these lambdas, the
 folds are solved for them and judged on their held-out rows, and responses whose scores are well
 past their best are done. Where the best is still at the end of the grid, the grid goes on.
+
+Where all rows are fitted exactly, lambda is zero whatever the penalty. From there on the penalties
+themselves are evenly spaced, until every fold is fitted exactly, too.
 """
 
 from __future__ import annotations
@@ -89,6 +92,8 @@ class _Search:
         self._held_out = [task.X[row_set.test] for row_set in rows]
         self._number, self._stopped = 0, False
         self._largest = np.zeros(t)
+        # Responses that are fitted exactly at their last penalty on all rows.
+        self._exact: set[int] = set()
         # Steps of the next stage and what all rows say of it, if that was found beside the last.
         self._ahead: tuple[FloatArray, dict[tuple[int, int], Descended]] | None = None
         self._looks_ahead = threads > 1
@@ -133,7 +138,6 @@ class _Search:
         if self._stopped:
             self.open.clear()
             self._waiting.clear()
-        self._close([response for response in self.open if len(fresh[response]) < len(steps)])
         self._close([response for response in self.open if self._finished(response)])
 
     def _stage_from(self, number: int) -> FloatArray:
@@ -155,7 +159,7 @@ class _Search:
         return {
             (self._all, response): self._largest[response] * steps
             for response in self.open
-            if self._largest[response] > 0
+            if self._largest[response] > 0 and response not in self._exact
         }
 
     def _stop(self) -> None:
@@ -174,16 +178,19 @@ class _Search:
     ) -> list[FloatArray]:
         """Penalties of every response at the next lambdas; none of those that are not open."""
         fresh: list[FloatArray] = [np.empty(0)] * len(self._alphas)
-        for (_, response), (penalties, solved) in found.items():
-            if response in self.open:
-                fresh[response] = penalties
-                self._own[response] += solved
         for response in self.open:
-            if self._largest[response] == 0:
-                # No feature ever enters, so any penalty will do.
-                fresh[response] = steps
-                self._own[response] += self._descent.chain(self._all, response).advance(steps)
-            self._alphas[response] = np.concatenate([self._alphas[response], fresh[response]])
+            chain = self._descent.chain(self._all, response)
+            penalties, solved = found.get((self._all, response), (np.empty(0), []))
+            known = np.concatenate([self._alphas[response], penalties])
+            if len(penalties) < len(steps):
+                # No feature ever enters, so any penalty will do; or the fit is exact.
+                self._exact.add(response)
+                more = _extended(known, len(known) + len(steps) - len(penalties), self._spacing)
+                solved = solved + chain.advance(more[len(known) :])
+                known = more
+            fresh[response] = known[len(self._alphas[response]) :]
+            self._alphas[response] = known
+            self._own[response] += solved
         return fresh
 
     def _judge(self, fold: int, responses: Sequence[int], fresh: Sequence[FloatArray]) -> None:
@@ -215,6 +222,10 @@ class _Search:
         cost = -cost if greater_is_better(metric) else cost
         # Shares of right labels jump about; the squared error has one minimum.
         if decided(cost) and decided(self._errors[:, response, : self._number]):
+            return True
+        if response in self._exact and all(
+            self._descent.chain(fold, response).fits_exactly for fold in range(len(self._rows))
+        ):
             return True
         if self._number < self._count:
             return False
@@ -251,5 +262,5 @@ class _Search:
 def _extended(alphas: FloatArray, count: int, spacing: float) -> FloatArray:
     """Penalties (count,) that go on below the last as they are spaced."""
     rest = spacing ** np.arange(1, count - len(alphas) + 1)
-    last = alphas[-1] if len(alphas) else 1.0
+    last = alphas[-1] if len(alphas) else 1.0 / spacing
     return np.concatenate([alphas, last * rest])

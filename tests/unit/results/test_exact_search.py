@@ -289,3 +289,37 @@ def test_a_callback_that_stops_keeps_what_is_solved():
     assert np.sum(found.status == Status.SOLVED) == 7
     assert np.sum(found.status == Status.INTERRUPTED) > 0
     assert np.isfinite(found.scores["mse"][:, :, 0, 0]).all()
+
+
+class TestExactFits:
+    """One feature fits y exactly: every lambda of all rows belongs to the largest penalty."""
+
+    @pytest.mark.parametrize("shape", [(200, 30), (100, 400)])
+    @pytest.mark.parametrize("cv", [2, 5, KFold(20)])
+    @pytest.mark.parametrize("noise", [0.0, 1e-7])
+    def test_a_feature_that_fits_exactly_is_found(self, shape, cv, noise):
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal(shape)
+        y = 3.0 * X[:, 0] + noise * rng.standard_normal(len(X))
+        model = SqrtLassoCV(cv=cv, random_state=0, sketch=None).fit(X, y)
+        assert np.flatnonzero(model.coef_).tolist() == [0]
+        assert model.coef_[0] == pytest.approx(3.0, rel=1e-6)
+        # The penalty was judged in every fold, and does better than no feature at all.
+        chosen = model.mse_path_[model.alphas_ == model.alpha_]
+        assert np.isfinite(chosen).all()
+        assert (chosen < 1e-6 * model.mse_path_[0]).all()
+
+    def test_the_search_ends_where_every_fold_is_fitted(self):
+        X = np.random.default_rng(1).standard_normal((90, 12))
+        model = SqrtLassoCV(random_state=0).fit(X, X[:, 3] - X[:, 5])
+        tried = np.isfinite(model.mse_path_).all(axis=1)
+        assert tried.sum() < 60
+        assert set(np.flatnonzero(model.coef_)) == {3, 5}
+
+    def test_of_several_responses_only_some_are_fitted_exactly(self):
+        X, y = make()
+        together = SqrtLassoCV(random_state=0).fit(X, np.column_stack([y, X[:, 0], 0.0 * y]))
+        alone = SqrtLassoCV(random_state=0).fit(X, y)
+        np.testing.assert_allclose(together.coef_[0], alone.coef_, atol=1e-6)
+        assert together.coef_[1, 0] == pytest.approx(1.0)
+        assert not together.coef_[2].any()
