@@ -6,8 +6,10 @@ much. In stages of a few penalties, the path on all rows says which alphas have 
 folds are solved for them and judged on their held-out rows, and responses whose scores are well
 past their best are done. Where the best is still at the end of the grid, the grid goes on.
 
-Where all rows are fitted exactly, lambda is zero whatever the penalty. From there on the penalties
-themselves are evenly spaced, until every fold is fitted exactly, too.
+With little noise the residual shrinks with lambda, and alpha = lambda / ||r|| hardly falls. Folds
+have fewer rows, and smaller penalties at which features enter: each alpha is therefore a little
+smaller than the one before. Where all rows are fitted exactly, lambda is zero whatever the penalty.
+From there on the penalties themselves are evenly spaced, until every fold is fitted exactly, too.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from itertools import product
 
 import numpy as np
 
-from sketchlasso.exact.chain import Solved
+from sketchlasso.exact.chain import SLOWEST, Solved
 from sketchlasso.exact.descent import Descended, Descent
 from sketchlasso.exact.ledger import ExactLedger, stack_solved
 from sketchlasso.instances import RowSets
@@ -179,18 +181,19 @@ class _Search:
         """Penalties of every response at the next lambdas; none of those that are not open."""
         fresh: list[FloatArray] = [np.empty(0)] * len(self._alphas)
         for response in self.open:
-            chain = self._descent.chain(self._all, response)
+            before, own = self._alphas[response], self._own[response]
             penalties, solved = found.get((self._all, response), (np.empty(0), []))
-            known = np.concatenate([self._alphas[response], penalties])
-            if len(penalties) < len(steps):
-                # No feature ever enters, so any penalty will do; or the fit is exact.
+            own += solved
+            known = _falling(np.concatenate([before, penalties]), len(before))
+            missing = len(steps) - len(penalties)
+            if missing:
+                # No feature ever enters, so any penalty will do; or smaller ones change nothing.
                 self._exact.add(response)
-                more = _extended(known, len(known) + len(steps) - len(penalties), self._spacing)
-                solved = solved + chain.advance(more[len(known) :])
-                known = more
-            fresh[response] = known[len(self._alphas[response]) :]
-            self._alphas[response] = known
-            self._own[response] += solved
+                known = _extended(known, len(known) + missing, self._spacing)
+                if not own:
+                    own.append(self._descent.chain(self._all, response).solve(float(known[0])))
+                own += own[-1:] * (len(known) - len(own))
+            self._alphas[response], fresh[response] = known, known[len(before) :]
         return fresh
 
     def _judge(self, fold: int, responses: Sequence[int], fresh: Sequence[FloatArray]) -> None:
@@ -257,6 +260,14 @@ class _Search:
         """Coefficients (responses * alphas, n) of the paths on all rows."""
         found = [one for own in self._own for one in (*own, *[None] * (longest - len(own)))]
         return stack_solved(found, self._task.X.shape[1])
+
+
+def _falling(alphas: FloatArray, first: int) -> FloatArray:
+    """Penalties, from number `first` on at most SLOWEST times the one before."""
+    fallen = alphas.copy()
+    for number in range(max(first, 1), len(fallen)):
+        fallen[number] = min(fallen[number], SLOWEST * fallen[number - 1])
+    return fallen
 
 
 def _extended(alphas: FloatArray, count: int, spacing: float) -> FloatArray:

@@ -294,20 +294,20 @@ def test_a_callback_that_stops_keeps_what_is_solved():
 class TestExactFits:
     """One feature fits y exactly: every lambda of all rows belongs to the largest penalty."""
 
-    @pytest.mark.parametrize("shape", [(200, 30), (100, 400)])
+    @pytest.mark.parametrize("shape", [(200, 1), (200, 30), (100, 400)])
     @pytest.mark.parametrize("cv", [2, 5, KFold(20)])
-    @pytest.mark.parametrize("noise", [0.0, 1e-7])
+    @pytest.mark.parametrize("noise", [0.0, 1e-7, 1e-4])
     def test_a_feature_that_fits_exactly_is_found(self, shape, cv, noise):
         rng = np.random.default_rng(0)
         X = rng.standard_normal(shape)
         y = 3.0 * X[:, 0] + noise * rng.standard_normal(len(X))
         model = SqrtLassoCV(cv=cv, random_state=0, sketch=None).fit(X, y)
-        assert np.flatnonzero(model.coef_).tolist() == [0]
-        assert model.coef_[0] == pytest.approx(3.0, rel=1e-6)
+        assert model.coef_[0] == pytest.approx(3.0, rel=1e-3)
+        assert np.abs(model.coef_[1:]).max(initial=0.0) <= noise
         # The penalty was judged in every fold, and does better than no feature at all.
         chosen = model.mse_path_[model.alphas_ == model.alpha_]
         assert np.isfinite(chosen).all()
-        assert (chosen < 1e-6 * model.mse_path_[0]).all()
+        assert (chosen < 1e-5 * model.mse_path_[0]).all()
 
     def test_the_search_ends_where_every_fold_is_fitted(self):
         X = np.random.default_rng(1).standard_normal((90, 12))
