@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +15,12 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.base import LinearModel, Scored, keep_fits
 from sketchlasso.estimators.blocks import map_rows, validated
 from sketchlasso.estimators.callbacks import reported
-from sketchlasso.estimators.parameters import PenaltySearch, SinglePenalty, Specification
+from sketchlasso.estimators.parameters import (
+    Parameters,
+    PenaltySearch,
+    SinglePenalty,
+    Specification,
+)
 from sketchlasso.estimators.rigorous import fit_responses
 from sketchlasso.estimators.selection import choose
 from sketchlasso.estimators.task import Prepared
@@ -94,7 +100,8 @@ def _chosen_labels(scores: FloatArray, *, classes: Any) -> Any:
     return classes[chosen]
 
 
-class SqrtLassoClassifier(_SignClassifier, SinglePenalty):
+@dataclass(eq=False, repr=False)
+class SqrtLassoClassifier(_SignClassifier, Parameters, SinglePenalty):
     """Square-root LASSO on +1/-1 targets, one against the rest where there are several classes.
 
     All classes share the directions of the sketch that do not depend on y.
@@ -150,7 +157,8 @@ class SqrtLassoClassifier(_SignClassifier, SinglePenalty):
         return self
 
 
-class SqrtLassoClassifierCV(_SignClassifier, PenaltySearch):
+@dataclass(eq=False, repr=False, kw_only=True)
+class SqrtLassoClassifierCV(_SignClassifier, Parameters, PenaltySearch):
     """Square-root LASSO classifier with penalty and radius chosen by cross-validation.
 
     Every class has its own penalty; folds are shuffled and stratified by class unless `cv` is a
@@ -191,53 +199,7 @@ class SqrtLassoClassifierCV(_SignClassifier, PenaltySearch):
     True
     """
 
-    # Signature of PenaltySearch with another score.
-    def __init__(
-        self,
-        *,
-        alphas: int | ArrayLike = 100,
-        alpha_min_ratio: float | None = None,
-        cv: Any = None,
-        scoring: str = "accuracy",
-        selection: Literal["min", "1se"] = "min",
-        fit_intercept: bool = True,
-        standardize: bool | Literal["auto"] = "auto",
-        penalty_factor: ArrayLike | None = None,
-        positive: bool = False,
-        rank: int = 50,
-        sketch: Any = "auto",
-        radius: Any = None,
-        refine: Literal["exact"] | None = None,
-        relaxed: bool = False,
-        solver: Any = "newton",
-        tol: float = 1e-8,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: Any = False,
-        device: str = "cpu",
-    ) -> None:
-        super().__init__(
-            alphas=alphas,
-            alpha_min_ratio=alpha_min_ratio,
-            cv=cv,
-            scoring=scoring,
-            selection=selection,
-            fit_intercept=fit_intercept,
-            standardize=standardize,
-            penalty_factor=penalty_factor,
-            positive=positive,
-            rank=rank,
-            sketch=sketch,
-            radius=radius,
-            refine=refine,
-            relaxed=relaxed,
-            solver=solver,
-            tol=tol,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-            device=device,
-        )
+    scoring: str = "accuracy"
 
     @reported(rounds=True)
     @spread

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,12 @@ from sketchlasso.estimators.base import Scored, keep_fits
 from sketchlasso.estimators.blocks import validated
 from sketchlasso.estimators.callbacks import reported
 from sketchlasso.estimators.intervals import PredictionIntervals
-from sketchlasso.estimators.parameters import PenaltySearch, SinglePenalty, Specification
+from sketchlasso.estimators.parameters import (
+    Parameters,
+    PenaltySearch,
+    SinglePenalty,
+    Specification,
+)
 from sketchlasso.estimators.rigorous import fit_responses
 from sketchlasso.estimators.selection import choose
 from sketchlasso.estimators.task import Prepared
@@ -63,7 +69,8 @@ class _Regressor(Scored, MultiOutputMixin, RegressorMixin, PredictionIntervals):
         return single
 
 
-class SqrtLasso(_Regressor, SinglePenalty):
+@dataclass(eq=False, repr=False)
+class SqrtLasso(_Regressor, Parameters, SinglePenalty):
     """Square-root LASSO with one penalty, on a sketch of the data or on the data themselves.
 
     ::
@@ -185,7 +192,8 @@ class SqrtLasso(_Regressor, SinglePenalty):
         return self
 
 
-class SqrtLassoCV(_Regressor, PenaltySearch):
+@dataclass(eq=False, repr=False, kw_only=True)
+class SqrtLassoCV(_Regressor, Parameters, PenaltySearch):
     """Square-root LASSO with penalty and radius chosen by cross-validation.
 
     Every target has its own penalty. The response of a held-out row never affects the model that

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from sketchlasso.sketches import Sketch, sketch
 from sketchlasso.types import FloatArray
 
 
+@dataclass(eq=False, repr=False)
 class SketchTransformer(
     CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
@@ -50,20 +51,12 @@ class SketchTransformer(
     (1797, 8)
     """
 
-    def __init__(
-        self,
-        rank: int = 50,
-        *,
-        method: Any = "randomized",
-        center: bool = True,
-        scale: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.rank = rank
-        self.method = method
-        self.center = center
-        self.scale = scale
-        self.random_state = random_state
+    rank: int = 50
+    _: KW_ONLY
+    method: Any = "randomized"
+    center: bool = True
+    scale: bool = False
+    random_state: Any = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from sketchlasso.types import FloatArray, is_whole
 FAINT = 1e-6
 
 
+@dataclass(eq=False, repr=False)
 class SparseSubspaceClustering(ClusterMixin, BaseEstimator):
     """Sparse subspace clustering by the square-root LASSO.
 
@@ -79,24 +81,14 @@ class SparseSubspaceClustering(ClusterMixin, BaseEstimator):
     (1, 1, True)
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        penalty: float = 0.3,
-        n_neighbors: int | None = 10,
-        tol: float = 1e-6,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: Any = False,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.penalty = penalty
-        self.n_neighbors = n_neighbors
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    penalty: float = 0.3
+    n_neighbors: int | None = 10
+    tol: float = 1e-6
+    n_jobs: int | None = -1
+    random_state: Any = None
+    verbose: Any = False
 
     @unfitted_if_interrupted
     def fit(self, X: Any, y: Any = None) -> SparseSubspaceClustering:

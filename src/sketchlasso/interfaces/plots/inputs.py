@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import sketchlasso as sl
 from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.interfaces import Model, class_signs
-from sketchlasso.types import FloatArray
+from sketchlasso.types import FloatArray, is_whole
 
 ALPHAS = 100
 
@@ -32,15 +32,14 @@ class Line:
 
 def check_index(name: str, value: int, count: int) -> int:
     """Return a place in a list of `count`, counted from the end if negative."""
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or not -count <= value < count:
+    if not is_whole(value) or not -count <= value < count:
         raise unaccepted(name, value, f"an integer from 0 to {count - 1}")
     return int(value) % count
 
 
 def check_top(top: int) -> int:
     """Return how many features to show or name."""
-    if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 0:
+    if not is_whole(top) or top < 0:
         raise unaccepted("top", top, "an integer >= 0")
     return int(top)
 
