@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from numba import config, njit, version_info
 from numba.core import event
 
-__all__ = ["FAST", "kernel"]
+from sketchlasso.types import BoolArray, FloatArray, IntArray, RealArray
+
+# Arguments of kernels by their dimension. Only reals may be in single precision.
+Vector: TypeAlias = FloatArray
+Matrix: TypeAlias = FloatArray
+Reals: TypeAlias = RealArray
+RealMatrix: TypeAlias = RealArray
+Indices: TypeAlias = IntArray
+IndexMatrix: TypeAlias = IntArray
+Mask: TypeAlias = BoolArray
 
 
 def _keep(made: Any) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sketchlasso.kernels.compiling import kernel
 
 
 @kernel(inner=True)
-def loss_prox_length(size: Any, s: Any, tau: Any, squared: Any) -> Any:
+def loss_prox_length(size: float, s: float, tau: float, squared: bool) -> float:
     """Rho with prox_{tau h}(x) = x rho / (rho + tau) for ||x|| = size.
 
     For the square-root loss rho solves 1 = s^2/rho^2 + size^2/(rho + tau)^2, a convex
@@ -32,7 +30,7 @@ def loss_prox_length(size: Any, s: Any, tau: Any, squared: Any) -> Any:
 
 
 @kernel(inner=True)
-def group_shrinkage(norm: Any, sigma: Any, radius: Any, squared: Any) -> Any:
+def group_shrinkage(norm: float, sigma: float, radius: float, squared: bool) -> float:
     """Factor by which the prox of the l2 term shrinks a vector of length `norm`."""
     if squared:
         return 1.0 / (1.0 + sigma * radius * radius)

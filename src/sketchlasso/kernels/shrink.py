@@ -6,18 +6,16 @@ alpha = 0 then gives NaN, and every comparison below treats NaN as "never active
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from sketchlasso.kernels.compiling import kernel
+from sketchlasso.kernels.compiling import Matrix, Reals, Vector, kernel
 
 # Steps of a search for a feasible scale are no smaller than this share of the scale.
 LEAST_STEP = 2.0**-51
 
 
 @kernel(inner=True)
-def shrink(x: Any, threshold: Any, positive: Any) -> Any:
+def shrink(x: float, threshold: float, positive: bool) -> float:
     """Soft threshold of one number; one-sided where coefficients may not be negative."""
     if x > threshold:
         return x - threshold
@@ -27,7 +25,7 @@ def shrink(x: Any, threshold: Any, positive: Any) -> Any:
 
 
 @kernel(inner=True)
-def best_on_ray(inner: Any, length: Any, s: Any, squared: Any) -> Any:
+def best_on_ray(inner: float, length: float, s: float, squared: bool) -> float:
     """Scaling a of u that maximises the dual objective without its constraint.
 
     With inner = c'u and length = ||u||: a inner + s sqrt(1 - a^2 length^2) is largest at
@@ -43,7 +41,7 @@ def best_on_ray(inner: Any, length: Any, s: Any, squared: Any) -> Any:
 
 
 @kernel(fast=True, inner=True)
-def excess_norm(scale: Any, size: Any, threshold: Any, count: Any) -> Any:
+def excess_norm(scale: float, size: Vector, threshold: Vector, count: int) -> tuple[float, float]:
     """Norm of (scale * size - threshold)_+ over the first `count` entries, and its slope."""
     square = 0.0
     cross = 0.0
@@ -59,15 +57,15 @@ def excess_norm(scale: Any, size: Any, threshold: Any, count: Any) -> Any:
 
 @kernel(fast=True)
 def feasible_scale(
-    correlation: Any,
-    factor: Any,
-    alpha: Any,
-    radius: Any,
-    positive: Any,
-    largest: Any,
-    cleared: Any,
-    buffer: Any,
-) -> Any:
+    correlation: Reals,
+    factor: Vector,
+    alpha: float,
+    radius: float,
+    positive: bool,
+    largest: float,
+    cleared: bool,
+    buffer: Matrix,
+) -> float:
     """Largest a in [0, `largest`] with ||S(a * correlation)||_2 <= radius.
 
     ||S(a x)|| is convex and increasing in a, so Newton's method from the right descends
@@ -111,7 +109,9 @@ def feasible_scale(
 
 
 @kernel(fast=True)
-def smallest_penalty(correlation: Any, factor: Any, positive: Any, radius: Any, buffer: Any) -> Any:
+def smallest_penalty(
+    correlation: Reals, factor: Vector, positive: bool, radius: float, buffer: Matrix
+) -> float:
     """Smallest alpha >= 0 with ||(|correlation| - alpha f)_+||_2 <= radius over penalised features.
 
     The norm is convex and decreasing in alpha: Newton from the left never overshoots.
