@@ -11,14 +11,7 @@ from sklearn.datasets import load_digits
 import sketchlasso as sl
 from reproduction.data import SEED
 from reproduction.drawing import PALETTE, tidy
-from reproduction.experiment import (
-    Experiment,
-    Finding,
-    Picture,
-    Plan,
-    Report,
-    Results,
-)
+from reproduction.experiment import Experiment, Finding, Picture, Plan, Report, Results
 from reproduction.paper_figures import PAPER
 from reproduction.words import count, listed, number
 from sketchlasso.engine import primal_value, sparsify

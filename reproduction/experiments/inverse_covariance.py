@@ -14,14 +14,7 @@ from sklearn.metrics import f1_score, precision_score, recall_score
 import sketchlasso as sl
 from reproduction.data import SEED
 from reproduction.drawing import tidy
-from reproduction.experiment import (
-    Experiment,
-    Finding,
-    Picture,
-    Plan,
-    Report,
-    Results,
-)
+from reproduction.experiment import Experiment, Finding, Picture, Plan, Report, Results
 from reproduction.paper_figures import PAPER
 from reproduction.words import count, number, percent, seconds, share
 from sketchlasso.interfaces.commands.report import Sheet

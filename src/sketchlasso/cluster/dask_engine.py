@@ -23,16 +23,7 @@ from dask.delayed import delayed
 from distributed import Client, KilledWorker, LocalCluster, as_completed
 from distributed.comm.core import CommClosedError
 
-from sketchlasso.cluster.engine import (
-    Block,
-    Blocks,
-    Each,
-    Engine,
-    OnProgress,
-    Work,
-    add,
-    holder_of,
-)
+from sketchlasso.cluster.engine import Block, Blocks, Each, Engine, OnProgress, Work, add, holder_of
 from sketchlasso.errors import Argument, ClusterLostError, InvalidInputError, unaccepted
 
 CONNECT_SECONDS = 20

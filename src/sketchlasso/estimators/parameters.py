@@ -11,14 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from sketchlasso.errors import (
-    Argument,
-    DeviceWarning,
-    InvalidInputError,
-    Name,
-    Value,
-    unaccepted,
-)
+from sketchlasso.errors import Argument, DeviceWarning, InvalidInputError, Name, Value, unaccepted
 from sketchlasso.estimators.callbacks import Watcher, both, progress_callback, round_reporter
 from sketchlasso.linalg.device import CPU, check_device
 from sketchlasso.linalg.threads import thread_count

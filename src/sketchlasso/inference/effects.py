@@ -23,12 +23,7 @@ from sketchlasso.estimators.rigorous import (
     scale_loadings,
 )
 from sketchlasso.estimators.task import Prepared, prepare
-from sketchlasso.inference.checks import (
-    check_choice,
-    check_enough_rows,
-    column_names,
-    dense_matrix,
-)
+from sketchlasso.inference.checks import check_choice, check_enough_rows, column_names, dense_matrix
 from sketchlasso.inference.estimates import NormalEstimates, data_frame
 from sketchlasso.instances import build_problems
 from sketchlasso.sketches import sketch

@@ -39,12 +39,7 @@ from sketchlasso.linalg.krylov import extend_basis
 from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.sketches.factors import Factors
 from sketchlasso.sketches.matching import check_sketch_of
-from sketchlasso.sketches.options import (
-    RadiusName,
-    SketchOptions,
-    check_integer,
-    checked_radius,
-)
+from sketchlasso.sketches.options import RadiusName, SketchOptions, check_integer, checked_radius
 from sketchlasso.sketches.radius import find_radius
 from sketchlasso.sketches.sketch import Sketch
 from sketchlasso.sketches.subspace import randomized

@@ -20,13 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.errors import Name, StoredFileError
-from sketchlasso.storage import (
-    Content,
-    cache_folder,
-    read_container,
-    unpacking,
-    write_container,
-)
+from sketchlasso.storage import Content, cache_folder, read_container, unpacking, write_container
 from sketchlasso.topics.corpus import Corpus, CountMatrix, stop_list
 from sketchlasso.topics.counts import LONGER_TOKEN, count_words
 from sketchlasso.topics.docstrings import (

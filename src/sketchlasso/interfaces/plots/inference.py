@@ -12,20 +12,8 @@ from numpy.typing import ArrayLike
 import sketchlasso as sl
 from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.interfaces import Regressor
-from sketchlasso.interfaces.plots.canvas import (
-    WIDE,
-    Axes,
-    Display,
-    hue,
-    ink,
-    opacity,
-)
-from sketchlasso.interfaces.plots.inputs import (
-    check_index,
-    check_top,
-    feature_labels,
-    not_accepted,
-)
+from sketchlasso.interfaces.plots.canvas import WIDE, Axes, Display, hue, ink, opacity
+from sketchlasso.interfaces.plots.inputs import check_index, check_top, feature_labels, not_accepted
 from sketchlasso.interfaces.plots.labels import label_points
 from sketchlasso.types import FloatArray
 

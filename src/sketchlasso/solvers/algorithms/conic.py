@@ -26,11 +26,7 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.errors import Argument, MissingExtraError
-from sketchlasso.solvers.algorithms.protocol import (
-    Best,
-    Instance,
-    featureless_answer,
-)
+from sketchlasso.solvers.algorithms.protocol import Best, Instance, featureless_answer
 from sketchlasso.types import FloatArray
 
 _Matrix: TypeAlias = "sparse.csc_array[Any]"

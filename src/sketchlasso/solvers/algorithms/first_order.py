@@ -33,11 +33,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sketchlasso.problem.formulas import soft_threshold
-from sketchlasso.solvers.algorithms.protocol import (
-    Best,
-    Instance,
-    featureless_answer,
-)
+from sketchlasso.solvers.algorithms.protocol import Best, Instance, featureless_answer
 from sketchlasso.types import FloatArray
 
 ITERATIONS_PER_CALL = 200
