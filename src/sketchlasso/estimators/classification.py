@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from sketchlasso.data import spread
+from sketchlasso.data import MatrixLike, spread
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.base import LinearModel, Scored, keep_fits
 from sketchlasso.estimators.blocks import map_rows, validated
@@ -41,7 +41,7 @@ class _SignClassifier(Scored, ClassifierMixin, LinearModel):
         tags.classifier_tags.poor_score = bool(self.positive)
         return tags
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: MatrixLike) -> Any:
         """Signed scores, positive for ``classes_[1]`` where there are two classes.
 
         Parameters
@@ -56,7 +56,7 @@ class _SignClassifier(Scored, ClassifierMixin, LinearModel):
         scores = self._linear(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: MatrixLike) -> Any:
         """Predict class labels.
 
         Parameters
@@ -71,7 +71,7 @@ class _SignClassifier(Scored, ClassifierMixin, LinearModel):
         return map_rows(self.decision_function(X), _chosen_labels, (), classes=self.classes_)
 
     def _signed(
-        self, spec: Specification, X: Any, y: Any, sample_weight: ArrayLike | None
+        self, spec: Specification, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> Prepared:
         """Data with targets of +1 and -1.
 
@@ -135,7 +135,9 @@ class SqrtLassoClassifier(_SignClassifier, Parameters, SinglePenalty):
 
     @reported(rounds=True)
     @spread
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> SqrtLassoClassifier:
+    def fit(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> SqrtLassoClassifier:
         """Fit one model for two classes, else one for each class.
 
         Parameters
@@ -149,11 +151,11 @@ class SqrtLassoClassifier(_SignClassifier, Parameters, SinglePenalty):
         -------
         SqrtLassoClassifier
         """
-        X, y = validated(self, X, y, ensure_min_samples=2)
-        spec = self._specification(X.shape[1])
-        data = self._signed(spec, X, y, sample_weight)
+        rows, labels = validated(self, X, y, ensure_min_samples=2)
+        spec = self._specification(rows.shape[1])
+        data = self._signed(spec, rows, labels, sample_weight)
         fits, self.sketch_ = fit_responses(spec, data)
-        keep_fits(self, fits, single=False, dtype=X.dtype)
+        keep_fits(self, fits, single=False, dtype=rows.dtype)
         return self
 
 
@@ -204,7 +206,11 @@ class SqrtLassoClassifierCV(_SignClassifier, Parameters, PenaltySearch):
     @reported(rounds=True)
     @spread
     def fit(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: Any = None
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> SqrtLassoClassifierCV:
         """Choose penalties and radii by cross-validation, then fit on all rows.
 
@@ -220,10 +226,10 @@ class SqrtLassoClassifierCV(_SignClassifier, Parameters, PenaltySearch):
         -------
         SqrtLassoClassifierCV
         """
-        X, y = validated(self, X, y, ensure_min_samples=2)
-        spec = self._specification(X.shape[1])
-        data = self._signed(spec, X, y, sample_weight)
-        fits, decisions, self.sketch_ = choose(spec, data, y, groups, METRICS, self.classes_)
-        keep_fits(self, fits, single=False, dtype=X.dtype)
+        rows, labels = validated(self, X, y, ensure_min_samples=2)
+        spec = self._specification(rows.shape[1])
+        data = self._signed(spec, rows, labels, sample_weight)
+        fits, decisions, self.sketch_ = choose(spec, data, labels, groups, METRICS, self.classes_)
+        keep_fits(self, fits, single=False, dtype=rows.dtype)
         self.oof_decision_ = decisions[:, 0] if len(self.classes_) == 2 else decisions
         return self

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from sketchlasso.data import fingerprint
+from sketchlasso.data import MatrixLike, fingerprint
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.calibration import packed_calibration, unpacked_calibration
 from sketchlasso.estimators.classification import SqrtLassoClassifier, SqrtLassoClassifierCV
@@ -86,7 +86,7 @@ def save_model(
     path: str | os.PathLike[str],
     model: Any,
     *,
-    X: Any = None,
+    X: MatrixLike | None = None,
     feature_names: Sequence[str] | None = None,
     target_name: str | None = None,
     encoding: Encoding | None = None,

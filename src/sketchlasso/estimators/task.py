@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from sketchlasso.data import BlockMatrix, DataMatrix, as_responses, as_rows
+from sketchlasso.data import BlockMatrix, DataMatrix, MatrixLike, as_responses, as_rows
 from sketchlasso.data.transform import (
     ColumnTransform,
     column_scales,
@@ -189,7 +189,7 @@ def prepare(
     return Prepared(entries, Y / y_units, weights, rows, scales, given, unit, y_units)
 
 
-def _standardizes(standardize: bool | Literal["auto"], ready: Sketch | None, X: Any) -> bool:
+def _standardizes(standardize: bool | Literal["auto"], ready: Sketch | None, X: MatrixLike) -> bool:
     """Whether columns are divided by their standard deviations.
 
     Columns of a dense table are in units of all kinds. The entries of sparse data, such as word

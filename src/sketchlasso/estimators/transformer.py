@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sketchlasso.data import spread
+from sketchlasso.data import MatrixLike, spread
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.blocks import ACCEPTED, map_rows, validated, validated_rows
 from sketchlasso.estimators.callbacks import CallbackSupport, reported
@@ -104,7 +104,7 @@ class SketchTransformer(
     def _n_features_out(self) -> int:
         return self.sketch_.rank
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: MatrixLike) -> Any:
         """Return the coordinates of rows.
 
         Parameters
