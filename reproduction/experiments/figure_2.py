@@ -122,7 +122,7 @@ def findings(stored: Results) -> list[Finding]:
     lost = found["bound_held"] and exact
     return [
         Finding(
-            "rank 1 without the robust term: at most one non-zero whatever lambda",
+            "rank 1 without the robust term: at most one non-zero at any lambda",
             f"at most {count(stored['paper']['rank'])}",
             f"at most {count(found['one_non_robust'])}",
             "reproduced" if lost else "not reproduced",

@@ -97,7 +97,7 @@ def _sample(chosen: Results, seed: int) -> tuple[np.ndarray, np.ndarray]:
     precision = np.zeros((n, n))
     for i, j in edges:
         precision[i, j] = precision[j, i] = rng.choice([-1.0, 1.0]) * rng.uniform(0.3, 0.6)
-    # Diagonally dominant, hence positive definite.
+    # Diagonally dominant, so positive definite.
     np.fill_diagonal(precision, np.abs(precision).sum(axis=1) + 0.3)
     X = rng.multivariate_normal(np.zeros(n), np.linalg.inv(precision), chosen["samples"])
     X = (X - X.mean(axis=0)) / X.std(axis=0)

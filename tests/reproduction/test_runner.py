@@ -27,7 +27,7 @@ FORKING = SimpleNamespace(
 
 
 class Toys:
-    """Three experiments that count how often they are computed, and may be told to break."""
+    """Three experiments that count how often they are computed, and can be made to fail."""
 
     def __init__(self):
         self.computed, self.errors = [], {}

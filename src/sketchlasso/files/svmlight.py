@@ -45,7 +45,7 @@ def read_svmlight(source: Source, options: ReadOptions) -> Table:
         raise NoRowsError(f"{source} holds no samples; give a file with data.")
     if X.nnz == 0 and options.n_features is None:
         raise InvalidInputError(
-            f"{source} holds {X.shape[0]} labels but not one index:value pair; check that it is "
+            f"{source} holds {X.shape[0]} labels but no index:value pair; check that it is "
             "svmlight text or pass ",
             Argument("n_features"),
             ".",

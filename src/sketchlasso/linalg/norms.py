@@ -8,7 +8,7 @@ p of degree q - 1 then has
 
     p(1)^2 e (v'g)^2  <  max over 0 <= x <= 1-e of p(x)^2 (1 - e - x)  *  ||g - v v'g||^2
 
-Take p(x) = U_{2q-2}(sqrt(x / (1-e))), Chebyshev of the second kind (even, hence a polynomial of
+Take p(x) = U_{2q-2}(sqrt(x / (1-e))), Chebyshev of the second kind (even, so a polynomial of
 degree q - 1 in x): the maximum is (1-e), and p(1)^2 e = (1-e) sinh^2((2q-1) phi) with
 cosh phi = 1 / sqrt(1-e). As (v'g)^2 / ||g||^2 is Beta(r/2, (N-1)/2) distributed,
 
