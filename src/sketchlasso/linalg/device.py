@@ -97,12 +97,8 @@ def check_device(name: object) -> str:
 def open_device(name: str, budget: int | None = None) -> Device | None:
     """Return a device of PyTorch; None for the package's own code on the CPU.
 
-    Parameters
-    ----------
-    name : {"cpu", "cuda", "cuda:1", ..., "auto", "torch"}
-        Without a GPU, "cuda" and "auto" warn and fall back to the CPU.
-    budget : int, optional
-        Bytes that may be used; by default 70 % of the free memory of a GPU.
+    Without a GPU, "cuda" and "auto" warn and fall back to the CPU. The budget is in bytes; by
+    default 70 % of the free memory of a GPU.
     """
     if check_device(name) == CPU:
         return None

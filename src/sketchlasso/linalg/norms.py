@@ -55,23 +55,11 @@ class NormBound:
 
 
 def overestimate(size: int, block: int, steps: int, failure_probability: float) -> float:
-    """Return the factor cosh(phi) that turns a Ritz value's root into an upper bound.
+    """Return the factor cosh(phi) >= 1 that turns a Ritz value's root into an upper bound.
 
-    Parameters
-    ----------
-    size : int
-        Length N of the starting vectors.
-    block : int
-        Number r of independent standard normal starting vectors.
-    steps : int
-        Number q of blocks in the Krylov space.
-    failure_probability : float
-        Probability with which factor times estimate may fall short of the norm.
-
-    Returns
-    -------
-    float
-        At least 1.
+    The Krylov space has `steps` blocks q from `block` r standard normal starting vectors of length
+    `size` N. The factor times the estimate falls short of the norm with the given probability at
+    most.
     """
     if size <= block:
         return 1.0
@@ -86,21 +74,10 @@ def norm_bound(
     failure_probability: float,
     dense_limit: int = 0,
 ) -> NormBound:
-    """Bound the spectral norm of a map from above, rounding aside.
+    """Bound the spectral norm of A (m, n) from above, rounding aside; A must not depend on `rng`.
 
-    Parameters
-    ----------
-    A : LinearMap of shape (m, n)
-        Must not depend on `rng`.
-    rng : Generator
-    failure_probability : float
-    dense_limit : int
-        Where min(m, n) is no larger than this, or no larger than the Krylov space would be,
-        the norm is computed from the entries instead.
-
-    Returns
-    -------
-    NormBound
+    Where min(m, n) is no larger than `dense_limit`, or no larger than the Krylov space would be,
+    the norm is computed from the entries instead.
     """
     A = smaller_side_first(A)
     size = A.shape[0]

@@ -92,18 +92,10 @@ def _power_of_two(values: FloatArray) -> FloatArray:
 def solve_on_device(
     batch: Batch, device: Device, ledger: BatchLedger, warm: Iterates | None = None
 ) -> None:
-    """Solve what a device can of a batch; the rest stays open in the ledger.
+    """Solve what a device can of a batch that `suits` devices; the rest stays open in its ledger.
 
-    Instances without a penalty stay open as well.
-
-    Parameters
-    ----------
-    batch : Batch
-        That `suits` devices.
-    device : Device
-    ledger : BatchLedger
-        Of the batch; it gets the proposals and their certificates in double precision.
-    warm : Iterates, optional
+    The ledger gets the proposals and their certificates in double precision. Instances without a
+    penalty stay open as well.
     """
     open_ = np.flatnonzero(batch.alpha > 0)
     rows = min(batch.n_features, max(FEWEST_ROWS, FIRST_ROWS_PER_RANK * batch.rank))

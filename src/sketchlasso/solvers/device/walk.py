@@ -91,17 +91,9 @@ class _Walk:
 def walk_down(rows: Rows, largest: Tensor, size: int, slots: int, tol: float) -> Walked:
     """Walk down from the largest penalty to the last one with at most `size` non-zeros.
 
-    Parameters
-    ----------
-    rows : Rows
-        With the penalty factors as thresholds.
-    largest : tensor of shape (b,)
-        The smallest penalty at which no coefficient is non-zero.
-    size : int
-    slots : int
-        Non-zeros that there is room for.
-    tol : float
-        Largest break of an optimality condition, as a share of the penalty.
+    The rows have the penalty factors as thresholds, and room for `slots` non-zeros. `largest` (b,)
+    are the smallest penalties at which no coefficient is non-zero. Optimality conditions may be
+    broken by the share `tol` of the penalty.
     """
     result = Walked.blank(rows)
     walk = _start(rows, largest)

@@ -103,16 +103,10 @@ class DeviceBatch:
         return (roots[self.root_of[which]] @ u.unsqueeze(2)).squeeze(2)
 
     def choose(self, u: Tensor, which: Tensor, support: Tensor | None, count: int) -> Chosen:
-        """Return the `count` rows nearest to entering, the support (b, q) among them.
+        """Return the `count` rows nearest to entering at u (b, k), the support among them.
 
-        Parameters
-        ----------
-        u : tensor of shape (b, k)
-        which : tensor of shape (b,)
-            The instances of this chunk to choose rows for.
-        support : tensor of shape (b, q), optional
-            Features that must be chosen; they may repeat.
-        count : int
+        `which` (b,) are the instances of this chunk to choose rows for, and `support` (b, q) are
+        features that must be chosen; they may repeat.
         """
         lifted = self.lift(u, which)
         length = lifted.norm(dim=1)
