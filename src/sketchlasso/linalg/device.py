@@ -27,23 +27,12 @@ HOST_BUDGET = 2**30
 
 @dataclass(frozen=True)
 class Device:
-    """A device of PyTorch and the memory that may be used on it.
+    """A device of PyTorch and the memory that may be used on it."""
 
-    Attributes
-    ----------
-    name : str
-        Name in PyTorch.
-    budget : int
-        Bytes.
-    torch : module
-    label : str
-        Name that the user gave.
-    """
-
-    name: str
-    budget: int
-    torch: Any
-    label: str = "torch"
+    name: str  # in PyTorch
+    budget: int  # bytes
+    torch: Any  # the module
+    label: str = "torch"  # the name that the user gave
 
     @contextmanager
     def at_work(self) -> Iterator[None]:

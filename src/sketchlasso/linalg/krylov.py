@@ -22,17 +22,10 @@ from sketchlasso.types import RealArray
 
 @dataclass(frozen=True, eq=False)
 class KrylovSpace:
-    """An orthonormal basis B and the Gram matrix B'A A'B on it.
+    """An orthonormal basis B and the Gram matrix B'A A'B on it."""
 
-    Attributes
-    ----------
-    basis : ndarray of shape (m, d)
-    gram : ndarray of shape (d, d)
-        Symmetric positive semidefinite up to rounding.
-    """
-
-    basis: RealArray
-    gram: RealArray
+    basis: RealArray  # (m, d)
+    gram: RealArray  # (d, d): symmetric positive semidefinite up to rounding
 
     def leading(self, count: int) -> RealArray:
         """Return the Ritz vectors (m, count) of the largest eigenvalues, largest first."""

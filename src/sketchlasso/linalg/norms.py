@@ -37,21 +37,11 @@ LARGEST_OVERESTIMATE = 1.1
 
 @dataclass(frozen=True)
 class NormBound:
-    """Bounds on a spectral norm.
+    """Bounds on a spectral norm."""
 
-    Attributes
-    ----------
-    lower : float
-        Never above the norm.
-    upper : float
-        At least the norm, except with `failure_probability`.
-    failure_probability : float
-        0 where the norm was computed from all entries.
-    """
-
-    lower: float
-    upper: float
-    failure_probability: float
+    lower: float  # never above the norm
+    upper: float  # at least the norm, except with `failure_probability`
+    failure_probability: float  # 0 where the norm was computed from all entries
 
 
 def overestimate(size: int, block: int, steps: int, failure_probability: float) -> float:

@@ -20,27 +20,14 @@ HOPELESS = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """A ~ Q P' in singular form.
+    """A ~ Q P' in singular form."""
 
-    Attributes
-    ----------
-    Q : ndarray or ImplicitRows of shape (m, k)
-        Orthonormal columns; A W, known by W alone, for tall data in blocks.
-    P : ndarray of shape (n, k)
-        Orthogonal columns of lengths `singular_values`.
-    singular_values : ndarray of shape (k,)
-        Of Q P', largest first.
-    residual_norm : float or None
-        ||A - QP'||_2 where the method knows it exactly.
-    response_rank : int
-        Number of trailing columns that were made from responses. The pair is in singular form
-        only where it is 0.
-    """
-
-    Q: RowFactor
-    P: RealArray
-    singular_values: RealArray
-    residual_norm: float | None = None
+    Q: RowFactor  # (m, k): orthonormal columns; A W, known by W alone, for tall data in blocks
+    P: RealArray  # (n, k): orthogonal columns of lengths `singular_values`
+    singular_values: RealArray  # (k,): of Q P', largest first
+    residual_norm: float | None = None  # ||A - QP'||_2 where the method knows it exactly
+    # Number of trailing columns that were made from responses. The pair is in singular form only
+    # where it is 0.
     response_rank: int = 0
 
     @property

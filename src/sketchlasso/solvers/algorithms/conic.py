@@ -63,19 +63,11 @@ STATUSES = {
 
 @dataclass(eq=False)
 class ConicState:
-    """Result of the one solve.
+    """Result of the one solve."""
 
-    Attributes
-    ----------
-    outcome : ConicOutcome or None
-        None before the solve.
-    w : ndarray of shape (p,)
-    u : ndarray of shape (k,)
-    """
-
-    outcome: ConicOutcome | None = None
-    w: FloatArray = field(default_factory=lambda: np.zeros(0))
-    u: FloatArray = field(default_factory=lambda: np.zeros(0))
+    outcome: ConicOutcome | None = None  # None before the solve
+    w: FloatArray = field(default_factory=lambda: np.zeros(0))  # (p,)
+    u: FloatArray = field(default_factory=lambda: np.zeros(0))  # (k,)
 
 
 @dataclass(eq=False)

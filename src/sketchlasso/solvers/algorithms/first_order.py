@@ -59,24 +59,12 @@ ROUNDING = 1e-14
 class _Rotated(Instance):
     """The instance with a response of length one and orthogonal columns of R.
 
-    Attributes
-    ----------
-    R : ndarray of shape (p, r)
-        R V, r the rank of R.
-    energies : ndarray of shape (r,)
-        Squared lengths e of its columns.
-    c : ndarray of shape (r,)
-    s : float
-        Includes the part of the old c that R cannot reach.
-    basis : ndarray of shape (k, r)
-        V.
-    beyond : ndarray of shape (k,)
-        The part of c outside the span of V.
+    Its R (p, r) is R V, with r the rank of R, and its s includes the part of c that R cannot reach.
     """
 
-    energies: FloatArray
-    basis: FloatArray
-    beyond: FloatArray
+    energies: FloatArray  # (r,): squared lengths e of the columns
+    basis: FloatArray  # (k, r): V
+    beyond: FloatArray  # (k,): the part of c outside the span of V
     length: float
 
     @classmethod
@@ -151,26 +139,14 @@ class _Anderson:
 
 @dataclass(eq=False)
 class FirstOrderState:
-    """Iterate on the rotated instance.
-
-    Attributes
-    ----------
-    tau : float
-        Step length.
-    w : ndarray of shape (p,)
-    u : ndarray of shape (r,)
-    iterations : int
-        Iterations so far.
-    best : Best or None
-        Best points seen; None when there is no feature.
-    """
+    """Iterate on the rotated instance."""
 
     problem: _Rotated
-    tau: float
-    w: FloatArray
-    u: FloatArray
-    iterations: int
-    best: Best | None
+    tau: float  # step length
+    w: FloatArray  # (p,)
+    u: FloatArray  # (r,)
+    iterations: int  # so far
+    best: Best | None  # best points seen; None when there is no feature
     memory: _Anderson
 
 

@@ -31,17 +31,10 @@ class Units:
     an instance into one with c / null, s / null, R / size, alpha / size and radius / size. Its
     optimum is that of the original over null; dual points do not change. Both are rounded to
     powers of two, so that the conversion is exact.
-
-    Attributes
-    ----------
-    size : float
-        Of its rows.
-    null : ndarray of shape (B,)
-        Of its responses.
     """
 
-    size: float
-    null: FloatArray
+    size: float  # unit of the rows
+    null: FloatArray  # (B,): units of the responses
 
     @classmethod
     def of(cls, batch: Batch) -> Units:

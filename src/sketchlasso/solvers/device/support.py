@@ -26,23 +26,12 @@ TINY = 1e-300
 
 @dataclass(eq=False)
 class SupportPoint:
-    """Coefficients of instances (b,) on p working rows.
+    """Coefficients of instances (b,) on p working rows."""
 
-    Attributes
-    ----------
-    w : tensor of shape (b, p)
-    rest : tensor of shape (b, k)
-        c - A'w.
-    seen : tensor of shape (b, p)
-        A rest.
-    square : tensor of shape (b,)
-        rho^2 = ||rest||^2 + s^2.
-    """
-
-    w: Tensor
-    rest: Tensor
-    seen: Tensor
-    square: Tensor
+    w: Tensor  # (b, p)
+    rest: Tensor  # (b, k): c - A'w
+    seen: Tensor  # (b, p): A rest
+    square: Tensor  # (b,): rho^2 = ||rest||^2 + s^2
 
     @classmethod
     def of(cls, rows: Rows, w: Tensor, rest: Tensor) -> SupportPoint:

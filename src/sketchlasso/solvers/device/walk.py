@@ -28,29 +28,14 @@ PACKED_AT = 0.25
 
 @dataclass(frozen=True, eq=False)
 class Walked:
-    """Where the walks of instances (b,) ended.
+    """Where the walks of instances (b,) ended."""
 
-    Attributes
-    ----------
-    alpha : tensor of shape (b,)
-        The penalty; that of an exact fit is infinite.
-    w : tensor of shape (b, p)
-    u : tensor of shape (b, k)
-        Dual point.
-    few : tensor of shape (b,)
-        Whether no more coefficients than asked are non-zero.
-    found : tensor of shape (b,)
-        Whether the walk came to its end.
-    crowded : tensor of shape (b,)
-        Whether it needs more slots.
-    """
-
-    alpha: Tensor
-    w: Tensor
-    u: Tensor
-    few: Tensor
-    found: Tensor
-    crowded: Tensor
+    alpha: Tensor  # (b,): the penalty; that of an exact fit is infinite
+    w: Tensor  # (b, p)
+    u: Tensor  # (b, k): dual point
+    few: Tensor  # (b,): whether no more coefficients than asked are non-zero
+    found: Tensor  # (b,): whether the walk came to its end
+    crowded: Tensor  # (b,): whether it needs more slots
 
     @classmethod
     def blank(cls, rows: Rows) -> Walked:

@@ -29,24 +29,12 @@ UNIT = 2.0**-24
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """Working rows of some instances.
+    """Working rows of some instances."""
 
-    Attributes
-    ----------
-    index : tensor of shape (b, p)
-        Features, in increasing order.
-    rows : Rows
-        In double precision.
-    cap : tensor of shape (b,)
-        Largest scale of u at which no other row can break its threshold.
-    entering : tensor of shape (b,)
-        Rows that break theirs at u.
-    """
-
-    index: Tensor
-    rows: Rows
-    cap: Tensor
-    entering: Tensor
+    index: Tensor  # (b, p): features, in increasing order
+    rows: Rows  # in double precision
+    cap: Tensor  # (b,): largest scale of u at which no other row can break its threshold
+    entering: Tensor  # (b,): rows that break theirs at u
 
 
 class DeviceBatch:
@@ -219,23 +207,13 @@ def correlations_at_a_time(shared: SharedFactor) -> int:
 
 @dataclass(frozen=True, eq=False)
 class SharedFactor:
-    """What all chunks of a batch share on the device.
-
-    Attributes
-    ----------
-    device : Device
-    double, single : tensor of shape (n, k)
-        P, and in single precision P over the length of its longest row.
-    roots : tensor of shape (G, k, k) or None
-    longest : float
-        Length of the longest row of P.
-    """
+    """What all chunks of a batch share on the device."""
 
     device: Device
-    double: Tensor
-    single: Tensor
-    roots: Tensor | None
-    longest: float
+    double: Tensor  # (n, k): P
+    single: Tensor  # (n, k): P over the length of its longest row, in single precision
+    roots: Tensor | None  # (G, k, k)
+    longest: float  # length of the longest row of P
 
     @classmethod
     def of(cls, batch: Batch, device: Device) -> SharedFactor:
