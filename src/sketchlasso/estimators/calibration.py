@@ -30,10 +30,10 @@ from sketchlasso.types import FloatArray, IntArray
 
 IntervalMethod: TypeAlias = Literal["jackknife+", "cv+", "split"]
 
-FEWEST_ROWS = 10
+FEWEST_ROWS = 10  # with fewer than 9, intervals of level 0.9 are infinite
 # The gap of a solution with all rows in a problem without one of them is about (1 / m)^2.
 FINE = 1e-9
-FOLDS = 10
+FOLDS = 10  # by default
 SPARSE = ("data", "indices", "indptr")
 
 

@@ -29,7 +29,7 @@ from sketchlasso.sketches import Sketch
 from sketchlasso.types import FloatArray, IntArray
 from sketchlasso.warn import warn_user
 
-FOLDS = 5
+FOLDS = 5  # as in scikit-learn
 # Responses that are searched from the start; the others begin where these ended.
 GUIDES = 2
 # Scores differ by less than this share of their standard error: the penalty makes no difference.

@@ -21,7 +21,7 @@ from sketchlasso.files.table import Table, as_csr, finite_or_refuse
 from sketchlasso.storage import replacing
 from sketchlasso.storage.door import check_shape
 
-ROWS = 1024
+ROWS = 1024  # written at a time
 
 
 def read_svmlight(source: Source, options: ReadOptions) -> Table:

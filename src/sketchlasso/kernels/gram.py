@@ -6,7 +6,7 @@ from sketchlasso.kernels.blas import product
 from sketchlasso.kernels.compiling import Mask, Matrix, Vector, kernel
 from sketchlasso.kernels.dense import copy_to
 
-GRAM_UPDATES = 30
+GRAM_UPDATES = 30  # before the sum is made anew: rounding adds up
 
 
 @kernel(inner=True)

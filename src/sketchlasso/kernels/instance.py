@@ -11,6 +11,8 @@ from sketchlasso.kernels.compiling import Mask, Matrix, Vector, kernel
 from sketchlasso.kernels.dense import dot
 from sketchlasso.kernels.shrink import best_on_ray, feasible_scale, shrink
 
+# A root without entries means the identity.
+NO_ROOT = np.empty((0, 0))
 # An objective below this share of its value at w = 0 is zero up to rounding.
 NEGLIGIBLE = 1e-6
 
@@ -18,7 +20,7 @@ NEGLIGIBLE = 1e-6
 class Rows(NamedTuple):
     """One instance on its working rows: A (n, k), root (k, k), c (k,), thresholds (n,).
 
-    The rows of R are A root; they are never computed. An empty root means the identity.
+    The rows of R are A root; they are never computed. `NO_ROOT` means the identity.
     """
 
     A: Matrix

@@ -30,11 +30,11 @@ from sketchlasso.kernels.shrink import shrink
 # Chosen by trial over random problems of every regime: see docs/maths/newton.md.
 FIRST_SIGMA = 10.0  # times a gradient step's length
 FIRST_TAU = 10.0  # times the length of the response
-GROWTH = 2.0
-SETBACK = 5.0
+GROWTH = 2.0  # of sigma after an outer step that took at most EASY_STEPS Newton steps
+SETBACK = 5.0  # divides sigma after one that was not done in HARD_STEPS
 EASY_STEPS = 3
 HARD_STEPS = 8
-INEXACTNESS = 1.0
+INEXACTNESS = 1.0  # error of an outer step over the progress that it made
 # A step along a direction without curvature (an interpolating step has them) is bounded by
 # a share of the gradient, which vanishes at the solution, and by rounding.
 DAMPING = 1e-3

@@ -30,10 +30,10 @@ from sketchlasso.kernels.working_set import gather
 # Scratch of Newton steps: a matrix (p, p) and four vectors (p,).
 Scratch: TypeAlias = tuple[Matrix, Vector, Vector, Vector, Vector]
 
-SWEEPS = 4
-NEWTON_STEPS = 40
-HALVINGS = 12
-RIDGE = 1e-13
+SWEEPS = 4  # in a round, and the most Newton steps after them
+NEWTON_STEPS = 40  # rounds of both, at most
+HALVINGS = 12  # of a Newton step that does not descend
+RIDGE = 1e-13  # of the Hessian, as a share of its mean diagonal entry: rounding
 # A fit whose rho^2 falls below this share of its start is exact: these loops do not solve it.
 EXACT_FIT = 1e-8
 # Conditions violated by up to this multiple of the tolerance are good enough to count non-zero

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.kernels.instance import NO_ROOT
 from sketchlasso.kernels.signals import raise_signals
 from sketchlasso.kernels.support import search_instance, strongest_rows
 from sketchlasso.linalg.device import CPU, Device, open_device
@@ -33,7 +34,6 @@ SEARCH_TOL = 1e-8
 ENTRY = 1e-7
 # Penalty, as a share of the largest, where the search met an exact fit.
 SHARE_OF_INTERPOLATION = 0.1
-NO_ROOT = np.empty((0, 0))
 NO_ROWS = np.empty(0, dtype=np.intp)
 _search_instance = raise_signals(search_instance)
 

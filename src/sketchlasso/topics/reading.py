@@ -23,7 +23,7 @@ from sketchlasso.topics.counts import (
 from sketchlasso.topics.folders import ENDINGS, read_folder
 
 MATRICES = ("bag-of-words", "npz", "npy", "matrix-market", "svmlight")
-TITLE = 60
+TITLE = 60  # characters of a title that a text begins with
 # Kinds of sources: their names in messages, and the options that apply to them.
 KINDS = {
     "documents": ("documents given as strings", {"vectorizer"}),

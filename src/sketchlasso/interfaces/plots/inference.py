@@ -17,7 +17,7 @@ from sketchlasso.interfaces.plots.inputs import check_index, check_top, feature_
 from sketchlasso.interfaces.plots.labels import label_points
 from sketchlasso.types import FloatArray
 
-SHOWN = 20
+SHOWN = 20  # features, by default
 # p-values below this are drawn as this; smaller doubles lose precision.
 SMALLEST = 1e-300
 

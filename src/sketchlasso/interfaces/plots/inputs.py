@@ -14,7 +14,7 @@ from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.interfaces import Model, class_signs
 from sketchlasso.types import FloatArray, is_whole
 
-ALPHAS = 100
+ALPHAS = 100  # as in sqrt_lasso_path
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ FIRST_MU = 0.1
 MU_REDUCTION = 0.05
 # Below this fraction of the objective rounding dominates, and mu is not reduced further.
 LAST_MU = 1e-14
-NEWTON_STEPS_PER_CENTRING = 8
+NEWTON_STEPS_PER_CENTRING = 8  # at most
 # Coefficients and multipliers keep this share of their distance to a bound.
 KEPT_DISTANCE = 0.01
 # Multipliers stay inside their balls by this share, which keeps the Hessian positive.

@@ -36,12 +36,12 @@ from sketchlasso.problem.formulas import soft_threshold
 from sketchlasso.solvers.algorithms.protocol import Best, Instance, featureless_answer
 from sketchlasso.types import FloatArray
 
-ITERATIONS_PER_CALL = 200
+ITERATIONS_PER_CALL = 200  # between two certificates
 # Iterations after which the first call balances its step.
 FIRST_BALANCES = (20, 40, 60, 80)
 # Later calls balance only when the step is off by more than this factor.
 BALANCE_FACTOR = 3.0
-MEMORY = 20
+MEMORY = 20  # iterates that the extrapolation combines
 # Of the extrapolation's normal equations, relative to their trace.
 REGULARISATION = 1e-10
 # Extrapolation goes at most this many plain steps ahead, and never so far backwards.

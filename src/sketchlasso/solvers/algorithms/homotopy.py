@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sketchlasso.kernels.homotopy import walk_path
+from sketchlasso.kernels.instance import NO_ROOT
 from sketchlasso.linalg.rows import read_only, stack_rows
 from sketchlasso.linalg.threads import map_rows
 from sketchlasso.problem.batch import Batch
@@ -14,7 +15,6 @@ from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 # A path has seldom more than three knots per dimension; past this many something is wrong.
 KNOTS_PER_RANK = 30
-NO_ROOT = np.empty((0, 0))
 
 
 def can_walk(batch: Batch) -> BoolArray:

@@ -18,8 +18,8 @@ from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.formulas import null_dual
 from sketchlasso.solvers.device.tensors import Rows, Tensor
 
-CORRELATION_SHARE = 0.3
-CORRELATION_BYTES = 16
+CORRELATION_SHARE = 0.3  # of the memory budget, for correlations with all rows
+CORRELATION_BYTES = 16  # of an entry, with what a top-k needs for its own work
 # No threshold in single precision is larger: infinite ones belong to excluded features.
 LARGEST = 1e30
 
