@@ -24,8 +24,7 @@ from sketchlasso.kernels.compiling import Matrix, Vector, kernel
 from sketchlasso.kernels.dense import cholesky_in_place, cholesky_solve, dot
 from sketchlasso.kernels.gram import GRAM_UPDATES, update_gram
 from sketchlasso.kernels.instance import NEGLIGIBLE, Point, Rows, Work, combine, restricted_gap, see
-from sketchlasso.kernels.prox import group_shrinkage, loss_prox_length
-from sketchlasso.kernels.shrink import shrink
+from sketchlasso.kernels.shrink import group_shrinkage, loss_prox_length, shrink
 
 # Chosen by trial over random problems of every regime: see docs/maths/newton.md.
 FIRST_SIGMA = 10.0  # times a gradient step's length

@@ -1,4 +1,4 @@
-"""Soft thresholds and the dual scaling built on them, one instance at a time.
+"""Soft thresholds, proximal maps and the dual scaling, one instance at a time.
 
 Thresholds are `alpha` times a factor per feature. An excluded feature has the factor inf;
 alpha = 0 then gives NaN, and every comparison below treats NaN as "never active".
@@ -22,6 +22,40 @@ def shrink(x: float, threshold: float, positive: bool) -> float:
     if not positive and x < -threshold:
         return x + threshold
     return 0.0
+
+
+@kernel(inner=True)
+def loss_prox_length(size: float, s: float, tau: float, squared: bool) -> float:
+    """Rho with prox_{tau h}(x) = x rho / (rho + tau) for ||x|| = size.
+
+    For the square-root loss rho solves 1 = s^2/rho^2 + size^2/(rho + tau)^2, a convex
+    decreasing function, by Newton from the left; for the squared loss rho is 1.
+    """
+    if squared:
+        return 1.0
+    if s == 0.0:
+        return size - tau if size > tau else 0.0
+    rho = size - tau if size - tau > s else s
+    for _ in range(60):
+        from_s = s / rho
+        from_x = size / (rho + tau)
+        value = from_s * from_s + from_x * from_x - 1.0
+        fall = 2.0 * (from_s * from_s / rho + from_x * from_x / (rho + tau))
+        step = value / fall
+        rho += step
+        if abs(step) <= 1e-15 * rho:
+            break
+    return rho
+
+
+@kernel(inner=True)
+def group_shrinkage(norm: float, sigma: float, radius: float, squared: bool) -> float:
+    """Factor by which the prox of the l2 term shrinks a vector of length `norm`."""
+    if squared:
+        return 1.0 / (1.0 + sigma * radius * radius)
+    if norm <= sigma * radius:
+        return 0.0
+    return 1.0 - sigma * radius / norm
 
 
 @kernel(inner=True)

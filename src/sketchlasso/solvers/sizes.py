@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.kernels.compiling import raise_signals
 from sketchlasso.kernels.instance import NO_ROOT
-from sketchlasso.kernels.signals import raise_signals
 from sketchlasso.kernels.support import search_instance, strongest_rows
 from sketchlasso.linalg.device import CPU, Device, open_device
 from sketchlasso.linalg.rows import replace_rows, stack_rows
