@@ -77,7 +77,7 @@ def validated(
     return X, check_X_y(stand_in, responses[0], estimator=estimator, **checks)[1]
 
 
-def _refuse_dates(name: str, values: Any) -> None:
+def _refuse_dates(name: str, values: object) -> None:
     """Refuse dates and durations, which scikit-learn would take as integers."""
     types = getattr(values, "dtypes", None)
     each = list(types) if isinstance(types, Iterable) else [getattr(values, "dtype", None)]

@@ -202,7 +202,7 @@ class PenaltySearch(Searched):
         return SearchSpecification.of(self, n_features)
 
 
-def _check_sketch(sketch: Any) -> None:
+def _check_sketch(sketch: object) -> None:
     names = ("auto", *METHODS)
     named = isinstance(sketch, str) and sketch in names
     if named or sketch is None or isinstance(sketch, Sketch):
@@ -217,15 +217,15 @@ def _check_sketch(sketch: Any) -> None:
     )
 
 
-def _is_bool(value: Any) -> bool:
+def _is_bool(value: object) -> bool:
     return isinstance(value, bool | np.bool_)
 
 
-def _is_integer(value: Any) -> bool:
+def _is_integer(value: object) -> bool:
     return isinstance(value, Integral) and not _is_bool(value)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float | np.number)
 
 

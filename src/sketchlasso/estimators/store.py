@@ -269,7 +269,7 @@ def _names(model: Any, given: Sequence[str] | None, n_features: int) -> list[str
     return names
 
 
-def _plain(value: Any) -> tuple[Any, NDArray[Any] | None]:
+def _plain(value: object) -> tuple[Any, NDArray[Any] | None]:
     """A parameter as JSON, and as an array where it is one."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -305,7 +305,7 @@ def _restored(settings: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> dict
     return restored
 
 
-def _policy(value: Any) -> Any:
+def _policy(value: object) -> Any:
     if isinstance(value, dict):
         kind, factor = value[POLICY]
         return RadiusPolicy(kind, float(factor))

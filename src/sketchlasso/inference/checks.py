@@ -21,7 +21,7 @@ FEWEST_ROWS = 10
 EQUAL = 1e-7
 
 
-def check_choice(name: str, value: Any, accepted: Sequence[str]) -> None:
+def check_choice(name: str, value: object, accepted: Sequence[str]) -> None:
     """Reject a value that is not one of the accepted names."""
     if not isinstance(value, str) or value not in accepted:
         known = ", ".join(map(repr, accepted))

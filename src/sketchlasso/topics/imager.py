@@ -269,7 +269,7 @@ class TopicImager(BaseEstimator):
         check_is_fitted(self)
         save_topics(self, path)
 
-    def _question(self, n_words: Any, alpha: Any, radius: Any, positive: Any) -> Question:
+    def _question(self, n_words: int, alpha: Any, radius: Any, positive: bool | None) -> Question:
         return Question.checked(
             n_words,
             alpha,

@@ -245,7 +245,7 @@ def _check_options(kind: str, **options: Any) -> None:
             )
 
 
-def _check_sizes(max_bytes: Any, text_length: Any) -> None:
+def _check_sizes(max_bytes: object, text_length: object) -> None:
     for name, value, least in (("max_bytes", max_bytes, 1), ("text_length", text_length, 0)):
         allowed = name == "text_length" and value is None
         if not allowed and (not isinstance(value, int) or isinstance(value, bool) or value < least):

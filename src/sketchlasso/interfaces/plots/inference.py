@@ -22,7 +22,7 @@ SHOWN = 20  # features, by default
 SMALLEST = 1e-300
 
 
-def _one_response(found: Any, response: int) -> Callable[[FloatArray], FloatArray]:
+def _one_response(found: object, response: int) -> Callable[[FloatArray], FloatArray]:
     """Return a function that takes one response (c,) of the arrays of an inference."""
     if not isinstance(found, sl.inference.Desparsified | sl.inference.TreatmentEffects):
         remedy = "what desparsified or treatment_effect returns"

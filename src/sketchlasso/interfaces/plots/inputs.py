@@ -44,7 +44,7 @@ def check_top(top: int) -> int:
     return int(top)
 
 
-def not_accepted(thing: Any, accepted: str, remedy: str) -> InvalidInputError:
+def not_accepted(thing: object, accepted: str, remedy: str) -> InvalidInputError:
     """Return the error for a thing that cannot be drawn."""
     return InvalidInputError(
         f"{accepted} can be drawn, not a {type(thing).__name__}; pass {remedy}."
@@ -68,7 +68,7 @@ def line_of(path: Any, response: int = 0, radius: int = 0) -> Line:
     )
 
 
-def is_fitted_model(thing: Any) -> TypeGuard[Model]:
+def is_fitted_model(thing: object) -> TypeGuard[Model]:
     """Return whether a thing is an estimator with coefficients."""
     return hasattr(thing, "get_params") and hasattr(thing, "coef_")
 
