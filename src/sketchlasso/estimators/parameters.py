@@ -151,15 +151,15 @@ class Parameters:
     penalty_factor: ArrayLike | None = None
     positive: bool = False
     rank: int = 50
-    sketch: Any = "auto"
-    radius: Any = None
+    sketch: Sketch | SketchMethod | Literal["auto"] | None = "auto"
+    radius: Radii = None
     refine: Literal["exact"] | None = None
     relaxed: bool = False
-    solver: Any = "newton"
+    solver: Solver = "newton"
     tol: float = 1e-8
     n_jobs: int | None = -1
-    random_state: Any = None
-    verbose: Any = False
+    random_state: int | np.random.RandomState | None = None
+    verbose: bool | int | Watcher = False
     device: str = "cpu"
 
 

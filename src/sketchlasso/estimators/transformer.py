@@ -14,7 +14,7 @@ from sketchlasso.data import MatrixLike, spread
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.blocks import ACCEPTED, map_rows, validated, validated_rows
 from sketchlasso.estimators.callbacks import CallbackSupport, reported
-from sketchlasso.sketches import Sketch, sketch
+from sketchlasso.sketches import Sketch, SketchMethod, sketch
 from sketchlasso.types import FloatArray
 
 
@@ -53,10 +53,10 @@ class SketchTransformer(
 
     rank: int = 50
     _: KW_ONLY
-    method: Any = "randomized"
+    method: SketchMethod = "randomized"
     center: bool = True
     scale: bool = False
-    random_state: Any = None
+    random_state: int | np.random.RandomState | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from sketchlasso.data import MatrixLike, as_rows
@@ -149,5 +148,4 @@ def column_names(given: Any, n: int) -> tuple[str, ...]:
 
 def dense_matrix(X: MatrixLike) -> FloatArray:
     """X (m, n) as a dense array of doubles."""
-    stored: Any = X
-    return np.asarray(stored.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+    return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)

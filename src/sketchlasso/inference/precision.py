@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sketchlasso.data.validate import refuse_masked
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.estimators.callbacks import count_callback, unfitted_if_interrupted
+from sketchlasso.estimators.callbacks import Watcher, count_callback, unfitted_if_interrupted
 from sketchlasso.graphs import Graph, Rule
 from sketchlasso.inference.checks import check_enough_rows, check_parameters, column_names
 from sketchlasso.inference.column_problems import ColumnProblems, column_rows
@@ -135,8 +135,8 @@ class SparsePrecision(EmpiricalCovariance):
     gamma: float = 0.5
     tol: float = 1e-6
     n_jobs: int | None = -1
-    random_state: Any = None
-    verbose: Any = False
+    random_state: int | np.random.RandomState | None = None
+    verbose: bool | int | Watcher = False
 
     @unfitted_if_interrupted
     def fit(self, X: Any, y: Any = None) -> SparsePrecision:

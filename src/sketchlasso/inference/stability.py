@@ -17,6 +17,7 @@ from sketchlasso.errors import Argument, DuplicateColumnWarning, InvalidInputErr
 from sketchlasso.estimators.blocks import validated
 from sketchlasso.estimators.callbacks import (
     CallbackSupport,
+    Watcher,
     both,
     progress_callback,
     reported,
@@ -147,8 +148,8 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
     rank: int = 50
     tol: float = 1e-6
     n_jobs: int | None = -1
-    random_state: Any = None
-    verbose: Any = False
+    random_state: int | np.random.RandomState | None = None
+    verbose: bool | int | Watcher = False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

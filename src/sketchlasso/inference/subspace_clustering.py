@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from sketchlasso.data.validate import refuse_masked
-from sketchlasso.estimators.callbacks import count_callback, unfitted_if_interrupted
+from sketchlasso.estimators.callbacks import Watcher, count_callback, unfitted_if_interrupted
 from sketchlasso.inference.checks import check_parameters
 from sketchlasso.inference.column_problems import ColumnProblems, ColumnRows, largest_products
 from sketchlasso.inference.nodewise import solve_columns
@@ -87,8 +87,8 @@ class SparseSubspaceClustering(ClusterMixin, BaseEstimator):
     n_neighbors: int | None = 10
     tol: float = 1e-6
     n_jobs: int | None = -1
-    random_state: Any = None
-    verbose: Any = False
+    random_state: int | np.random.RandomState | None = None
+    verbose: bool | int | Watcher = False
 
     @unfitted_if_interrupted
     def fit(self, X: Any, y: Any = None) -> SparseSubspaceClustering:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.estimators.callbacks import unfitted_if_interrupted
 from sketchlasso.linalg.device import CPU
+from sketchlasso.linalg.seeds import RandomState
 from sketchlasso.linalg.threads import thread_count
 from sketchlasso.results import RadiusPolicy
 from sketchlasso.sketches import sketch
@@ -96,7 +97,7 @@ class TopicImager(BaseEstimator):
     stop_words: StopWords = "english"
     tol: float = 1e-6
     n_jobs: int | None = -1
-    random_state: Any = None
+    random_state: RandomState = None
     device: str = CPU
 
     @unfitted_if_interrupted
