@@ -309,7 +309,9 @@ def search_size(
         square = solve_on_gram(
             G, b, total, alpha * factor, radius, nonneg, tol, q, here, square, work
         )
-        count = (here != 0.0).sum()
+        count = 0
+        for j in range(p):
+            count += here[j] != 0.0
         vanished = not np.isfinite(square)
         if vanished or count > size:
             low, beyond, exact = alpha, count, vanished
