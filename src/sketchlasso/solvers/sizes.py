@@ -150,14 +150,9 @@ def _sized_on_device(batch: Batch, size: int, device: Device, settings: Settings
 
 
 class _SizeSearch:
-    """The search of as many instances as the memory budget allows.
+    """The search of as many instances (b,) as the memory budget allows.
 
-    Attributes
-    ----------
-    alpha : ndarray of shape (b,)
-    pieces : list of (indices, values)
-        Non-zero coefficients of each instance.
-    dual : ndarray of shape (b, k)
+    `pieces` are the indices and values of the non-zero coefficients of each.
     """
 
     def __init__(self, batch: Batch, size: int, settings: Settings) -> None:

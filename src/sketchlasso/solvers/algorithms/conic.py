@@ -74,13 +74,8 @@ class ConicState:
 class _Programme:
     """minimise x'diag(curvature)x/2 + linear'x  subject to  A x + slack = b, slack in cones.
 
-    Blocks of A and b are collected row by row; those of the loss come first.
-
-    Attributes
-    ----------
-    curvature, linear : ndarray of shape (size,)
-    dual : slice
-        The multipliers that are minus the dual point.
+    Blocks of A and b are collected row by row; those of the loss come first. `curvature` and
+    `linear` are (size,); `dual` is the slice of the multipliers that are minus the dual point.
     """
 
     curvature: FloatArray

@@ -38,20 +38,10 @@ class Chosen:
 
 
 class DeviceBatch:
-    """A chunk of a batch on the device.
+    """A chunk of a batch on the device; c (b, k), s, radius and alpha (b,) are in double precision.
 
-    Parameters
-    ----------
-    batch : Batch
-    shared : SharedFactor
-    relative : bool
-        Whether rows are ranked by |R u| / f, for a search of penalties, instead of by how far
-        they exceed the batch's own thresholds.
-
-    Attributes
-    ----------
-    c, s, radius, alpha : tensor of shape (b, k) or (b,)
-        In double precision.
+    With `relative`, rows are ranked by |R u| / f, for a search of penalties, instead of by how far
+    they exceed the batch's own thresholds.
     """
 
     def __init__(self, batch: Batch, shared: SharedFactor, relative: bool = False) -> None:
