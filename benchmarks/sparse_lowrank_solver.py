@@ -11,7 +11,7 @@ v = (a, P'b), a zero column added to L: |S| + k + 1 dimensions. The dual is
 
 Proximal-point steps in a, b and the residual r = c - L'v, each solved by a semismooth Newton
 method in the multiplier u of that equation; features outside a working set rest during a step.
-(The residual needs a proximal term too: a response-aware Q holds y, hence s = 0, and the dual
+(The residual needs a proximal term too: a response-aware Q holds y, so s = 0, and the dual
 objective has no curvature of its own.) The duality gap over all features is the stopping rule.
 """
 
@@ -131,7 +131,7 @@ def solve_point(
     Returns
     -------
     Point
-        Its `gap`, relative to the objective, tells whether the solver got there.
+        Its `gap`, relative to the objective, says whether the solver reached it.
     """
     a, b, u, steps = start.a, start.b, start.u, 0
     residual = problem.c - problem.image(a, b)

@@ -16,12 +16,7 @@ from benchmarks.machine import machine_facts
 
 from reproduction.code import code_digest
 from reproduction.experiment import Experiment, Plan, Report
-from reproduction.store import (
-    FOLDER,
-    Outcome,
-    read_outcome,
-    write_outcome,
-)
+from reproduction.store import FOLDER, Outcome, read_outcome, write_outcome
 from sketchlasso.errors import MissingExtraError, StoredFileError
 from sketchlasso.interfaces.commands.report import as_json
 

@@ -46,7 +46,7 @@ def check_full(training: Training) -> Fitted:
     ours = sl.sqrt_lasso_path(X, y, None, alphas=alphas).models
     residuals = np.linalg.norm(y[:, None] - ours.predict(X), axis=0)
     with watch.time("refit"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the differences tell
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the differences show it
         matched = [
             celer_fits(X, y, np.array([alpha * residual / len(y)]), TOL)[:2]
             for alpha, residual in zip(alphas, residuals, strict=True)

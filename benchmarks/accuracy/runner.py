@@ -86,7 +86,7 @@ class Progress:
             self.stream.flush()
 
     def end(self, cell: dict[str, Any]) -> None:
-        self._say(f"{self._head()}: {told(cell)}")
+        self._say(f"{self._head()}: {described(cell)}")
 
     def _head(self) -> str:
         spent = (perf_counter() - self.start) / 60.0
@@ -101,7 +101,7 @@ class Progress:
         self.stream.flush()
 
 
-def told(cell: dict[str, Any]) -> str:
+def described(cell: dict[str, Any]) -> str:
     """A cell in a few words."""
     if cell["failure"]:
         return str(cell["failure"])

@@ -8,13 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.accuracy.columns import MAIN, POLICIES
-from benchmarks.accuracy.summary import (
-    ALLOWED_LOSS,
-    Summary,
-    Verdict,
-    label_differences,
-    verdict,
-)
+from benchmarks.accuracy.summary import ALLOWED_LOSS, Summary, Verdict, label_differences, verdict
 
 Summaries = dict[tuple[str, str], Summary]
 OURS = "ours-50"

@@ -71,7 +71,7 @@ class Worker:
         return cell
 
     def close(self) -> None:
-        """End the process, whatever it does."""
+        """End the process in any case."""
         if self._process is not None and self._pipe is not None:
             self._process.kill()
             self._process.join()

@@ -11,13 +11,7 @@ from scipy import signal
 from sklearn.datasets import load_diabetes, load_digits
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
-from benchmarks.datasets import (
-    MissingDataError,
-    data_file,
-    load,
-    sparse_file,
-    weighted_counts,
-)
+from benchmarks.datasets import MissingDataError, data_file, load, sparse_file, weighted_counts
 
 TEST_ROWS = 1000
 TRAINING_SHARE = 0.75

@@ -72,7 +72,7 @@ def measure_constants(
     folder : Folder
         Shards like those of the jobs to be predicted, of fewer rows.
     narrow : Folder
-        Many rows and few features, which tell what every row costs the client.
+        Many rows and few features, which show what every row costs the client.
     job : Job
         That of `folder`.
     workers : int
@@ -85,7 +85,7 @@ def measure_constants(
     found["solve_feature"] = _left_out_features(job.rank, effort)
     found |= effort.run(_between_processes, workers, effort)
     partial = Constants(**found)
-    # A whole run on one thread tells the rest.
+    # A whole run on one thread shows the rest.
     run = effort.run(run_job, folder, job.rank, job.folds, job.penalties, 0, 1)
     scoring = run.seconds["scores"] - run.at_client["scores"]
     scoring -= stages(job)["scores"].seconds(job, Cluster(0), partial)

@@ -78,10 +78,10 @@ def generate(
     folder.mkdir(parents=True)
     rng = np.random.default_rng(seed)
     w = np.zeros(columns)
-    # The commonest features of some topics, so that a sketch can tell the response at all.
+    # The commonest features of some topics, so that a sketch can predict the response at all.
     topics = rng.permutation(TOPICS)[:20, None]
-    told = (topics * columns // TOPICS + np.arange(1, 4)).ravel() % columns
-    w[told] = rng.standard_normal(len(told))
+    chosen = (topics * columns // TOPICS + np.arange(1, 4)).ravel() % columns
+    w[chosen] = rng.standard_normal(len(chosen))
     shards, responses, stored = [], [], 0
     for number, start in enumerate(range(0, rows, rows_per_block)):
         X = random_block(min(rows_per_block, rows - start), columns, nonzeros, rng)

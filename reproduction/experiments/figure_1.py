@@ -10,14 +10,7 @@ import numpy as np
 import sketchlasso as sl
 from reproduction.data import SEED, counts_of
 from reproduction.drawing import DASHES, PALETTE, tidy
-from reproduction.experiment import (
-    Experiment,
-    Finding,
-    Picture,
-    Plan,
-    Report,
-    Results,
-)
+from reproduction.experiment import Experiment, Finding, Picture, Plan, Report, Results
 from reproduction.paper_figures import PAPER
 from reproduction.words import count, listed, number, percent
 from sketchlasso.interfaces.commands.report import Sheet

@@ -11,14 +11,7 @@ from sklearn.datasets import load_digits
 import sketchlasso as sl
 from reproduction.data import SEED
 from reproduction.drawing import PALETTE, tidy
-from reproduction.experiment import (
-    Experiment,
-    Finding,
-    Picture,
-    Plan,
-    Report,
-    Results,
-)
+from reproduction.experiment import Experiment, Finding, Picture, Plan, Report, Results
 from reproduction.paper_figures import PAPER
 from reproduction.words import count, listed, number
 from sketchlasso.engine import primal_value, sparsify
@@ -129,7 +122,7 @@ def findings(stored: Results) -> list[Finding]:
     lost = found["bound_held"] and exact
     return [
         Finding(
-            "rank 1 without the robust term: at most one non-zero whatever lambda",
+            "rank 1 without the robust term: at most one non-zero at any lambda",
             f"at most {count(stored['paper']['rank'])}",
             f"at most {count(found['one_non_robust'])}",
             "reproduced" if lost else "not reproduced",

@@ -14,14 +14,7 @@ import sketchlasso as sl
 from reproduction.contenders import clarabel_answer, clarabel_on_sketch
 from reproduction.data import SEED
 from reproduction.drawing import PALETTE, tidy
-from reproduction.experiment import (
-    Experiment,
-    Finding,
-    Picture,
-    Plan,
-    Report,
-    Results,
-)
+from reproduction.experiment import Experiment, Finding, Picture, Plan, Report, Results
 from reproduction.paper_figures import PAPER
 from reproduction.words import count, number, seconds
 from sketchlasso.interfaces.commands.report import Sheet

@@ -7,14 +7,7 @@ from typing import Any
 
 from reproduction.data import load
 from reproduction.drawing import DASHES, PALETTE, tidy
-from reproduction.experiment import (
-    Experiment,
-    Finding,
-    Picture,
-    Plan,
-    Report,
-    Results,
-)
+from reproduction.experiment import Experiment, Finding, Picture, Plan, Report, Results
 from reproduction.modelling import cross_validated
 from reproduction.paper_figures import PAPER
 from reproduction.words import count, listed, number, seconds, share

@@ -14,14 +14,7 @@ from sklearn.metrics import f1_score, precision_score, recall_score
 import sketchlasso as sl
 from reproduction.data import SEED
 from reproduction.drawing import tidy
-from reproduction.experiment import (
-    Experiment,
-    Finding,
-    Picture,
-    Plan,
-    Report,
-    Results,
-)
+from reproduction.experiment import Experiment, Finding, Picture, Plan, Report, Results
 from reproduction.paper_figures import PAPER
 from reproduction.words import count, number, percent, seconds, share
 from sketchlasso.interfaces.commands.report import Sheet
@@ -104,7 +97,7 @@ def _sample(chosen: Results, seed: int) -> tuple[np.ndarray, np.ndarray]:
     precision = np.zeros((n, n))
     for i, j in edges:
         precision[i, j] = precision[j, i] = rng.choice([-1.0, 1.0]) * rng.uniform(0.3, 0.6)
-    # Diagonally dominant, hence positive definite.
+    # Diagonally dominant, so positive definite.
     np.fill_diagonal(precision, np.abs(precision).sum(axis=1) + 0.3)
     X = rng.multivariate_normal(np.zeros(n), np.linalg.inv(precision), chosen["samples"])
     X = (X - X.mean(axis=0)) / X.std(axis=0)

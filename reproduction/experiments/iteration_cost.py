@@ -11,14 +11,7 @@ from benchmarks.harness import exponents
 import sketchlasso as sl
 from reproduction.data import SEED
 from reproduction.drawing import PALETTE, tidy
-from reproduction.experiment import (
-    Experiment,
-    Finding,
-    Picture,
-    Plan,
-    Report,
-    Results,
-)
+from reproduction.experiment import Experiment, Finding, Picture, Plan, Report, Results
 from reproduction.paper_figures import PAPER
 from reproduction.words import number, seconds
 from sketchlasso.engine import Screening, sketch_from_factors

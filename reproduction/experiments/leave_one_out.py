@@ -9,14 +9,7 @@ from benchmarks.harness import timed
 
 import sketchlasso as sl
 from reproduction.data import SEED, Split, load
-from reproduction.experiment import (
-    Experiment,
-    Finding,
-    Picture,
-    Plan,
-    Report,
-    Results,
-)
+from reproduction.experiment import Experiment, Finding, Picture, Plan, Report, Results
 from reproduction.modelling import Fitted, cross_validated
 from reproduction.paper_figures import PAPER
 from reproduction.words import count, factor, number, percent, seconds, share

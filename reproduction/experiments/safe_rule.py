@@ -10,14 +10,7 @@ import numpy as np
 import sketchlasso as sl
 from reproduction.data import SEED, load
 from reproduction.drawing import PALETTE, tidy
-from reproduction.experiment import (
-    Experiment,
-    Finding,
-    Picture,
-    Plan,
-    Report,
-    Results,
-)
+from reproduction.experiment import Experiment, Finding, Picture, Plan, Report, Results
 from reproduction.paper_figures import PAPER
 from reproduction.words import count, listed, number, percent
 from sketchlasso.engine import Batch, Screening

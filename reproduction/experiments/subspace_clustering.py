@@ -14,14 +14,7 @@ from sklearn.metrics import normalized_mutual_info_score
 
 import sketchlasso as sl
 from reproduction.data import SEED
-from reproduction.experiment import (
-    Experiment,
-    Finding,
-    Picture,
-    Plan,
-    Report,
-    Results,
-)
+from reproduction.experiment import Experiment, Finding, Picture, Plan, Report, Results
 from reproduction.paper_figures import PAPER
 from reproduction.words import count, number, percent, seconds, share
 from sketchlasso.engine import Batch

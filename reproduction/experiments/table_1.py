@@ -9,14 +9,7 @@ from scipy import sparse
 
 import sketchlasso as sl
 from reproduction.data import SEED, counts_of, load
-from reproduction.experiment import (
-    Experiment,
-    Finding,
-    Picture,
-    Plan,
-    Report,
-    Results,
-)
+from reproduction.experiment import Experiment, Finding, Picture, Plan, Report, Results
 from reproduction.paper_figures import PAPER
 from reproduction.words import count, number, percent
 from sketchlasso.interfaces.commands.report import Sheet

@@ -9,21 +9,9 @@ from benchmarks.harness import timed
 
 import sketchlasso as sl
 from reproduction.baselines import every_fold, one_full_solve
-from reproduction.contenders import (
-    CONTENDERS,
-    FULL_BARRIER,
-    FULL_CONIC,
-    clarabel_on_sketch,
-)
+from reproduction.contenders import CONTENDERS, FULL_BARRIER, FULL_CONIC, clarabel_on_sketch
 from reproduction.data import SEED, SETS, Split, folds, load
-from reproduction.experiment import (
-    Experiment,
-    Finding,
-    Picture,
-    Plan,
-    Report,
-    Results,
-)
+from reproduction.experiment import Experiment, Finding, Picture, Plan, Report, Results
 from reproduction.experiments.table_2_sheets import tables
 from reproduction.modelling import cross_validated
 from reproduction.paper_figures import PAPER

@@ -9,14 +9,7 @@ from benchmarks.topics.corpora import corpus as corpus_of
 from benchmarks.topics.held_out import Judge, halves
 
 from reproduction.data import SEED
-from reproduction.experiment import (
-    Experiment,
-    Finding,
-    Picture,
-    Plan,
-    Report,
-    Results,
-)
+from reproduction.experiment import Experiment, Finding, Picture, Plan, Report, Results
 from reproduction.paper_figures import PAPER
 from reproduction.words import count, factor, number, percent, seconds
 from sketchlasso.interfaces.commands.report import Sheet

@@ -12,7 +12,7 @@ import sys
 from itertools import pairwise
 from types import FrameType
 
-INTERRUPTED = 130
+INTERRUPTED = 130  # what shells return after Ctrl-C
 
 
 def end_at_once(number: int, frame: FrameType | None) -> None:

@@ -84,8 +84,8 @@ def test_engines_round_alike(dask_engine, arrays):
 
 
 def test_sums_are_those_of_a_balanced_tree():
-    told = tree_sum(Noted([i]) for i in range(7))
-    assert told == [[[0, [1]], [2, [3]]], [[4, [5]], [6]]]
+    found = tree_sum(Noted([i]) for i in range(7))
+    assert found == [[[0, [1]], [2, [3]]], [[4, [5]], [6]]]
 
 
 def test_progress_is_told_block_by_block(engine, arrays):
@@ -218,16 +218,16 @@ def look_slowly(entries, seconds):
 
 
 @pytest.mark.parametrize(
-    ("how", "progress"), [("sum", lambda *told: None), ("collect", None)], ids=["sum", "collect"]
+    ("how", "progress"), [("sum", lambda *counts: None), ("collect", None)], ids=["sum", "collect"]
 )
 def test_an_error_in_one_block_ends_the_work_on_the_others(dask_engine, how, progress, monkeypatch):
     monkeypatch.setattr(dask_engine, "on_progress", progress)
     LOOKED_AT.clear()  # the workers are threads of this process
     blocks = blocks_of([np.ones((1, 3))] * 40)
-    with pytest.raises(ArithmeticError) as told:
+    with pytest.raises(ArithmeticError) as raised:
         getattr(dask_engine, how)(look_slowly, blocks, (0.1,))
     at_once = len(LOOKED_AT)
     time.sleep(0.6)
     # What the two workers have may end, but no more, though the error is still looked at.
     assert len(LOOKED_AT) <= at_once + 4 < 40
-    assert told.tb is not None
+    assert raised.tb is not None

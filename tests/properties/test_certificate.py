@@ -1,4 +1,4 @@
-"""Whatever numbers come, the certificate is refused with a sentence or it holds."""
+"""For any numbers, the certificate is refused with a sentence or it holds."""
 
 import math
 from dataclasses import dataclass

@@ -57,9 +57,9 @@ class Page(HTMLParser):
         self.open, self.ids, self.sources, self.text = [], [], [], []
 
     def handle_starttag(self, tag, attrs):
-        told = dict(attrs)
-        self.ids += [told["id"]] if "id" in told else []
-        self.sources += [told[key] for key in ("src", "srcset", "href") if key in told]
+        given = dict(attrs)
+        self.ids += [given["id"]] if "id" in given else []
+        self.sources += [given[key] for key in ("src", "srcset", "href") if key in given]
         if tag not in self.VOID:
             self.open.append(tag)
 
@@ -152,14 +152,14 @@ def test_no_number_of_the_summary_is_typed_in(outcomes, name):
 
 def changed(outcomes, name, **values):
     """Findings of an experiment whose results were made up in part; 'a__b' reaches inside."""
-    told = copy.deepcopy(outcomes[name].stored())
+    stored = copy.deepcopy(outcomes[name].stored())
     for path, value in values.items():
-        place = told["results"]
+        place = stored["results"]
         *inner, last = path.split("__")
         for key in inner:
             place = place[int(key)] if isinstance(place, list) else place[key]
         place[last] = value
-    return BY_NAME[name].findings(told)
+    return BY_NAME[name].findings(stored)
 
 
 CASES = [
@@ -220,9 +220,9 @@ def test_verdicts_follow_the_results(outcomes, name, place, values, verdict):
 
 
 def test_extrapolations_and_bounds_are_marked(outcomes):
-    told = changed(outcomes, "table_2", rows__0__full__at_least=True)[0]
-    assert told.ours.startswith(">= ") and "extrapolated" in told.ours
-    assert "lower bound" in told.why
+    finding = changed(outcomes, "table_2", rows__0__full__at_least=True)[0]
+    assert finding.ours.startswith(">= ") and "extrapolated" in finding.ours
+    assert "lower bound" in finding.why
     bounded = copy.deepcopy(outcomes["table_2"].stored())
     bounded["results"]["rows"][0]["full"]["at_least"] = True
     sheet = BY_NAME["table_2"].tables(bounded)[0]

@@ -14,14 +14,7 @@ from reproduction.words import count, factor, listed, number, percent, seconds
 from tests.forked import Forked
 
 import sketchlasso as sl
-from reproduction import (
-    Experiment,
-    Finding,
-    Plan,
-    read_outcomes,
-    run_experiments,
-    write_report,
-)
+from reproduction import Experiment, Finding, Plan, read_outcomes, run_experiments, write_report
 from sketchlasso.errors import MissingExtraError
 from sketchlasso.interfaces.commands.report import Sheet
 
@@ -34,7 +27,7 @@ FORKING = SimpleNamespace(
 
 
 class Toys:
-    """Three experiments that count how often they are computed, and may be told to break."""
+    """Three experiments that count how often they are computed, and can be made to fail."""
 
     def __init__(self):
         self.computed, self.errors = [], {}

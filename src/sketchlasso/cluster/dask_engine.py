@@ -23,19 +23,10 @@ from dask.delayed import delayed
 from distributed import Client, KilledWorker, LocalCluster, as_completed
 from distributed.comm.core import CommClosedError
 
-from sketchlasso.cluster.engine import (
-    Block,
-    Blocks,
-    Each,
-    Engine,
-    OnProgress,
-    Work,
-    add,
-    holder_of,
-)
+from sketchlasso.cluster.engine import Block, Blocks, Each, Engine, OnProgress, Work, add, holder_of
 from sketchlasso.errors import Argument, ClusterLostError, InvalidInputError, unaccepted
 
-CONNECT_SECONDS = 20
+CONNECT_SECONDS = 20  # to wait for a scheduler
 # Default seconds that work waits while there is no worker.
 WORKER_SECONDS = 60.0
 # Read-only arrays of this size are sent to the scheduler once, however often they are used.

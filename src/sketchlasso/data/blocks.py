@@ -175,7 +175,7 @@ class BlockMatrix:
             "it may not fit in memory; use a function that takes blocks, or X.collect()."
         )
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         """Return some rows, or some columns of all rows.
 
         ``X[rows]`` with increasing row numbers, a mask or a slice is a BlockMatrix over the same

@@ -56,7 +56,7 @@ class ImplicitRows:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return self.base.matmat(self.W).astype(self.dtype if dtype is None else dtype, copy=False)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         """Return ``Q[:, columns]``, still implicit, or the collected ``Q[rows]``."""
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
         W = self.W[:, columns]

@@ -259,7 +259,7 @@ def split_choice(
     return list(zip(parts, np.split(weights, ends), strict=True))
 
 
-def row_numbers(key: Any, m: int) -> IntArray:
+def row_numbers(key: object, m: int) -> IntArray:
     """Row numbers (r,) of a slice, a mask or numbers, which may be negative."""
     if isinstance(key, slice):
         return np.arange(m)[key]

@@ -326,12 +326,12 @@ def find_entry(
     return None
 
 
-def is_sparse(entries: Any) -> bool:
+def is_sparse(entries: object) -> bool:
     """Return whether entries are a sparse matrix."""
     return bool(sparse.issparse(entries))
 
 
-def is_dask_array(X: Any) -> bool:
+def is_dask_array(X: object) -> bool:
     """Return whether X is a dask array, without importing Dask."""
     kind = type(X)
     return kind.__module__.startswith("dask.array") and hasattr(X, "to_delayed")

@@ -85,7 +85,7 @@ def products(X: Any, pairs: Sequence[tuple[IntArray | None, Any]]) -> list[Float
     return [dense_product(entries if rows is None else entries[rows], V) for rows, V in pairs]
 
 
-def refuse_masked(name: str, values: Any) -> None:
+def refuse_masked(name: str, values: object) -> None:
     """Refuse masked entries, which NumPy would take for numbers."""
     if np.ma.is_masked(values):
         raise InvalidInputError(

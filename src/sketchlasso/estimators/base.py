@@ -12,7 +12,7 @@ from scipy import optimize, sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from sketchlasso.data import BlockMatrix, as_blocks, spread
+from sketchlasso.data import BlockMatrix, MatrixLike, as_blocks, spread
 from sketchlasso.errors import Argument, EmptyModelWarning, InaccurateWarning
 from sketchlasso.estimators.blocks import in_memory, linear_values, validated_rows
 from sketchlasso.estimators.callbacks import CallbackSupport
@@ -41,7 +41,7 @@ class Scored(CallbackSupport):
     """Scores of scikit-learn's mixins for X in blocks; comes before the mixin among the bases."""
 
     @spread
-    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+    def score(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return R2 of a regressor, or the accuracy of a classifier (the share of right labels).
 
         Parameters
@@ -88,13 +88,13 @@ class LinearModel(BaseEstimator):
         sketch = getattr(self, "sketch_", None)
         return None if sketch is None else str(sketch.method)
 
-    def _linear(self, X: Any) -> Any:
+    def _linear(self, X: MatrixLike) -> Any:
         """Values of the linear functions; a dask array for a dask array, not yet computed."""
         check_is_fitted(self)
         return linear_values(validated_rows(self, X), self.coef_, self.intercept_)
 
     def _prepared(
-        self, spec: Specification, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+        self, spec: Specification, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> Prepared:
         """Data ready to be fitted; sets standardized_ and scale_."""
         if isinstance(X, BlockMatrix):

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_X_y, validate_data
 
 from sketchlasso.cluster import holder_of
-from sketchlasso.data import BlockMatrix, as_blocks, as_responses
+from sketchlasso.data import BlockMatrix, MatrixLike, as_blocks, as_responses
 from sketchlasso.data.storage import is_dask_array
 from sketchlasso.data.validate import refuse_masked
 from sketchlasso.errors import InvalidInputError
@@ -35,7 +35,9 @@ def in_memory(values: Any) -> Any:
     return values.compute(scheduler=holder_of(values))
 
 
-def validated(estimator: BaseEstimator, X: Any, *y: Any, reset: bool = True, **checks: Any) -> Any:
+def validated(
+    estimator: BaseEstimator, X: MatrixLike, *y: Any, reset: bool = True, **checks: Any
+) -> Any:
     """Return X, or X and y, as scikit-learn's validate_data does, for X in memory or in blocks.
 
     Blocks are checked for their number of columns now, and for NaN when they are first read. With
@@ -75,7 +77,7 @@ def validated(estimator: BaseEstimator, X: Any, *y: Any, reset: bool = True, **c
     return X, check_X_y(stand_in, responses[0], estimator=estimator, **checks)[1]
 
 
-def _refuse_dates(name: str, values: Any) -> None:
+def _refuse_dates(name: str, values: object) -> None:
     """Refuse dates and durations, which scikit-learn would take as integers."""
     types = getattr(values, "dtypes", None)
     each = list(types) if isinstance(types, Iterable) else [getattr(values, "dtype", None)]
@@ -87,7 +89,7 @@ def _refuse_dates(name: str, values: Any) -> None:
         )
 
 
-def validated_rows(estimator: BaseEstimator, X: Any) -> Any:
+def validated_rows(estimator: BaseEstimator, X: MatrixLike) -> Any:
     """X for predictions: checked now, or, where it is a dask array, when it is computed."""
     if not is_dask_array(X):
         return validated(estimator, X, reset=False)

@@ -19,6 +19,7 @@ from sketchlasso.estimators.parameters import SingleSpecification, Specification
 from sketchlasso.estimators.penalty import left_out_problems
 from sketchlasso.estimators.task import Prepared, prepare, solves_without_sketch
 from sketchlasso.instances import RowSets, leave_one_out_rows, shuffled_folds, splitter_rows
+from sketchlasso.linalg.seeds import RandomState
 from sketchlasso.linalg.threads import thread_count
 from sketchlasso.results.left_out import left_out_models
 from sketchlasso.results.models import LinearModels
@@ -29,10 +30,10 @@ from sketchlasso.types import FloatArray, IntArray
 
 IntervalMethod: TypeAlias = Literal["jackknife+", "cv+", "split"]
 
-FEWEST_ROWS = 10
+FEWEST_ROWS = 10  # with fewer than 9, intervals of level 0.9 are infinite
 # The gap of a solution with all rows in a problem without one of them is about (1 / m)^2.
 FINE = 1e-9
-FOLDS = 10
+FOLDS = 10  # by default
 SPARSE = ("data", "indices", "indptr")
 
 
@@ -106,7 +107,7 @@ def calibrated(
     return Calibration(method, _one_by_one(again, X, y, rows, spec.report))
 
 
-def _folds(cv: Any, Y: FloatArray, random_state: Any) -> RowSets:
+def _folds(cv: Any, Y: FloatArray, random_state: RandomState) -> RowSets:
     """Groups of rows, each row in one of them."""
     if cv is None or isinstance(cv, int | np.integer):
         count = FOLDS if cv is None else int(cv)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from sketchlasso.data import spread
+from sketchlasso.data import MatrixLike, spread
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.base import LinearModel, Scored, keep_fits
 from sketchlasso.estimators.blocks import map_rows, validated
 from sketchlasso.estimators.callbacks import reported
-from sketchlasso.estimators.parameters import PenaltySearch, SinglePenalty, Specification
+from sketchlasso.estimators.parameters import (
+    Parameters,
+    PenaltySearch,
+    SinglePenalty,
+    Specification,
+)
 from sketchlasso.estimators.rigorous import fit_responses
 from sketchlasso.estimators.selection import choose
 from sketchlasso.estimators.task import Prepared
@@ -35,7 +41,7 @@ class _SignClassifier(Scored, ClassifierMixin, LinearModel):
         tags.classifier_tags.poor_score = bool(self.positive)
         return tags
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: MatrixLike) -> Any:
         """Signed scores, positive for ``classes_[1]`` where there are two classes.
 
         Parameters
@@ -50,7 +56,7 @@ class _SignClassifier(Scored, ClassifierMixin, LinearModel):
         scores = self._linear(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: MatrixLike) -> Any:
         """Predict class labels.
 
         Parameters
@@ -65,7 +71,7 @@ class _SignClassifier(Scored, ClassifierMixin, LinearModel):
         return map_rows(self.decision_function(X), _chosen_labels, (), classes=self.classes_)
 
     def _signed(
-        self, spec: Specification, X: Any, y: Any, sample_weight: ArrayLike | None
+        self, spec: Specification, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> Prepared:
         """Data with targets of +1 and -1.
 
@@ -94,7 +100,8 @@ def _chosen_labels(scores: FloatArray, *, classes: Any) -> Any:
     return classes[chosen]
 
 
-class SqrtLassoClassifier(_SignClassifier, SinglePenalty):
+@dataclass(eq=False, repr=False)
+class SqrtLassoClassifier(_SignClassifier, Parameters, SinglePenalty):
     """Square-root LASSO on +1/-1 targets, one against the rest where there are several classes.
 
     All classes share the directions of the sketch that do not depend on y.
@@ -128,7 +135,9 @@ class SqrtLassoClassifier(_SignClassifier, SinglePenalty):
 
     @reported(rounds=True)
     @spread
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> SqrtLassoClassifier:
+    def fit(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> SqrtLassoClassifier:
         """Fit one model for two classes, else one for each class.
 
         Parameters
@@ -142,15 +151,16 @@ class SqrtLassoClassifier(_SignClassifier, SinglePenalty):
         -------
         SqrtLassoClassifier
         """
-        X, y = validated(self, X, y, ensure_min_samples=2)
-        spec = self._specification(X.shape[1])
-        data = self._signed(spec, X, y, sample_weight)
+        rows, labels = validated(self, X, y, ensure_min_samples=2)
+        spec = self._specification(rows.shape[1])
+        data = self._signed(spec, rows, labels, sample_weight)
         fits, self.sketch_ = fit_responses(spec, data)
-        keep_fits(self, fits, single=False, dtype=X.dtype)
+        keep_fits(self, fits, single=False, dtype=rows.dtype)
         return self
 
 
-class SqrtLassoClassifierCV(_SignClassifier, PenaltySearch):
+@dataclass(eq=False, repr=False, kw_only=True)
+class SqrtLassoClassifierCV(_SignClassifier, Parameters, PenaltySearch):
     """Square-root LASSO classifier with penalty and radius chosen by cross-validation.
 
     Every class has its own penalty; folds are shuffled and stratified by class unless `cv` is a
@@ -191,58 +201,16 @@ class SqrtLassoClassifierCV(_SignClassifier, PenaltySearch):
     True
     """
 
-    # Signature of PenaltySearch with another score.
-    def __init__(
-        self,
-        *,
-        alphas: int | ArrayLike = 100,
-        alpha_min_ratio: float | None = None,
-        cv: Any = None,
-        scoring: str = "accuracy",
-        selection: Literal["min", "1se"] = "min",
-        fit_intercept: bool = True,
-        standardize: bool | Literal["auto"] = "auto",
-        penalty_factor: ArrayLike | None = None,
-        positive: bool = False,
-        rank: int = 50,
-        sketch: Any = "auto",
-        radius: Any = None,
-        refine: Literal["exact"] | None = None,
-        relaxed: bool = False,
-        solver: Any = "newton",
-        tol: float = 1e-8,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: Any = False,
-        device: str = "cpu",
-    ) -> None:
-        super().__init__(
-            alphas=alphas,
-            alpha_min_ratio=alpha_min_ratio,
-            cv=cv,
-            scoring=scoring,
-            selection=selection,
-            fit_intercept=fit_intercept,
-            standardize=standardize,
-            penalty_factor=penalty_factor,
-            positive=positive,
-            rank=rank,
-            sketch=sketch,
-            radius=radius,
-            refine=refine,
-            relaxed=relaxed,
-            solver=solver,
-            tol=tol,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-            device=device,
-        )
+    scoring: str = "accuracy"
 
     @reported(rounds=True)
     @spread
     def fit(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: Any = None
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> SqrtLassoClassifierCV:
         """Choose penalties and radii by cross-validation, then fit on all rows.
 
@@ -258,10 +226,10 @@ class SqrtLassoClassifierCV(_SignClassifier, PenaltySearch):
         -------
         SqrtLassoClassifierCV
         """
-        X, y = validated(self, X, y, ensure_min_samples=2)
-        spec = self._specification(X.shape[1])
-        data = self._signed(spec, X, y, sample_weight)
-        fits, decisions, self.sketch_ = choose(spec, data, y, groups, METRICS, self.classes_)
-        keep_fits(self, fits, single=False, dtype=X.dtype)
+        rows, labels = validated(self, X, y, ensure_min_samples=2)
+        spec = self._specification(rows.shape[1])
+        data = self._signed(spec, rows, labels, sample_weight)
+        fits, decisions, self.sketch_ = choose(spec, data, labels, groups, METRICS, self.classes_)
+        keep_fits(self, fits, single=False, dtype=rows.dtype)
         self.oof_decision_ = decisions[:, 0] if len(self.classes_) == 2 else decisions
         return self

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sketchlasso.data import BlockMatrix, as_rows
+from sketchlasso.data import BlockMatrix, MatrixLike, as_rows
 from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.estimators.base import LinearModel
 from sketchlasso.estimators.blocks import linear_values, validated
@@ -39,7 +39,7 @@ def _parts(X: Any, target: TargetResiduals) -> Iterator[Any]:
         yield rows[first : first + step]
 
 
-def _plus_intervals(X: Any, target: TargetResiduals, level: float) -> FloatArray:
+def _plus_intervals(X: MatrixLike, target: TargetResiduals, level: float) -> FloatArray:
     """Intervals (p, 2) of some rows, from the models without the rows left out."""
     assert target.models is not None and target.groups is not None
     values = fitted_values(X, target.models.coef) + target.models.intercept
@@ -138,7 +138,7 @@ class PredictionIntervals(LinearModel):
         return self
 
     def predict_interval(
-        self, X: Any, level: float = 0.9, method: IntervalMethod | None = None
+        self, X: MatrixLike, level: float = 0.9, method: IntervalMethod | None = None
     ) -> FloatArray:
         """Predict intervals that hold new responses with a given probability.
 

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import update_wrapper
 from numbers import Integral
-from types import FunctionType
 from typing import Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from sketchlasso.errors import (
-    Argument,
-    DeviceWarning,
-    InvalidInputError,
-    Name,
-    Value,
-    unaccepted,
-)
+from sketchlasso.errors import Argument, DeviceWarning, InvalidInputError, Name, Value, unaccepted
 from sketchlasso.estimators.callbacks import Watcher, both, progress_callback, round_reporter
 from sketchlasso.linalg.device import CPU, check_device
 from sketchlasso.linalg.threads import thread_count
@@ -146,71 +137,45 @@ class SearchSpecification(Specification):
     selection: Literal["min", "1se"]
 
 
-class _Signature:
-    """Gives every estimator its own copy of an inherited `__init__`.
+@dataclass(eq=False, repr=False, kw_only=True)
+class Parameters:
+    """The parameters that all linear estimators have, see :class:`SqrtLasso`.
 
-    Python's message about a wrong argument then names the estimator, not the class it inherits.
+    Estimators are dataclasses, which store the arguments of `__init__` under their own names, as
+    scikit-learn asks. Parameters of the last base come first. Every estimator is decorated, so
+    that messages about a wrong argument name it.
     """
 
-    def __init_subclass__(cls, **rest: Any) -> None:
-        super().__init_subclass__(**rest)
-        if "__init__" in vars(cls):
-            return
-        shared: Any = cls.__init__
-        own = FunctionType(shared.__code__, shared.__globals__, argdefs=shared.__defaults__)
-        own.__kwdefaults__ = shared.__kwdefaults__
-        update_wrapper(own, shared)
-        own.__qualname__ = f"{cls.__qualname__}.__init__"
-        cls.__init__ = own  # type: ignore[method-assign]
+    fit_intercept: bool = True
+    standardize: bool | Literal["auto"] = "auto"
+    penalty_factor: ArrayLike | None = None
+    positive: bool = False
+    rank: int = 50
+    sketch: Sketch | SketchMethod | Literal["auto"] | None = "auto"
+    radius: Radii = None
+    refine: Literal["exact"] | None = None
+    relaxed: bool = False
+    solver: Solver = "newton"
+    tol: float = 1e-8
+    n_jobs: int | None = -1
+    random_state: int | np.random.RandomState | None = None
+    verbose: bool | int | Watcher = False
+    device: str = "cpu"
 
 
-class SinglePenalty(_Signature):
-    """Signature of the estimators with one penalty per target."""
+@dataclass(eq=False, repr=False)
+class SinglePenalty:
+    """The parameter of the estimators with one penalty per target."""
 
-    def __init__(
-        self,
-        alpha: float | ArrayLike | Literal["pivotal", "rigorous", "rigorous-robust"] = "pivotal",
-        *,
-        fit_intercept: bool = True,
-        standardize: bool | Literal["auto"] = "auto",
-        penalty_factor: ArrayLike | None = None,
-        positive: bool = False,
-        rank: int = 50,
-        sketch: Any = "auto",
-        radius: Any = None,
-        refine: Literal["exact"] | None = None,
-        relaxed: bool = False,
-        solver: Any = "newton",
-        tol: float = 1e-8,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: Any = False,
-        device: str = "cpu",
-    ) -> None:
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.penalty_factor = penalty_factor
-        self.positive = positive
-        self.rank = rank
-        self.sketch = sketch
-        self.radius = radius
-        self.refine = refine
-        self.relaxed = relaxed
-        self.solver = solver
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.device = device
+    alpha: float | ArrayLike | Literal["pivotal", "rigorous", "rigorous-robust"] = "pivotal"
 
     def _specification(self, n_features: int) -> SingleSpecification:
         """The parameters, checked, for X of `n_features` columns."""
         return SingleSpecification.of(self, n_features)
 
 
-class PenaltySearch(_Signature):
-    """Signature of the estimators that choose penalty and radius by cross-validation."""
+class Searched:
+    """Attributes of a search for penalty and radius."""
 
     sketch_: Sketch | None
     alpha_min_: Any
@@ -221,57 +186,23 @@ class PenaltySearch(_Signature):
     n_nonzero_path_: IntArray
     fold_share_: FloatArray
 
-    def __init__(
-        self,
-        *,
-        alphas: int | ArrayLike = 100,
-        alpha_min_ratio: float | None = None,
-        cv: Any = None,
-        scoring: str = "mse",
-        selection: Literal["min", "1se"] = "min",
-        fit_intercept: bool = True,
-        standardize: bool | Literal["auto"] = "auto",
-        penalty_factor: ArrayLike | None = None,
-        positive: bool = False,
-        rank: int = 50,
-        sketch: Any = "auto",
-        radius: Any = None,
-        refine: Literal["exact"] | None = None,
-        relaxed: bool = False,
-        solver: Any = "newton",
-        tol: float = 1e-8,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: Any = False,
-        device: str = "cpu",
-    ) -> None:
-        self.alphas = alphas
-        self.alpha_min_ratio = alpha_min_ratio
-        self.cv = cv
-        self.scoring = scoring
-        self.selection = selection
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.penalty_factor = penalty_factor
-        self.positive = positive
-        self.rank = rank
-        self.sketch = sketch
-        self.radius = radius
-        self.refine = refine
-        self.relaxed = relaxed
-        self.solver = solver
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.device = device
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class PenaltySearch(Searched):
+    """Parameters of the estimators that choose penalty and radius by cross-validation."""
+
+    alphas: int | ArrayLike = 100
+    alpha_min_ratio: float | None = None
+    cv: Any = None
+    scoring: str = "mse"
+    selection: Literal["min", "1se"] = "min"
 
     def _specification(self, n_features: int) -> SearchSpecification:
         """The parameters, checked, for X of `n_features` columns."""
         return SearchSpecification.of(self, n_features)
 
 
-def _check_sketch(sketch: Any) -> None:
+def _check_sketch(sketch: object) -> None:
     names = ("auto", *METHODS)
     named = isinstance(sketch, str) and sketch in names
     if named or sketch is None or isinstance(sketch, Sketch):
@@ -286,15 +217,15 @@ def _check_sketch(sketch: Any) -> None:
     )
 
 
-def _is_bool(value: Any) -> bool:
+def _is_bool(value: object) -> bool:
     return isinstance(value, bool | np.bool_)
 
 
-def _is_integer(value: Any) -> bool:
+def _is_integer(value: object) -> bool:
     return isinstance(value, Integral) and not _is_bool(value)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float | np.number)
 
 

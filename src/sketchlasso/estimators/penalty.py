@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from sketchlasso.data import as_rows
+from sketchlasso.data import MatrixLike, as_rows
 from sketchlasso.data.transform import column_scales
 from sketchlasso.errors import Argument, InvalidInputError, ScaleWarning, unaccepted
 from sketchlasso.estimators.parameters import SingleSpecification
@@ -38,7 +38,7 @@ AT_A_TIME = 2**22
 
 
 def pivotal_alpha(
-    X: Any,
+    X: MatrixLike,
     *,
     slack: float = SLACK,
     failure: float = FAILURE,

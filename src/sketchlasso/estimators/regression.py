@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from sketchlasso.data import spread
+from sketchlasso.data import MatrixLike, spread
 from sketchlasso.estimators.base import Scored, keep_fits
 from sketchlasso.estimators.blocks import validated
 from sketchlasso.estimators.callbacks import reported
 from sketchlasso.estimators.intervals import PredictionIntervals
-from sketchlasso.estimators.parameters import PenaltySearch, SinglePenalty, Specification
+from sketchlasso.estimators.parameters import (
+    Parameters,
+    PenaltySearch,
+    SinglePenalty,
+    Specification,
+)
 from sketchlasso.estimators.rigorous import fit_responses
 from sketchlasso.estimators.selection import choose
 from sketchlasso.estimators.task import Prepared
@@ -24,7 +30,7 @@ METRICS = ("mse", "mae", "r2")
 class _Regressor(Scored, MultiOutputMixin, RegressorMixin, PredictionIntervals):
     """Predicts by linear functions."""
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: MatrixLike) -> Any:
         """Predict targets.
 
         Parameters
@@ -38,11 +44,11 @@ class _Regressor(Scored, MultiOutputMixin, RegressorMixin, PredictionIntervals):
         """
         return self._linear(X)
 
-    def _validated(self, X: Any, y: Any) -> Any:
+    def _validated(self, X: MatrixLike, y: ArrayLike) -> Any:
         return validated(self, X, y, multi_output=True, y_numeric=True, ensure_min_samples=2)
 
     def _prepared(
-        self, spec: Specification, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+        self, spec: Specification, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> Prepared:
         data = super()._prepared(spec, X, y, sample_weight)
         self._weighted = sample_weight is not None
@@ -63,7 +69,8 @@ class _Regressor(Scored, MultiOutputMixin, RegressorMixin, PredictionIntervals):
         return single
 
 
-class SqrtLasso(_Regressor, SinglePenalty):
+@dataclass(eq=False, repr=False)
+class SqrtLasso(_Regressor, Parameters, SinglePenalty):
     """Square-root LASSO with one penalty, on a sketch of the data or on the data themselves.
 
     ::
@@ -164,7 +171,7 @@ class SqrtLasso(_Regressor, SinglePenalty):
 
     @reported(rounds=True)
     @spread
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> SqrtLasso:
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> SqrtLasso:
         """Fit the model.
 
         Parameters
@@ -177,15 +184,16 @@ class SqrtLasso(_Regressor, SinglePenalty):
         -------
         SqrtLasso
         """
-        X, y = self._validated(X, y)
-        spec = self._specification(X.shape[1])
-        data = self._prepared(spec, X, y, sample_weight)
+        rows, targets = self._validated(X, y)
+        spec = self._specification(rows.shape[1])
+        data = self._prepared(spec, rows, targets, sample_weight)
         fits, self.sketch_ = fit_responses(spec, data)
-        keep_fits(self, fits, single=np.ndim(y) == 1, dtype=X.dtype)
+        keep_fits(self, fits, single=targets.ndim == 1, dtype=rows.dtype)
         return self
 
 
-class SqrtLassoCV(_Regressor, PenaltySearch):
+@dataclass(eq=False, repr=False, kw_only=True)
+class SqrtLassoCV(_Regressor, Parameters, PenaltySearch):
     """Square-root LASSO with penalty and radius chosen by cross-validation.
 
     Every target has its own penalty. The response of a held-out row never affects the model that
@@ -250,7 +258,11 @@ class SqrtLassoCV(_Regressor, PenaltySearch):
     @reported(rounds=True)
     @spread
     def fit(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, groups: Any = None
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> SqrtLassoCV:
         """Choose penalty and radius by cross-validation, then fit on all rows.
 
@@ -267,11 +279,12 @@ class SqrtLassoCV(_Regressor, PenaltySearch):
         -------
         SqrtLassoCV
         """
-        X, y = self._validated(X, y)
-        spec = self._specification(X.shape[1])
-        data = self._prepared(spec, X, y, sample_weight)
-        single = np.ndim(y) == 1
-        fits, held_out, self.sketch_ = choose(spec, data, y if single else None, groups, METRICS)
-        keep_fits(self, fits, single=single, dtype=X.dtype)
+        rows, targets = self._validated(X, y)
+        spec = self._specification(rows.shape[1])
+        data = self._prepared(spec, rows, targets, sample_weight)
+        single = targets.ndim == 1
+        kinds = targets if single else None
+        fits, held_out, self.sketch_ = choose(spec, data, kinds, groups, METRICS)
+        keep_fits(self, fits, single=single, dtype=rows.dtype)
         self.oof_prediction_ = held_out[:, 0] if single else held_out
         return self

@@ -35,7 +35,7 @@ from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 # The first residual is that of least squares on this many features, the most correlated with y.
 FIRST_FEATURES = 5
-MAX_ITERATIONS = 15
+MAX_ITERATIONS = 15  # as in the R package hdm
 
 
 def rigorous_fits(

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from sketchlasso.cluster import active_engine
 from sketchlasso.errors import GridEdgeWarning, InvalidInputError, Name, Part, unaccepted
@@ -29,7 +29,7 @@ from sketchlasso.sketches import Sketch
 from sketchlasso.types import FloatArray, IntArray
 from sketchlasso.warn import warn_user
 
-FOLDS = 5
+FOLDS = 5  # as in scikit-learn
 # Responses that are searched from the start; the others begin where these ended.
 GUIDES = 2
 # Scores differ by less than this share of their standard error: the penalty makes no difference.
@@ -43,7 +43,7 @@ def choose(
     spec: SearchSpecification,
     data: Prepared,
     target: Any,
-    groups: Any,
+    groups: ArrayLike | None,
     metrics: tuple[str, ...],
     classes: NDArray[Any] | None = None,
 ) -> tuple[list[Fitted], FloatArray, Sketch | None]:
@@ -145,7 +145,11 @@ def _search(
 
 
 def _folds(
-    spec: SearchSpecification, data: Prepared, target: Any, groups: Any, stratified: bool
+    spec: SearchSpecification,
+    data: Prepared,
+    target: Any,
+    groups: ArrayLike | None,
+    stratified: bool,
 ) -> RowSets:
     """Folds of the user's rows, without those dropped for their weight of zero."""
     m, cv = data.n_given, spec.cv

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from sketchlasso.data import fingerprint
+from sketchlasso.data import MatrixLike, fingerprint
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.calibration import packed_calibration, unpacked_calibration
 from sketchlasso.estimators.classification import SqrtLassoClassifier, SqrtLassoClassifierCV
@@ -86,7 +86,7 @@ def save_model(
     path: str | os.PathLike[str],
     model: Any,
     *,
-    X: Any = None,
+    X: MatrixLike | None = None,
     feature_names: Sequence[str] | None = None,
     target_name: str | None = None,
     encoding: Encoding | None = None,
@@ -269,7 +269,7 @@ def _names(model: Any, given: Sequence[str] | None, n_features: int) -> list[str
     return names
 
 
-def _plain(value: Any) -> tuple[Any, NDArray[Any] | None]:
+def _plain(value: object) -> tuple[Any, NDArray[Any] | None]:
     """A parameter as JSON, and as an array where it is one."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -305,7 +305,7 @@ def _restored(settings: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> dict
     return restored
 
 
-def _policy(value: Any) -> Any:
+def _policy(value: object) -> Any:
     if isinstance(value, dict):
         kind, factor = value[POLICY]
         return RadiusPolicy(kind, float(factor))

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from sketchlasso.data import BlockMatrix, DataMatrix, as_responses, as_rows
+from sketchlasso.data import BlockMatrix, DataMatrix, MatrixLike, as_responses, as_rows
 from sketchlasso.data.transform import (
     ColumnTransform,
     column_scales,
@@ -47,34 +47,16 @@ PROBLEMS_PER_SEARCH = 360
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Data ready to be sketched and solved.
+    """Data ready to be sketched and solved."""
 
-    Attributes
-    ----------
-    X : ndarray, csr_array or BlockMatrix of shape (r, n)
-        The rows that are used, columns divided by `scales`.
-    Y : ndarray of shape (r, t)
-    weights : ndarray of shape (r,) or None
-    rows : ndarray of shape (r,)
-        Their numbers in the user's X.
-    scales : ndarray of shape (n,) or None
-        What standardisation divided by.
-    n_given : int
-        Rows of the user's X.
-    x_unit : float
-        Power of two that `X` is divided by, with penalties and radii.
-    y_units : ndarray of shape (t,)
-        Powers of two that the columns of `Y` are divided by.
-    """
-
-    X: Any
-    Y: FloatArray
-    weights: FloatArray | None
-    rows: IntArray
-    scales: FloatArray | None
-    n_given: int
-    x_unit: float
-    y_units: FloatArray
+    X: Any  # array, csr_array or BlockMatrix (r, n): rows in use, columns divided by `scales`
+    Y: FloatArray  # (r, t)
+    weights: FloatArray | None  # (r,)
+    rows: IntArray  # (r,): their numbers in the user's X
+    scales: FloatArray | None  # (n,): what standardisation divided by
+    n_given: int  # rows of the user's X
+    x_unit: float  # power of two that `X` is divided by, with penalties and radii
+    y_units: FloatArray  # (t,): powers of two that the columns of `Y` are divided by
 
     @property
     def in_blocks(self) -> bool:
@@ -189,7 +171,7 @@ def prepare(
     return Prepared(entries, Y / y_units, weights, rows, scales, given, unit, y_units)
 
 
-def _standardizes(standardize: bool | Literal["auto"], ready: Sketch | None, X: Any) -> bool:
+def _standardizes(standardize: bool | Literal["auto"], ready: Sketch | None, X: MatrixLike) -> bool:
     """Whether columns are divided by their standard deviations.
 
     Columns of a dense table are in units of all kinds. The entries of sparse data, such as word

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,14 +10,15 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sketchlasso.data import spread
+from sketchlasso.data import MatrixLike, spread
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.blocks import ACCEPTED, map_rows, validated, validated_rows
 from sketchlasso.estimators.callbacks import CallbackSupport, reported
-from sketchlasso.sketches import Sketch, sketch
+from sketchlasso.sketches import Sketch, SketchMethod, sketch
 from sketchlasso.types import FloatArray
 
 
+@dataclass(eq=False, repr=False)
 class SketchTransformer(
     CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
@@ -50,20 +51,12 @@ class SketchTransformer(
     (1797, 8)
     """
 
-    def __init__(
-        self,
-        rank: int = 50,
-        *,
-        method: Any = "randomized",
-        center: bool = True,
-        scale: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.rank = rank
-        self.method = method
-        self.center = center
-        self.scale = scale
-        self.random_state = random_state
+    rank: int = 50
+    _: KW_ONLY
+    method: SketchMethod = "randomized"
+    center: bool = True
+    scale: bool = False
+    random_state: int | np.random.RandomState | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -111,7 +104,7 @@ class SketchTransformer(
     def _n_features_out(self) -> int:
         return self.sketch_.rank
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: MatrixLike) -> Any:
         """Return the coordinates of rows.
 
         Parameters

@@ -18,6 +18,7 @@ from sketchlasso.types import is_whole
 
 Column = str | int
 
+# Options by format: tables of numbers, tables that may hold text and gaps, all formats.
 TABULAR = frozenset({"target", "drop", "dtype"})
 MIXED = TABULAR | {"impute", "encoding", "id"}
 UNDERSTOOD: dict[str, frozenset[str]] = {

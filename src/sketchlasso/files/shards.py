@@ -239,7 +239,7 @@ def _same_indices(options: ReadOptions, scans: list[Scan]) -> tuple[ReadOptions,
     needed = widest.highest + int(zero_based)
     if needed < 1 and options.n_features is None:
         raise InvalidInputError(
-            f"{scans[0].source} and the other files hold labels but not one index:value pair; "
+            f"{scans[0].source} and the other files hold labels but no index:value pair; "
             "check that they are svmlight text or pass ",
             Argument("n_features"),
             ".",

@@ -21,7 +21,7 @@ from sketchlasso.files.table import Table, as_csr, finite_or_refuse
 from sketchlasso.storage import replacing
 from sketchlasso.storage.door import check_shape
 
-ROWS = 1024
+ROWS = 1024  # written at a time
 
 
 def read_svmlight(source: Source, options: ReadOptions) -> Table:
@@ -45,7 +45,7 @@ def read_svmlight(source: Source, options: ReadOptions) -> Table:
         raise NoRowsError(f"{source} holds no samples; give a file with data.")
     if X.nnz == 0 and options.n_features is None:
         raise InvalidInputError(
-            f"{source} holds {X.shape[0]} labels but not one index:value pair; check that it is "
+            f"{source} holds {X.shape[0]} labels but no index:value pair; check that it is "
             "svmlight text or pass ",
             Argument("n_features"),
             ".",

@@ -149,7 +149,7 @@ def _places(
     }
 
 
-def _text(source: Source, name: str, value: Any, place: int) -> str:
+def _text(source: Source, name: str, value: object, place: int) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
@@ -162,7 +162,7 @@ def _text(source: Source, name: str, value: Any, place: int) -> str:
     )
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 40 else text[:37] + "..."
 

@@ -255,21 +255,9 @@ def join_directions(
     - "and" links them if neither is zero and both have the same sign, with the one of smaller
       absolute value. Where the signs differ the two directions contradict each other.
 
-    Parameters
-    ----------
-    row, column : ndarray of shape (e,)
-        Where the weights stand, no position twice; the diagonal is ignored.
-    values : ndarray of shape (e,)
-    n : int
-        Number of nodes.
-    rule : {"or", "and"}
-
-    Returns
-    -------
-    edges : ndarray of shape (n_edges, 2)
-        The smaller node first, each pair once and in order.
-    weights : ndarray of shape (n_edges,)
-        Not zero.
+    The weights `values` (e,) of `n` nodes stand at `row` and `column` (e,), no position twice; the
+    diagonal is ignored. Returns the edges (n_edges, 2), the smaller node first, each pair once and
+    in order, and their weights (n_edges,), which are not zero.
     """
     if rule not in get_args(Rule):
         raise unaccepted("rule", rule, "'or' or 'and'")

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from sketchlasso.data import as_rows
+from sketchlasso.data import MatrixLike, as_rows
 from sketchlasso.data.transform import column_scales
 from sketchlasso.errors import Argument, InvalidInputError, UnusableColumnsError, unaccepted
 from sketchlasso.types import FloatArray, IntArray
@@ -21,7 +20,7 @@ FEWEST_ROWS = 10
 EQUAL = 1e-7
 
 
-def check_choice(name: str, value: Any, accepted: Sequence[str]) -> None:
+def check_choice(name: str, value: object, accepted: Sequence[str]) -> None:
     """Reject a value that is not one of the accepted names."""
     if not isinstance(value, str) or value not in accepted:
         known = ", ".join(map(repr, accepted))
@@ -47,7 +46,7 @@ def check_enough_rows(m: int, fewest: int = FEWEST_ROWS) -> None:
         )
 
 
-def check_own_columns(X: Any, lengths: FloatArray, names: Sequence[str]) -> None:
+def check_own_columns(X: MatrixLike, lengths: FloatArray, names: Sequence[str]) -> None:
     """Reject columns of X (m, n) without an effect of their own: constants and copies of others.
 
     `lengths` (n,) are those of the centred columns, 0 where a column is constant.
@@ -147,7 +146,6 @@ def column_names(given: Any, n: int) -> tuple[str, ...]:
     return names
 
 
-def dense_matrix(X: Any) -> FloatArray:
+def dense_matrix(X: MatrixLike) -> FloatArray:
     """X (m, n) as a dense array of doubles."""
-    stored: Any = X
-    return np.asarray(stored.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+    return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)

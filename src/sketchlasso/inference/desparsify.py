@@ -159,7 +159,7 @@ def desparsified(
     )
 
 
-def _columns(X: Any, given: Sequence[str] | None) -> tuple[CentredColumns, tuple[str, ...]]:
+def _columns(X: MatrixLike, given: Sequence[str] | None) -> tuple[CentredColumns, tuple[str, ...]]:
     """The checked columns of X, and their names."""
     entries = as_rows(X)
     as_storage(X)

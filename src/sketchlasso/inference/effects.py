@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sketchlasso.data import as_responses
+from sketchlasso.data import MatrixLike, as_responses
 from sketchlasso.data.transform import column_units
 from sketchlasso.data.validate import as_storage, refuse_unreal
 from sketchlasso.errors import FewTreatedWarning, InaccurateWarning, InvalidInputError
@@ -23,12 +23,7 @@ from sketchlasso.estimators.rigorous import (
     scale_loadings,
 )
 from sketchlasso.estimators.task import Prepared, prepare
-from sketchlasso.inference.checks import (
-    check_choice,
-    check_enough_rows,
-    column_names,
-    dense_matrix,
-)
+from sketchlasso.inference.checks import check_choice, check_enough_rows, column_names, dense_matrix
 from sketchlasso.inference.estimates import NormalEstimates, data_frame
 from sketchlasso.instances import build_problems
 from sketchlasso.sketches import sketch
@@ -97,7 +92,7 @@ class TreatmentEffects(NormalEstimates):
 
 
 def treatment_effect(
-    X: Any,
+    X: MatrixLike,
     y: ArrayLike,
     d: Any,
     *,

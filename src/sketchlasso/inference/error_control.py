@@ -187,7 +187,7 @@ def _smallest_cutoff(
     )
 
 
-def _whole(name: str, value: Any, least: int = 1) -> int:
+def _whole(name: str, value: object, least: int = 1) -> int:
     if not is_whole(value) or value < least:
         raise unaccepted(name, value, f"an integer >= {least}")
     return int(value)
@@ -209,7 +209,7 @@ def _check_cutoff(cutoff: Any, pairs: int, assumption: Assumption) -> None:
         )
 
 
-def _check_q(q: Any, p: int, pairs: int, assumption: Assumption) -> None:
+def _check_q(q: object, p: int, pairs: int, assumption: Assumption) -> None:
     most = largest_share(p, pairs, assumption)
     if not is_whole(q) or not 1 <= q <= most:
         reason = ""

@@ -14,6 +14,7 @@ from scipy.stats import false_discovery_control
 from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.inference.checks import check_choice
 from sketchlasso.inference.column_problems import slices
+from sketchlasso.linalg.seeds import RandomState
 from sketchlasso.results.intervals import check_level
 from sketchlasso.types import FloatArray, IntArray, is_whole
 
@@ -201,7 +202,7 @@ class Desparsified(NormalEstimates):
         *,
         group: ArrayLike | None = None,
         n_draws: int = 1000,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> FloatArray:
         """Intervals that hold simultaneously, by the multiplier bootstrap.
 
@@ -226,7 +227,9 @@ class Desparsified(NormalEstimates):
         half = limit * self.standard_error[chosen]
         return np.stack([self.estimate[chosen] - half, self.estimate[chosen] + half])
 
-    def group_test(self, group: ArrayLike, *, n_draws: int = 1000, random_state: Any = None) -> Any:
+    def group_test(
+        self, group: ArrayLike, *, n_draws: int = 1000, random_state: RandomState = None
+    ) -> Any:
         """p-value of the hypothesis that all coefficients of a group are zero.
 
         The statistic is the largest |z_value| of the group; the multiplier bootstrap accounts for
@@ -265,7 +268,7 @@ class Desparsified(NormalEstimates):
             )
         return np.unique(values).astype(np.intp)
 
-    def _largest(self, chosen: IntArray, n_draws: int, random_state: Any) -> FloatArray:
+    def _largest(self, chosen: IntArray, n_draws: int, random_state: RandomState) -> FloatArray:
         """Draws (n_draws,) or (n_draws, t) of the largest deviation in a group."""
         own = self.scores[:, chosen]
         if self.errors == "equal":
@@ -282,7 +285,7 @@ class Desparsified(NormalEstimates):
         )
 
 
-def largest_deviations(scores: FloatArray, n_draws: int, random_state: Any) -> FloatArray:
+def largest_deviations(scores: FloatArray, n_draws: int, random_state: RandomState) -> FloatArray:
     """Draws (n_draws,) of max_j |sum_i s_ij g_i| / ||s_j|| with g_i independent and normal.
 
     s (m, c) are the scores, times the residual where errors are robust.

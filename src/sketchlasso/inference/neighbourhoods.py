@@ -301,7 +301,7 @@ def neighbourhoods(
     return replace(result, p_values=_pair_tests(result, entries)) if p_values else result
 
 
-def _places(what: str, given: Any, names: tuple[str, ...]) -> Any:
+def _places(what: str, given: object, names: tuple[str, ...]) -> Any:
     """Indices of columns given by name; anything else unchanged."""
     values = None if given is None else np.asarray(given)
     if values is None or values.dtype.kind not in "UO" or values.ndim != 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sketchlasso.data.validate import refuse_masked
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.estimators.callbacks import count_callback, unfitted_if_interrupted
+from sketchlasso.estimators.callbacks import Watcher, count_callback, unfitted_if_interrupted
 from sketchlasso.graphs import Graph, Rule
 from sketchlasso.inference.checks import check_enough_rows, check_parameters, column_names
 from sketchlasso.inference.column_problems import ColumnProblems, column_rows
@@ -34,6 +35,7 @@ from sketchlasso.types import FloatArray, is_number, is_whole
 CHOICES = ("stars", "ebic", "cv")
 
 
+@dataclass(eq=False, repr=False)
 class SparsePrecision(EmpiricalCovariance):
     """Sparse inverse covariance by one square-root LASSO per column (TIGER).
 
@@ -122,34 +124,19 @@ class SparsePrecision(EmpiricalCovariance):
     store_precision: ClassVar[bool] = True
     assume_centered: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        alpha: Any = "pivotal",
-        *,
-        rule: Rule = "and",
-        alphas: int | ArrayLike = 20,
-        alpha_min_ratio: float = 0.1,
-        cv: Any = 5,
-        n_subsamples: int = 20,
-        threshold: float = 0.05,
-        gamma: float = 0.5,
-        tol: float = 1e-6,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: Any = False,
-    ) -> None:
-        self.alpha = alpha
-        self.rule = rule
-        self.alphas = alphas
-        self.alpha_min_ratio = alpha_min_ratio
-        self.cv = cv
-        self.n_subsamples = n_subsamples
-        self.threshold = threshold
-        self.gamma = gamma
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    alpha: Any = "pivotal"
+    _: KW_ONLY
+    rule: Rule = "and"
+    alphas: int | ArrayLike = 20
+    alpha_min_ratio: float = 0.1
+    cv: Any = 5
+    n_subsamples: int = 20
+    threshold: float = 0.05
+    gamma: float = 0.5
+    tol: float = 1e-6
+    n_jobs: int | None = -1
+    random_state: int | np.random.RandomState | None = None
+    verbose: bool | int | Watcher = False
 
     @unfitted_if_interrupted
     def fit(self, X: Any, y: Any = None) -> SparsePrecision:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sketchlasso.data import BlockMatrix
+from sketchlasso.data import BlockMatrix, MatrixLike
 from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.estimators.penalty import FAILURE, noise_quantile
 from sketchlasso.inference.checks import dense_matrix
@@ -96,7 +96,7 @@ def made_scores(
     return Z
 
 
-def _centred_residuals(found: Nodewise, X: Any) -> FloatArray:
+def _centred_residuals(found: Nodewise, X: MatrixLike) -> FloatArray:
     """Residuals (m, c) of one regression per feature, about their means."""
     found.warn_if_unsolved()
     Z = found.residuals(X)

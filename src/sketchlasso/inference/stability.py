@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from sketchlasso.errors import Argument, DuplicateColumnWarning, InvalidInputErr
 from sketchlasso.estimators.blocks import validated
 from sketchlasso.estimators.callbacks import (
     CallbackSupport,
+    Watcher,
     both,
     progress_callback,
     reported,
@@ -38,6 +40,7 @@ from sketchlasso.types import BoolArray
 from sketchlasso.warn import warn_user
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
     """Select features that enter the square-root LASSO early on most half-samples.
 
@@ -131,42 +134,22 @@ class StabilitySelection(CallbackSupport, SelectorMixin, BaseEstimator):
     array([0, 1, 2])
     """
 
-    def __init__(
-        self,
-        *,
-        cutoff: float | None = None,
-        q: int | None = None,
-        pfer: float | None = None,
-        assumption: Assumption = "unimodal",
-        n_pairs: int = 50,
-        n_alphas: int = 200,
-        alpha_min_ratio: float | None = None,
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        positive: bool = False,
-        sketch: Any = None,
-        rank: int = 50,
-        tol: float = 1e-6,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: Any = False,
-    ) -> None:
-        self.cutoff = cutoff
-        self.q = q
-        self.pfer = pfer
-        self.assumption = assumption
-        self.n_pairs = n_pairs
-        self.n_alphas = n_alphas
-        self.alpha_min_ratio = alpha_min_ratio
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.positive = positive
-        self.sketch = sketch
-        self.rank = rank
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    cutoff: float | None = None
+    q: int | None = None
+    pfer: float | None = None
+    assumption: Assumption = "unimodal"
+    n_pairs: int = 50
+    n_alphas: int = 200
+    alpha_min_ratio: float | None = None
+    fit_intercept: bool = True
+    standardize: bool = True
+    positive: bool = False
+    sketch: Any = None
+    rank: int = 50
+    tol: float = 1e-6
+    n_jobs: int | None = -1
+    random_state: int | np.random.RandomState | None = None
+    verbose: bool | int | Watcher = False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

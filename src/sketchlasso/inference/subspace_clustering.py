@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from sketchlasso.data.validate import refuse_masked
-from sketchlasso.estimators.callbacks import count_callback, unfitted_if_interrupted
+from sketchlasso.estimators.callbacks import Watcher, count_callback, unfitted_if_interrupted
 from sketchlasso.inference.checks import check_parameters
 from sketchlasso.inference.column_problems import ColumnProblems, ColumnRows, largest_products
 from sketchlasso.inference.nodewise import solve_columns
@@ -26,6 +27,7 @@ from sketchlasso.types import FloatArray, is_whole
 FAINT = 1e-6
 
 
+@dataclass(eq=False, repr=False)
 class SparseSubspaceClustering(ClusterMixin, BaseEstimator):
     """Sparse subspace clustering by the square-root LASSO.
 
@@ -79,24 +81,14 @@ class SparseSubspaceClustering(ClusterMixin, BaseEstimator):
     (1, 1, True)
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        penalty: float = 0.3,
-        n_neighbors: int | None = 10,
-        tol: float = 1e-6,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        verbose: Any = False,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.penalty = penalty
-        self.n_neighbors = n_neighbors
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    penalty: float = 0.3
+    n_neighbors: int | None = 10
+    tol: float = 1e-6
+    n_jobs: int | None = -1
+    random_state: int | np.random.RandomState | None = None
+    verbose: bool | int | Watcher = False
 
     @unfitted_if_interrupted
     def fit(self, X: Any, y: Any = None) -> SparseSubspaceClustering:

@@ -340,19 +340,9 @@ def left_out_batch(
 ) -> Batch:
     """Combinations of columns of X, each regressed on all columns but some; with alpha = 1.
 
-    Parameters
-    ----------
-    P : ndarray of shape (n, k)
-        X'Q for an orthonormal Q.
-    c : ndarray of shape (f, k)
-        Q'a of every combination a: the same combination of rows of P.
-    energy : ndarray of shape (f,)
-        ||a||^2.
-    left_out : sequence of ndarray
-        Features left out of each regression.
-    radius : float
-    penalty_factor : array-like of shape (n,), optional
-    positive : bool
+    P (n, k) is X'Q for an orthonormal Q. A combination a of columns is given by c = Q'a, a row of
+    `c` (f, k), and by ||a||^2 in `energy` (f,); `left_out` are the features that its regression
+    may not use.
     """
     return Batch.build(
         P,

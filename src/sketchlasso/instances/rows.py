@@ -20,20 +20,11 @@ NO_ROWS = np.empty(0, dtype=np.intp)
 
 @dataclass(frozen=True, eq=False)
 class RowSet:
-    """One choice of rows.
+    """One choice of rows."""
 
-    Attributes
-    ----------
-    removed : ndarray
-        Rows that do not train, sorted.
-    test : ndarray
-        Rows to test on; empty when there are none.
-    weights : ndarray of shape (m,) or None
-        Weight of every row, zero on the removed ones; None means one on the others.
-    """
-
-    removed: IntArray
-    test: IntArray
+    removed: IntArray  # rows that do not train, sorted
+    test: IntArray  # rows to test on; empty when there are none
+    # Weights (m,) of all rows, zero on the removed ones; None means one on the others.
     weights: FloatArray | None = None
 
     def train(self, n_samples: int) -> IntArray:

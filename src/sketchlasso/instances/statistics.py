@@ -35,29 +35,14 @@ class Statistics:
     """Weighted sums over rows of Q (., k) and Y (., t).
 
     They belong to one set of rows, or to G sets: every attribute then has a leading axis G.
-
-    Attributes
-    ----------
-    weight : float or ndarray of shape (G,)
-        Sum of the weights.
-    q_sum : ndarray of shape (k,)
-        Q'W1.
-    y_sum : ndarray of shape (t,)
-        Y'W1.
-    K : ndarray of shape (k, k)
-        Q'WQ.
-    g : ndarray of shape (k, t)
-        Q'WY.
-    yy : ndarray of shape (t,)
-        Diagonal of Y'WY.
     """
 
-    weight: Any
-    q_sum: FloatArray
-    y_sum: FloatArray
-    K: FloatArray
-    g: FloatArray
-    yy: FloatArray
+    weight: Any  # float or ndarray (G,): sum of the weights
+    q_sum: FloatArray  # (k,): Q'W1
+    y_sum: FloatArray  # (t,): Y'W1
+    K: FloatArray  # (k, k): Q'WQ
+    g: FloatArray  # (k, t): Q'WY
+    yy: FloatArray  # (t,): diagonal of Y'WY
 
     def _arrays(self) -> list[Any]:
         return [getattr(self, field.name) for field in fields(self)]
@@ -183,27 +168,15 @@ def _sums_of_block(
 
 @dataclass(frozen=True, eq=False)
 class ReducedSets:
-    """Reduced forms of G row sets and t responses.
+    """Reduced forms of G row sets and t responses."""
 
-    Attributes
-    ----------
-    roots : ndarray of shape (G, k, k)
-    c : ndarray of shape (G, t, k)
-    s : ndarray of shape (G, t)
-    y_mean : ndarray of shape (G, t)
-        Weighted mean of the responses over the training rows; zero without an intercept.
-    energy : ndarray of shape (G, t)
-        Weighted sum of squares of the (centred) responses.
-    rebuilt : int
-        Sets that were rebuilt from their rows because a downdate was not safe.
-    """
-
-    roots: FloatArray
-    c: FloatArray
-    s: FloatArray
+    roots: FloatArray  # (G, k, k)
+    c: FloatArray  # (G, t, k)
+    s: FloatArray  # (G, t)
+    # (G, t): weighted mean of the responses over the training rows; zero without an intercept.
     y_mean: FloatArray
-    energy: FloatArray
-    rebuilt: int
+    energy: FloatArray  # (G, t): weighted sum of squares of the (centred) responses
+    rebuilt: int  # sets that were rebuilt from their rows because a downdate was not safe
 
 
 def reduce_row_sets(Q: RowFactor, Y: FloatArray, rows: RowSets, fit_intercept: bool) -> ReducedSets:

@@ -21,14 +21,9 @@ from sketchlasso.interfaces.cli import Exit
 class Entry:
     """A command that is not loaded yet.
 
-    Parameters
-    ----------
-    work : str
-        ``"module:function"`` in :mod:`sketchlasso.interfaces.commands`; it returns a report.
-    summary : str
-        First sentence of the function's documentation, for the list of commands.
-    *examples : str
-        Lines to copy, without the name of the program.
+    `work` is ``"module:function"`` in :mod:`sketchlasso.interfaces.commands`; it returns a report.
+    The summary is the first sentence of its documentation, for the list of commands; the examples
+    are lines to copy, without the name of the program.
     """
 
     def __init__(self, work: str, summary: str, *examples: str) -> None:

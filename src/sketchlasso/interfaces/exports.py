@@ -20,7 +20,7 @@ from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces import visible
 
 TOPIC_COLUMNS = ("topic", "label", "n_words", "n_documents", "stability", "words", "examples")
-SHOWN_WORDS = 24
+SHOWN_WORDS = 24  # of a topic, on the page
 # Topics beyond the colours have other markers; the key names the largest topics.
 MARKERS = ("o", "^", "s", "D")
 IN_KEY = 24
@@ -30,7 +30,7 @@ LINKS = 1000
 COLOURS = ("#0072b2", "#d55e00", "#007f5c", "#b0568a", "#9a6a00", "#2f8fc4", "#5b5bb0", "#7c7c34")
 GREY = "#8a9299"
 WIDTH, HEIGHT, MARGIN = 960, 720, 30
-LABELS = 120
+LABELS = 120  # words named on the map, at most
 
 
 def export_topics(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from sketchlasso.kernels.compiling import kernel
+from sketchlasso.kernels.compiling import Indices, Matrix, Vector, kernel
 from sketchlasso.kernels.coordinate import best_coefficient
 
 
 @kernel()
-def add_columns(data: Any, indices: Any, indptr: Any, chosen: Any, values: Any, out: Any) -> None:
+def add_columns(
+    data: Vector, indices: Indices, indptr: Indices, chosen: Indices, values: Vector, out: Vector
+) -> None:
     """Add the sum of values_j x_j over the chosen columns to `out` (m,)."""
     for c in range(chosen.shape[0]):
         value = values[c]
@@ -20,7 +20,7 @@ def add_columns(data: Any, indices: Any, indptr: Any, chosen: Any, values: Any, 
 
 @kernel(fast=True)
 def columns_dot_block(
-    data: Any, indices: Any, indptr: Any, chosen: Any, block: Any, out: Any
+    data: Vector, indices: Indices, indptr: Indices, chosen: Indices, block: Matrix, out: Matrix
 ) -> None:
     """Write x_j'D of the chosen columns and a dense block D (m, b) into `out` (chosen, b)."""
     width = block.shape[1]
@@ -35,7 +35,9 @@ def columns_dot_block(
 
 
 @kernel(fast=True)
-def column_moments(data: Any, indices: Any, indptr: Any, chosen: Any, a: Any, out: Any) -> None:
+def column_moments(
+    data: Vector, indices: Indices, indptr: Indices, chosen: Indices, a: Vector, out: Matrix
+) -> None:
     """Write x_j'a, (x_j^2)'(a^2) and x_j'(a^2) of the chosen columns into `out` (chosen, 3)."""
     for c in range(chosen.shape[0]):
         first, second, third = 0.0, 0.0, 0.0
@@ -50,16 +52,16 @@ def column_moments(data: Any, indices: Any, indptr: Any, chosen: Any, a: Any, ou
 
 @kernel()
 def gram_rows(
-    data: Any,
-    indices: Any,
-    indptr: Any,
-    row_data: Any,
-    row_indices: Any,
-    row_indptr: Any,
-    new: Any,
-    place: Any,
-    weights: Any,
-    out: Any,
+    data: Vector,
+    indices: Indices,
+    indptr: Indices,
+    row_data: Vector,
+    row_indices: Indices,
+    row_indptr: Indices,
+    new: Indices,
+    place: Indices,
+    weights: Vector,
+    out: Matrix,
 ) -> None:
     """Write x_i'W x_j of the new columns i and the placed columns j into `out` (new, placed).
 
@@ -84,21 +86,21 @@ def gram_rows(
 
 @kernel()
 def column_sweeps(
-    data: Any,
-    indices: Any,
-    indptr: Any,
-    chosen: Any,
-    norms: Any,
-    means: Any,
-    weights: Any,
-    weight: Any,
-    thresholds: Any,
-    positive: Any,
-    sweeps: Any,
-    w: Any,
-    residual: Any,
-    square: Any,
-) -> Any:
+    data: Vector,
+    indices: Indices,
+    indptr: Indices,
+    chosen: Indices,
+    norms: Vector,
+    means: Vector,
+    weights: Vector,
+    weight: float,
+    thresholds: Vector,
+    positive: bool,
+    sweeps: int,
+    w: Vector,
+    residual: Vector,
+    square: float,
+) -> float:
     """Cycle over the coefficients of the chosen columns of the square-root LASSO.
 
     See coordinate.py for the best value of one coefficient. norms, means, thresholds and w (c,)

@@ -1,15 +1,25 @@
-"""How kernels are compiled, and what a terminal shows while they are."""
+"""How kernels are compiled and called, and what a terminal shows while they are compiled."""
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from numba import config, njit, version_info
 from numba.core import event
 
-__all__ = ["FAST", "kernel"]
+from sketchlasso.types import BoolArray, FloatArray, IntArray, RealArray
+
+# Arguments of kernels by their dimension. Only reals may be in single precision.
+Vector: TypeAlias = FloatArray
+Matrix: TypeAlias = FloatArray
+Reals: TypeAlias = RealArray
+RealMatrix: TypeAlias = RealArray
+Indices: TypeAlias = IntArray
+IndexMatrix: TypeAlias = IntArray
+Mask: TypeAlias = BoolArray
 
 
 def _keep(made: Any) -> None:
@@ -75,6 +85,31 @@ def kernel(
         return made
 
     return compiled
+
+
+def raise_signals(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the kernel as a function that raises what a signal handler raised during the call.
+
+    Python runs the handler of a signal, such as Ctrl-C, at the next Python function. For a
+    kernel that returns arrays this is Numba's own ``_numba_unpickle``, which looks up the type
+    of a returned array. Numba does not check whether it failed when it builds a tuple, so a
+    KeyboardInterrupt becomes a SystemError. Wrap every kernel that returns a tuple with an
+    array and is called from Python; single arrays, numbers and None are safe.
+    """
+
+    @functools.wraps(kernel)
+    def called(*args: Any) -> Any:
+        try:
+            return kernel(*args)
+        except SystemError as problem:
+            cause: BaseException = problem
+            while isinstance(cause, SystemError) and cause.__cause__ is not None:
+                cause = cause.__cause__
+            if cause is problem:
+                raise
+            raise cause from None
+
+    return called
 
 
 class _Announcement(event.Listener):

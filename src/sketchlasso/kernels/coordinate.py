@@ -14,11 +14,9 @@ e = rest - rho^2 / N, which solves to
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from sketchlasso.kernels.compiling import kernel
+from sketchlasso.kernels.compiling import Indices, Matrix, Vector, kernel
 from sketchlasso.kernels.dense import copy_to
 
 # Below this share of its value at the start ||r||^2 has lost its digits to cancellation.
@@ -26,7 +24,9 @@ LOST_DIGITS = 1e-9
 
 
 @kernel(inner=True)
-def best_coefficient(rest: Any, rho: Any, norm: Any, threshold: Any, positive: Any) -> Any:
+def best_coefficient(
+    rest: float, rho: float, norm: float, threshold: float, positive: bool
+) -> float:
     """Minimiser over w of  sqrt(rest - 2 rho w + norm w^2) + threshold |w|."""
     size = rho if positive else abs(rho)
     if norm <= threshold * threshold or size <= threshold * np.sqrt(rest):
@@ -37,14 +37,16 @@ def best_coefficient(rest: Any, rho: Any, norm: Any, threshold: Any, positive: A
 
 
 @kernel(fast=True, inner=True)
-def subtract_multiple(q: Any, row: Any, factor: Any, count: Any) -> None:
+def subtract_multiple(q: Vector, row: Vector, factor: float, count: int) -> None:
     """Subtract factor * row from q, on the first `count` entries."""
     for i in range(count):
         q[i] -= factor * row[i]
 
 
 @kernel()
-def gram_gap(G: Any, q: Any, w: Any, thresholds: Any, square: Any, positive: Any) -> Any:
+def gram_gap(
+    G: Matrix, q: Vector, w: Vector, thresholds: Vector, square: float, positive: bool
+) -> tuple[float, float]:
     """Objective and duality gap of the problem of these columns alone.
 
     The dual point is a r with the largest a that keeps a ||r|| <= 1 and a |q_j| <= t_j; its
@@ -73,15 +75,15 @@ def gram_gap(G: Any, q: Any, w: Any, thresholds: Any, square: Any, positive: Any
 
 @kernel()
 def gram_sweeps(
-    G: Any,
-    q: Any,
-    w: Any,
-    thresholds: Any,
-    square: Any,
-    positive: Any,
-    tol: Any,
-    max_sweeps: Any,
-) -> Any:
+    G: Matrix,
+    q: Vector,
+    w: Vector,
+    thresholds: Vector,
+    square: float,
+    positive: bool,
+    tol: float,
+    max_sweeps: int,
+) -> tuple[float, float, int]:
     """Cycle over the coefficients until the gap of these columns is small.
 
     G is (c, c) with c >= p, of which the leading (p, p) part is used; q = X'r and w (p,) change
@@ -112,7 +114,7 @@ def gram_sweeps(
 
 
 @kernel()
-def gram_move(G: Any, q: Any, chosen: Any, moves: Any, out: Any) -> None:
+def gram_move(G: Matrix, q: Vector, chosen: Indices, moves: Vector, out: Vector) -> None:
     """Write q - G[:, chosen] moves into `out` (p,); G is (c, c) with c >= p."""
     copy_to(q, out)
     for c in range(chosen.shape[0]):

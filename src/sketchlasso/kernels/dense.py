@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from sketchlasso.kernels.compiling import kernel
+from sketchlasso.kernels.compiling import Matrix, Vector, kernel
 from sketchlasso.types import BoolArray, FloatArray
 
 # Two nearly always suffice; the third costs k^2.
@@ -14,7 +12,7 @@ INVERSE_ITERATIONS = 3
 
 
 @kernel(fast=True, inner=True)
-def dot(a: Any, b: Any) -> Any:
+def dot(a: Vector, b: Vector) -> float:
     """Inner product of two vectors of one length."""
     total = 0.0
     for i in range(a.shape[0]):
@@ -23,7 +21,7 @@ def dot(a: Any, b: Any) -> Any:
 
 
 @kernel(inner=True)
-def copy_to(source: Any, out: Any) -> None:
+def copy_to(source: Vector, out: Vector) -> None:
     """Write a vector into the front of `out`.
 
     Kernels call this instead of assigning an array to a slice: Numba compiles for three seconds on
@@ -34,7 +32,7 @@ def copy_to(source: Any, out: Any) -> None:
 
 
 @kernel(inner=True)
-def kth_smallest(values: Any, k: Any) -> Any:
+def kth_smallest(values: Vector, k: int) -> float:
     """Entry k of the sorted values (n,); reorders the values.
 
     np.partition takes eight seconds to compile.
@@ -62,7 +60,7 @@ def kth_smallest(values: Any, k: Any) -> Any:
 
 
 @kernel(fast=True, inner=True)
-def cholesky_in_place(H: Any) -> Any:
+def cholesky_in_place(H: Matrix) -> int:
     """Overwrite the lower triangle of H (k, k) by its Cholesky factor.
 
     A pivot that rounding made non-positive is lifted to a tiny multiple of the largest
@@ -91,7 +89,7 @@ def cholesky_in_place(H: Any) -> Any:
 
 
 @kernel(fast=True, inner=True)
-def back_substitute(L: Any, count: Any, x: Any) -> None:
+def back_substitute(L: Matrix, count: int, x: Vector) -> None:
     """Overwrite x by the solution of L'x = x, with the first `count` rows and columns of L."""
     for i in range(count - 1, -1, -1):
         x[i] /= L[i, i]
@@ -101,7 +99,7 @@ def back_substitute(L: Any, count: Any, x: Any) -> None:
 
 
 @kernel(fast=True, inner=True)
-def cholesky_solve(factor: Any, b: Any, x: Any) -> None:
+def cholesky_solve(factor: Matrix, b: Vector, x: Vector) -> None:
     """Write the solution of factor factor' x = b into x (k,)."""
     k = factor.shape[0]
     for i in range(k):
@@ -110,7 +108,7 @@ def cholesky_solve(factor: Any, b: Any, x: Any) -> None:
 
 
 @kernel(inner=True)
-def smallest_eigenvalue(factor: Any, x: Any, y: Any) -> Any:
+def smallest_eigenvalue(factor: Matrix, x: Vector, y: Vector) -> float:
     """Estimate the smallest eigenvalue of factor factor' from above, by inverse iteration.
 
     The pivots do not bound it: the last one may be far above the eigenvalue of a null vector with
@@ -149,7 +147,7 @@ def reduce_stack(K: FloatArray, g: FloatArray, c: FloatArray, floor: float) -> B
 
 
 @kernel()
-def reduce_one(K: Any, g: Any, c: Any, floor: Any, work: Any) -> Any:
+def reduce_one(K: Matrix, g: Matrix, c: Matrix, floor: float, work: Matrix) -> bool:
     """Do the work of :func:`reduce_stack` on one K (k, k); `work` is scratch (2, k)."""
     k = K.shape[0]
     largest = 0.0

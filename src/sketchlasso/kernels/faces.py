@@ -6,15 +6,13 @@ c = X'(y - X w). At its solution c_j = l_j sign(w_j) on the support and |c_j| <=
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from sketchlasso.kernels.compiling import kernel
+from sketchlasso.kernels.compiling import Indices, Matrix, Vector, kernel
 
 
 @kernel()
-def gather_lower(G: Any, chosen: Any, extra: Any, out: Any) -> None:
+def gather_lower(G: Matrix, chosen: Indices, extra: Vector, out: Matrix) -> None:
     """Write the lower triangle of G[chosen, chosen] + diag(extra[chosen]) into `out` (a, a)."""
     for i in range(chosen.shape[0]):
         row, line = G[chosen[i]], out[i]
@@ -24,7 +22,7 @@ def gather_lower(G: Any, chosen: Any, extra: Any, out: Any) -> None:
 
 
 @kernel()
-def gather_block(G: Any, rows: Any, columns: Any, out: Any) -> None:
+def gather_block(G: Matrix, rows: Indices, columns: Indices, out: Matrix) -> None:
     """Write G[rows, columns] into `out` (rows, columns)."""
     for i in range(rows.shape[0]):
         row, line = G[rows[i]], out[i]
@@ -33,7 +31,7 @@ def gather_block(G: Any, rows: Any, columns: Any, out: Any) -> None:
 
 
 @kernel()
-def add_gram_rows(G: Any, chosen: Any, values: Any, out: Any) -> None:
+def add_gram_rows(G: Matrix, chosen: Indices, values: Vector, out: Vector) -> None:
     """Add G[:, chosen] values to `out` (p,); G is symmetric, (c, c) with c >= p."""
     p = out.shape[0]
     for i in range(chosen.shape[0]):
@@ -45,8 +43,14 @@ def add_gram_rows(G: Any, chosen: Any, values: Any, out: Any) -> None:
 
 @kernel()
 def proximal_point(
-    centre: Any, c: Any, levels: Any, extra: Any, origin: Any, positive: Any, out: Any
-) -> Any:
+    centre: Vector,
+    c: Vector,
+    levels: Vector,
+    extra: Vector,
+    origin: Vector,
+    positive: bool,
+    out: Vector,
+) -> float:
     """Write the proximal point x (p,) of centre + c / e into `out`; returns the sum over j of
 
         (x_j - origin_j) c_j - l_j |x_j| - e_j (x_j - centre_j)^2 / 2
@@ -71,15 +75,15 @@ def proximal_point(
 
 @kernel()
 def knot_distances(
-    w: Any,
-    c: Any,
-    levels: Any,
-    signs: Any,
-    per_w: Any,
-    per_c: Any,
-    per_level: Any,
-    positive: Any,
-    out: Any,
+    w: Vector,
+    c: Vector,
+    levels: Vector,
+    signs: Vector,
+    per_w: Vector,
+    per_c: Vector,
+    per_level: Vector,
+    positive: bool,
+    out: Vector,
 ) -> None:
     """Write the length of the walk at which each coefficient (p,) joins or leaves; inf for never.
 

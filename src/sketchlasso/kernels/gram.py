@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sketchlasso.kernels.blas import product
-from sketchlasso.kernels.compiling import kernel
+from sketchlasso.kernels.compiling import Mask, Matrix, Vector, kernel
 from sketchlasso.kernels.dense import copy_to
 
-GRAM_UPDATES = 30
+GRAM_UPDATES = 30  # before the sum is made anew: rounding adds up
 
 
 @kernel(inner=True)
-def gather_changed(A: Any, y: Any, member: Any, sign: Any, rows: Any) -> Any:
+def gather_changed(A: Matrix, y: Vector, member: Mask, sign: float, rows: Matrix) -> int:
     """Copy the rows of A that join the members (sign 1) or leave them (-1) to the front of `rows`.
 
     Returns their number.
@@ -28,8 +26,8 @@ def gather_changed(A: Any, y: Any, member: Any, sign: Any, rows: Any) -> Any:
 
 @kernel(inner=True)
 def update_gram(
-    A: Any, y: Any, member: Any, gram: Any, rows: Any, square: Any, updates: Any
-) -> Any:
+    A: Matrix, y: Vector, member: Mask, gram: Matrix, rows: Matrix, square: Matrix, updates: int
+) -> int:
     """Bring gram = sum of a_j a_j' over the rows with y_j != 0 up to date.
 
     If few rows entered or left, only these are added or subtracted; after GRAM_UPDATES such updates

@@ -16,11 +16,11 @@ depend on each other; other solvers continue from there. It also ends in an exac
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from sketchlasso.kernels.compiling import kernel
+from sketchlasso.kernels.compiling import IndexMatrix, Indices, Matrix, Vector, kernel
 from sketchlasso.kernels.homotopy import smallest_alpha
 from sketchlasso.types import FloatArray, IntArray
 
@@ -52,11 +52,11 @@ class GramPath(NamedTuple):
     entries of them are in use. `total` is ||y||^2. With `squared` penalties are lambdas.
     """
 
-    G: Any
-    columns: Any
-    L: Any
-    active: Any
-    parts: Any
+    G: Matrix
+    columns: Matrix
+    L: Matrix
+    active: Indices
+    parts: Matrix
     total: float
     positive: bool
     squared: bool
@@ -69,10 +69,10 @@ class Solutions(NamedTuple):
     largest |x_j'r| / f_j and sum_j f_j |w_j|.
     """
 
-    indices: Any
-    values: Any
-    counts: Any
-    facts: Any
+    indices: IndexMatrix
+    values: Matrix
+    counts: Indices
+    facts: Matrix
 
 
 def blank_solutions(count: int, most: int) -> Solutions:
@@ -98,7 +98,7 @@ def column_rows(v: FloatArray, factor: FloatArray) -> FloatArray:
 
 
 @kernel(fast=True, inner=True)
-def append_column(G: Any, L: Any, active: Any, count: Any, j: Any) -> Any:
+def append_column(G: Matrix, L: Matrix, active: Indices, count: int, j: int) -> bool:
     """Extend the Cholesky factor by column j; False if it depends on the others."""
     entries, line = G[j], L[count]
     square = entries[j]
@@ -117,7 +117,7 @@ def append_column(G: Any, L: Any, active: Any, count: Any, j: Any) -> Any:
 
 
 @kernel(inner=True)
-def remove_column(L: Any, active: Any, slopes: Any, count: Any, position: Any) -> None:
+def remove_column(L: Matrix, active: Indices, slopes: Vector, count: int, position: int) -> None:
     """Remove the active column at a position from the face; the last row of L becomes free."""
     last = count - 1
     for i in range(position, last):
@@ -140,7 +140,9 @@ def remove_column(L: Any, active: Any, slopes: Any, count: Any, position: Any) -
 
 
 @kernel(fast=True, inner=True)
-def solve_face(G: Any, columns: Any, L: Any, active: Any, parts: Any, count: Any) -> Any:
+def solve_face(
+    G: Matrix, columns: Matrix, L: Matrix, active: Indices, parts: Matrix, count: int
+) -> tuple[float, float]:
     """Write b, z, v - G_A b and G_A z of a face; returns v_A'b and E."""
     v, at_zero, per_lambda = columns[V], columns[AT_ZERO], columns[PER_LAMBDA]
     slopes, b, z = parts[SLOPE], parts[FIT], parts[MOVE]
@@ -182,7 +184,9 @@ def solve_face(G: Any, columns: Any, L: Any, active: Any, parts: Any, count: Any
 
 
 @kernel(inner=True)
-def entering(columns: Any, positive: Any, left: Any, left_sign: Any) -> Any:
+def entering(
+    columns: Matrix, positive: bool, left: int, left_sign: float
+) -> tuple[float, int, float]:
     """Largest lambda at which an inactive column reaches its threshold; the column, its sign."""
     at_zero, per_lambda = columns[AT_ZERO], columns[PER_LAMBDA]
     factor, blind = columns[FACTOR], columns[BLIND_AT]
@@ -208,7 +212,9 @@ def entering(columns: Any, positive: Any, left: Any, left_sign: Any) -> Any:
 
 
 @kernel(inner=True)
-def leaving(active: Any, parts: Any, count: Any, now: Any, entered: Any) -> Any:
+def leaving(
+    active: Indices, parts: Matrix, count: int, now: float, entered: int
+) -> tuple[float, int]:
     """Largest lambda below `now` at which an active coefficient reaches zero; its position.
 
     Returns a position of -2 where the column that has just entered would move to the wrong side.
@@ -232,7 +238,7 @@ def leaving(active: Any, parts: Any, count: Any, now: Any, entered: Any) -> Any:
 
 
 @kernel(inner=True)
-def lambda_of(low: Any, high: Any, C: Any, E: Any, alpha: Any, squared: Any) -> Any:
+def lambda_of(low: float, high: float, C: float, E: float, alpha: float, squared: bool) -> float:
     """The lambda of a penalty whose solution lies on a segment."""
     lam = alpha
     if not squared:
@@ -244,7 +250,7 @@ def lambda_of(low: Any, high: Any, C: Any, E: Any, alpha: Any, squared: Any) -> 
 
 
 @kernel(fast=True, inner=True)
-def worst_correlation(columns: Any, lam: Any, positive: Any) -> Any:
+def worst_correlation(columns: Matrix, lam: float, positive: bool) -> float:
     """Largest |x_j'r| / f_j over the columns, one-sided where coefficients are >= 0."""
     factor, at_zero, per_lambda = columns[FACTOR], columns[AT_ZERO], columns[PER_LAMBDA]
     worst = 0.0
@@ -259,8 +265,14 @@ def worst_correlation(columns: Any, lam: Any, positive: Any) -> Any:
 
 @kernel(inner=True)
 def write_solution(
-    v: Any, active: Any, parts: Any, count: Any, lam: Any, indices: Any, values: Any
-) -> Any:
+    v: Vector,
+    active: Indices,
+    parts: Matrix,
+    count: int,
+    lam: float,
+    indices: Indices,
+    values: Vector,
+) -> tuple[float, float]:
     """Write the solution of one lambda; returns y'(Xw) and sum_j f_j |w_j|."""
     fitted = 0.0
     l1 = 0.0
@@ -278,7 +290,9 @@ def write_solution(
 
 
 @kernel()
-def walk_gram(path: Any, count: Any, level: Any, alphas: Any, out: Any) -> Any:
+def walk_gram(
+    path: GramPath, count: int, level: float, alphas: Vector, out: Solutions
+) -> tuple[np.int64, int, int, bool]:
     """Solutions at decreasing penalties from a point of the path.
 
     Returns the number of solutions, of knots and of active columns (-1 if the face is unusable),

@@ -20,11 +20,12 @@ changes c_perp and e along one direction q only, so a knot costs one product R q
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from sketchlasso.kernels.compiling import kernel
+from sketchlasso.kernels.compiling import IndexMatrix, Indices, Matrix, Vector, kernel
+from sketchlasso.kernels.coordinate import subtract_multiple
 from sketchlasso.kernels.dense import back_substitute, copy_to, dot
 
 # A row of which this share or less (of its length) lies outside the span of the active rows
@@ -44,41 +45,22 @@ class Face(NamedTuple):
     Shapes are (k,) or (k, k) for the first group, (n,) for the second.
     """
 
-    L: Any
-    Q: Any
-    g: Any
-    z: Any
-    slopes: Any  # f_j sign_j of the active rows
-    active: Any
-    c_perp: Any
-    e: Any
-    at_zero: Any  # R c_perp (n,)
-    per_lambda: Any  # R e (n,)
-    seen: Any  # R q (n,)
-    place: Any  # position among the active rows (n,), -1 if inactive
+    L: Matrix
+    Q: Matrix
+    g: Vector
+    z: Vector
+    slopes: Vector  # f_j sign_j of the active rows
+    active: Indices
+    c_perp: Vector
+    e: Vector
+    at_zero: Vector  # R c_perp (n,)
+    per_lambda: Vector  # R e (n,)
+    seen: Vector  # R q (n,)
+    place: Indices  # position among the active rows (n,), -1 if inactive
 
 
 @kernel(inner=True, allocates=True)
-def empty_face(n: Any, k: Any, c: Any) -> Any:
-    """The face without active rows."""
-    return Face(
-        L=np.zeros((k, k)),
-        Q=np.zeros((k, k)),
-        g=np.zeros(k),
-        z=np.zeros(k),
-        slopes=np.zeros(k),
-        active=np.zeros(k, dtype=np.int64),
-        c_perp=c.copy(),
-        e=np.zeros(k),
-        at_zero=np.zeros(n),
-        per_lambda=np.zeros(n),
-        seen=np.zeros(n),
-        place=np.full(n, -1, dtype=np.int64),
-    )
-
-
-@kernel(inner=True, allocates=True)
-def see_direction(P: Any, root: Any, q: Any, out: Any) -> None:
+def see_direction(P: Matrix, root: Matrix, q: Vector, out: Vector) -> None:
     """Write R q = P (root q) into out (n,)."""
     if root.shape[0] > 0:
         np.dot(P, np.dot(root, q), out)
@@ -87,22 +69,15 @@ def see_direction(P: Any, root: Any, q: Any, out: Any) -> None:
 
 
 @kernel(inner=True, allocates=True)
-def row_of(P: Any, root: Any, j: Any) -> Any:
+def row_of(P: Matrix, root: Matrix, j: int) -> Vector:
     """Row j of R = P root, a copy (k,)."""
     if root.shape[0] > 0:
         return np.dot(P[j], root)
     return P[j].copy()
 
 
-@kernel(inner=True)
-def subtract_from(x: Any, y: Any) -> None:
-    """Subtract a vector y from x, in place."""
-    for i in range(x.shape[0]):
-        x[i] -= y[i]
-
-
 @kernel(fast=True, inner=True)
-def shift_along(face: Any, row: Any, sign: Any) -> None:
+def shift_along(face: Face, row: int, sign: float) -> None:
     """Update the face for a basis row that has joined (sign 1) or is about to leave (-1)."""
     q, by_g, by_z = face.Q[row], sign * face.g[row], sign * face.z[row]
     for i in range(q.shape[0]):
@@ -114,7 +89,9 @@ def shift_along(face: Any, row: Any, sign: Any) -> None:
 
 
 @kernel(inner=True, allocates=True)
-def append_row(face: Any, count: Any, P: Any, root: Any, c: Any, j: Any, slope: Any) -> Any:
+def append_row(
+    face: Face, count: int, P: Matrix, root: Matrix, c: Vector, j: int, slope: float
+) -> bool:
     """Make row j active; False (and no change) if it depends on the active rows."""
     if count == face.Q.shape[0]:
         return False
@@ -124,7 +101,7 @@ def append_row(face: Any, count: Any, P: Any, root: Any, c: Any, j: Any, slope: 
     if count > 0:
         for _ in range(2):  # the second pass removes what rounding left of the first
             part = np.dot(face.Q[:count], row)
-            subtract_from(row, np.dot(part, face.Q[:count]))
+            subtract_multiple(row, np.dot(part, face.Q[:count]), 1.0, row.shape[0])
             for i in range(count):
                 line[i] += part[i]
     left = np.sqrt(dot(row, row))
@@ -145,7 +122,7 @@ def append_row(face: Any, count: Any, P: Any, root: Any, c: Any, j: Any, slope: 
 
 
 @kernel(inner=True, allocates=True)
-def remove_row(face: Any, count: Any, P: Any, root: Any, position: Any) -> None:
+def remove_row(face: Face, count: int, P: Matrix, root: Matrix, position: int) -> None:
     """Remove the active row at a position: rotate its direction to the end of Q."""
     L, Q, g, z, last = face.L, face.Q, face.g, face.z, count - 1
     face.place[face.active[position]] = -1
@@ -171,7 +148,7 @@ def remove_row(face: Any, count: Any, P: Any, root: Any, position: Any) -> None:
 
 
 @kernel(inner=True, allocates=True)
-def refresh(face: Any, count: Any, P: Any, root: Any, c: Any) -> None:
+def refresh(face: Face, count: int, P: Matrix, root: Matrix, c: Vector) -> None:
     """Recompute what knots only update, so that rounding errors do not accumulate."""
     for i in range(count):
         face.g[i] = dot(face.Q[i], c)
@@ -181,9 +158,9 @@ def refresh(face: Any, count: Any, P: Any, root: Any, c: Any) -> None:
     if count > 0:
         basis = face.Q[:count]
         np.dot(face.g[:count], basis, face.e)
-        subtract_from(face.c_perp, face.e)
+        subtract_multiple(face.c_perp, face.e, 1.0, c.shape[0])
         np.dot(np.dot(basis, face.c_perp), basis, face.e)
-        subtract_from(face.c_perp, face.e)
+        subtract_multiple(face.c_perp, face.e, 1.0, c.shape[0])
         np.dot(face.z[:count], basis, face.e)
     see_direction(P, root, face.c_perp, face.at_zero)
     see_direction(P, root, face.e, face.per_lambda)
@@ -191,8 +168,14 @@ def refresh(face: Any, count: Any, P: Any, root: Any, c: Any) -> None:
 
 @kernel(inner=True)
 def next_to_enter(
-    face: Any, factor: Any, lengths: Any, positive: Any, size: Any, left: Any, left_sign: Any
-) -> Any:
+    face: Face,
+    factor: Vector,
+    lengths: Vector,
+    positive: bool,
+    size: float,
+    left: int,
+    left_sign: float,
+) -> tuple[float, int, float]:
     """Largest lambda at which an inactive row reaches its threshold; the row and its sign.
 
     Row j reaches it where |at_zero_j + lambda per_lambda_j| = lambda f_j. `left` (-1: none) has
@@ -216,7 +199,7 @@ def next_to_enter(
 
 
 @kernel(inner=True, allocates=True)
-def next_to_leave(face: Any, count: Any, free: Any, now: Any, entered: Any) -> Any:
+def next_to_leave(face: Face, count: int, free: int, now: float, entered: int) -> tuple[float, int]:
     """Largest lambda below `now` at which an active coefficient reaches zero; its position.
 
     The first `free` rows have no penalty and stay. `entered` has just entered at zero. Returns
@@ -249,7 +232,7 @@ class Segment(NamedTuple):
 
 
 @kernel(inner=True)
-def smallest_alpha(low: Any, C: Any, E: Any, squared: Any) -> Any:
+def smallest_alpha(low: float, C: float, E: float, squared: bool) -> float:
     """The penalty whose solution lies at the lower end of a segment."""
     if squared:
         return low
@@ -261,7 +244,14 @@ def smallest_alpha(low: Any, C: Any, E: Any, squared: Any) -> Any:
 
 @kernel(inner=True)
 def write_point(
-    face: Any, count: Any, segment: Any, alpha: Any, squared: Any, indices: Any, values: Any, u: Any
+    face: Face,
+    count: int,
+    segment: Segment,
+    alpha: float,
+    squared: bool,
+    indices: Indices,
+    values: Vector,
+    u: Vector,
 ) -> None:
     """Write the solution of one penalty that lies on a segment."""
     C, E, lam = segment.C, segment.E, alpha
@@ -287,17 +277,17 @@ def write_point(
 
 @kernel(inner=True)
 def write_points(
-    face: Any,
-    count: Any,
-    segment: Any,
-    squared: Any,
-    alphas: Any,
-    done: Any,
-    indices: Any,
-    values: Any,
-    counts: Any,
-    duals: Any,
-) -> Any:
+    face: Face,
+    count: int,
+    segment: Segment,
+    squared: bool,
+    alphas: Vector,
+    done: int,
+    indices: IndexMatrix,
+    values: Matrix,
+    counts: Indices,
+    duals: Matrix,
+) -> int:
     """Write the solutions on a segment, from penalty number `done` on; returns the next number."""
     while done < alphas.shape[0] and alphas[done] >= smallest_alpha(
         segment.low, segment.C, segment.E, squared
@@ -311,19 +301,33 @@ def write_points(
 
 
 @kernel(inner=True, allocates=True)
-def first_face(P: Any, root: Any, c: Any, factor: Any) -> Any:
+def first_face(P: Matrix, root: Matrix, c: Vector, factor: Vector) -> tuple[Face, np.int64]:
     """The first face of the path, whose active rows are those without a penalty; their number."""
-    face = empty_face(P.shape[0], P.shape[1], c)
+    n, k = P.shape
+    face = Face(
+        L=np.zeros((k, k)),
+        Q=np.zeros((k, k)),
+        g=np.zeros(k),
+        z=np.zeros(k),
+        slopes=np.zeros(k),
+        active=np.zeros(k, dtype=np.int64),
+        c_perp=c.copy(),
+        e=np.zeros(k),
+        at_zero=np.zeros(n),
+        per_lambda=np.zeros(n),
+        seen=np.zeros(n),
+        place=np.full(n, -1, dtype=np.int64),
+    )
     see_direction(P, root, c, face.at_zero)
     count = np.int64(0)
-    for j in range(P.shape[0]):
+    for j in range(n):
         if factor[j] == 0.0 and append_row(face, count, P, root, c, j, 0.0):
             count += 1
     return face, count
 
 
 @kernel(inner=True, allocates=True)
-def row_lengths(P: Any, root: Any) -> Any:
+def row_lengths(P: Matrix, root: Matrix) -> Vector:
     """Lengths (n,) of the rows of R."""
     lengths = np.empty(P.shape[0])
     for j in range(P.shape[0]):
@@ -334,20 +338,20 @@ def row_lengths(P: Any, root: Any) -> Any:
 
 @kernel(allocates=True)
 def walk_path(
-    P: Any,
-    root: Any,
-    c: Any,
-    s: Any,
-    factor: Any,
-    positive: Any,
-    squared: Any,
-    alphas: Any,
-    most_knots: Any,
-    indices: Any,
-    values: Any,
-    counts: Any,
-    duals: Any,
-) -> Any:
+    P: Matrix,
+    root: Matrix,
+    c: Vector,
+    s: float,
+    factor: Vector,
+    positive: bool,
+    squared: bool,
+    alphas: Vector,
+    most_knots: int,
+    indices: IndexMatrix,
+    values: Matrix,
+    counts: Indices,
+    duals: Matrix,
+) -> tuple[np.int64, int]:
     """Solutions of one instance at decreasing penalties; returns their number and the knots.
 
     Parameters are the rows P (n, k) in double precision, the root (k, k) or an empty one for the

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from sketchlasso.kernels.blas import product
-from sketchlasso.kernels.compiling import kernel
+from sketchlasso.kernels.compiling import Mask, Matrix, Vector, kernel
 from sketchlasso.kernels.dense import dot
 from sketchlasso.kernels.shrink import best_on_ray, feasible_scale, shrink
 
+# A root without entries means the identity.
+NO_ROOT = np.empty((0, 0))
 # An objective below this share of its value at w = 0 is zero up to rounding.
 NEGLIGIBLE = 1e-6
 
@@ -18,14 +20,14 @@ NEGLIGIBLE = 1e-6
 class Rows(NamedTuple):
     """One instance on its working rows: A (n, k), root (k, k), c (k,), thresholds (n,).
 
-    The rows of R are A root; they are never computed. An empty root means the identity.
+    The rows of R are A root; they are never computed. `NO_ROOT` means the identity.
     """
 
-    A: Any
-    root: Any
-    c: Any
+    A: Matrix
+    root: Matrix
+    c: Vector
     s: float
-    thresholds: Any
+    thresholds: Vector
     radius: float
     positive: bool
     squared: bool
@@ -38,24 +40,24 @@ class Work(NamedTuple):
     long to compile.
     """
 
-    v: Any  # w0 + sigma A u
-    step: Any  # sigma A d
-    y: Any  # soft threshold of v; w = keep y
-    seen: Any  # A u
-    scaled: Any  # sigma thresholds
-    member: Any  # rows now in the Gram matrix
-    rows: Any
-    buffer: Any
-    gram: Any
-    H: Any
-    grad: Any  # minus the gradient of the step
-    d: Any  # Newton direction
-    x: Any  # proximal residual
-    x0: Any  # residual of the centre w0
-    xhat: Any  # x0 + tau u
-    fit: Any  # A'y
-    turned: Any  # products with the root (k,)
-    square: Any  # products with the root (k, k)
+    v: Vector  # w0 + sigma A u
+    step: Vector  # sigma A d
+    y: Vector  # soft threshold of v; w = keep y
+    seen: Vector  # A u
+    scaled: Vector  # sigma thresholds
+    member: Mask  # rows now in the Gram matrix
+    rows: Matrix
+    buffer: Matrix
+    gram: Matrix
+    H: Matrix
+    grad: Vector  # minus the gradient of the step
+    d: Vector  # Newton direction
+    x: Vector  # proximal residual
+    x0: Vector  # residual of the centre w0
+    xhat: Vector  # x0 + tau u
+    fit: Vector  # A'y
+    turned: Vector  # products with the root (k,)
+    square: Matrix  # products with the root (k, k)
 
 
 class Point(NamedTuple):
@@ -69,7 +71,7 @@ class Point(NamedTuple):
 
 
 @kernel(part=True)
-def see(rows: Any, u: Any, turned: Any, out: Any) -> None:
+def see(rows: Rows, u: Vector, turned: Vector, out: Vector) -> None:
     """Write R u = A (root u) into out (n,); `turned` is scratch (k,)."""
     if rows.root.shape[0] > 0:
         product(rows.root, u, turned)
@@ -79,7 +81,7 @@ def see(rows: Any, u: Any, turned: Any, out: Any) -> None:
 
 
 @kernel(part=True)
-def combine(rows: Any, w: Any, turned: Any, out: Any) -> None:
+def combine(rows: Rows, w: Vector, turned: Vector, out: Vector) -> None:
     """Write R'w = root'(A'w) into out (k,); `turned` is scratch (k,)."""
     if rows.root.shape[0] > 0:
         product(w, rows.A, turned)
@@ -89,7 +91,7 @@ def combine(rows: Any, w: Any, turned: Any, out: Any) -> None:
 
 
 @kernel(fast=True, part=True)
-def forbidden_part(rows: Any, work: Any, keep: Any) -> Any:
+def forbidden_part(rows: Rows, work: Work, keep: float) -> float:
     """Rough cost of making u orthogonal to the unpenalised rows, as radius = 0 requires.
 
     A violation v of such a constraint costs v times its multiplier, the coefficient. That is not
@@ -114,7 +116,7 @@ def forbidden_part(rows: Any, work: Any, keep: Any) -> Any:
 
 
 @kernel(fast=True, part=True)
-def restricted_gap(rows: Any, work: Any, at: Any, u: Any) -> Any:
+def restricted_gap(rows: Rows, work: Work, at: Point, u: Vector) -> tuple[float, float]:
     """Primal value and gap, on the working rows alone, of w = keep y and u."""
     radius, thresholds = rows.radius, rows.thresholds
     l1 = 0.0

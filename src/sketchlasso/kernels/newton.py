@@ -17,34 +17,23 @@ search solves the step; sigma grows while that is easy and shrinks when it is no
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sketchlasso.kernels.blas import product
-from sketchlasso.kernels.compiling import kernel
+from sketchlasso.kernels.compiling import Matrix, Vector, kernel
 from sketchlasso.kernels.dense import cholesky_in_place, cholesky_solve, dot
 from sketchlasso.kernels.gram import GRAM_UPDATES, update_gram
-from sketchlasso.kernels.instance import (
-    NEGLIGIBLE,
-    Point,
-    Rows,
-    Work,
-    combine,
-    restricted_gap,
-    see,
-)
-from sketchlasso.kernels.prox import group_shrinkage, loss_prox_length
-from sketchlasso.kernels.shrink import shrink
+from sketchlasso.kernels.instance import NEGLIGIBLE, Point, Rows, Work, combine, restricted_gap, see
+from sketchlasso.kernels.shrink import group_shrinkage, loss_prox_length, shrink
 
 # Chosen by trial over random problems of every regime: see docs/maths/newton.md.
 FIRST_SIGMA = 10.0  # times a gradient step's length
 FIRST_TAU = 10.0  # times the length of the response
-GROWTH = 2.0
-SETBACK = 5.0
+GROWTH = 2.0  # of sigma after an outer step that took at most EASY_STEPS Newton steps
+SETBACK = 5.0  # divides sigma after one that was not done in HARD_STEPS
 EASY_STEPS = 3
 HARD_STEPS = 8
-INEXACTNESS = 1.0
+INEXACTNESS = 1.0  # error of an outer step over the progress that it made
 # A step along a direction without curvature (an interpolating step has them) is bounded by
 # a share of the gradient, which vanishes at the solution, and by rounding.
 DAMPING = 1e-3
@@ -56,7 +45,7 @@ LEVEL = 0.3
 LINE_SEARCH_STEPS = 20
 
 
-def scratch_for(rows: Rows, space: Any) -> Work:
+def scratch_for(rows: Rows, space: Matrix) -> Work:
     """Scratch for one instance.
 
     `space` (n or more, k) holds copies of rows: page faults of new memory of that size would cost
@@ -86,7 +75,7 @@ def scratch_for(rows: Rows, space: Any) -> Work:
 
 
 @kernel(part=True)
-def begin(rows: Any, work: Any, u: Any, w: Any) -> None:
+def begin(rows: Rows, work: Work, u: Vector, w: Vector) -> None:
     """Compute A u and the residual of w. Sets: seen, fit, x0."""
     see(rows, u, work.turned, work.seen)
     combine(rows, w, work.turned, work.fit)
@@ -95,7 +84,7 @@ def begin(rows: Any, work: Any, u: Any, w: Any) -> None:
 
 
 @kernel(fast=True, part=True)
-def evaluate(rows: Any, work: Any, sigma: Any, tau: Any, u: Any, w0: Any) -> Any:
+def evaluate(rows: Rows, work: Work, sigma: float, tau: float, u: Vector, w0: Vector) -> Point:
     """Evaluate the step function and its gradient at u. Sets: y, fit, xhat, x, grad."""
     y, fit, x = work.y, work.fit, work.x
     square = 0.0
@@ -124,7 +113,7 @@ def evaluate(rows: Any, work: Any, sigma: Any, tau: Any, u: Any, w0: Any) -> Any
 
 
 @kernel(fast=True, part=True)
-def newton_direction(rows: Any, work: Any, at: Any, sigma: Any, tau: Any) -> None:
+def newton_direction(rows: Rows, work: Work, at: Point, sigma: float, tau: float) -> None:
     """Solve H d = grad. Sets: H (its Cholesky factor), d, step.
 
     H = sigma keep R_S'R_S + (dyad of the group shrinkage) + (dyad of the loss) + multiple of I
@@ -161,7 +150,7 @@ def newton_direction(rows: Any, work: Any, at: Any, sigma: Any, tau: Any) -> Non
 
 
 @kernel(fast=True, part=True)
-def slope_along(rows: Any, work: Any, sigma: Any, tau: Any, t: Any) -> Any:
+def slope_along(rows: Rows, work: Work, sigma: float, tau: float, t: float) -> float:
     """Slope in t of the convex step function at u + t d."""
     square = 0.0
     cross = 0.0
@@ -181,7 +170,7 @@ def slope_along(rows: Any, work: Any, sigma: Any, tau: Any, t: Any) -> Any:
 
 
 @kernel(part=True)
-def line_search(rows: Any, work: Any, sigma: Any, tau: Any) -> Any:
+def line_search(rows: Rows, work: Work, sigma: float, tau: float) -> float:
     """Step length: 1, unless the step function rises there far more steeply than it fell.
 
     In that case a length at which the slope is at most LEVEL times that of the start.
@@ -210,7 +199,7 @@ def line_search(rows: Any, work: Any, sigma: Any, tau: Any) -> Any:
 
 
 @kernel(part=True)
-def first_step_length(rows: Any, work: Any, size: Any) -> Any:
+def first_step_length(rows: Rows, work: Work, size: float) -> float:
     """Sigma of the first outer step: a multiple of the length of an exact gradient step.
 
     `size` is the length of the response, or 1 for the squared loss. Sets: v, grad, as scratch.
@@ -236,7 +225,7 @@ def first_step_length(rows: Any, work: Any, size: Any) -> Any:
 
 
 @kernel(fast=True, part=True)
-def step_is_good(at: Any, work: Any, sigma: Any, tau: Any, floor: Any) -> Any:
+def step_is_good(at: Point, work: Work, sigma: float, tau: float, floor: float) -> bool:
     """Whether the error of an unfinished step is no larger than the progress it made."""
     miss = dot(work.grad, work.grad)
     error = 2.0 * np.sqrt(miss)
@@ -249,17 +238,17 @@ def step_is_good(at: Any, work: Any, sigma: Any, tau: Any, floor: Any) -> Any:
 
 @kernel(part=True)
 def minimise_step(
-    rows: Any,
-    work: Any,
-    sigma: Any,
-    tau: Any,
-    tol: Any,
-    floor: Any,
-    patience: Any,
-    u: Any,
-    w0: Any,
-    updates: Any,
-) -> Any:
+    rows: Rows,
+    work: Work,
+    sigma: float,
+    tau: float,
+    tol: float,
+    floor: float,
+    patience: int,
+    u: Vector,
+    w0: Vector,
+    updates: int,
+) -> tuple[Point, float, int, int, int]:
     """Newton on one proximal step; moves u. Returns the point, gap, steps, end and updates.
 
     The end is 0 when the step is good, 1 when the whole instance is solved, 2 at the step limit.
@@ -293,7 +282,9 @@ def minimise_step(
 
 
 @kernel()
-def solve_instance(rows: Any, work: Any, tol: Any, max_steps: Any, u: Any, w: Any) -> Any:
+def solve_instance(
+    rows: Rows, work: Work, tol: float, max_steps: int, u: Vector, w: Vector
+) -> tuple[float, int]:
     """Solve one instance on its working rows; u (k,) and w (n,) change in place.
 
     Stops at a restricted relative gap of `tol`, or after about `max_steps` Newton steps.

@@ -1,4 +1,4 @@
-"""Soft thresholds and the dual scaling built on them, one instance at a time.
+"""Soft thresholds, proximal maps and the dual scaling, one instance at a time.
 
 Thresholds are `alpha` times a factor per feature. An excluded feature has the factor inf;
 alpha = 0 then gives NaN, and every comparison below treats NaN as "never active".
@@ -6,18 +6,16 @@ alpha = 0 then gives NaN, and every comparison below treats NaN as "never active
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from sketchlasso.kernels.compiling import kernel
+from sketchlasso.kernels.compiling import Matrix, Reals, Vector, kernel
 
 # Steps of a search for a feasible scale are no smaller than this share of the scale.
 LEAST_STEP = 2.0**-51
 
 
 @kernel(inner=True)
-def shrink(x: Any, threshold: Any, positive: Any) -> Any:
+def shrink(x: float, threshold: float, positive: bool) -> float:
     """Soft threshold of one number; one-sided where coefficients may not be negative."""
     if x > threshold:
         return x - threshold
@@ -27,7 +25,41 @@ def shrink(x: Any, threshold: Any, positive: Any) -> Any:
 
 
 @kernel(inner=True)
-def best_on_ray(inner: Any, length: Any, s: Any, squared: Any) -> Any:
+def loss_prox_length(size: float, s: float, tau: float, squared: bool) -> float:
+    """Rho with prox_{tau h}(x) = x rho / (rho + tau) for ||x|| = size.
+
+    For the square-root loss rho solves 1 = s^2/rho^2 + size^2/(rho + tau)^2, a convex
+    decreasing function, by Newton from the left; for the squared loss rho is 1.
+    """
+    if squared:
+        return 1.0
+    if s == 0.0:
+        return size - tau if size > tau else 0.0
+    rho = size - tau if size - tau > s else s
+    for _ in range(60):
+        from_s = s / rho
+        from_x = size / (rho + tau)
+        value = from_s * from_s + from_x * from_x - 1.0
+        fall = 2.0 * (from_s * from_s / rho + from_x * from_x / (rho + tau))
+        step = value / fall
+        rho += step
+        if abs(step) <= 1e-15 * rho:
+            break
+    return rho
+
+
+@kernel(inner=True)
+def group_shrinkage(norm: float, sigma: float, radius: float, squared: bool) -> float:
+    """Factor by which the prox of the l2 term shrinks a vector of length `norm`."""
+    if squared:
+        return 1.0 / (1.0 + sigma * radius * radius)
+    if norm <= sigma * radius:
+        return 0.0
+    return 1.0 - sigma * radius / norm
+
+
+@kernel(inner=True)
+def best_on_ray(inner: float, length: float, s: float, squared: bool) -> float:
     """Scaling a of u that maximises the dual objective without its constraint.
 
     With inner = c'u and length = ||u||: a inner + s sqrt(1 - a^2 length^2) is largest at
@@ -43,7 +75,7 @@ def best_on_ray(inner: Any, length: Any, s: Any, squared: Any) -> Any:
 
 
 @kernel(fast=True, inner=True)
-def excess_norm(scale: Any, size: Any, threshold: Any, count: Any) -> Any:
+def excess_norm(scale: float, size: Vector, threshold: Vector, count: int) -> tuple[float, float]:
     """Norm of (scale * size - threshold)_+ over the first `count` entries, and its slope."""
     square = 0.0
     cross = 0.0
@@ -59,15 +91,15 @@ def excess_norm(scale: Any, size: Any, threshold: Any, count: Any) -> Any:
 
 @kernel(fast=True)
 def feasible_scale(
-    correlation: Any,
-    factor: Any,
-    alpha: Any,
-    radius: Any,
-    positive: Any,
-    largest: Any,
-    cleared: Any,
-    buffer: Any,
-) -> Any:
+    correlation: Reals,
+    factor: Vector,
+    alpha: float,
+    radius: float,
+    positive: bool,
+    largest: float,
+    cleared: bool,
+    buffer: Matrix,
+) -> float:
     """Largest a in [0, `largest`] with ||S(a * correlation)||_2 <= radius.
 
     ||S(a x)|| is convex and increasing in a, so Newton's method from the right descends
@@ -111,7 +143,9 @@ def feasible_scale(
 
 
 @kernel(fast=True)
-def smallest_penalty(correlation: Any, factor: Any, positive: Any, radius: Any, buffer: Any) -> Any:
+def smallest_penalty(
+    correlation: Reals, factor: Vector, positive: bool, radius: float, buffer: Matrix
+) -> float:
     """Smallest alpha >= 0 with ||(|correlation| - alpha f)_+||_2 <= radius over penalised features.
 
     The norm is convex and decreasing in alpha: Newton from the left never overshoots.

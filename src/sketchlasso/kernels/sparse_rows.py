@@ -6,14 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from sketchlasso.kernels.compiling import kernel
+from sketchlasso.kernels.compiling import Indices, Matrix, RealMatrix, Vector, kernel
 from sketchlasso.kernels.dense import copy_to
 from sketchlasso.types import FloatArray, IntArray
 
 
 @kernel(fast=True)
 def rows_times_factor(
-    indptr: Any, indices: Any, data: Any, P: Any, start: Any, stop: Any, out: Any
+    indptr: Indices,
+    indices: Indices,
+    data: Vector,
+    P: RealMatrix,
+    start: int,
+    stop: int,
+    out: Matrix,
 ) -> None:
     """Rows start to stop of a CSR matrix (b, n) times P (n, k), summed in double precision."""
     k = P.shape[1]
@@ -47,17 +53,17 @@ def mix_rows(
 
 @kernel()
 def write_mix(
-    left_ptr: Any,
-    left_idx: Any,
-    left_val: Any,
-    right_ptr: Any,
-    right_idx: Any,
-    right_val: Any,
-    share: Any,
-    indptr: Any,
-    indices: Any,
-    values: Any,
-) -> Any:
+    left_ptr: Indices,
+    left_idx: Indices,
+    left_val: Vector,
+    right_ptr: Indices,
+    right_idx: Indices,
+    right_val: Vector,
+    share: Vector,
+    indptr: Indices,
+    indices: Indices,
+    values: Vector,
+) -> int:
     """Write the parts of :func:`mix_rows`; returns the number of entries."""
     count = 0
     for row in range(share.shape[0]):
@@ -81,7 +87,7 @@ def write_mix(
 
 
 @kernel()
-def copy_rows(array: Any, keep: Any) -> None:
+def copy_rows(array: RealMatrix, keep: Indices) -> None:
     """Move the rows `keep` (increasing) of an array to its front, in place."""
     for place in range(keep.shape[0]):
         if keep[place] != place:

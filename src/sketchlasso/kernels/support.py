@@ -17,26 +17,23 @@ search can walk down the penalties until the requested number of coefficients is
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
-from sketchlasso.kernels.compiling import kernel
+from sketchlasso.kernels.compiling import Indices, Matrix, RealMatrix, Reals, Vector, kernel
 from sketchlasso.kernels.coordinate import best_coefficient, subtract_multiple
-from sketchlasso.kernels.dense import (
-    cholesky_in_place,
-    cholesky_solve,
-    copy_to,
-    dot,
-    kth_smallest,
-)
+from sketchlasso.kernels.dense import cholesky_in_place, cholesky_solve, copy_to, dot, kth_smallest
 from sketchlasso.kernels.shrink import shrink
 from sketchlasso.kernels.working_set import gather
 
-SWEEPS = 4
-NEWTON_STEPS = 40
-HALVINGS = 12
-RIDGE = 1e-13
+# Scratch of Newton steps: a matrix (p, p) and four vectors (p,).
+Scratch: TypeAlias = tuple[Matrix, Vector, Vector, Vector, Vector]
+
+SWEEPS = 4  # in a round, and the most Newton steps after them
+NEWTON_STEPS = 40  # rounds of both, at most
+HALVINGS = 12  # of a Newton step that does not descend
+RIDGE = 1e-13  # of the Hessian, as a share of its mean diagonal entry: rounding
 # A fit whose rho^2 falls below this share of its start is exact: these loops do not solve it.
 EXACT_FIT = 1e-8
 # Conditions violated by up to this multiple of the tolerance are good enough to count non-zero
@@ -54,7 +51,7 @@ SMALLEST_SHARE = 1e-4
 
 
 @kernel(fast=True, inner=True)
-def objective(square: Any, w: Any, thresholds: Any, radius: Any) -> Any:
+def objective(square: float, w: Vector, thresholds: Vector, radius: float) -> float:
     """Rho + radius ||w|| + sum_j t_j |w_j|."""
     l1 = 0.0
     for j in range(w.shape[0]):
@@ -64,7 +61,9 @@ def objective(square: Any, w: Any, thresholds: Any, radius: Any) -> Any:
 
 
 @kernel(inner=True)
-def leave_zero(G: Any, b: Any, total: Any, thresholds: Any, radius: Any, sign: Any, w: Any) -> Any:
+def leave_zero(
+    G: Matrix, b: Vector, total: float, thresholds: Vector, radius: float, sign: bool, w: Vector
+) -> float:
     """Best w along the direction in which the objective falls from w = 0, and its rho^2.
 
     w stays zero, the optimum, where ||S(b / rho)|| <= radius. `total` is ||c||^2 + s^2.
@@ -92,7 +91,9 @@ def leave_zero(G: Any, b: Any, total: Any, thresholds: Any, radius: Any, sign: A
 
 
 @kernel(inner=True)
-def sweep(G: Any, q: Any, w: Any, thresholds: Any, radius: Any, nonneg: Any, square: Any) -> Any:
+def sweep(
+    G: Matrix, q: Vector, w: Vector, thresholds: Vector, radius: float, nonneg: bool, square: float
+) -> float:
     """Improve every coefficient once; q and w change in place. Returns rho^2."""
     p = w.shape[0]
     length = dot(w, w)
@@ -114,8 +115,15 @@ def sweep(G: Any, q: Any, w: Any, thresholds: Any, radius: Any, nonneg: Any, squ
 
 @kernel(inner=True)
 def newton_step(
-    G: Any, q: Any, w: Any, thresholds: Any, radius: Any, square: Any, active: Any, work: Any
-) -> Any:
+    G: Matrix,
+    q: Vector,
+    w: Vector,
+    thresholds: Vector,
+    radius: float,
+    square: float,
+    active: Indices,
+    work: Scratch,
+) -> float:
     """Write the Newton step of the active coefficients into work[2]; returns the slope along it.
 
     H = G / rho - q q' / rho^3 + radius (I / v - w w' / v^3),   v = ||w||
@@ -142,8 +150,15 @@ def newton_step(
 
 @kernel(inner=True)
 def newton_move(
-    G: Any, q: Any, w: Any, thresholds: Any, radius: Any, square: Any, active: Any, work: Any
-) -> Any:
+    G: Matrix,
+    q: Vector,
+    w: Vector,
+    thresholds: Vector,
+    radius: float,
+    square: float,
+    active: Indices,
+    work: Scratch,
+) -> tuple[float, bool, bool]:
     """Take the step as far as it descends; a coefficient that changes sign stops at zero.
 
     With more coefficients than the rank of G the step is huge: it follows a null vector of G, along
@@ -182,7 +197,9 @@ def newton_move(
 
 
 @kernel(inner=True)
-def violation(q: Any, w: Any, thresholds: Any, radius: Any, nonneg: Any, square: Any) -> Any:
+def violation(
+    q: Vector, w: Vector, thresholds: Vector, radius: float, nonneg: bool, square: float
+) -> float:
     """Largest violation of the optimality conditions, relative to the threshold."""
     rho, v = np.sqrt(square), np.sqrt(dot(w, w))
     worst = 0.0
@@ -199,18 +216,18 @@ def violation(q: Any, w: Any, thresholds: Any, radius: Any, nonneg: Any, square:
 
 @kernel(inner=True, allocates=True)
 def solve_on_gram(
-    G: Any,
-    b: Any,
-    total: Any,
-    thresholds: Any,
-    radius: Any,
-    nonneg: Any,
-    tol: Any,
-    q: Any,
-    w: Any,
-    square: Any,
-    work: Any,
-) -> Any:
+    G: Matrix,
+    b: Vector,
+    total: float,
+    thresholds: Vector,
+    radius: float,
+    nonneg: bool,
+    tol: float,
+    q: Vector,
+    w: Vector,
+    square: float,
+    work: Scratch,
+) -> float:
     """Solve the problem of these rows; q = b - G w and w (p,) change in place.
 
     `total` is ||c||^2 + s^2 and `square` rho^2 at w; from w = 0 it first moves along the steepest
@@ -253,28 +270,19 @@ def solve_on_gram(
     return square if miss <= ENOUGH * tol else np.nan
 
 
-@kernel(inner=True)
-def count_nonzero(w: Any) -> Any:
-    """Number of non-zero coefficients."""
-    count = 0
-    for j in range(w.shape[0]):
-        count += w[j] != 0.0
-    return count
-
-
 @kernel(inner=True, allocates=True)
 def search_size(
-    A: Any,
-    c: Any,
-    s: Any,
-    factor: Any,
-    largest: Any,
-    radius: Any,
-    nonneg: Any,
-    size: Any,
-    tol: Any,
-    w: Any,
-) -> Any:
+    A: Matrix,
+    c: Vector,
+    s: float,
+    factor: Vector,
+    largest: float,
+    radius: float,
+    nonneg: bool,
+    size: int,
+    tol: float,
+    w: Vector,
+) -> tuple[float, int]:
     """Walk down from the penalty `largest` to the last one with at most `size` non-zeros.
 
     A (p, k) are the rows, w (p,) receives the coefficients. The penalty is within one part in a
@@ -301,7 +309,9 @@ def search_size(
         square = solve_on_gram(
             G, b, total, alpha * factor, radius, nonneg, tol, q, here, square, work
         )
-        count = count_nonzero(here)
+        count = 0
+        for j in range(p):
+            count += here[j] != 0.0
         vanished = not np.isfinite(square)
         if vanished or count > size:
             low, beyond, exact = alpha, count, vanished
@@ -326,8 +336,8 @@ def search_size(
 
 @kernel(allocates=True)
 def strongest_rows(
-    correlation: Any, factor: Any, nonneg: Any, floor: Any, known: Any, count: Any
-) -> Any:
+    correlation: Reals, factor: Vector, nonneg: bool, floor: float, known: Indices, count: int
+) -> Indices:
     """The `known` rows and up to `count` others of largest |correlation| / f, above `floor`.
 
     Sorted. Excluded rows (f = inf) are never among them.
@@ -356,19 +366,19 @@ def strongest_rows(
 
 @kernel(allocates=True)
 def search_instance(
-    P: Any,
-    root: Any,
-    rows: Any,
-    c: Any,
-    s: Any,
-    factor: Any,
-    largest: Any,
-    radius: Any,
-    nonneg: Any,
-    size: Any,
-    tol: Any,
-    u: Any,
-) -> Any:
+    P: RealMatrix,
+    root: Matrix,
+    rows: Indices,
+    c: Vector,
+    s: float,
+    factor: Vector,
+    largest: float,
+    radius: float,
+    nonneg: bool,
+    size: int,
+    tol: float,
+    u: Vector,
+) -> tuple[float, int, Vector]:
     """Search on the rows P[rows] of one instance; u (k,) receives the dual point found.
 
     Returns the penalty, the count of its non-zeros and the coefficients (p,).

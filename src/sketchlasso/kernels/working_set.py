@@ -6,15 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from sketchlasso.kernels.compiling import kernel
+from sketchlasso.kernels.compiling import Indices, Matrix, RealMatrix, Reals, Vector, kernel
 from sketchlasso.kernels.dense import copy_to, kth_smallest
 from sketchlasso.types import FloatArray, IntArray
 
 
 @kernel(inner=True)
 def removable(
-    correlation: Any, threshold: Any, norm: Any, reach: Any, margin: Any, scale: Any, distance: Any
-) -> Any:
+    correlation: float,
+    threshold: float,
+    norm: float,
+    reach: float,
+    margin: float,
+    scale: float,
+    distance: float,
+) -> bool:
     """Whether a safe rule proves a coefficient zero: by its norm, or gap-safe at scale u."""
     by_norm = norm * reach <= threshold - margin
     return by_norm or abs(correlation) * scale + norm * distance < threshold
@@ -22,16 +28,16 @@ def removable(
 
 @kernel()
 def count_removed(
-    correlation: Any,
-    factor: Any,
-    alpha: Any,
-    radius: Any,
-    norms: Any,
-    norm_scale: Any,
-    reach: Any,
-    scale: Any,
-    distance: Any,
-) -> Any:
+    correlation: Reals,
+    factor: Vector,
+    alpha: float,
+    radius: float,
+    norms: Vector,
+    norm_scale: float,
+    reach: float,
+    scale: float,
+    distance: float,
+) -> tuple[int, int, int]:
     """How many features the paper's, the static and the gap-safe rule remove."""
     paper, static, gap_safe = 0, 0, 0
     for j in range(correlation.shape[0]):
@@ -58,23 +64,23 @@ def choose_rows(correlation: FloatArray, *args: Any) -> IntArray:
 
 @kernel()
 def find_rows(
-    correlation: Any,
-    factor: Any,
-    alpha: Any,
-    positive: Any,
-    norms: Any,
-    norm_scale: Any,
-    reach: Any,
-    margin: Any,
-    scale: Any,
-    distance: Any,
-    support: Any,
-    limit: Any,
-    trusted: Any,
-    spare: Any,
-    work: Any,
-    chosen: Any,
-) -> Any:
+    correlation: Reals,
+    factor: Vector,
+    alpha: float,
+    positive: bool,
+    norms: Vector,
+    norm_scale: float,
+    reach: float,
+    margin: float,
+    scale: float,
+    distance: float,
+    support: Indices,
+    limit: int,
+    trusted: bool,
+    spare: float,
+    work: Matrix,
+    chosen: Indices,
+) -> int:
     """Write the indices of the working rows into `chosen` (n,) and return their number.
 
     A row enters when |correlation| exceeds its threshold. Rows proved zero never do;
@@ -117,7 +123,7 @@ def find_rows(
 
 
 @kernel()
-def gather(P: Any, chosen: Any, A: Any) -> None:
+def gather(P: RealMatrix, chosen: Indices, A: Matrix) -> None:
     """Write the rows P[chosen] into A, in double precision."""
     for i in range(chosen.shape[0]):
         for a in range(P.shape[1]):

@@ -27,23 +27,12 @@ HOST_BUDGET = 2**30
 
 @dataclass(frozen=True)
 class Device:
-    """A device of PyTorch and the memory that may be used on it.
+    """A device of PyTorch and the memory that may be used on it."""
 
-    Attributes
-    ----------
-    name : str
-        Name in PyTorch.
-    budget : int
-        Bytes.
-    torch : module
-    label : str
-        Name that the user gave.
-    """
-
-    name: str
-    budget: int
-    torch: Any
-    label: str = "torch"
+    name: str  # in PyTorch
+    budget: int  # bytes
+    torch: Any  # the module
+    label: str = "torch"  # the name that the user gave
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
@@ -97,12 +86,8 @@ def check_device(name: object) -> str:
 def open_device(name: str, budget: int | None = None) -> Device | None:
     """Return a device of PyTorch; None for the package's own code on the CPU.
 
-    Parameters
-    ----------
-    name : {"cpu", "cuda", "cuda:1", ..., "auto", "torch"}
-        Without a GPU, "cuda" and "auto" warn and fall back to the CPU.
-    budget : int, optional
-        Bytes that may be used; by default 70 % of the free memory of a GPU.
+    Without a GPU, "cuda" and "auto" warn and fall back to the CPU. The budget is in bytes; by
+    default 70 % of the free memory of a GPU.
     """
     if check_device(name) == CPU:
         return None

@@ -20,20 +20,10 @@ ROWS = 4096
 
 
 def psd_root(K: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return L and its pseudo-inverse L+, with K = L L'.
+    """Return L and its pseudo-inverse L+, with K = L L', all of shape (k, k).
 
-    From the eigenvectors, with tiny eigenvalues set to zero so that directions without data have
-    no weight.
-
-    Parameters
-    ----------
-    K : ndarray of shape (k, k)
-        Symmetric positive semidefinite up to rounding.
-
-    Returns
-    -------
-    L : ndarray of shape (k, k)
-    L_inverse : ndarray of shape (k, k)
+    K is symmetric and positive semidefinite up to rounding. L comes from its eigenvectors, with
+    tiny eigenvalues set to zero so that directions without data have no weight.
     """
     values, vectors = np.linalg.eigh(0.5 * (K + K.T))
     keep = values > RELATIVE_EIGENVALUE_FLOOR * max(values.max(initial=0.0), 0.0)
@@ -130,28 +120,13 @@ def random_directions(rng: np.random.Generator, size: int, count: int) -> FloatA
 def singular_form(
     Q: RealArray, P: RealArray, rank: int | None = None
 ) -> tuple[RealArray, RealArray, RealArray]:
-    """Rotate a pair with orthonormal Q into the singular vectors of Q P'.
+    """Rotate a pair with orthonormal Q (m, d) into the singular vectors of Q P', P (n, d), n >= d.
 
     P = V R with V orthonormal and R = U S W' give P W = V U S and Q P' = (Q W)(P W)', so only
     the d x d factor R is decomposed.
 
-    Parameters
-    ----------
-    Q : ndarray of shape (m, d)
-        Orthonormal columns.
-    P : ndarray of shape (n, d)
-        At least as many rows as columns.
-    rank : int, optional
-        Number k of singular values to keep; all d when left out.
-
-    Returns
-    -------
-    Q : ndarray of shape (m, k)
-        Left singular vectors of Q P'.
-    P : ndarray of shape (n, k)
-        Right singular vectors times the singular values.
-    singular_values : ndarray of shape (k,)
-        Largest first.
+    Returns the left singular vectors (m, k), the right ones times the singular values (n, k), and
+    the singular values (k,), largest first; k is the rank, d by default.
     """
     W, values = singular_rotation(P, rank)
     P = P @ W

@@ -22,17 +22,10 @@ from sketchlasso.types import RealArray
 
 @dataclass(frozen=True, eq=False)
 class KrylovSpace:
-    """An orthonormal basis B and the Gram matrix B'A A'B on it.
+    """An orthonormal basis B and the Gram matrix B'A A'B on it."""
 
-    Attributes
-    ----------
-    basis : ndarray of shape (m, d)
-    gram : ndarray of shape (d, d)
-        Symmetric positive semidefinite up to rounding.
-    """
-
-    basis: RealArray
-    gram: RealArray
+    basis: RealArray  # (m, d)
+    gram: RealArray  # (d, d): symmetric positive semidefinite up to rounding
 
     def leading(self, count: int) -> RealArray:
         """Return the Ritz vectors (m, count) of the largest eigenvalues, largest first."""
@@ -57,25 +50,12 @@ def krylov_space(
     dimension: int,
     rng: np.random.Generator,
 ) -> KrylovSpace:
-    """Return the span of start, (AA')start, (AA')^2 start, ... up to a dimension.
+    """Return the span of start, (AA')start, (AA')^2 start, ... up to a dimension, at most m.
 
-    Every new block is orthogonalised twice against the whole basis, which therefore stays
-    orthonormal to rounding. If the space is exhausted before the dimension is reached (repeated
-    singular values, low rank), random directions replace the missing ones.
-
-    Parameters
-    ----------
-    A : LinearMap of shape (m, n)
-    start : ndarray of shape (m, b)
-        Overwritten.
-    dimension : int
-        Number of basis vectors, at most m.
-    rng : Generator
-        Source of the replacements.
-
-    Returns
-    -------
-    KrylovSpace
+    A is (m, n) and `start` (m, b), which is overwritten. Every new block is orthogonalised twice
+    against the whole basis, which therefore stays orthonormal to rounding. If the space is
+    exhausted before the dimension is reached (repeated singular values, low rank), random
+    directions replace the missing ones.
     """
     m = A.shape[0]
     dimension = min(dimension, m)
@@ -107,28 +87,14 @@ def extend_basis(
     rng: np.random.Generator,
     image: RealArray | None = None,
 ) -> tuple[RealArray, RealArray]:
-    """Extend an orthonormal basis by the Krylov space of (I - UU')A from some columns.
+    """Extend an orthonormal basis U (m, h) by `count` columns, at most m - h.
 
-    Parameters
-    ----------
-    A : LinearMap of shape (m, n)
-    U : ndarray of shape (m, h)
-        Orthonormal columns.
-    start : ndarray of shape (m, b)
-        Overwritten.
-    count : int
-        Number of columns to add, at most m - h.
-    rng : Generator
-        Source of replacements, as in :func:`krylov_space`.
-    image : ndarray of shape (n, h), optional
-        A'U where it is known.
+    They span the Krylov space of (I - UU')A from the columns of `start` (m, b), which is
+    overwritten; random directions replace missing ones as in :func:`krylov_space`. `image` (n, h)
+    is A'U where it is known.
 
-    Returns
-    -------
-    Q : ndarray of shape (m, h + count)
-        Orthonormal, U first.
-    P : ndarray of shape (n, h + count)
-        A'Q; the steps compute its new columns anyway.
+    Returns Q (m, h + count), orthonormal with U first, and P = A'Q (n, h + count), whose new
+    columns the steps compute anyway.
     """
     held = U.shape[1]
     # By columns while they are added one by one.

@@ -8,7 +8,7 @@ p of degree q - 1 then has
 
     p(1)^2 e (v'g)^2  <  max over 0 <= x <= 1-e of p(x)^2 (1 - e - x)  *  ||g - v v'g||^2
 
-Take p(x) = U_{2q-2}(sqrt(x / (1-e))), Chebyshev of the second kind (even, hence a polynomial of
+Take p(x) = U_{2q-2}(sqrt(x / (1-e))), Chebyshev of the second kind (even, so a polynomial of
 degree q - 1 in x): the maximum is (1-e), and p(1)^2 e = (1-e) sinh^2((2q-1) phi) with
 cosh phi = 1 / sqrt(1-e). As (v'g)^2 / ||g||^2 is Beta(r/2, (N-1)/2) distributed,
 
@@ -37,41 +37,19 @@ LARGEST_OVERESTIMATE = 1.1
 
 @dataclass(frozen=True)
 class NormBound:
-    """Bounds on a spectral norm.
+    """Bounds on a spectral norm."""
 
-    Attributes
-    ----------
-    lower : float
-        Never above the norm.
-    upper : float
-        At least the norm, except with `failure_probability`.
-    failure_probability : float
-        0 where the norm was computed from all entries.
-    """
-
-    lower: float
-    upper: float
-    failure_probability: float
+    lower: float  # never above the norm
+    upper: float  # at least the norm, except with `failure_probability`
+    failure_probability: float  # 0 where the norm was computed from all entries
 
 
 def overestimate(size: int, block: int, steps: int, failure_probability: float) -> float:
-    """Return the factor cosh(phi) that turns a Ritz value's root into an upper bound.
+    """Return the factor cosh(phi) >= 1 that turns a Ritz value's root into an upper bound.
 
-    Parameters
-    ----------
-    size : int
-        Length N of the starting vectors.
-    block : int
-        Number r of independent standard normal starting vectors.
-    steps : int
-        Number q of blocks in the Krylov space.
-    failure_probability : float
-        Probability with which factor times estimate may fall short of the norm.
-
-    Returns
-    -------
-    float
-        At least 1.
+    The Krylov space has `steps` blocks q from `block` r standard normal starting vectors of length
+    `size` N. The factor times the estimate falls short of the norm with the given probability at
+    most.
     """
     if size <= block:
         return 1.0
@@ -86,21 +64,10 @@ def norm_bound(
     failure_probability: float,
     dense_limit: int = 0,
 ) -> NormBound:
-    """Bound the spectral norm of a map from above, rounding aside.
+    """Bound the spectral norm of A (m, n) from above, rounding aside; A must not depend on `rng`.
 
-    Parameters
-    ----------
-    A : LinearMap of shape (m, n)
-        Must not depend on `rng`.
-    rng : Generator
-    failure_probability : float
-    dense_limit : int
-        Where min(m, n) is no larger than this, or no larger than the Krylov space would be,
-        the norm is computed from the entries instead.
-
-    Returns
-    -------
-    NormBound
+    Where min(m, n) is no larger than `dense_limit`, or no larger than the Krylov space would be,
+    the norm is computed from the entries instead.
     """
     A = smaller_side_first(A)
     size = A.shape[0]

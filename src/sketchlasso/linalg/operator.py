@@ -86,18 +86,11 @@ class _Residual:
 
 @dataclass(frozen=True, eq=False)
 class LowRankResidual(_Residual):
-    """The difference A - Q P' of a map and a product of thin factors.
+    """The difference A - Q P' of a map and a product of thin factors."""
 
-    Attributes
-    ----------
-    base : LinearMap of shape (m, n)
-    Q : ndarray of shape (m, k)
-    P : ndarray of shape (n, k)
-    """
-
-    base: LinearMap
-    Q: RealArray
-    P: RealArray
+    base: LinearMap  # (m, n)
+    Q: RealArray  # (m, k)
+    P: RealArray  # (n, k)
 
     def matmat(self, V: RealArray) -> RealArray:
         """Return A V - Q (P'V)."""
@@ -114,18 +107,11 @@ class LowRankResidual(_Residual):
 
 @dataclass(frozen=True, eq=False)
 class ImplicitResidual(_Residual):
-    """The difference A - Q P' for Q = A W, written as A (I - W P'), without Q.
+    """The difference A - Q P' for Q = A W, written as A (I - W P'), without Q."""
 
-    Attributes
-    ----------
-    base : SplitMap of shape (m, n)
-    W : ndarray of shape (n, k)
-    P : ndarray of shape (n, k)
-    """
-
-    base: SplitMap
-    W: RealArray
-    P: RealArray
+    base: SplitMap  # (m, n)
+    W: RealArray  # (n, k)
+    P: RealArray  # (n, k)
 
     def matmat(self, V: RealArray) -> RealArray:
         """Return A (V - W P'V)."""

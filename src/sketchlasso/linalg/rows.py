@@ -103,21 +103,12 @@ def rounding_of_sums(count: int, kind: type[np.floating[Any]] = np.float64) -> f
 
 
 def centre(values: FloatArray, weights: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
-    """Values less their weighted means, and the means.
+    """Values (m, t) less their weighted means (t,), and the means.
 
     Means are subtracted twice: the first has rounding errors of the size of the values, the second
-    of the size of their spread. Columns that are constant up to rounding become exactly zero.
-
-    Parameters
-    ----------
-    values : ndarray of shape (m, t)
-    weights : ndarray of shape (m,), optional
-        At least one is positive. Rows of weight zero do not affect the means, but are centred too.
-
-    Returns
-    -------
-    centred : ndarray of shape (m, t)
-    means : ndarray of shape (t,)
+    of the size of their spread. Columns that are constant up to rounding become exactly zero. Of
+    the weights (m,) at least one is positive; rows of weight zero do not affect the means, but are
+    centred too.
     """
     used = slice(None) if weights is None else weights > 0
     if weights is None:

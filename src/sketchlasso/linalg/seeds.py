@@ -7,6 +7,7 @@ from typing import TypeAlias
 import numpy as np
 
 from sketchlasso.errors import unaccepted
+from sketchlasso.types import is_whole
 
 RandomState: TypeAlias = "int | np.random.Generator | np.random.RandomState | None"
 
@@ -19,8 +20,7 @@ def seed_of(random_state: RandomState) -> int:
         return int(random_state.integers(2**63))
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31))
-    integer = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
-    if integer and random_state >= 0:
+    if is_whole(random_state) and random_state >= 0:
         return int(random_state)
     accepted = "an integer >= 0, or a Generator or RandomState of NumPy"
     raise unaccepted("random_state", random_state, accepted)

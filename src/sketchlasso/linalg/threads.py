@@ -128,13 +128,8 @@ def single_blas_thread() -> Iterator[None]:
 def thread_count(n_jobs: int | None = -1, name: str = "n_jobs") -> int:
     """Return the number of threads for a number of jobs, by scikit-learn's rules.
 
-    Parameters
-    ----------
-    n_jobs : int or None
-        -1 for all cores, -2 for all but one, and so on; None for 1, or the number set by
-        :func:`joblib.parallel_config`.
-    name : str
-        Name of the parameter for the user.
+    -1 stands for all cores, -2 for all but one, and so on; None for 1, or the number set by
+    :func:`joblib.parallel_config`. `name` is that of the parameter in messages.
     """
     from joblib import effective_n_jobs
 

@@ -20,27 +20,14 @@ HOPELESS = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """A ~ Q P' in singular form.
+    """A ~ Q P' in singular form."""
 
-    Attributes
-    ----------
-    Q : ndarray or ImplicitRows of shape (m, k)
-        Orthonormal columns; A W, known by W alone, for tall data in blocks.
-    P : ndarray of shape (n, k)
-        Orthogonal columns of lengths `singular_values`.
-    singular_values : ndarray of shape (k,)
-        Of Q P', largest first.
-    residual_norm : float or None
-        ||A - QP'||_2 where the method knows it exactly.
-    response_rank : int
-        Number of trailing columns that were made from responses. The pair is in singular form
-        only where it is 0.
-    """
-
-    Q: RowFactor
-    P: RealArray
-    singular_values: RealArray
-    residual_norm: float | None = None
+    Q: RowFactor  # (m, k): orthonormal columns; A W, known by W alone, for tall data in blocks
+    P: RealArray  # (n, k): orthogonal columns of lengths `singular_values`
+    singular_values: RealArray  # (k,): of Q P', largest first
+    residual_norm: float | None = None  # ||A - QP'||_2 where the method knows it exactly
+    # Number of trailing columns that were made from responses. The pair is in singular form only
+    # where it is 0.
     response_rank: int = 0
 
     @property
@@ -79,7 +66,7 @@ def factors_from_right(A: DataMatrix, V: RealArray, rank: int) -> Factors:
 
 
 def _implicit_factors(A: DataMatrix, V: RealArray, rank: int) -> Factors | None:
-    """Return factors with Q = A W, W = V R^-1, or None where A V is all but singular.
+    """Return factors with Q = A W, W = V R^-1, or None where A V is nearly singular.
 
     A second round removes what the first lost to a large condition of A V; both find
     P = A'A W in the same pass.
@@ -97,7 +84,7 @@ def _implicit_factors(A: DataMatrix, V: RealArray, rank: int) -> Factors | None:
 
 
 def implicit_basis(A: DataMatrix, V: RealArray) -> tuple[RealArray, RealArray] | None:
-    """Return W and R with A V = (A W) R and A W orthonormal; None where A V is all but singular."""
+    """Return W and R with A V = (A W) R and A W orthonormal; None where A V is nearly singular."""
     W, whole = V, np.eye(V.shape[1], dtype=V.dtype)
     for _ in range(2):
         R = A.triangle(W)
@@ -111,7 +98,7 @@ def implicit_basis(A: DataMatrix, V: RealArray) -> tuple[RealArray, RealArray] |
 
 
 def _triangle_inverse(R: RealArray) -> tuple[RealArray | None, float]:
-    """Return R^-1, None where R (d, d) is all but singular, and its condition times eps."""
+    """Return R^-1, None where R (d, d) is nearly singular, and its condition times eps."""
     if R.shape[0] < R.shape[1] or not np.abs(np.diag(R)).min() > 0:
         return None, np.inf
     lost = float(np.linalg.cond(R) * np.finfo(R.dtype).eps)

@@ -20,7 +20,7 @@ from sketchlasso.sketches.factors import Factors, implicit_basis
 from sketchlasso.sketches.options import SketchOptions
 from sketchlasso.types import RealArray
 
-OVERSAMPLING = 10
+OVERSAMPLING = 10  # default number of columns beyond the rank
 # Rows of a sparse block, in multiples of the number of directions kept.
 SPARSE_BLOCK = 8
 

@@ -31,7 +31,7 @@ FREQUENT_DIRECTIONS = "frequent_directions"
 ROUNDINGS = 100
 
 
-def check_sketch(sketch: Any, remedy: str = "make one with sketch(X)") -> Sketch:
+def check_sketch(sketch: object, remedy: str = "make one with sketch(X)") -> Sketch:
     """Return the sketch, or refuse anything else that was given in its place."""
     if not isinstance(sketch, Sketch):
         raise InvalidInputError(
@@ -50,7 +50,7 @@ def check_sketch_shape(sketch: Sketch, shape: tuple[int, ...]) -> None:
         )
 
 
-def check_sketch_of(sketch: Any, X: MatrixLike) -> Sketch:
+def check_sketch_of(sketch: object, X: MatrixLike) -> Sketch:
     """Return the sketch, or refuse one that was not made from X (m, n), in any storage.
 
     Factors that the user brought without X cannot be checked.

@@ -32,7 +32,7 @@ from sketchlasso.types import RealArray
 
 RadiusKind: TypeAlias = Literal["spectral", "frobenius", "realised", "given"]
 
-FAILURE_PROBABILITY = 1e-6
+FAILURE_PROBABILITY = 1e-6  # of a radius that is a random bound
 # Below this smaller side all entries of the residual are as cheap as its Krylov space.
 SMALL_SIDE = 64
 # Units in the last place, times the root of the length of the sums, that products may lose.
@@ -41,7 +41,7 @@ ROUNDING = 8.0
 LARGEST_ALLOWANCE = 1.05
 # Random vectors that estimate a Frobenius norm where entries cannot be read.
 PROBES = 8
-FIRST_RANK = 16
+FIRST_RANK = 16  # of the search for a rank by tolerance
 # More radii than a doubling followed by a bisection can ask for: their failures add up.
 MOST_RADII = 64
 

@@ -39,12 +39,7 @@ from sketchlasso.linalg.krylov import extend_basis
 from sketchlasso.linalg.seeds import RandomState, seed_of
 from sketchlasso.sketches.factors import Factors
 from sketchlasso.sketches.matching import check_sketch_of
-from sketchlasso.sketches.options import (
-    RadiusName,
-    SketchOptions,
-    check_integer,
-    checked_radius,
-)
+from sketchlasso.sketches.options import RadiusName, SketchOptions, check_integer, checked_radius
 from sketchlasso.sketches.radius import find_radius
 from sketchlasso.sketches.sketch import Sketch
 from sketchlasso.sketches.subspace import randomized
@@ -170,27 +165,12 @@ def sketch_rows(
     radius: float | RadiusName = "realised",
     random_state: RandomState = None,
 ) -> Sketch:
-    """Make a response-aware sketch from some rows of X and their responses alone.
+    """Make a response-aware sketch from some rows X (r, n) and their responses y alone.
 
-    Parameters
-    ----------
-    base : Sketch
-        Of all rows; its unsupervised directions are shared, its response directions replaced
-        by as many that start from the given responses.
-    X : array or sparse matrix of shape (r, n)
-        These rows only.
-    y : array-like of shape (r,) or (r, t)
-    rows : ndarray of shape (r,)
-        Their numbers in the matrix that `base` is a sketch of.
-    weights : ndarray of shape (r,), optional
-        Sample weights. X'Wy is then exact in the sketch.
-    radius, random_state
-        See :func:`extend_sketch`.
-
-    Returns
-    -------
-    Sketch
-        Of the r rows, centred by their own means where `base` is centred.
+    The unsupervised directions of `base`, a sketch of all rows, are shared; its response directions
+    are replaced by as many that start from y (r,) or (r, t). `rows` (r,) are the numbers of the
+    rows in the matrix of `base`; with sample weights (r,), X'Wy is exact in the sketch. Rows are
+    centred by their own means where `base` is centred. See :func:`extend_sketch` for the rest.
     """
     own = rows_base(base, X, rows)
     return extend_rows(own, base, y, weights=weights, radius=radius, random_state=random_state)

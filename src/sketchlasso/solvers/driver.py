@@ -307,16 +307,11 @@ def _null_start(batch: Batch) -> Iterates:
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """Instances to solve together, and the solved neighbours they start from.
+    """Instances to solve together, and the solved neighbours they start from."""
 
-    Attributes
-    ----------
-    instances : ndarray of shape (b,)
-    left, right : ndarray of shape (b,), or None on the coarsest level
-        Neighbours of larger and of smaller alpha; equal at the end of a chain.
-    """
-
-    instances: IntArray
+    instances: IntArray  # (b,)
+    # Neighbours (b,) of larger and of smaller alpha, equal at the end of a chain; None on the
+    # coarsest level.
     left: IntArray | None = None
     right: IntArray | None = None
 

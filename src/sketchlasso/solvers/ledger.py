@@ -29,19 +29,8 @@ class Ledger:
     solved is decided here. The best primal and the best dual are kept apart: they may come from
     different points.
 
-    Parameters
-    ----------
-    null : ndarray of shape (B,)
-        Objective at w = 0.
-    tol : float
-        Relative gap at which an instance is solved.
-
-    Attributes
-    ----------
-    primal, dual : ndarray of shape (B,)
-    status : ndarray of shape (B,)
-        INTERRUPTED until a certificate is settled.
-    steps : ndarray of shape (B,)
+    `null` (B,) is the objective at w = 0, and `tol` the relative gap at which an instance is
+    solved. The status (B,) is INTERRUPTED until a certificate is settled.
     """
 
     def __init__(self, null: FloatArray, tol: float) -> None:

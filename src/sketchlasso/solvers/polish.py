@@ -40,16 +40,8 @@ WELL_CONDITIONED = 1e-4
 def polished(batch: Batch, solution: Solution, tol: float) -> Solution:
     """Return the solution with nearly exact fits made exact where that costs nothing.
 
-    A correction is kept only if no coefficient changes its sign and the objective does not rise,
-    so every certificate stays valid.
-
-    Parameters
-    ----------
-    batch : Batch
-    solution : Solution
-        Of the batch.
-    tol : float
-        Relative duality gap it was solved to.
+    It was solved to a relative duality gap of `tol`. A correction is kept only if no coefficient
+    changes its sign and the objective does not rise, so every certificate stays valid.
     """
     if batch.loss != "sqrt":
         return solution

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -79,7 +79,7 @@ class Settings:
 
     tol: float = 1e-6
     max_rounds: int = 200
-    screening: Screening = field(default_factory=Screening)
+    screening: Screening = Screening()
     memory_budget: int = 96 * 2**20
     n_threads: int = -1
     callback: Callable[[Progress], None] | None = None

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.kernels.signals import raise_signals
+from sketchlasso.kernels.compiling import raise_signals
+from sketchlasso.kernels.instance import NO_ROOT
 from sketchlasso.kernels.support import search_instance, strongest_rows
 from sketchlasso.linalg.device import CPU, Device, open_device
 from sketchlasso.linalg.rows import replace_rows, stack_rows
@@ -33,7 +34,6 @@ SEARCH_TOL = 1e-8
 ENTRY = 1e-7
 # Penalty, as a share of the largest, where the search met an exact fit.
 SHARE_OF_INTERPOLATION = 0.1
-NO_ROOT = np.empty((0, 0))
 NO_ROWS = np.empty(0, dtype=np.intp)
 _search_instance = raise_signals(search_instance)
 
@@ -150,14 +150,9 @@ def _sized_on_device(batch: Batch, size: int, device: Device, settings: Settings
 
 
 class _SizeSearch:
-    """The search of as many instances as the memory budget allows.
+    """The search of as many instances (b,) as the memory budget allows.
 
-    Attributes
-    ----------
-    alpha : ndarray of shape (b,)
-    pieces : list of (indices, values)
-        Non-zero coefficients of each instance.
-    dual : ndarray of shape (b, k)
+    `pieces` are the indices and values of the non-zero coefficients of each.
     """
 
     def __init__(self, batch: Batch, size: int, settings: Settings) -> None:

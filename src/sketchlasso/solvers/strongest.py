@@ -17,22 +17,10 @@ from sketchlasso.types import FloatArray, IntArray
 
 
 def strongest_features(batch: Batch, count: int, settings: Settings) -> tuple[IntArray, FloatArray]:
-    """The features with the largest |R u| at the null model's u, and these, largest first.
+    """The features (B, count) with the largest |R u| at the null model's u, and these, in order.
 
-    Parameters
-    ----------
-    batch : Batch
-        Without penalty factors; excluded features count as zero. Where w >= 0 is asked for, it
-        is R u and not its size that counts.
-    count : int
-        At most the number of features.
-    settings : Settings
-        Device, memory and threads.
-
-    Returns
-    -------
-    features : ndarray of shape (B, count)
-    levels : ndarray of shape (B, count)
+    The batch has no penalty factors; its excluded features count as zero. Where w >= 0 is asked
+    for, it is R u and not its size that counts.
     """
     device = open_device(settings.device, settings.device_memory)
     if device is not None:

@@ -231,7 +231,7 @@ def _payload(file: BinaryIO, length: int) -> tuple[dict[str, Any], dict[str, NDA
     return header, arrays
 
 
-def _check_content(path: str | os.PathLike[str], content: Content, found: Any) -> None:
+def _check_content(path: str | os.PathLike[str], content: Content, found: object) -> None:
     """Refuse a file with other content than `content`."""
     for other in KNOWN:
         if found == other.name != content.name:

@@ -92,11 +92,7 @@ def automatic_radius(levels: FloatArray) -> FloatArray:
     At the largest penalty with a non-zero answer all words whose correlation x with the response
     exceeds it enter together, and that penalty solves ||(|x| - alpha)_+|| = radius. With x sorted
     it has no more than `size` of them while radius^2 <= sum_{i <= size} (x_i - x_{size+1})^2.
-
-    Parameters
-    ----------
-    levels : ndarray of shape (B, size + 1)
-        The largest |x|, in order.
+    `levels` (B, size + 1) are the largest |x|, in order.
     """
     return AUTOMATIC_SHARE * np.sqrt(np.sum((levels - levels[:, -1:]) ** 2, axis=1))
 

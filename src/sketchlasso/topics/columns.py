@@ -68,15 +68,10 @@ class WordColumns:
     def evidence(self, response: FloatArray, words: IntArray) -> FloatArray:
         """How many standard errors the link of each word with a response has: (len(words),).
 
-        The link is the sum of x_d = a_d F_dj over the documents, its standard error the root of
-        the sum of x_d^2. It is about 1 in size where a single document makes the link, and about
-        the root of the number of documents that make it in equal parts.
-
-        Parameters
-        ----------
-        response : ndarray of shape (documents,)
-            Centred.
-        words : ndarray of shape (count,)
+        The link with the centred response a (documents,) is the sum of x_d = a_d F_dj over the
+        documents, its standard error the root of the sum of x_d^2. It is about 1 in size where a
+        single document makes the link, and about the root of the number of documents that make it
+        in equal parts.
         """
         sums = np.empty((len(words), 3))
         column_moments(

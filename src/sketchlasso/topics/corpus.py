@@ -219,7 +219,7 @@ def stop_list(stop_words: StopWords) -> frozenset[str]:
     return frozenset(map(str, stop_words))
 
 
-def _check_options(least: Any, share: Any) -> None:
+def _check_options(least: object, share: object) -> None:
     if not is_whole(least) or least < 1:
         raise unaccepted(
             "min_documents", least, "a positive whole number", "pass 1 to keep rare words"
@@ -230,7 +230,7 @@ def _check_options(least: Any, share: Any) -> None:
         )
 
 
-def _counts(given: Any) -> CountMatrix:
+def _counts(given: object) -> CountMatrix:
     values: Any = given if sparse.issparse(given) else np.asarray(given)
     if values.ndim != 2 or values.dtype.kind not in "biuf":
         raise InvalidInputError(

@@ -20,13 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.errors import Name, StoredFileError
-from sketchlasso.storage import (
-    Content,
-    cache_folder,
-    read_container,
-    unpacking,
-    write_container,
-)
+from sketchlasso.storage import Content, cache_folder, read_container, unpacking, write_container
 from sketchlasso.topics.corpus import Corpus, CountMatrix, stop_list
 from sketchlasso.topics.counts import LONGER_TOKEN, count_words
 from sketchlasso.topics.docstrings import (
@@ -65,13 +59,13 @@ COMPILED = (
 )
 # Shorter texts hold little more than a name.
 LEAST_WORDS = 12
-LEAST_DOCUMENTS = 8
+LEAST_DOCUMENTS = 8  # with a word of the vocabulary
 # Sentences in more documents than this were pasted.
 MOST_REPEATED = 5
 # A plural counts as its singular where that is at least this share as frequent, so that the
 # package pandas does not count as "panda".
 LEAST_SINGULAR = 0.05
-SHOWN = 1200
+SHOWN = 1200  # characters of a docstring, for display
 
 # Words of documentation on any subject, plurals as their singular.
 BOILERPLATE = "documentation_words.txt"

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 # A word in fewer documents has too few in either half to learn from.
 RARE = 20
-USUAL_WORDS = 10
-FINER_RANK = 100
+USUAL_WORDS = 10  # default of image
+FINER_RANK = 100  # default of the imager
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Self
 
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.estimators.callbacks import unfitted_if_interrupted
 from sketchlasso.linalg.device import CPU
+from sketchlasso.linalg.seeds import RandomState
 from sketchlasso.linalg.threads import thread_count
 from sketchlasso.results import RadiusPolicy
 from sketchlasso.sketches import sketch
@@ -33,6 +34,7 @@ from sketchlasso.topics.word_images import WordImages, image_everything
 DEVICE_QUERIES = 256
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TopicImager(BaseEstimator):
     """Explain every word of a corpus by the few other words that predict it.
 
@@ -85,34 +87,18 @@ class TopicImager(BaseEstimator):
         Of the weighted and centred matrix.
     """
 
-    def __init__(
-        self,
-        *,
-        rank: int = 100,
-        weighting: Weighting = "tfidf",
-        scale: bool = False,
-        radius: float | str | RadiusPolicy = "auto",
-        positive: bool = False,
-        min_documents: int | None = None,
-        max_share: float = 0.95,
-        stop_words: StopWords = "english",
-        tol: float = 1e-6,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-        device: str = CPU,
-    ) -> None:
-        self.rank = rank
-        self.weighting = weighting
-        self.scale = scale
-        self.radius = radius
-        self.positive = positive
-        self.min_documents = min_documents
-        self.max_share = max_share
-        self.stop_words = stop_words
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.device = device
+    rank: int = 100
+    weighting: Weighting = "tfidf"
+    scale: bool = False
+    radius: float | str | RadiusPolicy = "auto"
+    positive: bool = False
+    min_documents: int | None = None
+    max_share: float = 0.95
+    stop_words: StopWords = "english"
+    tol: float = 1e-6
+    n_jobs: int | None = -1
+    random_state: RandomState = None
+    device: str = CPU
 
     @unfitted_if_interrupted
     def fit(
@@ -284,7 +270,7 @@ class TopicImager(BaseEstimator):
         check_is_fitted(self)
         save_topics(self, path)
 
-    def _question(self, n_words: Any, alpha: Any, radius: Any, positive: Any) -> Question:
+    def _question(self, n_words: int, alpha: Any, radius: Any, positive: bool | None) -> Question:
         return Question.checked(
             n_words,
             alpha,

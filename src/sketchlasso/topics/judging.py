@@ -32,7 +32,7 @@ Quality: TypeAlias = Literal["strong", "fair", "weak", "unknown"]
 STRONG, FAIR = 0.10, 0.01
 # Ridge penalty of the weights, for columns of length one.
 RIDGE = 1.0
-SEED = 0
+SEED = 0  # of the halves, so that judgements repeat
 # Words solved together.
 WORDS_PER_PART = 512
 

@@ -23,7 +23,7 @@ from sketchlasso.topics.counts import (
 from sketchlasso.topics.folders import ENDINGS, read_folder
 
 MATRICES = ("bag-of-words", "npz", "npy", "matrix-market", "svmlight")
-TITLE = 60
+TITLE = 60  # characters of a title that a text begins with
 # Kinds of sources: their names in messages, and the options that apply to them.
 KINDS = {
     "documents": ("documents given as strings", {"vectorizer"}),
@@ -245,7 +245,7 @@ def _check_options(kind: str, **options: Any) -> None:
             )
 
 
-def _check_sizes(max_bytes: Any, text_length: Any) -> None:
+def _check_sizes(max_bytes: object, text_length: object) -> None:
     for name, value, least in (("max_bytes", max_bytes, 1), ("text_length", text_length, 0)):
         allowed = name == "text_length" and value is None
         if not allowed and (not isinstance(value, int) or isinstance(value, bool) or value < least):

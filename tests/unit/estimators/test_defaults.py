@@ -1,4 +1,4 @@
-"""What estimators do unless told otherwise: standardise dense columns, shuffle the folds."""
+"""What estimators do by default: standardise dense columns, shuffle the folds."""
 
 import numpy as np
 import pytest

@@ -281,12 +281,12 @@ class TestDask:
 
     def test_a_cluster_around_the_call_is_used(self, client, data):
         X, y = data
-        told = []
-        with cluster(client, on_progress=lambda *what: told.append(what)):
+        reports = []
+        with cluster(client, on_progress=lambda *what: reports.append(what)):
             SqrtLasso(alpha=1.5, sketch="krylov", rank=8, radius=0.5, random_state=0).fit(
                 in_blocks(X), y
             )
-        assert told
+        assert reports
 
 
 def _never():

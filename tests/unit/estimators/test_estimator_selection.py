@@ -126,9 +126,9 @@ def test_penalties_that_leave_no_feature_are_called_too_large():
 def test_the_edge_is_told_of_the_response_it_is_at():
     X, y = make()
     noise = np.random.default_rng(0).standard_normal(M)
-    with pytest.warns(GridEdgeWarning, match="penalty of target 1, 10,") as told:
+    with pytest.warns(GridEdgeWarning, match="penalty of target 1, 10,") as warned:
         SqrtLassoCV(alphas=[10.0, 1.0, 0.1]).fit(X, np.c_[y, noise])
-    assert len(told) == 1
+    assert len(warned) == 1
     labels = np.array(["low", "mid", "top"])[np.digitize(noise, [-0.5, 0.5])]
     with pytest.warns(GridEdgeWarning, match="penalty of class 'low', 10,"):
         SqrtLassoClassifierCV(alphas=[10.0, 8.0, 6.0], scoring="mse").fit(X, labels)

@@ -53,14 +53,14 @@ for seconds in (0.02, 0.1, 0.3, 0.7, 1.1, 1.6):
     try:
         model.fit(X, y)
     except KeyboardInterrupt:
-        told = "KeyboardInterrupt"
+        ending = "KeyboardInterrupt"
     except BaseException as error:
-        told = repr(error)
+        ending = repr(error)
     else:
-        told = "returned"
+        ending = "returned"
     after = [library.get_num_threads() for library in blas.lib_controllers]
     left = sorted(name for name in set(vars(model)) - ours if name.endswith("_"))
-    print(told, left, after == before)
+    print(ending, left, after == before)
 """
 
 

@@ -5,13 +5,7 @@ from dataclasses import FrozenInstanceError, fields
 import numpy as np
 import pytest
 
-from sketchlasso import (
-    SqrtLasso,
-    SqrtLassoClassifier,
-    SqrtLassoClassifierCV,
-    SqrtLassoCV,
-    sketch,
-)
+from sketchlasso import SqrtLasso, SqrtLassoClassifier, SqrtLassoClassifierCV, SqrtLassoCV, sketch
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.estimators.parameters import SearchSpecification, SingleSpecification
 from sketchlasso.solvers import Progress

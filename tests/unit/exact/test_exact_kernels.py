@@ -8,12 +8,7 @@ from scipy import optimize, sparse
 from tests.callees import callable_from_python
 
 from sketchlasso.kernels import coordinate
-from sketchlasso.kernels.columns import (
-    add_columns,
-    column_moments,
-    columns_dot_block,
-    gram_rows,
-)
+from sketchlasso.kernels.columns import add_columns, column_moments, columns_dot_block, gram_rows
 from sketchlasso.kernels.coordinate import gram_gap, gram_move, gram_sweeps
 
 best_coefficient = callable_from_python(coordinate.best_coefficient)

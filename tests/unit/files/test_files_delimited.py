@@ -167,20 +167,20 @@ def test_targets_that_are_not_there(text, target, fault):
 
 def test_more_about_targets(text):
     plain = text("1,2\n3,4\n")
-    told = refusal(InvalidInputError, read_table, plain, target="price")
-    assert "have no names; give a position from 0 to 1" in told
-    told = refusal(InvalidInputError, read_table, plain, target=0, drop=[1])
-    assert "has no feature left" in told
+    message = refusal(InvalidInputError, read_table, plain, target="price")
+    assert "have no names; give a position from 0 to 1" in message
+    message = refusal(InvalidInputError, read_table, plain, target=0, drop=[1])
+    assert "has no feature left" in message
     twice = text("a,y,y\n1,2,3\n")
     assert "names 2 columns" in refusal(InvalidInputError, read_table, twice, target="y")
     assert read_table(twice, target=1, drop=[2]).target_name == "y"
     many = text(",".join(f"c{i}" for i in range(20)) + "\n" + ",".join("1" * 20) + "\n")
-    told = refusal(InvalidInputError, read_table, many, target="price")
-    assert told.endswith("'c7' and 12 more.")
+    message = refusal(InvalidInputError, read_table, many, target="price")
+    assert message.endswith("'c7' and 12 more.")
     mixed = text("a,y\n1,2\n2,spam\n")
-    told = refusal(InvalidInputError, read_table, mixed, target="y")
-    assert "mixes numbers and text in its target, column 'y': '2' in line 2 but 'spam'" in told
+    message = refusal(InvalidInputError, read_table, mixed, target="y")
+    assert "mixes numbers and text in its target, column 'y': '2' in line 2 but 'spam'" in message
     gap = "'y' (the target: 1 missing value, in line 3)"
     for cell, fault in (("", gap), ("NA", gap), ("inf", "holds 'inf' in line 3, column 'y'")):
-        told = refusal(InvalidInputError, read_table, text(f"a,y\n1,2\n2,{cell}\n"), target="y")
-        assert fault in told
+        message = refusal(InvalidInputError, read_table, text(f"a,y\n1,2\n2,{cell}\n"), target="y")
+        assert fault in message

@@ -74,13 +74,13 @@ def test_one_message_names_all_bad_columns(houses):
     content = "city,rooms,sold,name,y\nOslo,,2020-01-31,a0,1\n" + "".join(
         f",{i},2021-02-0{i % 9 + 1},a{i},{i}\n" for i in range(1, 30)
     )
-    told = refusal(InvalidInputError, read_table, houses(content), target="y")
-    assert "has 4 columns that cannot be used as they are: 'city' (29 missing values" in told
-    assert "'rooms' (1 missing value" in told
-    assert "'sold' (dates" in told
-    assert "'name' (30 different texts in 30 rows)" in told
-    assert "impute='mean'" in told
-    assert "drop=['sold'] drop=['name']" in told
+    message = refusal(InvalidInputError, read_table, houses(content), target="y")
+    assert "has 4 columns that cannot be used as they are: 'city' (29 missing values" in message
+    assert "'rooms' (1 missing value" in message
+    assert "'sold' (dates" in message
+    assert "'name' (30 different texts in 30 rows)" in message
+    assert "impute='mean'" in message
+    assert "drop=['sold'] drop=['name']" in message
 
 
 def test_other_rows_are_read_by_the_rules_of_the_first(houses):
@@ -95,21 +95,21 @@ def test_other_rows_are_read_by_the_rules_of_the_first(houses):
         "rows count as 'Oslo'",
         "filled 1 missing value of 'rooms' with 4",
     )
-    told = refusal(InvalidInputError, read_table, houses("rooms\n1\n", "few"), encoding=stored)
-    assert "lacks 2 of the 3 columns that the model uses: 'city', 'garden'" in told
+    message = refusal(InvalidInputError, read_table, houses("rooms\n1\n", "few"), encoding=stored)
+    assert "lacks 2 of the 3 columns that the model uses: 'city', 'garden'" in message
 
 
 def test_rules_without_fills_refuse_gaps_in_other_rows(houses):
     first = read_table(houses("a,b\n1,u\n2,v\n3,w\n"))
     assert first.feature_names == ("a", "b=u", "b=v", "b=w")
     gaps = houses("a,b\n1,u\n,v\n", "gaps")
-    told = refusal(InvalidInputError, read_table, gaps, encoding=first.encoding)
-    assert "'a' (1 missing value" in told
-    assert "fit the model again with impute='mean'" in told
+    message = refusal(InvalidInputError, read_table, gaps, encoding=first.encoding)
+    assert "'a' (1 missing value" in message
+    assert "fit the model again with impute='mean'" in message
     assert read_table(gaps, encoding=first.encoding, impute="drop").shape == (1, 4)
     words = houses("a,b\nx,u\ny,v\n", "words")
-    told = refusal(InvalidInputError, read_table, words, encoding=first.encoding)
-    assert "text such as 'x'" in told
+    message = refusal(InvalidInputError, read_table, words, encoding=first.encoding)
+    assert "text such as 'x'" in message
 
 
 def test_decimal_commas(tmp_path):
@@ -124,10 +124,10 @@ def test_decimal_commas(tmp_path):
 def test_numbers_written_as_text(tmp_path, cell):
     path = tmp_path / "a.csv"
     path.write_text(f'a,y\n"{cell}",1\n"{cell}",2\n', encoding="utf-8")
-    told = refusal(InvalidInputError, read_table, path, target="y")
-    assert f"'a' (numbers written as text such as {cell!r})" in told
-    told = refusal(InvalidInputError, read_table, path, target="a")
-    assert "holds numbers written as text in its target, column 'a'" in told
+    message = refusal(InvalidInputError, read_table, path, target="y")
+    assert f"'a' (numbers written as text such as {cell!r})" in message
+    message = refusal(InvalidInputError, read_table, path, target="a")
+    assert "holds numbers written as text in its target, column 'a'" in message
     path.write_text('a,y\n"3a",1\n"A4",2\n', encoding="utf-8")
     assert read_table(path, target="y").feature_names == ("a=A4",)
 
@@ -161,7 +161,7 @@ def test_rules_from_elsewhere_are_refused(entries):
 def test_what_imputation_takes(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("a,y\n1,2\n", encoding="utf-8")
-    told = refusal(InvalidInputError, read_table, path, impute="mode")
-    assert "'mean', 'median' or 'drop'" in told
+    message = refusal(InvalidInputError, read_table, path, impute="mode")
+    assert "'mean', 'median' or 'drop'" in message
     path.write_text("a,b\n1,\n,2\n", encoding="utf-8")
     assert "no row is left" in refusal(InvalidInputError, read_table, path, impute="drop")

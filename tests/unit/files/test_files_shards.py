@@ -297,19 +297,19 @@ def test_shards_that_do_not_belong_together(tmp_path, data):
     written(tmp_path, ".npz", X, y)
     last = tmp_path / "part-12.npz"
 
-    def told(table):
+    def refused(table):
         write_table(last, table)
         return refusal(InvalidInputError, read_shards, tmp_path)
 
-    text = told(Table(X[:4, :5], y[:4]))
+    text = refused(Table(X[:4, :5], y[:4]))
     assert "shard 5, " in text
     assert "part-12.npz, has 5 columns but" in text
     assert "part-8.npz has 7" in text
-    assert "is dense but" in told(Table(X[:4].toarray(), y[:4]))
-    assert "holds no target but" in told(Table(X[:4]))
-    assert "of another kind" in told(Table(X[:4], np.array(["a"] * 4)))
-    assert "has other names of columns" in told(Table(X[:4], y[:4], tuple("abcdefg")))
-    text = told(Table(X[:4].astype(np.float32), y[:4]))
+    assert "is dense but" in refused(Table(X[:4].toarray(), y[:4]))
+    assert "holds no target but" in refused(Table(X[:4]))
+    assert "of another kind" in refused(Table(X[:4], np.array(["a"] * 4)))
+    assert "has other names of columns" in refused(Table(X[:4], y[:4], tuple("abcdefg")))
+    text = refused(Table(X[:4].astype(np.float32), y[:4]))
     assert "holds float32 but" in text
     assert read_shards(tmp_path, dtype="float32").X.dtype == np.float32
     last.unlink()
@@ -392,8 +392,8 @@ def test_amounts_of_memory(memory, expected):
 
 @pytest.mark.parametrize("memory", ["much", "-3MB", 0, "3 parsec", True])
 def test_amounts_that_are_none(memory):
-    told = refusal(InvalidInputError, bytes_of, memory)
-    assert f"memory must be a positive number of bytes, not {memory!r};" in told
+    message = refusal(InvalidInputError, bytes_of, memory)
+    assert f"memory must be a positive number of bytes, not {memory!r};" in message
 
 
 def test_amounts_in_words():

@@ -152,21 +152,21 @@ def test_text_that_is_not_utf8(tmp_path):
 def test_options_of_other_formats_are_refused(tmp_path):
     for name, text in TEXTS.items():
         (tmp_path / name).write_bytes(text)
-    told = refusal(InvalidInputError, read_table, tmp_path / "a.svm", target="y")
-    assert "its lines begin with their target" in told
-    told = refusal(InvalidInputError, read_table, tmp_path / "docword.a.txt", target=0)
-    assert "word counts without a target" in told
+    message = refusal(InvalidInputError, read_table, tmp_path / "a.svm", target="y")
+    assert "its lines begin with their target" in message
+    message = refusal(InvalidInputError, read_table, tmp_path / "docword.a.txt", target=0)
+    assert "word counts without a target" in message
     assert read_table(tmp_path / "a.svm", drop=[]).shape == (2, 3)
-    told = refusal(InvalidInputError, read_table, tmp_path / "a.csv", n_features=3)
-    assert "n_features=3 does not apply to the csv file" in told
-    told = refusal(InvalidInputError, read_table, tmp_path / "a.csv", separator=", ")
-    assert "separator must be one character, not" in told
+    message = refusal(InvalidInputError, read_table, tmp_path / "a.csv", n_features=3)
+    assert "n_features=3 does not apply to the csv file" in message
+    message = refusal(InvalidInputError, read_table, tmp_path / "a.csv", separator=", ")
+    assert "separator must be one character, not" in message
     for wrong in (0, -1, 1.5, True, "many"):
-        told = refusal(InvalidInputError, read_table, tmp_path / "a.svm", n_features=wrong)
-        assert "positive whole number" in told
+        message = refusal(InvalidInputError, read_table, tmp_path / "a.svm", n_features=wrong)
+        assert "positive whole number" in message
     for wrong in ("int32", "nonsense", np.float16):
-        told = refusal(InvalidInputError, read_table, tmp_path / "a.csv", dtype=wrong)
-        assert "dtype must be float32 or float64, not" in told
+        message = refusal(InvalidInputError, read_table, tmp_path / "a.csv", dtype=wrong)
+        assert "dtype must be float32 or float64, not" in message
 
 
 @pytest.mark.parametrize("name", TEXTS)

@@ -64,7 +64,7 @@ def test_several_labels(svm):
         ("1 1:2\n1 2:inf\n", "holds inf in row 2, column 2"),
         ("1 1:2\nnan 1:2\n", "holds nan in the target of row 2"),
         ("# nothing\n", "holds no samples"),
-        ("1\n2\n", "not one index:value pair"),
+        ("1\n2\n", "labels but no index:value pair"),
     ],
 )
 def test_refusals_name_the_line(svm, lines, fault):

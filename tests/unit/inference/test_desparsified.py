@@ -284,30 +284,30 @@ def test_scores_go_on_after_an_accident(tmp_path, monkeypatch):
 def test_bad_input_is_refused_in_one_sentence(wide, found):
     X, y = wide
 
-    def told(*args, **kwargs):
+    def refused(*args, **kwargs):
         return refusal(InvalidInputError, desparsified, *args, **kwargs)
 
-    assert "X has 9 samples" in told(X[:9], y[:9])
-    assert "column x3 is constant" in told(np.where(np.arange(90) == 3, 1.0, X), y)
+    assert "X has 9 samples" in refused(X[:9], y[:9])
+    assert "column x3 is constant" in refused(np.where(np.arange(90) == 3, 1.0, X), y)
     double = X.copy()
     double[:, 7] = 5.0 - 3.0 * X[:, 2]
-    assert "columns x2 and x7 are the same" in told(double, y)
-    assert "columns x2 and x7 are the same" in told(sparse.csr_array(double), y)
-    assert "y is constant" in told(X, np.ones(60))
-    assert "score_alpha must be 'auto' or a number > 0, not 'small'." in told(
+    assert "columns x2 and x7 are the same" in refused(double, y)
+    assert "columns x2 and x7 are the same" in refused(sparse.csr_array(double), y)
+    assert "y is constant" in refused(X, np.ones(60))
+    assert "score_alpha must be 'auto' or a number > 0, not 'small'." in refused(
         X, y, score_alpha="small"
     )
-    assert "larger score_alpha" in told(X, y, score_alpha=1e-9)
-    assert "'hc3'" in told(X, y, errors="hc3")
-    assert "3 names were given" in told(X, y, feature_names=["a", "b", "c"])
-    assert "initial has shape (89,)" in told(X, y, initial=np.zeros(89))
-    assert "noise must be a finite number > 0, not -1.0." in told(X, y, noise=-1.0)
-    assert "scores has shape (60, 3)" in told(X, y, scores=np.ones((60, 3)))
+    assert "larger score_alpha" in refused(X, y, score_alpha=1e-9)
+    assert "'hc3'" in refused(X, y, errors="hc3")
+    assert "3 names were given" in refused(X, y, feature_names=["a", "b", "c"])
+    assert "initial has shape (89,)" in refused(X, y, initial=np.zeros(89))
+    assert "noise must be a finite number > 0, not -1.0." in refused(X, y, noise=-1.0)
+    assert "scores has shape (60, 3)" in refused(X, y, scores=np.ones((60, 3)))
     blocks = BlockMatrix.from_arrays([X[:30], X[30:]])
-    assert "alpha must be 'pivotal' or numbers > 0, not 'rigorous'." in told(
+    assert "alpha must be 'pivotal' or numbers > 0, not 'rigorous'." in refused(
         blocks, y, alpha="rigorous"
     )
-    assert "shape (3, 90)" in told(X, y, features=[1, 2, 3], scores=sparse.csr_array((90, 90)))
+    assert "shape (3, 90)" in refused(X, y, features=[1, 2, 3], scores=sparse.csr_array((90, 90)))
     for level in (0.0, 1.0, 95, -0.5):
         assert "strictly between 0 and 1" in refusal(InvalidInputError, found.interval, level)
         assert "strictly" in refusal(InvalidInputError, found.simultaneous, level)

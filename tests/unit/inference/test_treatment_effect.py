@@ -165,17 +165,17 @@ def test_bad_input_is_refused_in_one_sentence(confounded):
     X, y, D = confounded
     d = D[:, 0]
 
-    def told(*args, **kwargs):
+    def refused(*args, **kwargs):
         return refusal(InvalidInputError, treatment_effect, *args, **kwargs)
 
-    assert "9 samples" in told(X[:9], y[:9], d[:9])
-    assert "constant" in told(X, y, np.ones(150))
-    assert "shape (149,)" in told(X, y, d[:-1])
-    assert "NaN" in told(X, y, np.where(np.arange(150) == 3, np.nan, d))
-    assert "one response" in told(X, D, d)
-    assert "'post'" in told(X, y, d, method="post")
-    assert "'absolute'" in told(X, y, d, loss="absolute")
-    assert "exact combination" in told(np.column_stack([X[:, :5], d]), y, d)
+    assert "9 samples" in refused(X[:9], y[:9], d[:9])
+    assert "constant" in refused(X, y, np.ones(150))
+    assert "shape (149,)" in refused(X, y, d[:-1])
+    assert "NaN" in refused(X, y, np.where(np.arange(150) == 3, np.nan, d))
+    assert "one response" in refused(X, D, d)
+    assert "'post'" in refused(X, y, d, method="post")
+    assert "'absolute'" in refused(X, y, d, loss="absolute")
+    assert "exact combination" in refused(np.column_stack([X[:, :5], d]), y, d)
     found = treatment_effect(X, y, d)
     for level in (0.0, 1.0, 95, -0.5, "high", np.nan):
         assert "strictly between 0 and 1" in refusal(InvalidInputError, found.interval, level)

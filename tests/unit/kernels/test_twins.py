@@ -8,7 +8,7 @@ from tests import twins
 from tests.callees import callable_from_python
 from tests.problems import Recipe
 
-from sketchlasso.kernels import dense, gram, prox
+from sketchlasso.kernels import dense, gram
 from sketchlasso.kernels import shrink as shrinking
 from sketchlasso.kernels.compiling import kernel
 from sketchlasso.kernels.gram import GRAM_UPDATES
@@ -38,8 +38,8 @@ kth_smallest = callable_from_python(dense.kth_smallest)
 cholesky_in_place = callable_from_python(dense.cholesky_in_place)
 cholesky_solve = callable_from_python(dense.cholesky_solve)
 update_gram = callable_from_python(gram.update_gram)
-loss_prox_length = callable_from_python(prox.loss_prox_length)
-group_shrinkage = callable_from_python(prox.group_shrinkage)
+loss_prox_length = callable_from_python(shrinking.loss_prox_length)
+group_shrinkage = callable_from_python(shrinking.group_shrinkage)
 shrink = callable_from_python(shrinking.shrink)
 best_on_ray = callable_from_python(shrinking.best_on_ray)
 

@@ -265,9 +265,9 @@ def test_settings_of_other_libraries_come_back_as_far_as_they_can(tmp_path):
 
 
 def test_the_whole_vocabulary_at_once(imager, tmp_path):
-    told = []
-    images = imager.image_all(tmp_path / "a", 4, progress=lambda *seen: told.append(seen))
-    assert told[-1] == (len(imager.words_),) * 2
+    reports = []
+    images = imager.image_all(tmp_path / "a", 4, progress=lambda *seen: reports.append(seen))
+    assert reports[-1] == (len(imager.words_),) * 2
     assert images.weights.shape == (len(imager.words_),) * 2
     assert images.weights.diagonal().sum() == 0
     for row, word in enumerate(imager.words_):

@@ -27,7 +27,7 @@ DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)))
 SIZE = (7.2, 4.2)
 # With a legend next to the axes.
 WIDE = (8.8, 4.2)
-COUNTS_SHOWN = 7
+COUNTS_SHOWN = 7  # at most, along the top
 # Points that a count of four digits needs.
 COUNT_WIDTH = 34.0
 

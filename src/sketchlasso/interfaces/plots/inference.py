@@ -12,29 +12,17 @@ from numpy.typing import ArrayLike
 import sketchlasso as sl
 from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.interfaces import Regressor
-from sketchlasso.interfaces.plots.canvas import (
-    WIDE,
-    Axes,
-    Display,
-    hue,
-    ink,
-    opacity,
-)
-from sketchlasso.interfaces.plots.inputs import (
-    check_index,
-    check_top,
-    feature_labels,
-    not_accepted,
-)
+from sketchlasso.interfaces.plots.canvas import WIDE, Axes, Display, hue, ink, opacity
+from sketchlasso.interfaces.plots.inputs import check_index, check_top, feature_labels, not_accepted
 from sketchlasso.interfaces.plots.labels import label_points
 from sketchlasso.types import FloatArray
 
-SHOWN = 20
+SHOWN = 20  # features, by default
 # p-values below this are drawn as this; smaller doubles lose precision.
 SMALLEST = 1e-300
 
 
-def _one_response(found: Any, response: int) -> Callable[[FloatArray], FloatArray]:
+def _one_response(found: object, response: int) -> Callable[[FloatArray], FloatArray]:
     """Return a function that takes one response (c,) of the arrays of an inference."""
     if not isinstance(found, sl.inference.Desparsified | sl.inference.TreatmentEffects):
         remedy = "what desparsified or treatment_effect returns"

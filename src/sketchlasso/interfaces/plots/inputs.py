@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 import sketchlasso as sl
 from sketchlasso.errors import Argument, InvalidInputError, unaccepted
 from sketchlasso.interfaces import Model, class_signs
-from sketchlasso.types import FloatArray
+from sketchlasso.types import FloatArray, is_whole
 
-ALPHAS = 100
+ALPHAS = 100  # as in sqrt_lasso_path
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,20 +32,19 @@ class Line:
 
 def check_index(name: str, value: int, count: int) -> int:
     """Return a place in a list of `count`, counted from the end if negative."""
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or not -count <= value < count:
+    if not is_whole(value) or not -count <= value < count:
         raise unaccepted(name, value, f"an integer from 0 to {count - 1}")
     return int(value) % count
 
 
 def check_top(top: int) -> int:
     """Return how many features to show or name."""
-    if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 0:
+    if not is_whole(top) or top < 0:
         raise unaccepted("top", top, "an integer >= 0")
     return int(top)
 
 
-def not_accepted(thing: Any, accepted: str, remedy: str) -> InvalidInputError:
+def not_accepted(thing: object, accepted: str, remedy: str) -> InvalidInputError:
     """Return the error for a thing that cannot be drawn."""
     return InvalidInputError(
         f"{accepted} can be drawn, not a {type(thing).__name__}; pass {remedy}."
@@ -69,7 +68,7 @@ def line_of(path: Any, response: int = 0, radius: int = 0) -> Line:
     )
 
 
-def is_fitted_model(thing: Any) -> TypeGuard[Model]:
+def is_fitted_model(thing: object) -> TypeGuard[Model]:
     """Return whether a thing is an estimator with coefficients."""
     return hasattr(thing, "get_params") and hasattr(thing, "coef_")
 

@@ -10,7 +10,7 @@ import numpy as np
 from sketchlasso.interfaces.plots.canvas import Axes, font_points, ink, settle
 from sketchlasso.types import FloatArray
 
-LINE_HEIGHT = 1.3
+LINE_HEIGHT = 1.3  # in font sizes
 # Of an average letter, in font sizes.
 LETTER_WIDTH = 0.62
 # Points between the end of a line and its label.

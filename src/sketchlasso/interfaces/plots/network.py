@@ -14,9 +14,8 @@ from sketchlasso.interfaces.plots.canvas import Axes, Display, hue, ink, opacity
 from sketchlasso.interfaces.plots.inputs import check_top, not_accepted
 from sketchlasso.interfaces.plots.labels import label_points
 
-SQUARE = (7.2, 6.0)
-WIDEST, THINNEST = 3.0, 0.4
-LARGEST, SMALLEST = 160.0, 14.0
+WIDEST, THINNEST = 3.0, 0.4  # links, in points
+LARGEST, SMALLEST = 160.0, 14.0  # nodes, in square points
 
 
 @dataclass(eq=False, kw_only=True)
@@ -47,7 +46,7 @@ class NetworkDisplay(Display):
     def plot(self, ax: Axes | None = None, *, top: int = 15, **scatter_kw: Any) -> NetworkDisplay:
         """Draw the graph; parameters are those of :func:`plot_network`."""
         check_top(top)
-        ax = self._start(ax, SQUARE)
+        ax = self._start(ax, (7.2, 6.0))
         ax.set_aspect("equal")
         ax.set_axis_off()
         self._draw_links(ax)

@@ -309,7 +309,7 @@ class SpectrumDisplay(Display):
         return [*self.lines_, dashes, *([circle] if self.marks_ else [])]
 
 
-def _sketch_of(thing: Any) -> sl.Sketch:
+def _sketch_of(thing: object) -> sl.Sketch:
     found = getattr(thing, "sketch_", thing)
     if isinstance(found, sl.Sketch):
         return found

@@ -31,8 +31,6 @@ from sketchlasso.interfaces.plots.inputs import (
 from sketchlasso.interfaces.plots.labels import label_points
 from sketchlasso.types import FloatArray
 
-SQUARE = (7.0, 4.6)
-
 
 @dataclass(eq=False, kw_only=True)
 class ScatterDisplay(Display):
@@ -84,7 +82,7 @@ class ScatterDisplay(Display):
 
     def plot(self, ax: Axes | None = None, **scatter_kw: Any) -> ScatterDisplay:
         """Draw the points; parameters are those of :func:`plot_sketched_against_full`."""
-        ax = self._start(ax, SQUARE)
+        ax = self._start(ax, (7.0, 4.6))
         points = np.column_stack([self.full, self.sketched])
         self.points_ = scatter_groups(ax, points, self._groups(), **{"zorder": 2.5, **scatter_kw})
         shown = self._shown

@@ -27,7 +27,7 @@ FIRST_MU = 0.1
 MU_REDUCTION = 0.05
 # Below this fraction of the objective rounding dominates, and mu is not reduced further.
 LAST_MU = 1e-14
-NEWTON_STEPS_PER_CENTRING = 8
+NEWTON_STEPS_PER_CENTRING = 8  # at most
 # Coefficients and multipliers keep this share of their distance to a bound.
 KEPT_DISTANCE = 0.01
 # Multipliers stay inside their balls by this share, which keeps the Hessian positive.
@@ -38,28 +38,14 @@ SLACK_RATIO = 10.0
 
 @dataclass(eq=False)
 class BarrierState:
-    """Iterate of the barrier method on the scaled instance.
-
-    Attributes
-    ----------
-    problem : ScaledInstance
-    mu : float
-        1/gamma of the paper.
-    w : ndarray of shape (p,)
-    multipliers : Multipliers
-        u is the dual point.
-    newton_steps : int
-        Newton steps so far.
-    best : Best or None
-        Best points seen; None when there is no feature.
-    """
+    """Iterate of the barrier method on the scaled instance."""
 
     problem: ScaledInstance
-    mu: float
-    w: FloatArray
-    multipliers: Multipliers
-    newton_steps: int
-    best: Best | None
+    mu: float  # 1/gamma of the paper
+    w: FloatArray  # (p,)
+    multipliers: Multipliers  # u is the dual point
+    newton_steps: int  # so far
+    best: Best | None  # best points seen; None when there is no feature
 
     def cones(self) -> Cones:
         """The cones at the iterate."""

@@ -90,24 +90,17 @@ class Multipliers:
 
 @dataclass(frozen=True, eq=False)
 class Cones:
-    """Optimal heights h, roots T and multipliers y = g x/h of every cone at one point.
+    """Optimal heights h, roots T and multipliers y = g x/h of every cone at one point."""
 
-    Attributes
-    ----------
-    loss_height, loss_root, ridge_height, ridge_root : float
-        1 where the term is not a cone.
-    heights, roots : ndarray of shape (p,)
-        Of the |w_j|; w itself where coefficients are non-negative.
-    central : Multipliers
-        Those of the primal barrier method. Their sum is the gradient v + d - R u.
-    """
-
+    # These four are 1 where the term is not a cone.
     loss_height: float
     loss_root: float
     ridge_height: float
     ridge_root: float
+    # Those (p,) of the |w_j|; w itself where coefficients are non-negative.
     heights: FloatArray
     roots: FloatArray
+    # Those of the primal barrier method. Their sum is the gradient v + d - R u.
     central: Multipliers
 
 
@@ -145,21 +138,12 @@ class DyadicHessian:
 
     where y = M X'dw. Refining both unknowns matters: M grows like 1/mu when the optimum
     interpolates, and X'dw then needs more digits than one elimination leaves.
-
-    Attributes
-    ----------
-    delta : ndarray of shape (p,)
-    X : ndarray of shape (p, q)
-    core_inverse : ndarray of shape (q, q)
-        M^-1.
-    absolute : ndarray of shape (p,)
-        The part of delta due to the |w_j|.
     """
 
-    delta: FloatArray
-    X: FloatArray
-    core_inverse: FloatArray
-    absolute: FloatArray
+    delta: FloatArray  # (p,)
+    X: FloatArray  # (p, q)
+    core_inverse: FloatArray  # (q, q): M^-1
+    absolute: FloatArray  # (p,): the part of delta due to the |w_j|
 
     def solve(self, b: FloatArray, refinements: int = 2) -> tuple[FloatArray, FloatArray]:
         """Solution dw (p,), y (q,) for a right-hand side b (p,), in O(p q^2 + q^3)."""

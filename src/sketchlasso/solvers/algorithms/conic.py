@@ -26,11 +26,7 @@ import numpy as np
 from scipy import sparse
 
 from sketchlasso.errors import Argument, MissingExtraError
-from sketchlasso.solvers.algorithms.protocol import (
-    Best,
-    Instance,
-    featureless_answer,
-)
+from sketchlasso.solvers.algorithms.protocol import Best, Instance, featureless_answer
 from sketchlasso.types import FloatArray
 
 _Matrix: TypeAlias = "sparse.csc_array[Any]"
@@ -67,32 +63,19 @@ STATUSES = {
 
 @dataclass(eq=False)
 class ConicState:
-    """Result of the one solve.
+    """Result of the one solve."""
 
-    Attributes
-    ----------
-    outcome : ConicOutcome or None
-        None before the solve.
-    w : ndarray of shape (p,)
-    u : ndarray of shape (k,)
-    """
-
-    outcome: ConicOutcome | None = None
-    w: FloatArray = field(default_factory=lambda: np.zeros(0))
-    u: FloatArray = field(default_factory=lambda: np.zeros(0))
+    outcome: ConicOutcome | None = None  # None before the solve
+    w: FloatArray = field(default_factory=lambda: np.zeros(0))  # (p,)
+    u: FloatArray = field(default_factory=lambda: np.zeros(0))  # (k,)
 
 
 @dataclass(eq=False)
 class _Programme:
     """minimise x'diag(curvature)x/2 + linear'x  subject to  A x + slack = b, slack in cones.
 
-    Blocks of A and b are collected row by row; those of the loss come first.
-
-    Attributes
-    ----------
-    curvature, linear : ndarray of shape (size,)
-    dual : slice
-        The multipliers that are minus the dual point.
+    Blocks of A and b are collected row by row; those of the loss come first. `curvature` and
+    `linear` are (size,); `dual` is the slice of the multipliers that are minus the dual point.
     """
 
     curvature: FloatArray

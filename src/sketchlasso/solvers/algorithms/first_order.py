@@ -33,19 +33,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sketchlasso.problem.formulas import soft_threshold
-from sketchlasso.solvers.algorithms.protocol import (
-    Best,
-    Instance,
-    featureless_answer,
-)
+from sketchlasso.solvers.algorithms.protocol import Best, Instance, featureless_answer
 from sketchlasso.types import FloatArray
 
-ITERATIONS_PER_CALL = 200
+ITERATIONS_PER_CALL = 200  # between two certificates
 # Iterations after which the first call balances its step.
 FIRST_BALANCES = (20, 40, 60, 80)
 # Later calls balance only when the step is off by more than this factor.
 BALANCE_FACTOR = 3.0
-MEMORY = 20
+MEMORY = 20  # iterates that the extrapolation combines
 # Of the extrapolation's normal equations, relative to their trace.
 REGULARISATION = 1e-10
 # Extrapolation goes at most this many plain steps ahead, and never so far backwards.
@@ -63,24 +59,12 @@ ROUNDING = 1e-14
 class _Rotated(Instance):
     """The instance with a response of length one and orthogonal columns of R.
 
-    Attributes
-    ----------
-    R : ndarray of shape (p, r)
-        R V, r the rank of R.
-    energies : ndarray of shape (r,)
-        Squared lengths e of its columns.
-    c : ndarray of shape (r,)
-    s : float
-        Includes the part of the old c that R cannot reach.
-    basis : ndarray of shape (k, r)
-        V.
-    beyond : ndarray of shape (k,)
-        The part of c outside the span of V.
+    Its R (p, r) is R V, with r the rank of R, and its s includes the part of c that R cannot reach.
     """
 
-    energies: FloatArray
-    basis: FloatArray
-    beyond: FloatArray
+    energies: FloatArray  # (r,): squared lengths e of the columns
+    basis: FloatArray  # (k, r): V
+    beyond: FloatArray  # (k,): the part of c outside the span of V
     length: float
 
     @classmethod
@@ -155,26 +139,14 @@ class _Anderson:
 
 @dataclass(eq=False)
 class FirstOrderState:
-    """Iterate on the rotated instance.
-
-    Attributes
-    ----------
-    tau : float
-        Step length.
-    w : ndarray of shape (p,)
-    u : ndarray of shape (r,)
-    iterations : int
-        Iterations so far.
-    best : Best or None
-        Best points seen; None when there is no feature.
-    """
+    """Iterate on the rotated instance."""
 
     problem: _Rotated
-    tau: float
-    w: FloatArray
-    u: FloatArray
-    iterations: int
-    best: Best | None
+    tau: float  # step length
+    w: FloatArray  # (p,)
+    u: FloatArray  # (r,)
+    iterations: int  # so far
+    best: Best | None  # best points seen; None when there is no feature
     memory: _Anderson
 
 

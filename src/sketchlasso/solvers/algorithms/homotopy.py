@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sketchlasso.kernels.homotopy import walk_path
+from sketchlasso.kernels.instance import NO_ROOT
 from sketchlasso.linalg.rows import read_only, stack_rows
 from sketchlasso.linalg.threads import map_rows
 from sketchlasso.problem.batch import Batch
@@ -14,7 +15,6 @@ from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 # A path has seldom more than three knots per dimension; past this many something is wrong.
 KNOTS_PER_RANK = 30
-NO_ROOT = np.empty((0, 0))
 
 
 def can_walk(batch: Batch) -> BoolArray:
@@ -30,19 +30,9 @@ def can_walk(batch: Batch) -> BoolArray:
 def walk_chains(batch: Batch, chain: IntArray, n_threads: int) -> tuple[Iterates, BoolArray]:
     """Propose a solution of every instance of a batch that :func:`can_walk` accepts.
 
-    Parameters
-    ----------
-    batch : Batch
-    chain : ndarray of shape (B,)
-        Instances with the same number differ in alpha only.
-    n_threads : int
-
-    Returns
-    -------
-    proposals : Iterates
-        The knots of a chain count as steps of its first instance.
-    found : ndarray of shape (B,)
-        False where a walk ended before it came to the penalty; the proposal is w = 0 there.
+    Instances with the same number in `chain` (B,) differ in alpha only; the knots of a chain count
+    as steps of its first instance. Returns also which proposals were found (B,): where a walk ended
+    before it came to the penalty, w = 0 is proposed.
     """
     order = np.lexsort((-batch.alpha, chain))
     chains = np.split(order, np.flatnonzero(np.diff(chain[order])) + 1)

@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 
-from sketchlasso.kernels.instance import Rows, Work
+from sketchlasso.kernels.instance import NO_ROOT, Rows, Work
 from sketchlasso.kernels.newton import scratch_for, solve_instance
 from sketchlasso.kernels.working_set import choose_rows, gather
 from sketchlasso.linalg.rows import stack_rows
@@ -29,7 +29,6 @@ MAX_STEPS_PER_ROUND = 2000
 # Below this gap a round is solved to the tolerance at once.
 CLOSE = 1e-5
 NO_NORMS = np.empty(0)
-NO_ROOT = np.empty((0, 0))
 
 
 # Scratch of each thread, kept between instances.

@@ -46,38 +46,17 @@ class Iterates:
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """State of the open instances when the driver asks for a proposal.
+    """State of the open instances when the driver asks for a proposal."""
 
-    Attributes
-    ----------
-    batch : Batch
-        The open instances only.
-    instances : ndarray of shape (b,)
-        Their numbers in the whole chunk; an algorithm keeps its state under these.
-    iterates : Iterates
-        The latest proposal.
-    correlation : ndarray of shape (b, n)
-        R u at the latest dual candidate.
-    certificate : Certificate
-    norms : RowNorms or None
-        Row norms where a safe rule is in force.
-    margin : ndarray of shape (b,)
-        Of the static rule in force; infinite where none is.
-    distance : ndarray of shape (b,)
-        Gap-safe distance; infinite where that rule is off.
-    number : int
-        0 for the first round.
-    """
-
-    batch: Batch
-    instances: IntArray
-    iterates: Iterates
-    correlation: RealArray
+    batch: Batch  # the open instances only
+    instances: IntArray  # (b,): their numbers in the chunk; an algorithm keeps its state under them
+    iterates: Iterates  # the latest proposal
+    correlation: RealArray  # (b, n): R u at the latest dual candidate
     certificate: Certificate
-    norms: RowNorms | None
-    margin: FloatArray
-    distance: FloatArray
-    number: int
+    norms: RowNorms | None  # where a safe rule is in force
+    margin: FloatArray  # (b,): of the static rule in force; infinite where none is
+    distance: FloatArray  # (b,): gap-safe distance; infinite where that rule is off
+    number: int  # 0 for the first round
 
     def take(self, rows: IntArray) -> Round:
         """The view of some of the instances; their correlations move to the front, in place."""
@@ -123,28 +102,16 @@ class Instance:
         minimise  sqrt(||c - R'w||^2 + s^2) + radius ||w||_2 + sum_j thresholds_j |w_j|
 
     or, for the squared loss, the elastic net of :class:`~sketchlasso.problem.batch.Batch`.
-
-    Attributes
-    ----------
-    R : ndarray of shape (p, k)
-    c : ndarray of shape (k,)
-    s, radius : float
-    thresholds : ndarray of shape (p,)
-        Finite.
-    positive : bool
-    loss : {"sqrt", "squared"}
-    tol : float
-        Relative gap to aim for; better aim a little lower.
     """
 
-    R: FloatArray
-    c: FloatArray
+    R: FloatArray  # (p, k)
+    c: FloatArray  # (k,)
     s: float
     radius: float
-    thresholds: FloatArray
+    thresholds: FloatArray  # (p,): finite
     positive: bool
     loss: Loss
-    tol: float
+    tol: float  # relative gap to aim for; better aim a little lower
 
     @property
     def squared(self) -> bool:
@@ -252,23 +219,13 @@ def featureless_answer(instance: Instance) -> tuple[FloatArray, FloatArray, int]
 
 @dataclass(eq=False)
 class Best:
-    """The best primal and the best dual point seen so far; they need not belong together.
+    """The best primal and the best dual point seen so far; they need not belong together."""
 
-    Attributes
-    ----------
-    instance : Instance
-        With at least one feature.
-    w : ndarray of shape (p,)
-    u : ndarray of shape (k,)
-    primal, dual : float
-        Objectives at w and at the feasible point that u gives.
-    """
-
-    instance: Instance
-    w: FloatArray = field(init=False)
-    u: FloatArray = field(init=False)
-    primal: float = np.inf
-    dual: float = -np.inf
+    instance: Instance  # with at least one feature
+    w: FloatArray = field(init=False)  # (p,)
+    u: FloatArray = field(init=False)  # (k,)
+    primal: float = np.inf  # objective at w
+    dual: float = -np.inf  # objective at the feasible point that u gives
 
     def __post_init__(self) -> None:
         self._batch = as_batch(self.instance)

@@ -30,14 +30,7 @@ CROWDED = 0.8
 
 
 class Chunk:
-    """Instances (b,) that are solved together.
-
-    Attributes
-    ----------
-    ledger : Ledger
-        Their certificates, in the units of the batch.
-    rounds : ndarray of shape (b,)
-    """
+    """Instances (b,) that are solved together; `ledger` has their certificates."""
 
     def __init__(self, batch: Batch, shared: SharedFactor, tol: float, rows: int) -> None:
         self.data, self.count = DeviceBatch(batch, shared), rows

@@ -31,17 +31,10 @@ class Units:
     an instance into one with c / null, s / null, R / size, alpha / size and radius / size. Its
     optimum is that of the original over null; dual points do not change. Both are rounded to
     powers of two, so that the conversion is exact.
-
-    Attributes
-    ----------
-    size : float
-        Of its rows.
-    null : ndarray of shape (B,)
-        Of its responses.
     """
 
-    size: float
-    null: FloatArray
+    size: float  # unit of the rows
+    null: FloatArray  # (B,): units of the responses
 
     @classmethod
     def of(cls, batch: Batch) -> Units:
@@ -92,18 +85,10 @@ def _power_of_two(values: FloatArray) -> FloatArray:
 def solve_on_device(
     batch: Batch, device: Device, ledger: BatchLedger, warm: Iterates | None = None
 ) -> None:
-    """Solve what a device can of a batch; the rest stays open in the ledger.
+    """Solve what a device can of a batch that `suits` devices; the rest stays open in its ledger.
 
-    Instances without a penalty stay open as well.
-
-    Parameters
-    ----------
-    batch : Batch
-        That `suits` devices.
-    device : Device
-    ledger : BatchLedger
-        Of the batch; it gets the proposals and their certificates in double precision.
-    warm : Iterates, optional
+    The ledger gets the proposals and their certificates in double precision. Instances without a
+    penalty stay open as well.
     """
     open_ = np.flatnonzero(batch.alpha > 0)
     rows = min(batch.n_features, max(FEWEST_ROWS, FIRST_ROWS_PER_RANK * batch.rank))

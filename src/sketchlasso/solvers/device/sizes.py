@@ -29,47 +29,23 @@ MORE_SLOTS = 4
 
 @dataclass(frozen=True)
 class SearchRules:
-    """The constants of :mod:`sketchlasso.solvers.sizes`.
+    """The constants of :mod:`sketchlasso.solvers.sizes`."""
 
-    Attributes
-    ----------
-    rows : int
-        Working rows that join at a time.
-    rounds : int
-        Of the search.
-    entry : float
-        A row outside joins when it exceeds its threshold by more than this share.
-    share : float
-        Penalty, as a share of the largest, where an exact fit is met.
-    tol : float
-        Largest break of an optimality condition, as a share of the penalty.
-    """
-
-    rows: int
-    rounds: int
-    entry: float
-    share: float
-    tol: float
+    rows: int  # working rows that join at a time
+    rounds: int  # of the search
+    entry: float  # a row outside joins when it exceeds its threshold by more than this share
+    share: float  # penalty, as a share of the largest, where an exact fit is met
+    tol: float  # largest break of an optimality condition, as a share of the penalty
 
 
 @dataclass(frozen=True, eq=False)
 class DeviceSearch:
-    """Penalties that were found, and points to start from.
+    """Penalties that were found, and points to start from."""
 
-    Attributes
-    ----------
-    alpha : ndarray of shape (B,)
-        Zero where no penalty leaves a non-zero coefficient.
-    coef : csr_array of shape (B, n)
-    dual : ndarray of shape (B, k)
-    found : ndarray of shape (B,)
-        Whether the search came to its end; the CPU has to search the others.
-    """
-
-    alpha: FloatArray
-    coef: SparseRows
-    dual: FloatArray
-    found: BoolArray
+    alpha: FloatArray  # (B,): zero where no penalty leaves a non-zero coefficient
+    coef: SparseRows  # (B, n)
+    dual: FloatArray  # (B, k)
+    found: BoolArray  # (B,): whether the search came to its end; the CPU has to search the others
 
 
 def search_on_device(batch: Batch, size: int, device: Device, rules: SearchRules) -> DeviceSearch:

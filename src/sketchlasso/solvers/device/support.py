@@ -26,23 +26,12 @@ TINY = 1e-300
 
 @dataclass(eq=False)
 class SupportPoint:
-    """Coefficients of instances (b,) on p working rows.
+    """Coefficients of instances (b,) on p working rows."""
 
-    Attributes
-    ----------
-    w : tensor of shape (b, p)
-    rest : tensor of shape (b, k)
-        c - A'w.
-    seen : tensor of shape (b, p)
-        A rest.
-    square : tensor of shape (b,)
-        rho^2 = ||rest||^2 + s^2.
-    """
-
-    w: Tensor
-    rest: Tensor
-    seen: Tensor
-    square: Tensor
+    w: Tensor  # (b, p)
+    rest: Tensor  # (b, k): c - A'w
+    seen: Tensor  # (b, p): A rest
+    square: Tensor  # (b,): rho^2 = ||rest||^2 + s^2
 
     @classmethod
     def of(cls, rows: Rows, w: Tensor, rest: Tensor) -> SupportPoint:
@@ -78,21 +67,10 @@ def violation(rows: Rows, at: SupportPoint) -> Tensor:
 
 
 def improve(rows: Rows, at: SupportPoint, slots: int, tol: float) -> tuple[Tensor, Tensor]:
-    """Let rows enter and take Newton steps on the support.
+    """Let rows enter and take Newton steps on the support; returns w (b, p) and the rest (b, k).
 
-    Parameters
-    ----------
-    rows : Rows
-    at : Point
-    slots : int
-        Most coefficients of an instance that may be non-zero.
-    tol : float
-        A row enters when it exceeds its threshold by more than this share.
-
-    Returns
-    -------
-    w : tensor of shape (b, p)
-    rest : tensor of shape (b, k)
+    A row enters when it exceeds its threshold by more than the share `tol`; at most `slots`
+    coefficients of an instance may be non-zero.
     """
     place, live = _slots(rows, at, slots, tol)
     few = Rows(

@@ -20,24 +20,13 @@ Tensor: TypeAlias = Any
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Instances (b,) on p working rows each.
+    """Instances (b,) on p working rows each."""
 
-    Attributes
-    ----------
-    A : tensor of shape (b, p, k)
-        Rows of every instance's R.
-    thresholds : tensor of shape (b, p)
-        alpha f_j; infinite on rows that only fill up.
-    c : tensor of shape (b, k)
-    s, radius : tensor of shape (b,)
-    positive : bool
-    """
-
-    A: Tensor
-    thresholds: Tensor
-    c: Tensor
-    s: Tensor
-    radius: Tensor
+    A: Tensor  # (b, p, k): rows of every instance's R
+    thresholds: Tensor  # (b, p): alpha f_j; infinite on rows that only fill up
+    c: Tensor  # (b, k)
+    s: Tensor  # (b,)
+    radius: Tensor  # (b,)
     positive: bool
 
     def take(self, which: Tensor) -> Rows:

@@ -28,29 +28,14 @@ PACKED_AT = 0.25
 
 @dataclass(frozen=True, eq=False)
 class Walked:
-    """Where the walks of instances (b,) ended.
+    """Where the walks of instances (b,) ended."""
 
-    Attributes
-    ----------
-    alpha : tensor of shape (b,)
-        The penalty; that of an exact fit is infinite.
-    w : tensor of shape (b, p)
-    u : tensor of shape (b, k)
-        Dual point.
-    few : tensor of shape (b,)
-        Whether no more coefficients than asked are non-zero.
-    found : tensor of shape (b,)
-        Whether the walk came to its end.
-    crowded : tensor of shape (b,)
-        Whether it needs more slots.
-    """
-
-    alpha: Tensor
-    w: Tensor
-    u: Tensor
-    few: Tensor
-    found: Tensor
-    crowded: Tensor
+    alpha: Tensor  # (b,): the penalty; that of an exact fit is infinite
+    w: Tensor  # (b, p)
+    u: Tensor  # (b, k): dual point
+    few: Tensor  # (b,): whether no more coefficients than asked are non-zero
+    found: Tensor  # (b,): whether the walk came to its end
+    crowded: Tensor  # (b,): whether it needs more slots
 
     @classmethod
     def blank(cls, rows: Rows) -> Walked:
@@ -91,17 +76,9 @@ class _Walk:
 def walk_down(rows: Rows, largest: Tensor, size: int, slots: int, tol: float) -> Walked:
     """Walk down from the largest penalty to the last one with at most `size` non-zeros.
 
-    Parameters
-    ----------
-    rows : Rows
-        With the penalty factors as thresholds.
-    largest : tensor of shape (b,)
-        The smallest penalty at which no coefficient is non-zero.
-    size : int
-    slots : int
-        Non-zeros that there is room for.
-    tol : float
-        Largest break of an optimality condition, as a share of the penalty.
+    The rows have the penalty factors as thresholds, and room for `slots` non-zeros. `largest` (b,)
+    are the smallest penalties at which no coefficient is non-zero. Optimality conditions may be
+    broken by the share `tol` of the penalty.
     """
     result = Walked.blank(rows)
     walk = _start(rows, largest)

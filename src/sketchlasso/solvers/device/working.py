@@ -18,8 +18,8 @@ from sketchlasso.problem.batch import Batch
 from sketchlasso.problem.formulas import null_dual
 from sketchlasso.solvers.device.tensors import Rows, Tensor
 
-CORRELATION_SHARE = 0.3
-CORRELATION_BYTES = 16
+CORRELATION_SHARE = 0.3  # of the memory budget, for correlations with all rows
+CORRELATION_BYTES = 16  # of an entry, with what a top-k needs for its own work
 # No threshold in single precision is larger: infinite ones belong to excluded features.
 LARGEST = 1e30
 
@@ -29,41 +29,19 @@ UNIT = 2.0**-24
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """Working rows of some instances.
+    """Working rows of some instances."""
 
-    Attributes
-    ----------
-    index : tensor of shape (b, p)
-        Features, in increasing order.
-    rows : Rows
-        In double precision.
-    cap : tensor of shape (b,)
-        Largest scale of u at which no other row can break its threshold.
-    entering : tensor of shape (b,)
-        Rows that break theirs at u.
-    """
-
-    index: Tensor
-    rows: Rows
-    cap: Tensor
-    entering: Tensor
+    index: Tensor  # (b, p): features, in increasing order
+    rows: Rows  # in double precision
+    cap: Tensor  # (b,): largest scale of u at which no other row can break its threshold
+    entering: Tensor  # (b,): rows that break theirs at u
 
 
 class DeviceBatch:
-    """A chunk of a batch on the device.
+    """A chunk of a batch on the device; c (b, k), s, radius and alpha (b,) are in double precision.
 
-    Parameters
-    ----------
-    batch : Batch
-    shared : SharedFactor
-    relative : bool
-        Whether rows are ranked by |R u| / f, for a search of penalties, instead of by how far
-        they exceed the batch's own thresholds.
-
-    Attributes
-    ----------
-    c, s, radius, alpha : tensor of shape (b, k) or (b,)
-        In double precision.
+    With `relative`, rows are ranked by |R u| / f, for a search of penalties, instead of by how far
+    they exceed the batch's own thresholds.
     """
 
     def __init__(self, batch: Batch, shared: SharedFactor, relative: bool = False) -> None:
@@ -103,16 +81,10 @@ class DeviceBatch:
         return (roots[self.root_of[which]] @ u.unsqueeze(2)).squeeze(2)
 
     def choose(self, u: Tensor, which: Tensor, support: Tensor | None, count: int) -> Chosen:
-        """Return the `count` rows nearest to entering, the support (b, q) among them.
+        """Return the `count` rows nearest to entering at u (b, k), the support among them.
 
-        Parameters
-        ----------
-        u : tensor of shape (b, k)
-        which : tensor of shape (b,)
-            The instances of this chunk to choose rows for.
-        support : tensor of shape (b, q), optional
-            Features that must be chosen; they may repeat.
-        count : int
+        `which` (b,) are the instances of this chunk to choose rows for, and `support` (b, q) are
+        features that must be chosen; they may repeat.
         """
         lifted = self.lift(u, which)
         length = lifted.norm(dim=1)
@@ -225,23 +197,13 @@ def correlations_at_a_time(shared: SharedFactor) -> int:
 
 @dataclass(frozen=True, eq=False)
 class SharedFactor:
-    """What all chunks of a batch share on the device.
-
-    Attributes
-    ----------
-    device : Device
-    double, single : tensor of shape (n, k)
-        P, and in single precision P over the length of its longest row.
-    roots : tensor of shape (G, k, k) or None
-    longest : float
-        Length of the longest row of P.
-    """
+    """What all chunks of a batch share on the device."""
 
     device: Device
-    double: Tensor
-    single: Tensor
-    roots: Tensor | None
-    longest: float
+    double: Tensor  # (n, k): P
+    single: Tensor  # (n, k): P over the length of its longest row, in single precision
+    roots: Tensor | None  # (G, k, k)
+    longest: float  # length of the longest row of P
 
     @classmethod
     def of(cls, batch: Batch, device: Device) -> SharedFactor:
