@@ -32,6 +32,9 @@ from sketchlasso.warn import warn_user
 FOLDS = 5  # as in scikit-learn
 # Responses that are searched from the start; the others begin where these ended.
 GUIDES = 2
+# Up to this many features of a model on a sketch, on average over the folds, X itself is searched,
+# too: models of that size take little time there.
+SMALL_MODEL = 1000
 # Scores differ by less than this share of their standard error: the penalty makes no difference.
 FLAT = 1e-3
 
@@ -85,7 +88,8 @@ def choose(
     for columns, found in fits:
         predictions[data.rows[:, None], columns] = found.pop("predictions").T
         _continue(found, longest)
-    return fits, predictions, data.original_sketch(parts[0][2], spec.ready)
+    used = next((sketch for *_, sketch in parts if sketch is not None), None)
+    return fits, predictions, data.original_sketch(used, spec.ready)
 
 
 def _searches_at_once(
@@ -129,6 +133,10 @@ def _search(
         spec.refine if sketch is not None else None,
         tuple(dict.fromkeys((scoring, "mse"))),
     )
+    guides = [found.guide(place) for place in range(len(columns))] if bases is not None else []
+    if sketch is not None and spec.sketch == "auto":
+        rival = _on_all_of_x(spec, data, rows, columns, found)
+        found, sketch = (found, sketch) if rival is None else (rival, None)
     fits = []
     for place, column in enumerate(columns.tolist()):
         choices = {rule: found.best(scoring, place, rule) for rule in ("min", "1se")}
@@ -139,9 +147,33 @@ def _search(
         start, near = found.start_of(place, used), found.radius_near(place, used)
         fitted = fit_response(spec, data, own, sketch, used.alpha, radius, start, near)
         fits.append((own, grid | fitted))
-    # Only searches of several sketches guide each other.
-    followed = range(len(columns)) if bases is not None else ()
-    return fits, [found.guide(place) for place in followed], sketch
+    return fits, guides, sketch
+
+
+def _on_all_of_x(
+    spec: SearchSpecification,
+    data: Prepared,
+    rows: RowSets,
+    columns: IntArray,
+    found: CrossValidation,
+) -> CrossValidation | None:
+    """Search X itself where the models on an automatic sketch are small; None where they are better.
+
+    A sketch keeps the directions in which X varies most, and the response's own. The few features
+    that matter may lie outside of them, and the best model on the sketch is then a small one.
+    """
+    scoring: Any = spec.scoring
+    automatic = isinstance(spec.alphas, int | np.integer)
+    if len(columns) > 1 or not automatic or data.in_blocks or spec.radius is not None:
+        return None
+    best = found.best(scoring)
+    at = (0, best.radius_index, best.alpha_index)
+    if spec.refine is not None or found.n_nonzero[:, *at].mean() > SMALL_MODEL:
+        return None
+    task = task_of(spec, data, columns, None, spec.alphas, searching=True)
+    task = replace(task, alpha_min_ratio=spec.alpha_min_ratio)
+    rival = searched(task, None, None, rows, None, tuple(found.scores))
+    return rival if rival.best_cost(scoring) <= found.best_cost(scoring) else None
 
 
 def _folds(

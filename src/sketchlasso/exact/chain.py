@@ -232,15 +232,16 @@ class Chain:
         self, stretch: Stretch, penalties: FloatArray, squared: bool
     ) -> tuple[FloatArray, list[Solved], IntArray]:
         """Alphas of a stretch, its leading proved solutions, and missing columns."""
-        none = np.empty(0, dtype=np.intp)
         if len(stretch) == 0:
-            return np.empty(0), [], none
+            return np.empty(0), [], np.empty(0, dtype=np.intp)
         judged = self._judged(stretch, penalties, squared)
-        if not judged.proved.all() and judged.scores is not None:
+        missing = self._missing(stretch, judged)
+        if len(missing) == 0 and not judged.proved.all() and judged.scores is not None:
             # The Gram matrix and the spread of the walk leave too few digits for some proofs.
             faces = self._faces(stretch, judged.leading, penalties, squared)
             again = self._judged(stretch, penalties, squared, faces)
-            judged = again if again.leading > judged.leading else judged
+            if again.leading > judged.leading:
+                judged, missing = again, self._missing(stretch, again)
         count, alphas = judged.leading, judged.alphas
         solved = [
             Solved(s, w, float(p), float(d))
@@ -250,16 +251,17 @@ class Chain:
             solved[0] = solved[0]._replace(steps=stretch.knots)
             self._support, self._values = solved[-1].support, solved[-1].values
             self._alpha, self._square = float(alphas[count - 1]), float(judged.squares[count - 1])
-        scores = judged.scores
-        if scores is None:
-            return alphas, solved, none
-        if solved:
-            self._scores = scores[:, count - 1]
-        missing = none
-        if count < len(judged.proved):
-            missing = np.flatnonzero(scores[:, count] > stretch.lambdas[count])
-            missing = largest(missing, scores[:, count], self._most_joining)
+        if solved and judged.scores is not None:
+            self._scores = judged.scores[:, count - 1]
         return alphas, solved, missing
+
+    def _missing(self, stretch: Stretch, judged: _Judged) -> IntArray:
+        """Columns outside the Gram matrix that the first point without a proof violates."""
+        count, scores = judged.leading, judged.scores
+        if scores is None or count == len(judged.proved):
+            return np.empty(0, dtype=np.intp)
+        beyond = np.flatnonzero(scores[:, count] > stretch.lambdas[count])
+        return largest(self._gram.missing(beyond), scores[:, count], self._most_joining)
 
     def _judged(
         self,

@@ -186,6 +186,11 @@ class CrossValidation:
             radius_index=int(radius_index),
         )
 
+    def best_cost(self, metric: Metric, response: int = 0) -> float:
+        """The best mean score of a response, with the sign that makes smaller values better."""
+        sign = -1.0 if greater_is_better(metric) else 1.0
+        return float(np.nanmin(sign * self.mean(metric)[response]))
+
     def guide(self, response: int) -> Guide:
         """Where another response's search may begin; the scores have to include "mse"."""
         return Guide.of(self.mean("mse")[response], mean_of(self.radius[:, response]))
