@@ -43,7 +43,7 @@ def test_the_graph_is_that_of_python(ask, genes):
     table = read_table(genes / "genes.csv")
     found = neighbourhoods(table.X, names=NAMES)
     graph = found.graph("and")
-    assert f"links        {len(graph.edges)}, if each column explains the other" in said
+    assert f"links    {len(graph.edges)}, if each column explains the other" in said
     with open("g.csv", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     pairs = [(row["source"], row["target"]) for row in rows]

@@ -52,7 +52,7 @@ def test_fit_of_shards_is_that_of_the_file(call, parts, given):
         [c["value"] for c in whole["coefficients"]],
         rtol=1e-6,
     )
-    assert cut["training_score"]["value"] == pytest.approx(whole["training_score"]["value"])
+    assert cut["training_scores"] == pytest.approx(whole["training_scores"])
     assert list(sl.load_model("cut.model").feature_names_in_) == [
         "age",
         "rooms",
@@ -93,7 +93,7 @@ def test_cv_and_predict(call, parts):
     one = told(call("predict s.model {data}/signs.svm.gz --json"))
     many = told(call("predict s.model signs --json"))
     assert many["predictions"] == one["predictions"]
-    assert many["score"] == one["score"]
+    assert many["scores"] == one["scores"]
 
 
 def test_a_single_file_within_a_budget(call, parts):

@@ -107,7 +107,16 @@ def test_ctrl_c_says_how_to_go_on(made, tmp_path):
         ("image none.topics sea", 3, "none.topics does not exist"),
         ("image {made}/posts.images sea", 3, "holds images, but topics"),
         ("image {made}/posts.topics wawe", 2, "'wawe' is not in the vocabulary; did you mean wave"),
-        ("image {made}/posts.topics sea --exclude wawe", 2, "did you mean wave"),
+        (
+            "image {made}/posts.topics sea --exclude wawe",
+            2,
+            "--exclude wawe is not in the vocabulary; did you mean wave",
+        ),
+        (
+            "image {made}/posts.topics sea --exclude the",
+            2,
+            "--exclude the is a stop word, and so not in the vocabulary; leave it out.",
+        ),
         (
             "image {made}/posts.topics oven --compare {made}/other.topics",
             2,

@@ -86,7 +86,7 @@ def model_words(model: Model | sl.engine.LinearModels) -> str:
     if isinstance(model, sl.engine.LinearModels):
         return "{} linear models of {} features".format(*model.coef.shape)
     used = np.count_nonzero(np.atleast_2d(model.coef_).any(axis=0))
-    several = "penalties" if np.size(model.alpha_) > 1 else "penalty"
+    several = "penalties" if len(np.unique(model.alpha_)) > 1 else "penalty"
     columns = ", columns standardised" if model.standardized_ else ""
     return (
         f"square-root LASSO, {used} of {model.n_features_in_} features used, {several} "
@@ -106,18 +106,9 @@ def coefficient_sheet(model: Model, names: Sequence[str] | None, top: int) -> tu
     return (Sheet(title, ("feature", *heads), shown),)
 
 
-def score_of(model: Model, given: Given) -> tuple[str, float]:
-    """Return the name and value of a model's score on data: accuracy or R2."""
-    y, predicted = given.response, model.predict(given.X)
-    if not hasattr(model, "classes_"):
-        return "R2", float(sl.engine.score("r2", y, predicted[:, None])[0])
-    if model.classes_.dtype.kind != "U":
-        y = y.astype(model.classes_.dtype)
-    return "accuracy", float(np.mean(predicted == y))
-
-
 def _each(values: Any) -> str:
     some = np.atleast_1d(values)
+    some = some[:1] if np.all(some == some[0]) else some
     shown = ", ".join(short(float(value)) for value in some[:6])
     return shown if len(some) <= 6 else f"{shown}, ..."
 
@@ -165,31 +156,37 @@ def _deviations(X: Any) -> Any:
 
 
 def effect_sheet(model: Model, given: Given, top: int) -> tuple[Sheet, ...]:
-    """List the largest effects for people."""
+    """List the largest effects for people; of several classes or targets, those of each."""
     rows, effects = np.atleast_2d(model.coef_), effects_of(model, given.X)
-    order, shares = _largest(rows, effects), getattr(model, "fold_share_", None)
-    if top == 0 or len(order) == 0:
+    shares = getattr(model, "fold_share_", None)
+    shares = None if shares is None else np.atleast_2d(shares)
+    names, each = response_names(model, ""), -(-top // len(rows))
+    listed = [
+        (t, int(j)) for t in range(len(rows)) for j in _largest(rows[[t]], effects[[t]])[:each]
+    ]
+    if not listed:
         return ()
-    shown = order[:top]
-    names = [feature_name(given.names, int(j)) for j in shown]
-    title = f"effects on {_response(model, given)}, {len(shown)} of {len(order)}"
-    if len(rows) > 1:
-        heads = response_names(model, "effect")
-        table = [(name, *map(float, effects[:, j])) for name, j in zip(names, shown, strict=True)]
-        return (Sheet(f"{title}, per standard deviation", ("feature", *heads), tuple(table)),)
-    reach = float(np.abs(effects[0, shown]).max()) or 1.0
-    heads = ("feature", "per std. dev.", "per unit", *(() if shares is None else ("in folds",)), "")
+    reach = max(abs(effects[place]) for place in listed) or 1.0
+    several = len(rows) > 1
     table = [
         (
-            name,
-            float(effects[0, j]),
-            float(rows[0, j]),
-            *(() if shares is None else (f"{shares.ravel()[j]:.0%}",)),
-            Bar(float(effects[0, j]) / reach),
+            *((names[t],) if several else ()),
+            feature_name(given.names, j),
+            float(effects[t, j]),
+            float(rows[t, j]),
+            *(() if shares is None else (f"{shares[t, j]:.0%}",)),
+            Bar(float(effects[t, j]) / reach),
         )
-        for name, j in zip(names, shown, strict=True)
+        for t, j in listed
     ]
-    return (Sheet(title, heads, tuple(table)),)
+    heads = (
+        *(("class" if hasattr(model, "classes_") else "target",) if several else ()),
+        *("feature", "per std. dev.", "per unit"),
+        *(() if shares is None else ("in folds",)),
+        "",
+    )
+    title = f"effects on {_response(model, given)}, {len(listed)} of {np.count_nonzero(rows)}"
+    return (Sheet(title + (", the largest of each" if several else ""), heads, tuple(table)),)
 
 
 def _response(model: Model, given: Given) -> str:
