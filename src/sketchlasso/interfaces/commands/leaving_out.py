@@ -21,7 +21,7 @@ from sketchlasso.interfaces.commands.options import (
     penalty_of,
 )
 from sketchlasso.interfaces.commands.outputs import check_table, write_columns
-from sketchlasso.interfaces.commands.report import Report, Sheet
+from sketchlasso.interfaces.commands.report import Facts, Report, Sheet
 from sketchlasso.interfaces.commands.scoring import (
     Score,
     class_scores,
@@ -95,17 +95,17 @@ def loo(
             *given.facts(classes),
             ("alpha", f"{level:.4g}"),
             ("rows", f"{len(found.rows)} left out, one at a time"),
-            *(
-                (
-                    ("sketch", sketch_words(sketch)),
-                    ("gap", f"{found.relative_gap.max():.1e} relative, at worst"),
-                    ("seconds", f"{seconds:.2f}"),
-                )
-                if verbose
-                else ()
-            ),
+            *(_solver_facts(sketch, found, seconds) if verbose else ()),
         ),
         sheets=_influence_sheet(found, numbers, top),
+    )
+
+
+def _solver_facts(sketch: sl.Sketch, found: sl.LeaveOneOut, seconds: float) -> Facts:
+    return (
+        ("sketch", sketch_words(sketch)),
+        ("gap", f"{found.relative_gap.max():.1e} relative, at worst"),
+        ("seconds", f"{seconds:.2f}"),
     )
 
 
