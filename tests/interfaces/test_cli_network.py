@@ -107,7 +107,7 @@ def test_communities_are_written_too(ask):
         ("-o g.png", "end it in .graphml"),
         ("-o g.csv --alpha best", "(or 0, on a sketch), not 'best'."),
         ("-o g.csv --alpha -1", "finite number > 0"),
-        ("-o g.csv --alpha ebic --targets genea", "--alpha ebic was given with --targets"),
+        ("-o g.csv --alpha ebic --targets genea", "--alpha ebic cannot be combined with --targets"),
         ("-o g.csv --targets genez", "targets names 'genez', which is not a column of X"),
         ("-o g.csv --rule xor", "--rule must be and or or, not 'xor'."),
         ("-o g.csv --half-samples 3", "--half-samples must be an even number >= 0, not 3."),

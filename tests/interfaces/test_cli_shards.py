@@ -112,8 +112,11 @@ def test_shards_that_cannot_be_used(call, parts):
     said = call("fit houses --target-word age", code=2).stderr
     assert "--target-word age was given, but the columns of data in blocks stay" in said
     said = call("path houses --standardize", code=2).stderr
-    assert "--standardize was given for data in blocks" in said
-    assert "--separator means nothing" in call("fit houses --separator ;", code=2).stderr
+    assert "--standardize cannot be used for data in blocks" in said
+    assert (
+        "--separator does not apply to data in blocks"
+        in call("fit houses --separator ;", code=2).stderr
+    )
     path = parts / "houses" / "part-10.npz"
     path.write_bytes(path.read_bytes()[:-30])
     assert "part-10.npz is truncated or damaged" in call("cv houses", code=3).stderr

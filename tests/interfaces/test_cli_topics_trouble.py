@@ -140,7 +140,7 @@ def test_ctrl_c_says_how_to_go_on(made, tmp_path):
         (
             "image {made}/posts.topics sea --documents 2 --compare {made}/other.topics",
             2,
-            "leave one of them out",
+            "leave out one of the two",
         ),
         ("all {made}/posts.topics -o no/folder/i", 3, "there is no folder no/folder"),
         ("graph {made}/posts.images -o graph.png", 2, "end it in .graphml, .gexf, .json or .csv"),

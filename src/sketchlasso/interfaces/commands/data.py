@@ -363,7 +363,7 @@ def _read_outline(
     for name in ("separator", "vocabulary", "impute"):
         if getattr(options, name) is not None:
             raise InvalidInputError(
-                f"--{name} means nothing for data in blocks; leave it out, or read one file whole."
+                f"--{name} does not apply to data in blocks; leave it out, or read one file whole."
             )
     read = partial(
         sl.io.read_shards,

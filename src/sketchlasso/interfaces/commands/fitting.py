@@ -126,13 +126,13 @@ class ResultOptions:
         check_choice("--calibrate", method, ("jackknife+", "cv+"))
         if classes:
             raise InvalidInputError(
-                "--calibrate was given for classes, but intervals are of numbers; leave it out, or "
-                "give --regress."
+                "--calibrate cannot be used for classes, because intervals are for numbers; leave "
+                "it out, or give --regress."
             )
         if given.in_blocks:
             raise InvalidInputError(
-                f"--calibrate {method} was given for data in blocks, but rows are left out of data "
-                "in memory; leave it out, or read one file without --memory."
+                f"--calibrate {method} cannot be used for data in blocks, because rows are left "
+                "out of data in memory; leave it out, or read one file without --memory."
             )
 
     def finish(self, estimator: Model, given: Given) -> Facts:

@@ -83,7 +83,8 @@ def image(
     """
     if compare is not None and documents:
         raise InvalidInputError(
-            "--documents was given with --compare, which shows words only; leave one of them out."
+            "--documents cannot be combined with --compare, which shows words only; leave out one "
+            "of the two."
         )
     imager = sl.topics.load_topics(model)
     queries: list[str | list[str]] = [words] if together else list(words)

@@ -83,8 +83,8 @@ class NetworkOptions:
             return level
         if self.targets is not None or self.predictors is not None:
             raise InvalidInputError(
-                f"--alpha {level} was given with --targets or --predictors, but it compares "
-                "graphs of all columns; give a number or pivotal, or leave those out."
+                f"--alpha {level} cannot be combined with --targets or --predictors, because it "
+                "compares graphs of all columns; give a number or pivotal, or leave those out."
             )
         rule: Any = self.rule
         chosen = sl.inference.SparsePrecision(level, rule=rule, random_state=seed, tol=self.tol)
