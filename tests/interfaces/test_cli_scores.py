@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import accuracy_score, f1_score, r2_score
 
 from sketchlasso.interfaces.commands.scoring import class_scores, r2
-from sketchlasso.io import read_table
+from sketchlasso.io import Table, read_table, write_table
 
 
 def jackknife(score, y, predicted):
@@ -51,6 +51,27 @@ def test_scores_of_few_or_constant_rows_are_not_errors():
     assert np.isnan(r2(np.zeros(3), np.zeros(3)).value)
     found = class_scores(np.array(["a"]), np.array(["b"]), "b")
     assert (found["accuracy"].value, found["F1"].value) == (0.0, 0.0)
+
+
+def test_a_constant_target_has_no_r2(call):
+    rng = np.random.default_rng(0)
+    write_table("same.csv", Table(rng.standard_normal((30, 2)), np.ones(30), ("a", "b"), "y"))
+    for command in ("fit", "cv"):
+        said = call(f"{command} same.csv -t y").stdout
+        assert said.startswith("R2") and "not defined for a constant target" in said
+
+
+def test_a_model_without_features_is_reported(call):
+    rng = np.random.default_rng(0)
+    write_table(
+        "noise.csv",
+        Table(rng.standard_normal((40, 3)), rng.standard_normal(40), ("a", "b", "c"), "y"),
+    )
+    said = call("fit noise.csv -t y").stdout
+    assert (
+        "no feature is used at this penalty; give a smaller --alpha, or choose one with cv" in said
+    )
+    assert "no feature is used" not in call("fit noise.csv -t y --alpha 0.1").stdout
 
 
 def test_fit_reports_f1_beside_accuracy(call, files):

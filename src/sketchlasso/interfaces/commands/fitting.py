@@ -43,8 +43,8 @@ from sketchlasso.interfaces.commands.report import Facts, Report
 from sketchlasso.interfaces.commands.scoring import (
     Score,
     held_out_scores,
-    model_scores,
     score_facts,
+    training_scores,
 )
 from sketchlasso.interfaces.commands.screen import Screen
 
@@ -188,7 +188,7 @@ def fit(
             **model.estimator_parameters(given.X, watch),
         ).fit(given.X, given.response)
         seconds = perf_counter() - start
-        scores = model_scores(estimator, given, estimator.predict(given.X))
+        scores = training_scores(estimator, given)
         finished = result.finish(estimator, given)
     return Report(
         data={
@@ -197,15 +197,13 @@ def fit(
             "seconds": seconds,
         },
         facts=(
-            *(
-                (name, f"{score.value:.4f} on the training rows (use cv for held-out scores)")
-                for name, score in scores.items()
-            ),
+            *score_facts(scores, "on the training rows (use cv for held-out scores)"),
             *_facts(estimator, given),
             *((*solver_facts(estimator), ("seconds", f"{seconds:.2f}")) if result.verbose else ()),
             *finished,
         ),
         sheets=effect_sheet(estimator, given, result.top),
+        closing=_empty(estimator, "at this penalty; give a smaller --alpha, or choose one with cv"),
     )
 
 
@@ -271,6 +269,7 @@ def cv(
             *effect_sheet(estimator, given, result.top),
             *((curve_sheet(curves[0], metric),) if result.verbose else ()),
         ),
+        closing=_empty(estimator, "because none improved predictions of held-out rows"),
     )
 
 
@@ -286,6 +285,11 @@ def _searched(
     if known or not (result.verbose or search.scoring is not None):
         return ()
     return ((metric, chosen_words(curves)),)
+
+
+def _empty(estimator: Model, why: str) -> str:
+    """Return a line on a model without features; "" for others."""
+    return "" if np.any(estimator.coef_) else f"no feature is used {why}"
 
 
 def _data(estimator: Model, given: Given) -> dict[str, Any]:

@@ -50,6 +50,12 @@ def model_scores(model: Model, given: Given, predicted: Any) -> dict[str, Score]
     return class_scores(y, predicted, classes[1] if len(classes) == 2 else None)
 
 
+def training_scores(model: Model, given: Given) -> dict[str, Score]:
+    """Score a model on the rows it was fitted to; their standard errors would mislead."""
+    found = model_scores(model, given, model.predict(given.X))
+    return {name: score._replace(standard_error=np.nan) for name, score in found.items()}
+
+
 def r2(y: FloatArray, predicted: FloatArray) -> Score:
     """Return R2 of predictions (m,), with its standard error by the jackknife.
 
@@ -121,7 +127,7 @@ def held_out_scores(
     The scores are those of out-of-fold predictions. F1 is that of the second of two classes, and
     the mean over the classes of more. The `folds` are the rows that each trained on and held out.
     """
-    from sklearn.metrics import accuracy_score, f1_score, r2_score
+    from sklearn.metrics import accuracy_score, f1_score
 
     given.note_on_gaps(
         "gaps were filled from all rows, because --sketch was made from them"
@@ -133,10 +139,7 @@ def held_out_scores(
     if isinstance(estimator, sl.SqrtLassoCV):
         y = given.response
         values = out_of_fold(estimator, given, folds, y[:, None], estimator.oof_prediction_)
-        # R2 has no unit, and squares of huge numbers overflow.
-        unit = np.abs(y).max() or 1.0
-        y, values = y / unit, values / unit
-        return {"R2": _over_folds([r2_score(y[rows], values[rows]) for rows in tests])}
+        return {"R2": _over_folds([r2(y[rows], values[rows]).value for rows in tests])}
     classes, own = np.unique(given.response, return_inverse=True)
     two = len(classes) == 2
     signs = class_signs(given.response, classes).reshape(len(own), -1)
@@ -186,5 +189,9 @@ def out_of_fold(
 
 
 def _over_folds(values: Sequence[float]) -> Score:
-    spread = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
-    return Score(float(np.mean(values)), spread)
+    """Return mean and standard error over the folds where a score is defined."""
+    defined = [value for value in values if not np.isnan(value)]
+    if not defined:
+        return Score(np.nan, np.nan)
+    spread = float(np.std(defined, ddof=1) / np.sqrt(len(defined))) if len(defined) > 1 else 0.0
+    return Score(float(np.mean(defined)), spread)
