@@ -48,6 +48,7 @@ from sketchlasso.interfaces.commands.scoring import (
 )
 from sketchlasso.interfaces.commands.screen import Screen
 
+NOTHING_USED = "no feature is used at this penalty; give a smaller --alpha, or choose one with cv"
 SPLITS = ("shuffled", "ordered", "time")
 
 
@@ -203,7 +204,7 @@ def fit(
             *finished,
         ),
         sheets=effect_sheet(estimator, given, result.top),
-        closing=_empty(estimator, "at this penalty; give a smaller --alpha, or choose one with cv"),
+        closing="" if np.any(estimator.coef_) else NOTHING_USED,
     )
 
 
@@ -269,7 +270,6 @@ def cv(
             *effect_sheet(estimator, given, result.top),
             *((curve_sheet(curves[0], metric),) if result.verbose else ()),
         ),
-        closing=_empty(estimator, "because none improved predictions of held-out rows"),
     )
 
 
@@ -285,11 +285,6 @@ def _searched(
     if known or not (result.verbose or search.scoring is not None):
         return ()
     return ((metric, chosen_words(curves)),)
-
-
-def _empty(estimator: Model, why: str) -> str:
-    """Return a line on a model without features; "" for others."""
-    return "" if np.any(estimator.coef_) else f"no feature is used {why}"
 
 
 def _data(estimator: Model, given: Given) -> dict[str, Any]:
