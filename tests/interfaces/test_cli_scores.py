@@ -136,6 +136,13 @@ def test_a_path_names_the_features_that_enter(call):
     assert said[head + 3].split()[:2] == ["0.1", "6"]
 
 
+def test_a_path_is_drawn(call, tmp_path):
+    pytest.importorskip("matplotlib", reason="the extra 'plot' is not installed")
+    call("path {data}/houses.csv -t price --alphas 5 --plot path.svg")
+    drawn = (tmp_path / "path.svg").read_text()
+    assert "<!-- rooms -->" in drawn and "<!-- effect of one standard deviation -->" in drawn
+
+
 def test_effects_on_several_classes_have_units_and_shares(call, files):
     line = "cv {data}/plain.npz --target-file {data}/kinds.txt --alphas 10 --top 6"
     said = call(line).stdout

@@ -55,7 +55,7 @@ COMMANDS = {
     "path": Entry(
         "solving:path",
         "Solve for many penalties at once.",
-        "path houses.csv --target price --alphas 50 -o path.csv",
+        "path houses.csv --target price --alphas 50 -o path.csv --plot path.png",
         "path rcv1.svm.gz --alphas 8,4,2,1 --json",
     ),
     "cv": Entry(

@@ -11,7 +11,7 @@ import numpy as np
 
 import sketchlasso as sl
 from sketchlasso.interfaces.commands.data import Given, at_work, read_given
-from sketchlasso.interfaces.commands.describe import feature_name
+from sketchlasso.interfaces.commands.describe import EFFECT, feature_name
 from sketchlasso.interfaces.commands.options import (
     AlphaMinRatio,
     Alphas,
@@ -26,7 +26,7 @@ from sketchlasso.interfaces.commands.options import (
     number_or_name,
     radii_of,
 )
-from sketchlasso.interfaces.commands.outputs import check_table
+from sketchlasso.interfaces.commands.outputs import check_table, panels, save_picture
 from sketchlasso.interfaces.commands.report import Report, Sheet, evenly
 from sketchlasso.interfaces.commands.screen import Screen
 
@@ -121,6 +121,9 @@ def path(
         Path | None,
         "Table to write (.csv, .tsv, .parquet, .npz): alpha, intercept, features ever used.",
     ] = None,
+    plot: Annotated[
+        Path | None, "Picture of the path, at the first radius (.png, .svg, .pdf)."
+    ] = None,
     verbose: Verbose = False,
 ) -> Report:
     """Solve for many penalties at once.
@@ -152,6 +155,12 @@ def path(
     seconds = perf_counter() - start
     if output is not None:
         sl.io.write_table(output, _coefficient_table(found, scales, given))
+    if plot is not None:
+        drawn = panels([["path"]])["path"]
+        sl.plots.plot_path(found, feature_names=given.names, ax=drawn)
+        if scales is not None:
+            drawn.set_ylabel(EFFECT)
+        save_picture(drawn, plot)
     return Report(
         data={
             "n_samples": given.X.shape[0],
