@@ -154,6 +154,15 @@ def test_mistakes(refused, line, code, words):
     assert words in refused(f"topics {line}", code)
 
 
+def test_two_documents_form_no_topics(ask, tmp_path):
+    (tmp_path / "two.txt").write_text(
+        "The cat sat on the mat. Cats like mats.\nDogs like cats and mats\n"
+    )
+    said = ask("topics fit two.txt -o two.topics").stdout
+    assert "each in 1 document or more" in said
+    assert ask("topics list two.topics").stdout.startswith("no topics: ")
+
+
 def test_a_damaged_model(refused, made, tmp_path):
     content = (made / "posts.topics").read_bytes()
     (tmp_path / "cut.topics").write_bytes(content[:-9])

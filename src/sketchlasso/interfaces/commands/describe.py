@@ -185,8 +185,10 @@ def effect_sheet(model: Model, given: Given, top: int) -> tuple[Sheet, ...]:
         *(() if shares is None else ("in folds",)),
         "",
     )
-    title = f"effects on {_response(model, given)}, {len(listed)} of {np.count_nonzero(rows)}"
-    return (Sheet(title + (", the largest of each" if several else ""), heads, tuple(table)),)
+    total = np.count_nonzero(rows)
+    which = ", the largest of each" if several and len(listed) < total else ""
+    title = f"effects on {_response(model, given)}, {len(listed)} of {total}{which}"
+    return (Sheet(title, heads, tuple(table)),)
 
 
 def _response(model: Model, given: Given) -> str:

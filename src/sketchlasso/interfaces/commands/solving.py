@@ -156,11 +156,7 @@ def path(
     if output is not None:
         sl.io.write_table(output, _coefficient_table(found, scales, given))
     if plot is not None:
-        drawn = panels([["path"]])["path"]
-        sl.plots.plot_path(found, feature_names=given.names, ax=drawn)
-        if scales is not None:
-            drawn.set_ylabel(EFFECT)
-        save_picture(drawn, plot)
+        _draw(found, given.names, plot, scaled=scales is not None)
     return Report(
         data={
             "n_samples": given.X.shape[0],
@@ -175,6 +171,14 @@ def path(
         ),
         sheets=(_thinned(found, columns, given.names, verbose),),
     )
+
+
+def _draw(found: sl.Path, names: Sequence[str] | None, plot: Path, *, scaled: bool) -> None:
+    axes = panels([["path"]])["path"]
+    sl.plots.plot_path(found, feature_names=names, ax=axes)
+    if scaled:
+        axes.set_ylabel(EFFECT)
+    save_picture(axes, plot)
 
 
 def _columns(found: sl.Path) -> dict[str, Any]:
