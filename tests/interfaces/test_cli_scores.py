@@ -158,6 +158,14 @@ def test_effects_on_several_classes_have_units_and_shares(call, files):
         assert float(row[3]) == pytest.approx(float(row[4]) * deviation, rel=1e-3)
 
 
+def test_the_picture_of_several_classes_names_them(call, tmp_path):
+    pytest.importorskip("matplotlib", reason="the extra 'plot' is not installed")
+    call("fit {data}/plain.npz --target-file {data}/kinds.txt --alpha 1 --plot kinds.svg")
+    drawn = (tmp_path / "kinds.svg").read_text()
+    assert "<!-- path of low, the first of 3 classes -->" in drawn
+    assert "<!-- low: feature 0 -->" in drawn and "<!-- top: feature 0 -->" in drawn
+
+
 @pytest.mark.parametrize("command", ["path", "loo", "predict h.model"])
 def test_an_unknown_ending_is_refused_before_the_work(call, command):
     # Nothing is read: neither file exists.

@@ -29,6 +29,8 @@ from sketchlasso.types import FloatArray, IntArray
 MOST_LISTED = 10_000
 # Effects drawn.
 MOST_BARS = 15
+# Room for so many is left in any case.
+FEWEST_BARS = 8
 EFFECT = "effect of one standard deviation"
 
 
@@ -160,10 +162,7 @@ def effect_sheet(model: Model, given: Given, top: int) -> tuple[Sheet, ...]:
     rows, effects = np.atleast_2d(model.coef_), effects_of(model, given.X)
     shares = getattr(model, "fold_share_", None)
     shares = None if shares is None else np.atleast_2d(shares)
-    names, each = response_names(model, ""), -(-top // len(rows))
-    listed = [
-        (t, int(j)) for t in range(len(rows)) for j in _largest(rows[[t]], effects[[t]])[:each]
-    ]
+    names, listed = response_names(model, ""), _largest_of_each(effects, top)
     if not listed:
         return ()
     reach = max(abs(effects[place]) for place in listed) or 1.0
@@ -185,10 +184,18 @@ def effect_sheet(model: Model, given: Given, top: int) -> tuple[Sheet, ...]:
         *(() if shares is None else ("in folds",)),
         "",
     )
-    total = np.count_nonzero(rows)
-    which = ", the largest of each" if several and len(listed) < total else ""
-    title = f"effects on {_response(model, given)}, {len(listed)} of {total}{which}"
-    return (Sheet(title, heads, tuple(table)),)
+    which = ", the largest of each" if several and len(listed) < np.count_nonzero(rows) else ""
+    return (Sheet(_effects_title(model, given, len(listed)) + which, heads, tuple(table)),)
+
+
+def _largest_of_each(effects: FloatArray, top: int) -> list[tuple[int, int]]:
+    """Return places of about `top` effects (t, n) that are not zero, the largest of each row."""
+    each = -(-top // len(effects))
+    return [(t, int(j)) for t in range(len(effects)) for j in _largest(effects[[t]])[:each]]
+
+
+def _effects_title(model: Model, given: Given, shown: int) -> str:
+    return f"effects on {_response(model, given)}, {shown} of {np.count_nonzero(model.coef_)}"
 
 
 def _response(model: Model, given: Given) -> str:
@@ -201,7 +208,10 @@ def _response(model: Model, given: Given) -> str:
 
 
 def draw_model(estimator: Model, given: Given, path: Path | None) -> None:
-    """Draw the scores of a search, the path and the effects; for classes those of the first."""
+    """Draw the scores of a search, the path and the effects.
+
+    Of several classes or targets, scores and path are those of the first.
+    """
     if path is None:
         return
     by_penalty = []
@@ -216,6 +226,11 @@ def draw_model(estimator: Model, given: Given, path: Path | None) -> None:
         drawn = _draw_path(estimator, given, axes["path"])
         if "scores" in axes:
             _share_penalties(axes["scores"], drawn)
+    names = response_names(estimator, "")
+    if by_penalty and len(names) > 1:
+        kind = "classes" if hasattr(estimator, "classes_") else "targets"
+        shown = f"{' and '.join(by_penalty)} of {names[0]}, the first of {len(names)} {kind}"
+        axes[by_penalty[0]].set_title(shown, fontsize="medium")
     _draw_effects(estimator, given, axes["effects"])
     save_picture(axes["effects"], path)
 
@@ -247,15 +262,18 @@ def _draw_effects(estimator: Model, given: Given, ax: Any) -> None:
     """Draw the largest effects as bars, the largest on top."""
     from sketchlasso.interfaces.plots.canvas import hue
 
-    effects = effects_of(estimator, given.X)[0]
-    used = np.flatnonzero(effects)
-    order = used[np.argsort(-np.abs(effects[used]), kind="stable")][:MOST_BARS][::-1]
-    names = [feature_name(given.names, int(j)) for j in order]
-    ax.barh(names, effects[order], color=[hue(int(effects[j] < 0)) for j in order])
+    effects, whose = effects_of(estimator, given.X), response_names(estimator, "")
+    listed = _largest_of_each(effects, MOST_BARS)[::-1]
+    values = [float(effects[place]) for place in listed]
+    names = [f"{whose[t]}: {feature_name(given.names, j)}".removeprefix(": ") for t, j in listed]
+    ax.barh(range(len(listed)), values, color=[hue(int(value < 0)) for value in values])
+    ax.set_yticks(range(len(listed)), names)
+    # A few bars stay as thin as many.
+    ax.set_ylim(min(-0.6, len(listed) - FEWEST_BARS - 0.4), max(len(listed), 1) - 0.4)
     ax.locator_params(axis="x", nbins=5)
     ax.axvline(0.0, color="0.5", linewidth=0.8)
     ax.set_xlabel(EFFECT)
-    ax.set_title(f"{len(order)} largest of {len(used)} effects", fontsize="medium")
+    ax.set_title(_effects_title(estimator, given, len(listed)), fontsize="medium")
 
 
 def score_curves(estimator: Search) -> list[dict[str, Any]]:
