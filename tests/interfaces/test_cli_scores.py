@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -95,6 +96,28 @@ def test_predict_reports_scores_with_errors_wherever_predictions_go(call, files)
     predicted = np.array(document["predictions"])
     assert document["scores"]["R2"]["value"] == pytest.approx(r2_score(table.y, predicted))
     assert "R2" not in call("predict h.model {data}/new.csv").stderr
+
+
+def test_labels_that_the_model_does_not_know(call):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 2))
+    for name, labels in (("numbers", (0.0, 1.0)), ("texts", ("no", "yes"))):
+        y = np.where(X[:, 0] > 0, *labels)
+        write_table(f"{name}.csv", Table(X, y, ("a", "b"), "y"))
+        call(f"fit {name}.csv -t y -o {name}.model")
+    for model, file in (("numbers", "texts"), ("texts", "numbers")):
+        result = call(f"predict {model}.model {file}.csv -o p.csv")
+        assert "none of the model's classes; 40 rows of such classes count" in result.stderr
+        assert result.stdout.startswith("accuracy  0.0000")
+    assert "accuracy  0.9" in call("predict numbers.model numbers.csv -o p.csv").stdout
+
+
+def test_one_row_has_no_r2_to_report(call, files):
+    call("fit {data}/houses.csv -t price --alpha 2 -o h.model")
+    first = "".join((files / "houses.csv").read_text().splitlines(keepends=True)[:2])
+    Path("one.csv").write_text(first)
+    result = call("predict h.model one.csv")
+    assert len(result.stdout.splitlines()) == 1 and result.stderr == ""
 
 
 @pytest.mark.parametrize(

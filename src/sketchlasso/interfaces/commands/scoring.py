@@ -12,7 +12,8 @@ import sketchlasso as sl
 from sketchlasso.errors import EmptyModelWarning
 from sketchlasso.interfaces import Model, Search, class_signs
 from sketchlasso.interfaces.commands.data import Given
-from sketchlasso.interfaces.commands.report import Facts
+from sketchlasso.interfaces.commands.report import Facts, counted, label
+from sketchlasso.interfaces.commands.screen import Note
 from sketchlasso.types import FloatArray
 
 
@@ -45,9 +46,25 @@ def model_scores(model: Model, given: Given, predicted: Any) -> dict[str, Score]
     if not hasattr(model, "classes_"):
         return {"R2": r2(y, predicted)}
     classes = model.classes_
-    if classes.dtype.kind != "U":
-        y = y.astype(classes.dtype)
+    if (y.dtype.kind == "U") != (classes.dtype.kind == "U"):
+        # Labels may be numbers here and text there.
+        y, predicted, classes = map(_as_text, (y, predicted, classes))
+    strange = ~np.isin(y, classes)
+    if strange.any():
+        warnings.warn(
+            f"the target of {given.source} holds {label(y[strange][0])!r}, which is none of the "
+            f"model's classes; {counted(int(strange.sum()), 'row')} of such classes count as "
+            "mistakes",
+            Note,
+            stacklevel=2,
+        )
     return class_scores(y, predicted, classes[1] if len(classes) == 2 else None)
+
+
+def _as_text(labels: Any) -> Any:
+    """Return labels (m,) as text."""
+    different, places = np.unique(labels, return_inverse=True)
+    return np.array([label(value) for value in different])[places]
 
 
 def training_scores(model: Model, given: Given) -> dict[str, Score]:

@@ -93,7 +93,8 @@ def _predicted(
     scored: Facts = ()
     if given.y is not None and given.y.ndim == predictions.ndim == 1:
         scores = model_scores(estimator, given, predictions)
-        scored = score_facts(scores)
+        defined = {name: score for name, score in scores.items() if not np.isnan(score.value)}
+        scored = score_facts(defined)
         document["scores"] = score_data(scores)
     facts = [*scored, ("data", given.words()), ("model", model_words(estimator))]
     ends = None
