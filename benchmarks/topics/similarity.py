@@ -2,8 +2,9 @@
 
 Both sets are in gensim's wheel, which is downloaded for this, not installed. `spearman` compares
 the judgements of people with the scores of a contender, over the pairs that the corpus knows:
-cosine or covariance of two words in the sketch, cosine of their raw columns, and the cosine of
-their images of 50 words (each word counting as a full part of its own image).
+cosine, covariance or correlation of two words in the sketch, cosine of their raw columns, and the
+cosine of their images of 50 words (each word counting as a full part of its own image). The
+correlation is the covariance of columns of length one, from which images are made by default.
 """
 
 from __future__ import annotations
@@ -100,12 +101,21 @@ def contenders(
     P = np.asarray(imager.sketch_.P)
     directions = unit(P)
     yield "covariance in the sketch", np.einsum("ij,ij->i", P[first], P[second])
+    along = P / column_lengths(imager.weights_)[:, None]
+    yield "correlation in the sketch", np.einsum("ij,ij->i", along[first], along[second])
     yield "LSA cosine", np.einsum("ij,ij->i", directions[first], directions[second])
     columns = sparse.csc_array(imager.weights_)
     yield "raw cosine", cosines(columns.T.tocsr(), first, second)
     for positive in (False, True):
         named = "cosine of images, positive" if positive else "cosine of images"
         yield named, cosines(images_of(imager, first, second, positive), first, second)
+
+
+def column_lengths(weights: Any) -> np.ndarray:
+    """Lengths (n,) of the centred columns of weights (m, n)."""
+    squares = np.asarray(weights.multiply(weights).sum(axis=0)).ravel()
+    sums = np.asarray(weights.sum(axis=0)).ravel()
+    return np.sqrt(np.maximum(squares - sums**2 / weights.shape[0], 1e-300))
 
 
 def images_of(

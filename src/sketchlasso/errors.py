@@ -163,13 +163,24 @@ class UnknownWordError(InvalidInputError):
         Words of the vocabulary that look like it; none for a stop word.
     stop_word : bool
         Whether it was left out as a stop word.
+    parameter : str or None
+        The parameter that names it, if it is not a word asked for.
     """
 
     def __init__(
-        self, word: str, suggestions: tuple[str, ...] = (), stop_word: bool = False
+        self,
+        word: str,
+        suggestions: tuple[str, ...] = (),
+        stop_word: bool = False,
+        parameter: str | None = None,
     ) -> None:
         word = str(word)  # not NumPy's kind of string, whose repr shows its type
         self.word, self.suggestions, self.stop_word = word, suggestions, stop_word
+        if parameter is not None:
+            why = "a stop word, and so not in" if stop_word else "not in"
+            hint = f"did you mean {', '.join(suggestions)}?" if suggestions else "leave it out."
+            super().__init__(Argument(parameter, word), f" is {why} the vocabulary; {hint}")
+            return
         if stop_word:
             super().__init__(
                 f"{word!r} is a stop word, and stop words are left out of the vocabulary; ask for "

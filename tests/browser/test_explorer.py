@@ -266,6 +266,16 @@ def test_unknown_words_lead_to_known_ones(opened):
     assert words_of(page) == list(small_imager().image("violin").words)
 
 
+def test_one_unknown_word_does_not_block_the_others(opened):
+    page = opened("/?word=sea&word=eight", expected=["404"])
+    page.get_by_role("heading", name="“eight” is a stop word").wait_for()
+    page.get_by_role("link", name="Ask for sea without it").click()
+    wait_for_title(page, "sea")
+    page.goto("/?word=eight")
+    page.get_by_role("heading", name="“eight” is a stop word").wait_for()
+    assert page.get_by_role("link", name="without it").count() == 0
+
+
 def test_a_graph_that_grows_leaves_the_focus_where_it_is(opened):
     page, held = opened(), []
     page.wait_for_selector("#starts li")

@@ -89,7 +89,7 @@ def test_version_and_help(call):
             "demo --rank 90",
             "--rank must be an integer from 1 to 64 for X of shape (252, 64), not 90.",
         ),
-        ("demo --alphas 0", "--alphas 0 must be at least 1"),
+        ("demo --alphas 0", "--alphas must be at least 1, or a list of penalties, not 0."),
         ("demo --tol -1", "--tol must be a positive number such as 1e-6, not -1.0."),
     ],
 )

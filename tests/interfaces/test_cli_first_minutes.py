@@ -62,6 +62,17 @@ def test_texts_that_rarely_repeat_and_numbers_with_units(call, table):
     assert "'weight' (numbers written as text such as '0 kg')" in said
 
 
+def test_dates_are_no_target(call, table):
+    def sold(head, body):
+        head.append("sold")
+        for i, row in enumerate(body):
+            row.append(f"2021-{1 + i % 12:02d}-{1 + i % 28:02d}")
+
+    table(sold)
+    said = call("fit houses.csv -t sold", 2).stderr
+    assert "such as '2021-01-01'" in said and "turn it into numbers (dates into days)" in said
+
+
 def test_a_few_levels_with_a_number_are_a_category(call, table):
     def drives(head, body):
         head.append("drive")

@@ -102,7 +102,7 @@ def test_interval_refusals(call):
     said = call("predict classes.model {data}/new.csv --interval 0.9", 2).stderr
     assert "holds a SqrtLassoClassifier" in said
     said = call("fit {data}/sizes.csv -t size --calibrate cv+", 2).stderr
-    assert "--calibrate was given for classes" in said
+    assert "--calibrate cannot be used for classes" in said
     said = call("fit {data}/houses.csv -t price --calibrate split", 2).stderr
     assert "--calibrate must be jackknife+ or cv+, not 'split'." in said
     call("fit {data}/houses.csv -t price --calibrate cv+ -o h.model")
@@ -112,5 +112,5 @@ def test_interval_refusals(call):
 
 def test_calibration_of_data_in_blocks_is_refused_in_the_words_of_the_shell(call):
     said = call("fit {data}/houses.csv -t price --memory 1MB --calibrate jackknife+", 2).stderr
-    assert "--calibrate jackknife+ was given for data in blocks" in said
+    assert "--calibrate jackknife+ cannot be used for data in blocks" in said
     assert "--method" not in said

@@ -107,7 +107,7 @@ def test_rank_zero(refused):
         ("path none.csv -t price -o a.npz.gz", 2, "end the name in .csv, .tsv"),
         ("loo none.csv -t price -o a.svm", 2, "end the name in .csv, .tsv"),
         ("path {data}/houses.csv -t price --alphas few", 2, "separated by commas, not 'few';"),
-        ("path {data}/houses.csv -t price --relaxed", 2, "--relaxed means nothing for path"),
+        ("path {data}/houses.csv -t price --relaxed", 2, "--relaxed does not apply to path"),
         ("path {data}/plain.npz --target-file {data}/kinds.txt", 2, "has 3 classes"),
         ("loo {data}/houses.csv -t price --sketch none", 2, "leave-one-out works on a sketch"),
         (
@@ -191,7 +191,7 @@ def test_files_that_do_not_belong_together(call, refused, tmp_path):
     told = refused("loo {data}/houses.csv -t price --alpha 1 --model h.model", 2)
     assert "both name the penalty" in told
     told = refused("fit {data}/houses.csv -t price --standardize --sketch h.sketch --alpha 1", 2)
-    assert "--standardize was given with a ready sketch" in told
+    assert "--standardize cannot be combined with a ready sketch" in told
 
 
 def test_a_damaged_model(refused, call, tmp_path):
@@ -238,6 +238,6 @@ def test_inaccurate_results_end_in_code_1(call):
     assert any("worst relative gap" in text for text in told["warnings"])
 
 
-def test_an_error_without_a_period_gets_one(call):
+def test_the_ratio_of_penalties(call):
     told = call("path {data}/houses.csv --target price --alpha-min-ratio 2", code=2).stderr
-    assert told.endswith("must lie strictly between 0 and 1.\n")
+    assert told.endswith("--alpha-min-ratio must be strictly between 0 and 1, not 2.0.\n")

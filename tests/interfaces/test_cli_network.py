@@ -43,7 +43,7 @@ def test_the_graph_is_that_of_python(ask, genes):
     table = read_table(genes / "genes.csv")
     found = neighbourhoods(table.X, names=NAMES)
     graph = found.graph("and")
-    assert f"links        {len(graph.edges)}, if each column explains the other" in said
+    assert f"links    {len(graph.edges)}, if each column explains the other" in said
     with open("g.csv", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     pairs = [(row["source"], row["target"]) for row in rows]
@@ -107,7 +107,7 @@ def test_communities_are_written_too(ask):
         ("-o g.png", "end it in .graphml"),
         ("-o g.csv --alpha best", "(or 0, on a sketch), not 'best'."),
         ("-o g.csv --alpha -1", "finite number > 0"),
-        ("-o g.csv --alpha ebic --targets genea", "--alpha ebic was given with --targets"),
+        ("-o g.csv --alpha ebic --targets genea", "--alpha ebic cannot be combined with --targets"),
         ("-o g.csv --targets genez", "targets names 'genez', which is not a column of X"),
         ("-o g.csv --rule xor", "--rule must be and or or, not 'xor'."),
         ("-o g.csv --half-samples 3", "--half-samples must be an even number >= 0, not 3."),

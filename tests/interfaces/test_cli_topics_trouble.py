@@ -107,7 +107,16 @@ def test_ctrl_c_says_how_to_go_on(made, tmp_path):
         ("image none.topics sea", 3, "none.topics does not exist"),
         ("image {made}/posts.images sea", 3, "holds images, but topics"),
         ("image {made}/posts.topics wawe", 2, "'wawe' is not in the vocabulary; did you mean wave"),
-        ("image {made}/posts.topics sea --exclude wawe", 2, "did you mean wave"),
+        (
+            "image {made}/posts.topics sea --exclude wawe",
+            2,
+            "--exclude wawe is not in the vocabulary; did you mean wave",
+        ),
+        (
+            "image {made}/posts.topics sea --exclude the",
+            2,
+            "--exclude the is a stop word, and so not in the vocabulary; leave it out.",
+        ),
         (
             "image {made}/posts.topics oven --compare {made}/other.topics",
             2,
@@ -131,7 +140,7 @@ def test_ctrl_c_says_how_to_go_on(made, tmp_path):
         (
             "image {made}/posts.topics sea --documents 2 --compare {made}/other.topics",
             2,
-            "leave one of them out",
+            "leave out one of the two",
         ),
         ("all {made}/posts.topics -o no/folder/i", 3, "there is no folder no/folder"),
         ("graph {made}/posts.images -o graph.png", 2, "end it in .graphml, .gexf, .json or .csv"),
@@ -143,6 +152,15 @@ def test_ctrl_c_says_how_to_go_on(made, tmp_path):
 )
 def test_mistakes(refused, line, code, words):
     assert words in refused(f"topics {line}", code)
+
+
+def test_two_documents_form_no_topics(ask, tmp_path):
+    (tmp_path / "two.txt").write_text(
+        "The cat sat on the mat. Cats like mats.\nDogs like cats and mats\n"
+    )
+    said = ask("topics fit two.txt -o two.topics").stdout
+    assert "each in 1 document or more" in said
+    assert ask("topics list two.topics").stdout.startswith("no topics: ")
 
 
 def test_a_damaged_model(refused, made, tmp_path):

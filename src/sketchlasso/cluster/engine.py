@@ -252,13 +252,12 @@ def _started(
 ) -> Engine:
     if scheduler is not None and (n_workers is not None or memory_limit is not None):
         raise InvalidInputError(
-            Argument("n_workers", n_workers),
-            " and ",
-            Argument("memory_limit", memory_limit),
-            " were given with ",
+            Argument("n_workers", n_workers)
+            if n_workers is not None
+            else Argument("memory_limit", memory_limit),
+            " cannot be combined with ",
             Argument("scheduler", scheduler),
-            ", but they are for workers started on this machine; leave them out, or leave out "
-            "scheduler.",
+            ", because it is for workers started on this machine; leave out one of the two.",
         )
     number = isinstance(worker_timeout, int | float) and worker_timeout > 0
     if worker_timeout is not None and not number:

@@ -63,9 +63,9 @@ class Specification:
         if given["sketch"] is None and given["radius"] is not None:
             raise InvalidInputError(
                 Argument("radius", given["radius"]),
-                " was given with ",
+                " cannot be combined with ",
                 Argument("sketch", None),
-                ", but the full problem has no sketch error to guard against; leave the radius "
+                ", because the full problem has no sketch error to guard against; leave the radius "
                 "out, or choose a sketch.",
             )
         _check_sketch(given["sketch"])

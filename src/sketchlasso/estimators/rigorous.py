@@ -54,8 +54,8 @@ def rigorous_fits(
     if data.in_blocks:
         raise InvalidInputError(
             Argument("alpha", "rigorous-robust"),
-            " was given with X in blocks, but its loadings need single columns of X in memory; "
-            "pass an array or a sparse matrix, or ",
+            " cannot be used for X in blocks, because its loadings need single columns of X in "
+            "memory; pass an array or a sparse matrix, or ",
             Argument("alpha", "rigorous"),
             ".",
         )

@@ -328,8 +328,8 @@ def _check_ready(sketch: Sketch, data: Prepared) -> None:
     if data.scales is not None:
         raise InvalidInputError(
             Argument("standardize", True),
-            " was given with a ready sketch, which has scales of its own or none; make the sketch "
-            "with ",
+            " cannot be combined with a ready sketch, which has scales of its own or none; make "
+            "the sketch with ",
             Argument("scale", True),
             " and leave out ",
             Argument("standardize", True),

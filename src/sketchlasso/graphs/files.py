@@ -68,7 +68,7 @@ def graph_ending(path: Path) -> str:
     ending = plain_ending(path)
     if ending not in ENDINGS:
         raise InvalidInputError(
-            f"{path} was given for a graph, but its ending names no format; end it in "
+            f"{path} does not end like the name of a graph file; end it in "
             f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}."
         )
     return ending

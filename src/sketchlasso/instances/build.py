@@ -169,12 +169,11 @@ def _refuse_constant(reduced: ReducedSets, Y: FloatArray, fit_intercept: bool) -
         return
     fold, response = flat[0]
     what = "constant" if fit_intercept else "zero"
-    where = f" on the training rows of row set {fold}" if len(reduced.roots) > 1 else ""
+    several = len(reduced.roots) > 1
+    where = f" on the training rows of row set {fold}" if several else ""
     which = f"response {response}" if Y.shape[1] > 1 else "y"
-    raise InvalidInputError(
-        f"{which} is {what}{where}, so there is nothing to regress; "
-        "drop it, or use a splitter that keeps both kinds of rows in training"
-    )
+    remedy = "split the rows so that it varies in training" if several else "give one that varies"
+    raise InvalidInputError(f"{which} is {what}{where}, so there is nothing to regress; {remedy}.")
 
 
 def _largest_alphas(

@@ -49,8 +49,8 @@ COMMANDS = {
     ),
     "path": Entry(
         "solving:path",
-        "Solve for many penalties at once, each with its duality gap.",
-        "path houses.csv --target price --alphas 50 -o path.csv",
+        "Solve for many penalties at once.",
+        "path houses.csv --target price --alphas 50 -o path.csv --plot path.png",
         "path rcv1.svm.gz --alphas 8,4,2,1 --json",
     ),
     "cv": Entry(
@@ -62,7 +62,7 @@ COMMANDS = {
         "cv clicks/part-*.npz --scheduler tcp://10.0.0.1:8786 -o clicks.model",
     ),
     "loo": Entry(
-        "solving:loo",
+        "leaving_out:loo",
         "Leave every row out once, and report which rows matter.",
         "loo houses.csv --target price --alpha 3 -o left-out.csv",
         "loo rcv1.svm.gz --model rcv1.model --rows 500",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sketchlasso.errors import Argument, InvalidInputError, unaccepted
+from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 # Relative spread given to the penalty factors. It costs this much of the gap.
@@ -98,9 +98,7 @@ def check_nonnegative(name: str, values: ArrayLike) -> FloatArray:
     """Numbers >= 0 (inf allowed), as an array of at least one dimension."""
     array = np.atleast_1d(np.asarray(values))
     if array.dtype.kind not in "biuf":
-        raise InvalidInputError(
-            Argument(name, values), " was given, but numbers >= 0 are accepted; pass such."
-        )
+        raise unaccepted(name, values, "numbers >= 0")
     array = array.astype(np.float64)
     if np.isnan(array).any() or (array < 0).any():
         raise InvalidInputError(
@@ -118,14 +116,10 @@ def default_ratio(shape: tuple[int, int]) -> float:
 def alpha_grid(largest: FloatArray, count: int, ratio: ArrayLike) -> FloatArray:
     """Log-spaced grids (., count) from each largest penalty (.,) down to `ratio` times it."""
     if count < 1:
-        raise InvalidInputError(
-            Argument("alphas", count), " must be at least 1, or a list of penalties"
-        )
+        raise unaccepted("alphas", count, "at least 1, or a list of penalties")
     ratios = np.asarray(ratio, dtype=np.float64)
     if not ((ratios > 0) & (ratios < 1)).all():
-        raise InvalidInputError(
-            Argument("alpha_min_ratio", ratio), " must lie strictly between 0 and 1"
-        )
+        raise unaccepted("alpha_min_ratio", ratio, "strictly between 0 and 1")
     steps = ratios[..., None] ** np.linspace(0.0, 1.0, count)
     return np.maximum(largest, 1e-300)[..., None] * steps
 

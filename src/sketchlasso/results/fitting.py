@@ -179,9 +179,9 @@ def fit_all(
     if sketch is None:
         if radii is not None:
             raise InvalidInputError(
-                f"a radius ({radii!r}) was given with ",
+                f"a radius ({radii!r}) cannot be combined with ",
                 Argument("sketch", None),
-                ", but the full problem has no sketch error to guard against; leave the radius "
+                ", because the full problem has no sketch error to guard against; leave the radius "
                 "out, or give a sketch.",
             )
         return _fit_exact(task, _exact_grid(task), rows)
@@ -190,9 +190,9 @@ def fit_all(
     policies = radius_policies(radii, sketch, search=judged and refine is None)
     if refine and len(policies) > 1:
         raise InvalidInputError(
-            f"{len(policies)} radii were given with ",
+            f"{len(policies)} radii cannot be combined with ",
             Argument("refine", "exact"),
-            ", but the full problem has none, so they would all end alike; give one radius to "
+            ", because the full problem has none, so they would all end alike; give one radius to "
             "start from.",
         )
     found = _fit_sketched(task, sketch, policies, rows)

@@ -80,7 +80,7 @@ def checked_tolerance(tol: object, radius: object, method: str) -> float | None:
     if method == "response":
         raise InvalidInputError(
             Argument("tol", tol),
-            " was given with ",
+            " cannot be combined with ",
             Argument("method", "response"),
             ", whose directions are not ordered by their singular values; choose the rank by "
             "number, or another method.",
@@ -94,9 +94,9 @@ def checked_tolerance(tol: object, radius: object, method: str) -> float | None:
     if radius != "spectral":
         raise InvalidInputError(
             Argument("tol", tol),
-            " was given with ",
+            " cannot be combined with ",
             Argument("radius", radius),
-            ", but a tolerance is kept on the spectral radius only; pass ",
+            ", because a tolerance is kept on the spectral radius only; pass ",
             Argument("radius", "spectral"),
             " or leave tol out.",
         )

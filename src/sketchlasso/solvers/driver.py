@@ -156,9 +156,9 @@ def _device_for(batch: Batch, solver: Solver, settings: Settings) -> Device | No
     if solver != "newton":
         raise InvalidInputError(
             Argument("solver", solver),
-            " was given with ",
+            " cannot be combined with ",
             Argument("device", settings.device),
-            ", but devices solve by 'newton'; leave out one of the two.",
+            ", because devices solve by 'newton' only; leave out one of the two.",
         )
     device = open_device(settings.device, settings.device_memory)
     if device is not None and not suits(batch):

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import unaccepted
 from sketchlasso.linalg.device import CPU, check_device
 from sketchlasso.linalg.threads import thread_count
 
@@ -88,16 +88,12 @@ class Settings:
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.tol) and self.tol > 0):
-            raise InvalidInputError(
-                Argument("tol", self.tol), " must be a positive number such as 1e-6"
-            )
+            raise unaccepted("tol", self.tol, "a positive number such as 1e-6")
         for name in ("max_rounds", "memory_budget"):
             value = getattr(self, name)
             if value < 1:
-                raise InvalidInputError(Argument(name, value), " must be at least 1")
+                raise unaccepted(name, value, "at least 1")
         object.__setattr__(self, "n_threads", thread_count(self.n_threads, "n_threads"))
         check_device(self.device)
         if self.device_memory is not None and self.device_memory < 1:
-            raise InvalidInputError(
-                Argument("device_memory", self.device_memory), " must be at least 1 byte"
-            )
+            raise unaccepted("device_memory", self.device_memory, "at least 1 byte")

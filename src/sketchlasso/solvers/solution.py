@@ -11,7 +11,7 @@ from types import TracebackType
 import numpy as np
 from numba.core import event
 
-from sketchlasso.errors import InaccurateWarning
+from sketchlasso.errors import Argument, InaccurateWarning, Name, Part
 from sketchlasso.linalg.device import CPU
 from sketchlasso.problem.dual import Bounds
 from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
@@ -35,34 +35,49 @@ class Status(IntEnum):
     @property
     def remedy(self) -> str:
         """One sentence: what happened and which argument helps."""
-        return _REMEDIES[self]
+        return "".join(map(str, _REMEDIES[self]))
 
 
-_REMEDIES = {
-    Status.SOLVED: "The duality gap is below the tolerance.",
+_REMEDIES: dict[Status, tuple[Part, ...]] = {
+    Status.SOLVED: ("The duality gap is below the tolerance.",),
     Status.INACCURATE: (
-        "The gap is within a factor 100 of the tolerance but no longer shrinks; "
-        "loosen tol, or scale the columns to comparable size."
+        "The gap is within a factor 100 of the tolerance but no longer shrinks; loosen ",
+        Name("tol"),
+        ", or scale the columns to comparable size.",
     ),
     Status.ITERATION_LIMIT: (
-        "The iteration limit was reached before the tolerance; raise max_rounds, loosen tol, "
-        "or solve along a path of decreasing alpha."
+        "The iteration limit was reached before the tolerance; loosen ",
+        Name("tol"),
+        ", solve along a path of decreasing penalties, or raise max_rounds in Python.",
     ),
     Status.STALLED: (
-        "The gap stopped shrinking above the tolerance: (a) columns of very different size, "
-        "so standardise; (b) float32 data, so loosen tol to 1e-4; (c) try the solver 'barrier'."
+        "The gap stopped shrinking above the tolerance; standardise columns of very different "
+        "size, loosen ",
+        Name("tol"),
+        " (to 1e-4 for float32 data), or try ",
+        Argument("solver", "barrier"),
+        ".",
     ),
     Status.NON_FINITE: (
         "The iterates became infinite or NaN: the data are scaled beyond what floating point "
-        "can hold; rescale X and y."
+        "can hold; rescale X and y.",
     ),
     Status.INTERRUPTED: (
-        "The solve was interrupted; the coefficients are the best found until then."
+        "The solve was interrupted; the coefficients are the best found until then.",
     ),
     Status.LEFT_OUT: (
         "The search for a penalty was decided before this one; give the penalties yourself to "
-        "have them all solved."
+        "have them all solved.",
     ),
+}
+# How instances of a status that is not SOLVED ended, in a sentence.
+_ENDED = {
+    Status.INACCURATE: "just missed the tolerance",
+    Status.ITERATION_LIMIT: "reached the iteration limit",
+    Status.STALLED: "stalled",
+    Status.NON_FINITE: "failed",
+    Status.INTERRUPTED: "were interrupted",
+    Status.LEFT_OUT: "were left out",
 }
 
 
@@ -80,16 +95,23 @@ def status_of(gap: FloatArray, tol: float, otherwise: IntArray | Status) -> IntA
 
 def ending_message(status: IntArray, relative_gap: FloatArray) -> str:
     """One line on how instances (B,) ended, with a remedy where something fell short."""
-    total = len(status)
     if (status == Status.SOLVED).all():
-        return f"all {total} instances solved, worst relative gap {relative_gap.max():.1e}"
-    parts = [
-        f"{np.sum(status == kind)} of {total} {kind.name.lower()} "
-        f"(worst relative gap {relative_gap[status == kind].max():.1e}): {kind.remedy}"
-        for kind in Status
-        if kind != Status.SOLVED and (status == kind).any()
-    ]
-    return " ".join(parts)
+        return f"all {len(status)} instances solved, worst relative gap {relative_gap.max():.1e}"
+    return "".join(map(str, _shortfalls(status, relative_gap)))
+
+
+def _shortfalls(status: IntArray, relative_gap: FloatArray) -> list[Part]:
+    """Parts of a message on the instances (B,) that fell short, with a remedy for each kind."""
+    parts: list[Part] = []
+    for kind, ended in _ENDED.items():
+        of_kind = status == kind
+        if of_kind.any():
+            parts += [
+                f"{' ' if parts else ''}{np.sum(of_kind)} of {len(status)} instances {ended} "
+                f"(worst relative gap {relative_gap[of_kind].max():.1e}). ",
+                *_REMEDIES[kind],
+            ]
+    return parts
 
 
 def warn_of_ending(status: IntArray, relative_gap: FloatArray) -> None:
@@ -97,7 +119,7 @@ def warn_of_ending(status: IntArray, relative_gap: FloatArray) -> None:
     tried = status != Status.LEFT_OUT
     status, relative_gap = status[tried], relative_gap[tried]
     if (status != Status.SOLVED).any():
-        warn_user(InaccurateWarning(ending_message(status, relative_gap)))
+        warn_user(InaccurateWarning(*_shortfalls(status, relative_gap)))
 
 
 class Stopwatch:

@@ -286,7 +286,7 @@ class TopicImager(BaseEstimator):
         start = perf_counter()
         if not groups or not all(groups):
             raise InvalidInputError("no word was given; pass at least one.")
-        forbidden = self._vocabulary.indices(list(exclude))
+        forbidden = self._vocabulary.indices(list(exclude), "exclude")
         members = [np.unique(self._vocabulary.indices(group)) for group in groups]
         queries = Queries(members, [np.union1d(words, forbidden) for words in members])
         answers = self._answer(queries, question)

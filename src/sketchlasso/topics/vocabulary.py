@@ -31,17 +31,20 @@ class Vocabulary:
                     return own
         return word
 
-    def indices(self, words: Sequence[str]) -> IntArray:
-        """Return the columns (k,) of words; reject the first unknown one."""
+    def indices(self, words: Sequence[str], parameter: str | None = None) -> IntArray:
+        """Return the columns (k,) of words; reject the first unknown one.
+
+        The error names the `parameter` that the words are from, unless they were asked for.
+        """
         found = []
         for word in words:
             if not isinstance(word, str):
                 raise InvalidInputError(f"{word!r} is not a word; pass words as str.")
             own = self.written(word)
             if own not in self._place:
-                if word.casefold() in self._stop_words or word in self._stop_words:
-                    raise UnknownWordError(word, stop_word=True)
-                raise UnknownWordError(word, tuple(self.speller.close(word, 5)))
+                stop_word = word.casefold() in self._stop_words or word in self._stop_words
+                close = () if stop_word else tuple(self.speller.close(word, 5))
+                raise UnknownWordError(word, close, stop_word, parameter)
             found.append(self._place[own])
         return np.array(found, dtype=np.intp)
 

@@ -110,6 +110,18 @@ def test_images_are_those_of_each_word(ask, imager):
         same_image(body, image)
 
 
+def test_unknown_words_are_named_and_the_others_answered(client, imager):
+    answer = client.get("/api/images", params={"word": ["sea", "breed", "eight", "bread"]})
+    assert answer.status_code == 200
+    body = answer.json()
+    assert [image["query"] for image in body["images"]] == [["sea"], ["bread"]]
+    breed, eight = body["unknown"]
+    assert (breed["word"], breed["stop_word"]) == ("breed", False)
+    assert "bread" in breed["suggestions"] and "did you mean" in breed["message"]
+    assert (eight["word"], eight["stop_word"]) == ("eight", True)
+    assert client.get("/api/images", params={"word": ["breed", "eight"]}).status_code == 404
+
+
 def test_documents_behind_an_image(ask, imager):
     body = ask("/api/documents", word="sea", count=3)
     image = imager.image("sea")

@@ -265,7 +265,7 @@ def test_parts_of_the_targets_are_solved_as_all_and_progress_is_reported(monkeyp
         ({"targets": [1, 1]}, "names a column more than once"),
         ({"predictors": [True, False]}, r"mask of shape \(2,\), but X has 5 columns"),
         ({"predictors": np.zeros(5, dtype=bool)}, "predictors=.* was given"),
-        ({"tol": 0.0}, "tol=0.0 must be a positive number"),
+        ({"tol": 0.0}, "tol must be a positive number .*, not 0.0"),
     ],
 )
 def test_bad_options_get_one_sentence(options, sentence):

@@ -191,7 +191,10 @@ def test_feature_problems_need_an_orthonormal_basis(data):
             lambda f, y: build_problems(f, np.eye(M)[0], rows=splitter_rows(KFold(5), M)),
             "y is constant on the training rows of row set 0",
         ),
-        (lambda f, y: build_problems(f, y, alphas=0), "alphas=0 must be at least 1"),
+        (
+            lambda f, y: build_problems(f, y, alphas=0),
+            "alphas must be at least 1, or a list of penalties, not 0",
+        ),
         (
             lambda f, y: build_problems(f, y, alphas=[np.nan]),
             "alphas must hold finite numbers > 0 .*, not NaN, infinity",
@@ -203,7 +206,7 @@ def test_feature_problems_need_an_orthonormal_basis(data):
         (lambda f, y: build_problems(f, y, alphas=[]), "give a list of penalties"),
         (
             lambda f, y: build_problems(f, y, alpha_min_ratio=2.0),
-            "must lie strictly between 0 and 1",
+            "alpha_min_ratio must be strictly between 0 and 1, not 2.0",
         ),
         (lambda f, y: build_problems(f, y, radii=[-1.0]), "radii must be finite numbers >= 0"),
         (

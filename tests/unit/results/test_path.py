@@ -82,9 +82,9 @@ def test_bad_input_is_one_sentence(data, found):
     X, y = data
     with pytest.raises(InvalidInputError, match="refine must be None or 'exact', not 'newton'"):
         sqrt_lasso_path(X, y, found, refine="newton")
-    with pytest.raises(InvalidInputError, match=r"a radius .* was given with sketch=None"):
+    with pytest.raises(InvalidInputError, match=r"a radius .* cannot be combined with sketch=None"):
         sqrt_lasso_path(X, y, None, radius="realised")
-    with pytest.raises(InvalidInputError, match="2 radii were given with refine='exact'"):
+    with pytest.raises(InvalidInputError, match="2 radii cannot be combined with refine='exact'"):
         sqrt_lasso_path(X, y, found, radius=[0.0, 1.0], refine="exact")
     with pytest.raises(InvalidInputError, match=r"X has shape \(9, 1200\), but the sketch given"):
         sqrt_lasso_path(X[:9], y[:9], found)

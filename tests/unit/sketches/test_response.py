@@ -191,9 +191,9 @@ def test_share_of_the_rank():
         ({"y": np.ones(9)}, r"y has shape \(9,\), but X has 120 rows"),
         ({"y": np.full(M, np.nan)}, "y contains NaN or infinity"),
         ({"y": np.full(M, 2.5)}, "y is constant, but directions start from its differences"),
-        ({"tol": 0.1}, "tol=0.1 was given with method='response'"),
+        ({"tol": 0.1}, "tol=0.1 cannot be combined with method='response'"),
         ({"response_rank": 0}, "response_rank must be an integer >= 1, not 0"),
-        ({"response_rank": 13}, "response_rank=13 was given with rank=12"),
+        ({"response_rank": 13}, "response_rank must be at most the rank, 12, not 13"),
         ({"axis": "rows"}, "axis='rows' was given, but method='response' accepts only"),
     ],
 )

@@ -131,8 +131,8 @@ def test_tolerance(tol):
 @pytest.mark.parametrize("radius", [0.5, "frobenius"])
 def test_tolerance_on_another_radius(radius):
     refused(
-        f"tol=0.1 was given with radius={radius!r}, but a tolerance is kept on the spectral "
-        "radius only; pass radius='spectral' or leave tol out.",
+        f"tol=0.1 cannot be combined with radius={radius!r}, because a tolerance is kept on the "
+        "spectral radius only; pass radius='spectral' or leave tol out.",
         X,
         tol=0.1,
         radius=radius,

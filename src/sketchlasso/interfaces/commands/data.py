@@ -97,7 +97,7 @@ class Given:
             raise InvalidInputError(
                 f"the target of {self.source} has {count} different texts in {len(y)} rows, "
                 f"such as {str(y[0])!r}, but a column of numbers or of a few classes is "
-                "needed; give another with --target."
+                "needed; give another with --target, or turn it into numbers (dates into days)."
             )
         if asked and not text and (many or np.any(y != np.round(y))):
             raise InvalidInputError(
@@ -363,7 +363,7 @@ def _read_outline(
     for name in ("separator", "vocabulary", "impute"):
         if getattr(options, name) is not None:
             raise InvalidInputError(
-                f"--{name} means nothing for data in blocks; leave it out, or read one file whole."
+                f"--{name} does not apply to data in blocks; leave it out, or read one file whole."
             )
     read = partial(
         sl.io.read_shards,

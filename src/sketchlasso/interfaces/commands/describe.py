@@ -29,6 +29,8 @@ from sketchlasso.types import FloatArray, IntArray
 MOST_LISTED = 10_000
 # Effects drawn.
 MOST_BARS = 15
+# Room for so many is left in any case.
+FEWEST_BARS = 8
 EFFECT = "effect of one standard deviation"
 
 
@@ -86,7 +88,7 @@ def model_words(model: Model | sl.engine.LinearModels) -> str:
     if isinstance(model, sl.engine.LinearModels):
         return "{} linear models of {} features".format(*model.coef.shape)
     used = np.count_nonzero(np.atleast_2d(model.coef_).any(axis=0))
-    several = "penalties" if np.size(model.alpha_) > 1 else "penalty"
+    several = "penalties" if len(np.unique(model.alpha_)) > 1 else "penalty"
     columns = ", columns standardised" if model.standardized_ else ""
     return (
         f"square-root LASSO, {used} of {model.n_features_in_} features used, {several} "
@@ -106,18 +108,9 @@ def coefficient_sheet(model: Model, names: Sequence[str] | None, top: int) -> tu
     return (Sheet(title, ("feature", *heads), shown),)
 
 
-def score_of(model: Model, given: Given) -> tuple[str, float]:
-    """Return the name and value of a model's score on data: accuracy or R2."""
-    y, predicted = given.response, model.predict(given.X)
-    if not hasattr(model, "classes_"):
-        return "R2", float(sl.engine.score("r2", y, predicted[:, None])[0])
-    if model.classes_.dtype.kind != "U":
-        y = y.astype(model.classes_.dtype)
-    return "accuracy", float(np.mean(predicted == y))
-
-
 def _each(values: Any) -> str:
     some = np.atleast_1d(values)
+    some = some[:1] if np.all(some == some[0]) else some
     shown = ", ".join(short(float(value)) for value in some[:6])
     return shown if len(some) <= 6 else f"{shown}, ..."
 
@@ -165,31 +158,44 @@ def _deviations(X: Any) -> Any:
 
 
 def effect_sheet(model: Model, given: Given, top: int) -> tuple[Sheet, ...]:
-    """List the largest effects for people."""
+    """List the largest effects for people; of several classes or targets, those of each."""
     rows, effects = np.atleast_2d(model.coef_), effects_of(model, given.X)
-    order, shares = _largest(rows, effects), getattr(model, "fold_share_", None)
-    if top == 0 or len(order) == 0:
+    shares = getattr(model, "fold_share_", None)
+    shares = None if shares is None else np.atleast_2d(shares)
+    names, listed = response_names(model, ""), _largest_of_each(effects, top)
+    if not listed:
         return ()
-    shown = order[:top]
-    names = [feature_name(given.names, int(j)) for j in shown]
-    title = f"effects on {_response(model, given)}, {len(shown)} of {len(order)}"
-    if len(rows) > 1:
-        heads = response_names(model, "effect")
-        table = [(name, *map(float, effects[:, j])) for name, j in zip(names, shown, strict=True)]
-        return (Sheet(f"{title}, per standard deviation", ("feature", *heads), tuple(table)),)
-    reach = float(np.abs(effects[0, shown]).max()) or 1.0
-    heads = ("feature", "per std. dev.", "per unit", *(() if shares is None else ("in folds",)), "")
+    reach = max(abs(effects[place]) for place in listed) or 1.0
+    several = len(rows) > 1
     table = [
         (
-            name,
-            float(effects[0, j]),
-            float(rows[0, j]),
-            *(() if shares is None else (f"{shares.ravel()[j]:.0%}",)),
-            Bar(float(effects[0, j]) / reach),
+            *((names[t],) if several else ()),
+            feature_name(given.names, j),
+            float(effects[t, j]),
+            float(rows[t, j]),
+            *(() if shares is None else (f"{shares[t, j]:.0%}",)),
+            Bar(float(effects[t, j]) / reach),
         )
-        for name, j in zip(names, shown, strict=True)
+        for t, j in listed
     ]
-    return (Sheet(title, heads, tuple(table)),)
+    heads = (
+        *(("class" if hasattr(model, "classes_") else "target",) if several else ()),
+        *("feature", "per std. dev.", "per unit"),
+        *(() if shares is None else ("in folds",)),
+        "",
+    )
+    which = ", the largest of each" if several and len(listed) < np.count_nonzero(rows) else ""
+    return (Sheet(_effects_title(model, given, len(listed)) + which, heads, tuple(table)),)
+
+
+def _largest_of_each(effects: FloatArray, top: int) -> list[tuple[int, int]]:
+    """Return places of about `top` effects (t, n) that are not zero, the largest of each row."""
+    each = -(-top // len(effects))
+    return [(t, int(j)) for t in range(len(effects)) for j in _largest(effects[[t]])[:each]]
+
+
+def _effects_title(model: Model, given: Given, shown: int) -> str:
+    return f"effects on {_response(model, given)}, {shown} of {np.count_nonzero(model.coef_)}"
 
 
 def _response(model: Model, given: Given) -> str:
@@ -202,7 +208,10 @@ def _response(model: Model, given: Given) -> str:
 
 
 def draw_model(estimator: Model, given: Given, path: Path | None) -> None:
-    """Draw the scores of a search, the path and the effects; for classes those of the first."""
+    """Draw the scores of a search, the path and the effects.
+
+    Of several classes or targets, scores and path are those of the first.
+    """
     if path is None:
         return
     by_penalty = []
@@ -217,6 +226,11 @@ def draw_model(estimator: Model, given: Given, path: Path | None) -> None:
         drawn = _draw_path(estimator, given, axes["path"])
         if "scores" in axes:
             _share_penalties(axes["scores"], drawn)
+    names = response_names(estimator, "")
+    if by_penalty and len(names) > 1:
+        kind = "classes" if hasattr(estimator, "classes_") else "targets"
+        shown = f"{' and '.join(by_penalty)} of {names[0]}, the first of {len(names)} {kind}"
+        axes[by_penalty[0]].set_title(shown, fontsize="medium")
     _draw_effects(estimator, given, axes["effects"])
     save_picture(axes["effects"], path)
 
@@ -248,15 +262,18 @@ def _draw_effects(estimator: Model, given: Given, ax: Any) -> None:
     """Draw the largest effects as bars, the largest on top."""
     from sketchlasso.interfaces.plots.canvas import hue
 
-    effects = effects_of(estimator, given.X)[0]
-    used = np.flatnonzero(effects)
-    order = used[np.argsort(-np.abs(effects[used]), kind="stable")][:MOST_BARS][::-1]
-    names = [feature_name(given.names, int(j)) for j in order]
-    ax.barh(names, effects[order], color=[hue(int(effects[j] < 0)) for j in order])
+    effects, whose = effects_of(estimator, given.X), response_names(estimator, "")
+    listed = _largest_of_each(effects, MOST_BARS)[::-1]
+    values = [float(effects[place]) for place in listed]
+    names = [f"{whose[t]}: {feature_name(given.names, j)}".removeprefix(": ") for t, j in listed]
+    ax.barh(range(len(listed)), values, color=[hue(int(value < 0)) for value in values])
+    ax.set_yticks(range(len(listed)), names)
+    # A few bars stay as thin as many.
+    ax.set_ylim(min(-0.6, len(listed) - FEWEST_BARS - 0.4), max(len(listed), 1) - 0.4)
     ax.locator_params(axis="x", nbins=5)
     ax.axvline(0.0, color="0.5", linewidth=0.8)
     ax.set_xlabel(EFFECT)
-    ax.set_title(f"{len(order)} largest of {len(used)} effects", fontsize="medium")
+    ax.set_title(_effects_title(estimator, given, len(listed)), fontsize="medium")
 
 
 def score_curves(estimator: Search) -> list[dict[str, Any]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -13,8 +12,8 @@ import numpy as np
 from scipy import sparse
 
 import sketchlasso as sl
-from sketchlasso.errors import EmptyModelWarning, InvalidInputError
-from sketchlasso.interfaces import Model, Search, class_signs
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.interfaces import Model
 from sketchlasso.interfaces.commands.data import Given, at_work, read_given
 from sketchlasso.interfaces.commands.describe import (
     chosen_words,
@@ -25,7 +24,6 @@ from sketchlasso.interfaces.commands.describe import (
     model_data,
     model_words,
     score_curves,
-    score_of,
     solver_facts,
 )
 from sketchlasso.interfaces.commands.options import (
@@ -42,8 +40,15 @@ from sketchlasso.interfaces.commands.options import (
     penalty_of,
 )
 from sketchlasso.interfaces.commands.report import Facts, Report
+from sketchlasso.interfaces.commands.scoring import (
+    Score,
+    held_out_scores,
+    score_facts,
+    training_scores,
+)
 from sketchlasso.interfaces.commands.screen import Screen
 
+NOTHING_USED = "no feature is used at this penalty; give a smaller --alpha, or choose one with cv"
 SPLITS = ("shuffled", "ordered", "time")
 
 
@@ -122,13 +127,13 @@ class ResultOptions:
         check_choice("--calibrate", method, ("jackknife+", "cv+"))
         if classes:
             raise InvalidInputError(
-                "--calibrate was given for classes, but intervals are of numbers; leave it out, or "
-                "give --regress."
+                "--calibrate cannot be used for classes, because intervals are for numbers; leave "
+                "it out, or give --regress."
             )
         if given.in_blocks:
             raise InvalidInputError(
-                f"--calibrate {method} was given for data in blocks, but rows are left out of data "
-                "in memory; leave it out, or read one file without --memory."
+                f"--calibrate {method} cannot be used for data in blocks, because rows are left "
+                "out of data in memory; leave it out, or read one file without --memory."
             )
 
     def finish(self, estimator: Model, given: Given) -> Facts:
@@ -184,21 +189,22 @@ def fit(
             **model.estimator_parameters(given.X, watch),
         ).fit(given.X, given.response)
         seconds = perf_counter() - start
-        name, value = score_of(estimator, given)
+        scores = training_scores(estimator, given)
         finished = result.finish(estimator, given)
     return Report(
         data={
             **_data(estimator, given),
-            "training_score": {"name": name, "value": value},
+            "training_scores": {name: score.value for name, score in scores.items()},
             "seconds": seconds,
         },
         facts=(
-            (name, f"{value:.4f} on the training rows (use cv for held-out scores)"),
+            *score_facts(scores, "on the training rows (use cv for held-out scores)"),
             *_facts(estimator, given),
             *((*solver_facts(estimator), ("seconds", f"{seconds:.2f}")) if result.verbose else ()),
             *finished,
         ),
         sheets=effect_sheet(estimator, given, result.top),
+        closing="" if np.any(estimator.coef_) else NOTHING_USED,
     )
 
 
@@ -240,7 +246,10 @@ def cv(
     return Report(
         data={
             **_data(estimator, given),
-            "held_out": scores,
+            "held_out": {
+                name: {"mean": score.value, "standard_error": score.standard_error}
+                for name, score in scores.items()
+            },
             "folds": search.folds,
             "split": search.split,
             "scoring": metric,
@@ -251,10 +260,7 @@ def cv(
             "seconds": seconds,
         },
         facts=(
-            *(
-                (name, f"{score['mean']:.4f} +- {score['standard_error']:.4f} {where}")
-                for name, score in scores.items()
-            ),
+            *score_facts(scores, where),
             *_facts(estimator, given),
             *_searched(search, result, metric, scores, curves),
             *((*solver_facts(estimator), ("seconds", f"{seconds:.2f}")) if result.verbose else ()),
@@ -271,7 +277,7 @@ def _searched(
     search: SearchOptions,
     result: ResultOptions,
     metric: str,
-    scores: dict[str, Any],
+    scores: dict[str, Score],
     curves: list[dict[str, Any]],
 ) -> Facts:
     """Report the score that chose the penalty, if asked and not among the scores already."""
@@ -295,80 +301,3 @@ def _facts(estimator: Model, given: Given) -> Facts:
         *given.facts(getattr(estimator, "classes_", None)),
         ("model", model_words(estimator)),
     )
-
-
-def held_out_scores(
-    estimator: Search, given: Given, folds: Sequence[tuple[Any, Any]]
-) -> dict[str, dict[str, float]]:
-    """Return mean and standard error over the folds of R2, or of accuracy and F1.
-
-    The scores are those of out-of-fold predictions. F1 is that of the second of two classes, and
-    the mean over the classes of more. The `folds` are the rows that each trained on and held out.
-    """
-    from sklearn.metrics import accuracy_score, f1_score, r2_score
-
-    given.note_on_gaps(
-        "gaps were filled from all rows, because --sketch was made from them"
-        if isinstance(estimator.sketch, sl.Sketch)
-        else "gaps were filled from all rows to choose the penalty, and from each fold's training "
-        "rows for the score"
-    )
-    tests = [test for _, test in folds]
-    if isinstance(estimator, sl.SqrtLassoCV):
-        y = given.response
-        values = out_of_fold(estimator, given, folds, y[:, None], estimator.oof_prediction_)
-        # R2 has no unit, and squares of huge numbers overflow.
-        unit = np.abs(y).max() or 1.0
-        y, values = y / unit, values / unit
-        return {"R2": _over_folds([r2_score(y[rows], values[rows]) for rows in tests])}
-    classes, own = np.unique(given.response, return_inverse=True)
-    two = len(classes) == 2
-    signs = class_signs(given.response, classes).reshape(len(own), -1)
-    values = out_of_fold(estimator, given, folds, signs, estimator.oof_decision_)
-    codes = (values > 0).astype(int) if two else values.argmax(axis=1)
-    average = "binary" if two else "macro"
-    return {
-        "accuracy": _over_folds([accuracy_score(own[rows], codes[rows]) for rows in tests]),
-        "F1": _over_folds(
-            [f1_score(own[rows], codes[rows], average=average, zero_division=0) for rows in tests]
-        ),
-    }
-
-
-def out_of_fold(
-    estimator: Search, given: Given, folds: Sequence[tuple[Any, Any]], Y: Any, shared: Any
-) -> Any:
-    """Return predictions of every row by a model that has not seen it, shaped like `shared`.
-
-    A search shares one X among its folds, and `shared` are its predictions. Where gaps were
-    filled, that X also holds means of held-out rows. Each fold is then fitted again at the chosen
-    penalty, with gaps filled, columns standardised and sketches made from its training rows alone.
-    A ready sketch cannot be made again. Y (m, t) has one column per model.
-    """
-    if given.gaps is None or isinstance(estimator.sketch, sl.Sketch):
-        return shared
-    sketched = estimator.sketch_ is not None
-    model = sl.SqrtLasso()
-    common = estimator.get_params().keys() & model.get_params().keys()
-    model.set_params(**{name: getattr(estimator, name) for name in common})
-    model.set_params(verbose=False)
-    if not sketched:
-        model.set_params(sketch=None, radius=None, refine=None)
-    alphas, radii = np.atleast_1d(estimator.alpha_), np.atleast_1d(estimator.radius_)
-    found = np.full(Y.shape, np.nan)
-    for train, test in folds:
-        X = given.filled_from(train)
-        for j, (alpha, radius) in enumerate(zip(alphas, radii, strict=True)):
-            # One response at a time: each has its own radius.
-            model.set_params(alpha=alpha, radius=radius if sketched else None)
-            with warnings.catch_warnings():
-                # The warning is for the model that the user gets, not for those of the folds.
-                warnings.simplefilter("ignore", EmptyModelWarning)
-                model.fit(X[train], Y[train, j])
-            found[test, j] = model.predict(X[test])
-    return found.reshape(shared.shape)
-
-
-def _over_folds(values: Sequence[float]) -> dict[str, float]:
-    spread = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
-    return {"mean": float(np.mean(values)), "standard_error": spread}

@@ -15,7 +15,7 @@ import typer
 import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError, MissingExtraError
 from sketchlasso.interfaces.cli import resumable
-from sketchlasso.interfaces.commands.options import ClusterOptions, Seed
+from sketchlasso.interfaces.commands.options import ClusterOptions, Seed, Verbose
 from sketchlasso.interfaces.commands.outputs import (
     GraphFile,
     check_graph_file,
@@ -83,7 +83,8 @@ def image(
     """
     if compare is not None and documents:
         raise InvalidInputError(
-            "--documents was given with --compare, which shows words only; leave one of them out."
+            "--documents cannot be combined with --compare, which shows words only; leave out one "
+            "of the two."
         )
     imager = sl.topics.load_topics(model)
     queries: list[str | list[str]] = [words] if together else list(words)
@@ -142,6 +143,8 @@ def ask(
                 imager.image(query, **arguments)
             images.append(imager.image(query, **arguments))
         except sl.errors.UnknownWordError as missing:
+            if missing.parameter is not None:
+                raise
             unknown.append(missing)
     if not images:
         raise unknown[0]
@@ -174,6 +177,7 @@ def image_all(
     radius: Radius = None,
     positive: Positive = False,
     device: Annotated[str | None, "cpu, cuda or auto; as the model was made by default."] = None,
+    verbose: Verbose = False,
 ) -> Report:
     """Image every word of the vocabulary.
 
@@ -195,7 +199,10 @@ def image_all(
     seconds = perf_counter() - start
     return Report(
         {"seconds": seconds, **images_data(images)},
-        facts=(*images_facts(images), ("seconds", f"{seconds:.2f}")),
+        facts=(
+            *images_facts(images),
+            *((gap_fact(images), ("seconds", f"{seconds:.2f}")) if verbose else ()),
+        ),
     )
 
 
@@ -236,8 +243,12 @@ def images_facts(images: sl.topics.WordImages) -> Facts:
     return (
         ("words", f"{len(images.words)}, each explained by at most {images.n_words} others"),
         ("weights", f"{images.weights.nnz}"),
-        ("gap", f"{float(images.gap.max()):.1e} at worst"),
     )
+
+
+def gap_fact(images: sl.topics.WordImages) -> tuple[str, str]:
+    """Show how exactly images were computed."""
+    return ("gap", f"{float(images.gap.max()):.1e} at worst")
 
 
 def image_sheet(image: sl.topics.TopicImage) -> Sheet:

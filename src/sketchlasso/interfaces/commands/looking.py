@@ -26,7 +26,7 @@ from sketchlasso.interfaces.commands.describe import (
     model_words,
     solver_facts,
 )
-from sketchlasso.interfaces.commands.images import images_data, images_facts
+from sketchlasso.interfaces.commands.images import gap_fact, images_data, images_facts
 from sketchlasso.interfaces.commands.options import Top
 from sketchlasso.interfaces.commands.report import Facts, Report, Sheet, class_words
 from sketchlasso.interfaces.commands.screen import Screen
@@ -77,7 +77,11 @@ def info(
         sheet = Sheet(f"{len(rows)} words in most images", ("word", "images"), rows)
         return Report(
             {"content": "images", **images_data(images), "frequent": dict(rows)},
-            facts=(*images_facts(images), *_changed(images.settings, TOPICS, "fit", "all")),
+            facts=(
+                *images_facts(images),
+                gap_fact(images),
+                *_changed(images.settings, TOPICS, "fit", "all"),
+            ),
             sheets=(sheet,) if rows else (),
         )
     if stored.content == "sketch":

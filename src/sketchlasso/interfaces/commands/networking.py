@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any, ClassVar
@@ -22,6 +22,7 @@ from sketchlasso.interfaces.commands.options import (
     Device,
     Files,
     Seed,
+    Verbose,
     check_choice,
     penalty_of,
     read_lines,
@@ -82,8 +83,8 @@ class NetworkOptions:
             return level
         if self.targets is not None or self.predictors is not None:
             raise InvalidInputError(
-                f"--alpha {level} was given with --targets or --predictors, but it compares "
-                "graphs of all columns; give a number or pivotal, or leave those out."
+                f"--alpha {level} cannot be combined with --targets or --predictors, because it "
+                "compares graphs of all columns; give a number or pivotal, or leave those out."
             )
         rule: Any = self.rule
         chosen = sl.inference.SparsePrecision(level, rule=rule, random_state=seed, tol=self.tol)
@@ -100,6 +101,7 @@ def network(
     communities: Annotated[bool, "Find groups of columns, and write them too."] = False,
     drop_isolated: Annotated[bool, "Leave out columns without links."] = False,
     top: Annotated[int, typer.Option(help="How many links to show, strongest first.", min=0)] = 10,
+    verbose: Verbose = False,
     seed: Seed = 0,
 ) -> Report:
     """Find which columns explain which, and write the graph.
@@ -132,7 +134,10 @@ def network(
     graph = found.graph(rule, min_stability=asked.min_stability)
     graph = graph.without_isolated() if drop_isolated else graph
     written = write_graph(graph, output, communities, seed, noun="column", verb="explains")
-    return _report(given, found, graph, written, output, seconds, top)
+    sheets = (_links_sheet(graph, top),) if len(graph.edges) and top else ()
+    return _report(
+        given, found, replace(written, sheets=(*sheets, *written.sheets)), output, seconds, verbose
+    )
 
 
 def _listed(option: str, text: str | None, columns: Sequence[str] | None) -> list[str] | None:
@@ -153,16 +158,18 @@ def _listed(option: str, text: str | None, columns: Sequence[str] | None) -> lis
 def _report(
     given: Given,
     found: sl.inference.Neighbourhoods,
-    graph: sl.graphs.Graph,
     written: Report,
     output: Path,
     seconds: float,
-    top: int,
+    verbose: bool,
 ) -> Report:
     gap = found.regressions.worst_gap
     count = len(found.targets) * (1 + found.n_half_samples)
     alphas = np.unique(found.regressions.alpha)
-    sheets = (_links_sheet(graph, top),) if len(graph.edges) and top else ()
+    solved = (
+        ("regressions", f"{count} in {seconds:.2f} s"),
+        ("gap", f"{gap:.1e} relative, at worst"),
+    )
     return Report(
         {
             **written.data,
@@ -176,11 +183,10 @@ def _report(
         facts=(
             ("data", given.words()),
             ("alpha", f"{alphas.max():.4g}"),
-            ("regressions", f"{count} in {seconds:.2f} s"),
-            ("gap", f"{gap:.1e} relative, at worst"),
             *written.facts,
+            *(solved if verbose else ()),
         ),
-        sheets=(*sheets, *written.sheets),
+        sheets=written.sheets,
         closing=f"explore it in the browser: {program()} explore {output} --open",
     )
 

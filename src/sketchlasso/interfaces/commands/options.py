@@ -210,8 +210,8 @@ class ModelOptions:
             wanted = sl.engine.automatic_method(X.shape, self.rank, robust=robust)
         if wanted is None and needed:
             raise InvalidInputError(
-                f"--sketch {self.sketch} was given, but leave-one-out works on a sketch; leave it "
-                "out, or give exact."
+                f"--sketch {self.sketch} cannot be used, because leave-one-out works on a sketch; "
+                "leave it out, or give --sketch exact."
             )
         if wanted is None or isinstance(wanted, sl.Sketch):
             return wanted
@@ -247,13 +247,13 @@ class ModelOptions:
             return X, None
         if in_blocks:
             raise InvalidInputError(
-                "--standardize was given for data in blocks, but a path needs their columns as "
-                "they are; use fit or cv, which divide them as they are read."
+                "--standardize cannot be used for data in blocks, because this command needs "
+                "their columns as they are; use fit or cv, which divide them as they are read."
             )
         if ready:
             raise InvalidInputError(
-                "--standardize was given with a ready sketch, which has scales of its own or "
-                "none; make the sketch with --scale and leave --standardize out."
+                "--standardize cannot be combined with a ready sketch, which has scales of its own "
+                "or none; make the sketch with --scale and leave --standardize out."
             )
         from sklearn.preprocessing import StandardScaler
 
@@ -265,7 +265,7 @@ class ModelOptions:
         for name in names:
             if getattr(self, name):
                 raise InvalidInputError(
-                    f"--{name} means nothing for {command}; leave it out, or use fit or cv."
+                    f"--{name} does not apply to {command}; leave it out, or use fit or cv."
                 )
 
 

@@ -23,7 +23,7 @@ from sketchlasso.interfaces.commands.options import (
     number_or_name,
     read_lines,
 )
-from sketchlasso.interfaces.commands.report import Facts, Report, Sheet
+from sketchlasso.interfaces.commands.report import Facts, Report, Sheet, counted
 from sketchlasso.interfaces.commands.screen import Screen
 from sketchlasso.interfaces.exports import export_topics, topic_data
 
@@ -178,7 +178,7 @@ def corpus_facts(imager: sl.topics.TopicImager) -> Facts:
         ("corpus", imager.corpus_.source or "(unnamed)"),
         ("documents", f"{documents}, {kept['empty_documents']} of them without a word"),
         *([("links", f"{links} out of the folder, not followed")] if links else []),
-        ("words", f"{words}, each in {kept['min_documents']} documents or more"),
+        ("words", f"{words}, each in {counted(kept['min_documents'], 'document')} or more"),
         ("weighting", how),
         ("sketch", f"rank {imager.sketch_.rank}, radius of images: {imager.radius}"),
     )
@@ -241,7 +241,7 @@ def list_topics(model: TopicModel, asked: TopicOptions, screen: Screen) -> Repor
         )
         for number, topic in enumerate(found.topics, 1)
     ]
-    sheets = [Sheet(f"{len(found)} topics", COLUMNS, tuple(rows))]
+    sheets = [Sheet(counted(len(found), "topic"), COLUMNS, tuple(rows))]
     data: dict[str, Any] = {"topics": list(map(topic_data, found.topics))}
     if found.groups is not None:
         names, shares = found.over()
@@ -252,6 +252,8 @@ def list_topics(model: TopicModel, asked: TopicOptions, screen: Screen) -> Repor
         numbers = tuple(map(str, range(1, len(found) + 1)))
         sheets.append(Sheet("share of each topic by group", ("group", *numbers), parts))
         data["over"] = {"groups": names, "shares": shares}
+    if not found.topics:
+        return Report(data, text="no topics: the words form no groups; fit more documents")
     return Report(data, sheets=tuple(sheets))
 
 

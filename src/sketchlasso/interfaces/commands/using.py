@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ import sketchlasso as sl
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces import Model, class_signs
 from sketchlasso.interfaces.commands.data import Given, at_work, is_table, read_given
-from sketchlasso.interfaces.commands.describe import model_words, response_names, score_of
+from sketchlasso.interfaces.commands.describe import model_words, response_names
 from sketchlasso.interfaces.commands.options import (
     BlockOptions,
     DataOptions,
@@ -24,8 +25,9 @@ from sketchlasso.interfaces.commands.options import (
     ModelFile,
 )
 from sketchlasso.interfaces.commands.outputs import check_table
-from sketchlasso.interfaces.commands.report import Report, Sheet, label, short
-from sketchlasso.interfaces.commands.screen import Screen
+from sketchlasso.interfaces.commands.report import Facts, Report, Sheet, label, short
+from sketchlasso.interfaces.commands.scoring import model_scores, score_data, score_facts
+from sketchlasso.interfaces.commands.screen import Note, Screen
 
 # Up to this relative gap the bound itself shows how good a model is.
 CONCLUSIVE = 0.01
@@ -87,12 +89,14 @@ def _predicted(
     estimator: Model, given: Given, output: Path | None, interval: float | None, id: str | None
 ) -> Report:
     predictions = estimator.predict(given.X)
-    facts = [("data", given.words()), ("model", model_words(estimator))]
     document: dict[str, Any] = {"n_samples": len(predictions)}
-    if given.y is not None and given.y.ndim == predictions.ndim:
-        name, value = score_of(estimator, given)
-        facts.append((name, f"{value:.4f}"))
-        document["score"] = {"name": name, "value": value}
+    scored: Facts = ()
+    if given.y is not None and given.y.ndim == predictions.ndim == 1:
+        scores = model_scores(estimator, given, predictions)
+        defined = {name: score for name, score in scores.items() if not np.isnan(score.value)}
+        scored = score_facts(defined)
+        document["scores"] = score_data(scores)
+    facts = [*scored, ("data", given.words()), ("model", model_words(estimator))]
     ends = None
     if interval is not None:
         ends = estimator.predict_interval(given.X, interval)
@@ -106,6 +110,9 @@ def _predicted(
             cells = [[key, *row] for key, row in zip(given.ids, cells, strict=True)]
         lines = io.StringIO()
         csv.writer(lines, lineterminator="\n").writerows(cells)
+        if scored:
+            # Only predictions go to stdout.
+            warnings.warn(f"{', '.join(map(' '.join, scored))} on these rows", Note, stacklevel=2)
         return Report(document, outcome=lines.getvalue().removesuffix("\n"))
     table = _prediction_table(estimator, given, predictions, ends)
     ids = given.rows + 1 if given.ids is None else given.ids

@@ -72,9 +72,25 @@ class Answers:
         return self._shown(self._solve(query))
 
     def images(self, words: Sequence[str], n_words: int) -> payloads.Images:
-        """Compute the image of each word."""
-        found = self._imager.images(list(words), n_words, judge=False)
-        return payloads.Images(images=[self._shown(image) for image in found])
+        """Compute the image of each word that the vocabulary has.
+
+        Raises an UnknownWordError if it has none of them.
+        """
+        known, unknown = list(words), []
+        while True:
+            try:
+                # Words are looked up before anything is solved.
+                found = self._imager.images(known, n_words, judge=False)
+                break
+            except sl.errors.UnknownWordError as missing:
+                unknown.append(missing)
+                known = [word for word in known if word != missing.word]
+                if not known:
+                    raise unknown[0] from None
+        return payloads.Images(
+            images=[self._shown(image) for image in found],
+            unknown=[payloads.UnknownWord.of(missing) for missing in unknown],
+        )
 
     def documents(self, query: ImageQuery, count: int) -> payloads.Documents:
         """Compute an image and find the documents behind it."""

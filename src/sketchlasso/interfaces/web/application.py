@@ -30,7 +30,7 @@ from sketchlasso.interfaces.web.gate import (
 )
 from sketchlasso.interfaces.web.limits import shown
 from sketchlasso.interfaces.web.mapping import MapDesk, NoMapError, NotYetError
-from sketchlasso.interfaces.web.payloads import Page
+from sketchlasso.interfaces.web.payloads import Page, UnknownWord
 
 # Status, sentence, and seconds after which the client should try again, if at all.
 PLAIN: dict[type[Exception], tuple[int, str, int | None]] = {
@@ -142,13 +142,7 @@ async def _refuse(request: Request, error: Exception) -> JSONResponse:
         status, message, again = PLAIN[type(error)]
         return refusal(status, message, None if again is None else {"retry-after": str(again)})
     if isinstance(error, UnknownWordError):
-        content = {
-            "message": str(error),
-            "word": error.word,
-            "suggestions": list(error.suggestions),
-            "stop_word": error.stop_word,
-        }
-        return JSONResponse(content, 404)
+        return JSONResponse(UnknownWord.of(error).model_dump(), 404)
     if isinstance(error, SketchlassoError):
         return refusal(422, str(error))
     if isinstance(error, RequestValidationError):

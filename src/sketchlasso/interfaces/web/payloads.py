@@ -10,6 +10,8 @@ from typing import Any
 from fastapi import Request, Response
 from pydantic import BaseModel, Field
 
+from sketchlasso.errors import UnknownWordError
+
 
 class WordCount(BaseModel):
     """A word and the number of documents that contain it."""
@@ -55,12 +57,6 @@ class Image(BaseModel):
     advice: str = Field(description="What would help a weak image; empty for the others.")
     seconds: float = Field(description="Time of the computation.")
     excluded: list[str]
-
-
-class Images(BaseModel):
-    """The image of each of several words by itself."""
-
-    images: list[Image]
 
 
 class MatchedDocument(BaseModel):
@@ -164,6 +160,23 @@ class UnknownWord(Problem):
     word: str
     suggestions: list[str]
     stop_word: bool = Field(description="Whether it was left out as a stop word.")
+
+    @classmethod
+    def of(cls, error: UnknownWordError) -> UnknownWord:
+        """Describe an error."""
+        return cls(
+            message=str(error),
+            word=error.word,
+            suggestions=list(error.suggestions),
+            stop_word=error.stop_word,
+        )
+
+
+class Images(BaseModel):
+    """The image of each of several words by itself."""
+
+    images: list[Image] = Field(description="Those of the words in the vocabulary.")
+    unknown: list[UnknownWord] = Field(description="The words that are not, and what to do.")
 
 
 @dataclass(frozen=True)

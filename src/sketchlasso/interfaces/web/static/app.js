@@ -125,7 +125,7 @@ function fail(error) {
   problem.hidden = false;
   problem.replaceChildren(
     element("h1", {}, unknown ? unknownTitle(error) : asked() ? `No answer to \u201c${asked()}\u201d` : "No answer"),
-    element("p", {}, unknown && !error.stopWord ? suggestionText(error.suggestions) : sentence(error.message)),
+    element("p", {}, unknown ? suggestionText(error) : sentence(error.message)),
   );
   if (unknown) {
     problem.append(
@@ -133,10 +133,14 @@ function fail(error) {
         "ul",
         { class: "chips" },
         ...error.suggestions.map((word) =>
-          element("li", {}, pageLink(page.href(replaced(error.word, word)), { class: "chip" }, word)),
+          element("li", {}, pageLink(page.href(swapped(error.word, [word])), { class: "chip" }, word)),
         ),
       ),
     );
+    const rest = swapped(error.word, []);
+    if (rest.words.length && (state.view !== "compare" || rest.others.length)) {
+      problem.append(element("p", {}, pageLink(page.href(rest), {}, `Ask for ${joined(rest.words)} without it`)));
+    }
   }
   current?.leave();
   current = null;
@@ -157,12 +161,15 @@ function sayUnanswered() {
 const unknownTitle = ({ word, stopWord }) =>
   `\u201c${word}\u201d is ${stopWord ? "a stop word" : "not in the vocabulary"}`;
 
-const suggestionText = (words) =>
-  words.length ? "Did you mean one of these?" : "Rare and very common words are left out of it. Try another one.";
+function suggestionText({ suggestions, stopWord }) {
+  if (stopWord) return "Stop words are left out of the vocabulary. Try another word, or fit again with other stop words.";
+  return suggestions.length ? "Did you mean one of these?" : "Rare and very common words are left out of it. Try another one.";
+}
 
-/** The state with a suggestion in place of the unknown word. */
-function replaced(unknown, word) {
-  const swap = (words) => [...new Set(words.map((one) => (one.toLowerCase() === unknown.toLowerCase() ? word : one)))];
+/** The state with other words, or none, in place of the unknown one. */
+function swapped(unknown, words) {
+  const is = (one) => one.toLowerCase() === unknown.toLowerCase();
+  const swap = (own) => [...new Set(own.flatMap((one) => (is(one) ? words : [one])))];
   return { words: swap(state.words), others: swap(state.others), exclude: swap(state.exclude) };
 }
 

@@ -1,0 +1,195 @@
+"""`sketchlasso loo`: every row left out once, and which rows matter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+import sketchlasso as sl
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.interfaces.commands.data import at_work, read_given
+from sketchlasso.interfaces.commands.options import (
+    BlockOptions,
+    DataOptions,
+    Files,
+    ModelOptions,
+    Verbose,
+    penalty_of,
+)
+from sketchlasso.interfaces.commands.outputs import check_table, write_columns
+from sketchlasso.interfaces.commands.report import Facts, Report, Sheet
+from sketchlasso.interfaces.commands.scoring import (
+    Score,
+    class_scores,
+    r2,
+    score_data,
+    score_facts,
+)
+from sketchlasso.interfaces.commands.screen import Screen, Watcher
+from sketchlasso.interfaces.commands.solving import sketch_words
+
+# Leaving a row out moves the solution little, which a coarse gap would not show.
+FINE = 1e-9
+
+
+def loo(
+    file: Files,
+    data: DataOptions,
+    blocks: BlockOptions,
+    model: ModelOptions,
+    screen: Screen,
+    alpha: Annotated[str | None, "Penalty: a number, or pivotal (the default)."] = None,
+    from_model: Annotated[
+        Path | None, typer.Option("--model", help="Take penalty and radius from a model.")
+    ] = None,
+    rows: Annotated[
+        int | None, "How many rows to leave out, drawn at random; all by default."
+    ] = None,
+    output: Annotated[Path | None, "Table to write, one row per left-out row."] = None,
+    top: Annotated[int, typer.Option(help="How many influential rows to show.", min=0)] = 5,
+    verbose: Verbose = False,
+) -> Report:
+    """Leave every row out once, and report which rows matter.
+
+    Each row is predicted by a model that was fitted without it.
+    """
+    model.refuse("loo", "relaxed", "refine")
+    check_table(output)
+    given = read_given(file, data, blocks, needs_target=True)
+    y, classes = given.signs(model.classify)
+    stored = None if from_model is None else _stored(from_model, alpha)
+    X, _ = model.scaled(given.X, stored)
+    chosen = _drawn(rows, len(y), model.seed)
+    start = perf_counter()
+    with screen.watching("leave-one-out") as watch, at_work(given, blocks, watch):
+        level, radius = _penalty(alpha, stored, model, X)
+        sketch, found = _leave_out(model, X, y, chosen, watch, alpha=level, radius=radius)
+    seconds = perf_counter() - start
+    given.note_on_gaps("gaps were filled from all rows before rows were left out")
+    scores = _scores(found, y, classes)
+    numbers = given.rows[found.rows] + 1
+    columns = {
+        "prediction": found.predictions,
+        "residual": found.residuals,
+        "coefficient_shift": found.coefficient_shift,
+        "features_gained": found.features_gained.astype(np.float64),
+        "features_lost": found.features_lost.astype(np.float64),
+    }
+    write_columns(output, columns, rows=numbers)
+    return Report(
+        data={
+            "target": given.target_name,
+            "alpha": level,
+            "scores": score_data(scores),
+            "row": numbers,
+            **columns,
+            "worst_gap": float(found.relative_gap.max()),
+            "seconds": seconds,
+        },
+        facts=(
+            *score_facts(scores, "on left-out rows"),
+            *given.facts(classes),
+            ("alpha", f"{level:.4g}"),
+            ("rows", f"{len(found.rows)} left out, one at a time"),
+            *(_solver_facts(sketch, found, seconds) if verbose else ()),
+        ),
+        sheets=_influence_sheet(found, numbers, top),
+    )
+
+
+def _solver_facts(sketch: sl.Sketch, found: sl.LeaveOneOut, seconds: float) -> Facts:
+    return (
+        ("sketch", sketch_words(sketch)),
+        ("gap", f"{found.relative_gap.max():.1e} relative, at worst"),
+        ("seconds", f"{seconds:.2f}"),
+    )
+
+
+def _leave_out(
+    model: ModelOptions, X: Any, y: Any, rows: Any, watch: Watcher | None, **level: Any
+) -> tuple[sl.Sketch, sl.LeaveOneOut]:
+    sketch = model.make_sketch(X, y, needed=True)
+    assert sketch is not None
+    found = sl.leave_one_out(
+        sketch,
+        X,
+        y,
+        rows=rows,
+        fit_intercept=model.intercept,
+        positive=model.positive,
+        solver=model.solver,  # type: ignore[arg-type]
+        settings=model.settings(watch, min(model.tol, FINE)),
+        **level,
+    )
+    return sketch, found
+
+
+def _penalty(alpha: str | None, stored: Any, model: ModelOptions, X: Any) -> tuple[float, Any]:
+    """Return penalty and radius of leave-one-out."""
+    if stored is None:
+        level = penalty_of(alpha or "pivotal")
+        if isinstance(level, str):
+            level = sl.pivotal_alpha(X, fit_intercept=model.intercept)
+        return level, model.radius
+    level = float(np.ravel(stored.alpha_)[0])
+    return level, float(np.ravel(stored.radius_)[0]) if model.radius is None else model.radius
+
+
+def _stored(from_model: Path, alpha: str | None) -> Any:
+    """Return the model that --model names, which must have one penalty for all features."""
+    if alpha is not None:
+        raise InvalidInputError(
+            "--alpha and --model were given, but both name the penalty; give one of them."
+        )
+    stored = sl.load_model(from_model)
+    if np.size(getattr(stored, "alpha_", ())) != 1:
+        raise InvalidInputError(
+            f"{from_model} holds several models, but leave-one-out takes one penalty; give it by "
+            "--alpha."
+        )
+    if hasattr(stored, "loadings_"):
+        raise InvalidInputError(
+            f"{from_model} has a rigorous penalty, with a loading for each feature, but "
+            "leave-one-out takes one penalty for all; give it by --alpha."
+        )
+    return stored
+
+
+def _drawn(count: int | None, total: int, seed: int) -> Any:
+    if count is None:
+        return None
+    if not 1 <= count <= total:
+        raise InvalidInputError(
+            f"--rows must be from 1 to {total}, the number of rows, not {count}."
+        )
+    return np.sort(np.random.default_rng(seed).choice(total, count, replace=False))
+
+
+def _scores(found: sl.LeaveOneOut, y: Any, classes: Any) -> dict[str, Score]:
+    """Score the predictions of left-out rows; y is +1 and -1 for two classes."""
+    truth = y[found.rows]
+    if classes is None:
+        return {"R2": r2(truth, found.predictions)}
+    return class_scores(truth, np.where(found.predictions > 0, 1.0, -1.0), 1.0)
+
+
+def _influence_sheet(found: sl.LeaveOneOut, numbers: Any, top: int) -> tuple[Sheet, ...]:
+    order = np.argsort(-found.coefficient_shift, kind="stable")[:top]
+    if len(order) == 0:
+        return ()
+    rows = tuple(
+        (
+            int(numbers[k]),
+            float(found.residuals[k]),
+            float(found.coefficient_shift[k]),
+            int(found.features_gained[k]),
+            int(found.features_lost[k]),
+        )
+        for k in order
+    )
+    heads = ("row", "residual", "coefficient shift", "gained", "lost")
+    return (Sheet("most influential rows", heads, rows),)

@@ -1,0 +1,214 @@
+"""How good predictions are: R2, or accuracy and F1, with their standard errors."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import sketchlasso as sl
+from sketchlasso.errors import EmptyModelWarning
+from sketchlasso.interfaces import Model, Search, class_signs
+from sketchlasso.interfaces.commands.data import Given
+from sketchlasso.interfaces.commands.report import Facts, counted, label
+from sketchlasso.interfaces.commands.screen import Note
+from sketchlasso.types import FloatArray
+
+
+class Score(NamedTuple):
+    """A score and its standard error."""
+
+    value: float
+    standard_error: float
+
+    def __str__(self) -> str:
+        if np.isnan(self.value):
+            return "not defined for a constant target"
+        error = "" if np.isnan(self.standard_error) else f" +- {self.standard_error:.4f}"
+        return f"{self.value:.4f}{error}"
+
+
+def score_facts(scores: dict[str, Score], where: str = "") -> Facts:
+    """Return scores for people; `where` says on which rows."""
+    return tuple((name, f"{score} {where}".rstrip()) for name, score in scores.items())
+
+
+def score_data(scores: dict[str, Score]) -> dict[str, dict[str, float]]:
+    """Return scores for machines."""
+    return {name: score._asdict() for name, score in scores.items()}
+
+
+def model_scores(model: Model, given: Given, predicted: Any) -> dict[str, Score]:
+    """Score a model's predictions (m,) of the rows of a file."""
+    y = given.response
+    if not hasattr(model, "classes_"):
+        return {"R2": r2(y, predicted)}
+    classes = model.classes_
+    if (y.dtype.kind == "U") != (classes.dtype.kind == "U"):
+        # Labels may be numbers here and text there.
+        y, predicted, classes = map(_as_text, (y, predicted, classes))
+    strange = ~np.isin(y, classes)
+    if strange.any():
+        warnings.warn(
+            f"the target of {given.source} holds {label(y[strange][0])!r}, which is none of the "
+            f"model's classes; {counted(int(strange.sum()), 'row')} of such classes count as "
+            "mistakes",
+            Note,
+            stacklevel=2,
+        )
+    return class_scores(y, predicted, classes[1] if len(classes) == 2 else None)
+
+
+def _as_text(labels: Any) -> Any:
+    """Return labels (m,) as text."""
+    different, places = np.unique(labels, return_inverse=True)
+    return np.array([label(value) for value in different])[places]
+
+
+def training_scores(model: Model, given: Given) -> dict[str, Score]:
+    """Score a model on the rows it was fitted to; their standard errors would mislead."""
+    found = model_scores(model, given, model.predict(given.X))
+    return {name: score._replace(standard_error=np.nan) for name, score in found.items()}
+
+
+def r2(y: FloatArray, predicted: FloatArray) -> Score:
+    """Return R2 of predictions (m,), with its standard error by the jackknife.
+
+    Without row i the sums of squares, of residuals r and about the mean, are smaller by
+
+        r_i^2    and    (y_i - mean(y))^2 m / (m - 1)
+    """
+    m, unit = len(y), float(np.abs(y).max()) or 1.0
+    # R2 has no unit, and squares of huge numbers overflow.
+    y, predicted = y / unit, predicted / unit
+    residuals, spreads = (y - predicted) ** 2, (y - y.mean()) ** 2
+    total = float(spreads.sum()) or np.nan
+    with np.errstate(divide="ignore", invalid="ignore"):
+        without = 1.0 - (residuals.sum() - residuals) / (total - spreads * m / np.float64(m - 1))
+    return Score(1.0 - float(residuals.sum()) / total, _jackknife(without, np.ones(m)))
+
+
+def class_scores(y: Any, predicted: Any, positive: Any = None) -> dict[str, Score]:
+    """Return accuracy and F1 of predicted classes (m,), with standard errors by the jackknife.
+
+    F1 is that of the class `positive`, and without one the mean over the classes.
+    """
+    labels, codes = np.unique(np.concatenate([y, predicted]), return_inverse=True)
+    own, said = codes[: len(y)], codes[len(y) :]
+    table = np.zeros((len(labels), len(labels)))
+    np.add.at(table, (own, said), 1.0)
+    counted = np.ones(len(labels), dtype=bool) if positive is None else labels == positive
+
+    def f1(table: FloatArray) -> float:
+        twice = table.sum(axis=0) + table.sum(axis=1)
+        each = 2.0 * np.diag(table) / np.maximum(twice, 1.0)
+        among = counted & ((twice > 0) | (positive is not None))
+        return float(each[among].mean()) if among.any() else 0.0
+
+    def accuracy(table: FloatArray) -> float:
+        return float(np.trace(table) / table.sum())
+
+    return {"accuracy": _of_table(accuracy, table), "F1": _of_table(f1, table)}
+
+
+def _of_table(score: Callable[[FloatArray], float], table: FloatArray) -> Score:
+    """Score a table (k, k) of rows by class and prediction: all rows of a cell count alike."""
+    cells = np.argwhere(table > 0)
+    without = []
+    for place in map(tuple, cells):
+        one_less = table.copy()
+        one_less[place] -= 1.0
+        without.append(score(one_less) if one_less.any() else np.nan)
+    return Score(score(table), _jackknife(np.array(without), table[tuple(cells.T)]))
+
+
+def _jackknife(without: FloatArray, counts: FloatArray) -> float:
+    """Return the standard error of a score from its values without each of m rows.
+
+        sqrt((m - 1) / m  sum over rows of (value without it - their mean)^2)
+
+    A value of `without` stands for as many rows as `counts` says.
+    """
+    m = counts.sum()
+    mean = counts @ without / m
+    return float(np.sqrt((m - 1) / m * (counts @ (without - mean) ** 2)))
+
+
+def held_out_scores(
+    estimator: Search, given: Given, folds: Sequence[tuple[Any, Any]]
+) -> dict[str, Score]:
+    """Return mean and standard error over the folds of R2, or of accuracy and F1.
+
+    The scores are those of out-of-fold predictions. F1 is that of the second of two classes, and
+    the mean over the classes of more. The `folds` are the rows that each trained on and held out.
+    """
+    from sklearn.metrics import accuracy_score, f1_score
+
+    given.note_on_gaps(
+        "gaps were filled from all rows, because --sketch was made from them"
+        if isinstance(estimator.sketch, sl.Sketch)
+        else "gaps were filled from all rows to choose the penalty, and from each fold's training "
+        "rows for the score"
+    )
+    tests = [test for _, test in folds]
+    if isinstance(estimator, sl.SqrtLassoCV):
+        y = given.response
+        values = out_of_fold(estimator, given, folds, y[:, None], estimator.oof_prediction_)
+        return {"R2": _over_folds([r2(y[rows], values[rows]).value for rows in tests])}
+    classes, own = np.unique(given.response, return_inverse=True)
+    two = len(classes) == 2
+    signs = class_signs(given.response, classes).reshape(len(own), -1)
+    values = out_of_fold(estimator, given, folds, signs, estimator.oof_decision_)
+    codes = (values > 0).astype(int) if two else values.argmax(axis=1)
+    average = "binary" if two else "macro"
+    return {
+        "accuracy": _over_folds([accuracy_score(own[rows], codes[rows]) for rows in tests]),
+        "F1": _over_folds(
+            [f1_score(own[rows], codes[rows], average=average, zero_division=0) for rows in tests]
+        ),
+    }
+
+
+def out_of_fold(
+    estimator: Search, given: Given, folds: Sequence[tuple[Any, Any]], Y: Any, shared: Any
+) -> Any:
+    """Return predictions of every row by a model that has not seen it, shaped like `shared`.
+
+    A search shares one X among its folds, and `shared` are its predictions. Where gaps were
+    filled, that X also holds means of held-out rows. Each fold is then fitted again at the chosen
+    penalty, with gaps filled, columns standardised and sketches made from its training rows alone.
+    A ready sketch cannot be made again. Y (m, t) has one column per model.
+    """
+    if given.gaps is None or isinstance(estimator.sketch, sl.Sketch):
+        return shared
+    sketched = estimator.sketch_ is not None
+    model = sl.SqrtLasso()
+    common = estimator.get_params().keys() & model.get_params().keys()
+    model.set_params(**{name: getattr(estimator, name) for name in common})
+    model.set_params(verbose=False)
+    if not sketched:
+        model.set_params(sketch=None, radius=None, refine=None)
+    alphas, radii = np.atleast_1d(estimator.alpha_), np.atleast_1d(estimator.radius_)
+    found = np.full(Y.shape, np.nan)
+    for train, test in folds:
+        X = given.filled_from(train)
+        for j, (alpha, radius) in enumerate(zip(alphas, radii, strict=True)):
+            # One response at a time: each has its own radius.
+            model.set_params(alpha=alpha, radius=radius if sketched else None)
+            with warnings.catch_warnings():
+                # The warning is for the model that the user gets, not for those of the folds.
+                warnings.simplefilter("ignore", EmptyModelWarning)
+                model.fit(X[train], Y[train, j])
+            found[test, j] = model.predict(X[test])
+    return found.reshape(shared.shape)
+
+
+def _over_folds(values: Sequence[float]) -> Score:
+    """Return mean and standard error over the folds where a score is defined."""
+    defined = [value for value in values if not np.isnan(value)]
+    if not defined:
+        return Score(np.nan, np.nan)
+    spread = float(np.std(defined, ddof=1) / np.sqrt(len(defined))) if len(defined) > 1 else 0.0
+    return Score(float(np.mean(defined)), spread)

@@ -1,0 +1,196 @@
+"""What commands report first: scores with standard errors; solver facts only when asked for."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, f1_score, r2_score
+
+from sketchlasso.interfaces.commands.scoring import class_scores, r2
+from sketchlasso.io import Table, read_table, write_table
+
+
+def jackknife(score, y, predicted):
+    """Standard error of a score, from its values without each row."""
+    rows = np.arange(len(y))
+    values = np.array([score(y[rows != i], predicted[rows != i]) for i in rows])
+    return np.sqrt((len(y) - 1) / len(y) * np.sum((values - values.mean()) ** 2))
+
+
+def test_r2_is_that_of_scikit_learn_with_the_error_of_the_jackknife():
+    rng = np.random.default_rng(0)
+    y = rng.standard_normal(40)
+    predicted = 0.7 * y + 0.5 * rng.standard_normal(40) + 0.1
+    for unit in (1.0, 1e200):
+        found = r2(unit * y, unit * predicted)
+        assert found.value == pytest.approx(r2_score(y, predicted))
+        assert found.standard_error == pytest.approx(jackknife(r2_score, y, predicted))
+
+
+@pytest.mark.parametrize("labels", [("a", "b"), ("a", "b", "c", "d")])
+def test_scores_of_classes_are_those_of_scikit_learn_with_the_error_of_the_jackknife(labels):
+    rng = np.random.default_rng(1)
+    y = rng.choice(labels, 50)
+    predicted = np.where(rng.random(50) < 0.6, y, rng.choice(labels, 50))
+    two = len(labels) == 2
+    found = class_scores(y, predicted, labels[1] if two else None)
+
+    def f1(y, predicted):
+        options = {"pos_label": labels[1]} if two else {"average": "macro"}
+        return f1_score(y, predicted, **options)
+
+    for name, score in (("accuracy", accuracy_score), ("F1", f1)):
+        assert found[name].value == pytest.approx(score(y, predicted))
+        assert found[name].standard_error == pytest.approx(jackknife(score, y, predicted))
+
+
+def test_scores_of_few_or_constant_rows_are_not_errors():
+    alone = r2(np.array([2.0]), np.array([1.0]))
+    assert np.isnan(alone.value) and "not defined" in str(alone)
+    assert np.isnan(r2(np.zeros(3), np.zeros(3)).value)
+    found = class_scores(np.array(["a"]), np.array(["b"]), "b")
+    assert (found["accuracy"].value, found["F1"].value) == (0.0, 0.0)
+
+
+def test_a_constant_target_has_no_r2(call):
+    rng = np.random.default_rng(0)
+    write_table("same.csv", Table(rng.standard_normal((30, 2)), np.ones(30), ("a", "b"), "y"))
+    for command in ("fit", "cv"):
+        said = call(f"{command} same.csv -t y").stdout
+        assert said.startswith("R2") and "not defined for a constant target" in said
+
+
+def test_a_model_without_features_is_reported(call):
+    rng = np.random.default_rng(0)
+    write_table(
+        "noise.csv",
+        Table(rng.standard_normal((40, 3)), rng.standard_normal(40), ("a", "b", "c"), "y"),
+    )
+    said = call("fit noise.csv -t y").stdout
+    assert (
+        "no feature is used at this penalty; give a smaller --alpha, or choose one with cv" in said
+    )
+    assert "no feature is used" not in call("fit noise.csv -t y --alpha 0.1").stdout
+
+
+def test_fit_reports_f1_beside_accuracy(call, files):
+    said = call("fit {data}/sizes.csv -t size --alpha 1 -o s.model").stdout.splitlines()
+    y = read_table(files / "sizes.csv", target="size").y
+    predicted = np.array(call("predict s.model {data}/sizes.csv").stdout.split())
+    assert said[0].split()[:2] == ["accuracy", f"{np.mean(predicted == y):.4f}"]
+    assert said[1].split()[:2] == ["F1", f"{f1_score(y, predicted, pos_label='small'):.4f}"]
+    assert "on the training rows" in said[1]
+
+
+def test_predict_reports_scores_with_errors_wherever_predictions_go(call, files):
+    call("fit {data}/houses.csv -t price --alpha 2 -o h.model")
+    first = call("predict h.model {data}/houses.csv -o p.csv").stdout.splitlines()[0]
+    assert first.startswith("R2 ") and " +- " in first
+    printed = call("predict h.model {data}/houses.csv")
+    assert len(printed.stdout.splitlines()) == 60
+    assert "sketchlasso: note: R2 0." in printed.stderr and " +- " in printed.stderr
+    document = json.loads(call("predict h.model {data}/houses.csv --json").stdout)
+    table = read_table(files / "houses.csv", target="price")
+    predicted = np.array(document["predictions"])
+    assert document["scores"]["R2"]["value"] == pytest.approx(r2_score(table.y, predicted))
+    assert "R2" not in call("predict h.model {data}/new.csv").stderr
+
+
+def test_labels_that_the_model_does_not_know(call):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 2))
+    for name, labels in (("numbers", (0.0, 1.0)), ("texts", ("no", "yes"))):
+        y = np.where(X[:, 0] > 0, *labels)
+        write_table(f"{name}.csv", Table(X, y, ("a", "b"), "y"))
+        call(f"fit {name}.csv -t y -o {name}.model")
+    for model, file in (("numbers", "texts"), ("texts", "numbers")):
+        result = call(f"predict {model}.model {file}.csv -o p.csv")
+        assert "none of the model's classes; 40 rows of such classes count" in result.stderr
+        assert result.stdout.startswith("accuracy  0.0000")
+    assert "accuracy  0.9" in call("predict numbers.model numbers.csv -o p.csv").stdout
+
+
+def test_one_row_has_no_r2_to_report(call, files):
+    call("fit {data}/houses.csv -t price --alpha 2 -o h.model")
+    first = "".join((files / "houses.csv").read_text().splitlines(keepends=True)[:2])
+    Path("one.csv").write_text(first)
+    result = call("predict h.model one.csv")
+    assert len(result.stdout.splitlines()) == 1 and result.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "first"),
+    [
+        ("loo {data}/houses.csv -t price", "R2 "),
+        ("loo {data}/sizes.csv -t size", "accuracy "),
+        ("path {data}/houses.csv -t price --alphas 5", "data "),
+        ("network {data}/houses.csv -t price -o g.json", "data "),
+    ],
+)
+def test_gaps_and_solver_facts_are_for_verbose(call, line, first):
+    said = call(line).stdout
+    assert said.startswith(first)
+    assert not any(word in said for word in ("gap", "seconds", "sketch ", "objective", "radius"))
+    more = call(f"{line} --verbose").stdout
+    assert "gap" in more
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "path {data}/houses.csv -t price",
+        "network {data}/houses.csv -o g.json --alpha 0.1",
+    ],
+)
+def test_a_missed_tolerance_is_reported_in_any_case(call, line):
+    result = call(f"{line} --tol 1e-300", 1)
+    assert "(worst relative gap" in result.stderr
+    assert "loosen --tol" in result.stderr and "--solver barrier" in result.stderr
+
+
+def test_a_path_names_the_features_that_enter(call):
+    said = call("path {data}/houses.csv -t price --alphas 6.5,4,0.1").stdout.splitlines()
+    head = next(i for i, line in enumerate(said) if line.split()[:1] == ["alpha"])
+    assert said[head].split() == ["alpha", "nonzero", "new", "features"]
+    assert said[head + 1].split() == ["6.5", "1", "age"]
+    assert said[head + 2].split() == ["4", "2", "rooms"]
+    assert said[head + 3].split()[:2] == ["0.1", "6"]
+
+
+def test_a_path_is_drawn(call, tmp_path):
+    pytest.importorskip("matplotlib", reason="the extra 'plot' is not installed")
+    call("path {data}/houses.csv -t price --alphas 5 --plot path.svg")
+    drawn = (tmp_path / "path.svg").read_text()
+    assert "<!-- rooms -->" in drawn and "<!-- effect of one standard deviation -->" in drawn
+
+
+def test_effects_on_several_classes_have_units_and_shares(call, files):
+    line = "cv {data}/plain.npz --target-file {data}/kinds.txt --alphas 10 --top 6"
+    said = call(line).stdout
+    sheet = said[said.index("effects on the scores of the classes") :].splitlines()
+    heads = ("class", "feature", "per std. dev.", "per unit", "in folds")
+    assert tuple(re.split(r" {2,}", sheet[1].strip())) == heads
+    listed = [row.split() for row in sheet[2:]]
+    assert [row[0] for row in listed] == sorted(row[0] for row in listed)
+    assert max(sum(row[0] == kind for row in listed) for kind in ("low", "mid", "top")) <= 2
+    for row in listed:
+        assert row[1] == "feature" and row[5].endswith("%")
+        deviation = read_table(files / "plain.npz").X[:, int(row[2])].std()
+        assert float(row[3]) == pytest.approx(float(row[4]) * deviation, rel=1e-3)
+
+
+def test_the_picture_of_several_classes_names_them(call, tmp_path):
+    pytest.importorskip("matplotlib", reason="the extra 'plot' is not installed")
+    call("fit {data}/plain.npz --target-file {data}/kinds.txt --alpha 1 --plot kinds.svg")
+    drawn = (tmp_path / "kinds.svg").read_text()
+    assert "<!-- path of low, the first of 3 classes -->" in drawn
+    assert "<!-- low: feature 0 -->" in drawn and "<!-- top: feature 0 -->" in drawn
+
+
+@pytest.mark.parametrize("command", ["path", "loo", "predict h.model"])
+def test_an_unknown_ending_is_refused_before_the_work(call, command):
+    # Nothing is read: neither file exists.
+    said = call(f"{command} missing.csv -o a.xyz", 2).stderr
+    assert "unknown format '.xyz' of a table in a.xyz; end the name in .csv" in said
