@@ -15,15 +15,15 @@ from sketchlasso.problem.full_problem import (
     MOST_SIGN_ENTRIES,
     SMALL_RESIDUAL,
     FullValues,
-    UnpenalisedColumns,
     face_level,
     full_dual,
     full_primal,
     largest_ratio,
+    outward,
     unit,
-    unpenalised_columns,
 )
 from sketchlasso.problem.tight_points import DEPENDENT, tight_parts
+from sketchlasso.problem.unpenalised import UnpenalisedColumns, unpenalised_columns
 from sketchlasso.types import FloatArray, IntArray
 
 # Columns of a support count with at least this share of the largest part in the fit.
@@ -101,7 +101,10 @@ class Target:
         self.free = np.flatnonzero(factor == 0)
         self.unpenalised: UnpenalisedColumns | None = None
         if len(self.free):
-            self.unpenalised = unpenalised_columns(training.scaled(self.free), positive)
+            entries = training.columns.dense(self.free)
+            self.unpenalised = unpenalised_columns(
+                entries, training.weights, training.fit_intercept, positive
+            )
 
     def point(self, support: IntArray, values: FloatArray) -> Point:
         """The point of given coefficients: the two products with X."""
@@ -157,7 +160,7 @@ class Target:
         """Smallest penalty at which the fit of the unpenalised columns alone is optimal."""
         left = self.root * self.y
         if self.unpenalised is not None:
-            left = self.unpenalised.clear(left[:, None])[:, 0]
+            left = self.unpenalised.project(left[:, None])[:, 0]
         length = float(np.linalg.norm(left))
         if length <= 1e-12 * self.null or length == 0.0:
             return 0.0
@@ -213,7 +216,7 @@ class Target:
         length = float(np.linalg.norm(scaled))
         if self.unpenalised is not None and self.unpenalised.in_doubt:
             of_columns, of_response = self._doubts
-            seen += np.sign(seen) * of_columns * length
+            seen = outward(seen, of_columns * length, self.positive)
             inner -= of_response * length
         return Direction(seen, length, inner)
 

@@ -23,12 +23,12 @@ from sketchlasso.problem.full_problem import (
     MOST_SIGN_ENTRIES,
     SMALL_RESIDUAL,
     FullView,
-    UnpenalisedColumns,
     full_dual,
+    outward,
     unit,
-    unpenalised_columns,
 )
 from sketchlasso.problem.tight_points import rounding_of_products, tight_parts
+from sketchlasso.problem.unpenalised import UnpenalisedColumns, unpenalised_columns
 from sketchlasso.types import FloatArray, IntArray
 
 # Relative gap that is not worth improving.
@@ -178,7 +178,9 @@ class _DualSearch:
         self.penalised = (factor > 0) & np.isfinite(factor)
         self.unpenalised: UnpenalisedColumns | None = None
         if len(self.free):
-            self.unpenalised = unpenalised_columns(view.columns(self.free), positive)
+            self.unpenalised = unpenalised_columns(
+                view.entries(self.free), view.weights, view.fit_intercept, positive
+            )
 
     def along(
         self, directions: FloatArray, owners: IntArray, exact: list[Any] | None = None
@@ -205,18 +207,12 @@ class _DualSearch:
         response = self.start.response
         response = response if response.shape[1] == 1 else response[:, owners]
         inner, length = np.sum(response * directions, axis=0), lengths(directions)
+        largest = seen
         if self.unpenalised is not None and self.unpenalised.in_doubt:
             of_columns, of_response = self._doubts
-            seen += np.sign(seen) * np.outer(of_columns, length)
+            largest = outward(seen, np.outer(of_columns, length), self.positive)
             inner -= length * (of_response if len(of_response) == 1 else of_response[owners])
-        values = full_dual(
-            seen,
-            length,
-            inner,
-            self.factor,
-            self.alphas[owners],
-            self.positive,
-        )
+        values = full_dual(largest, length, inner, self.factor, self.alphas[owners], self.positive)
         np.maximum.at(self.dual, owners, values)
         return seen
 

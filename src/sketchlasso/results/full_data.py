@@ -18,6 +18,7 @@ from scipy import sparse
 from sketchlasso.data import as_blocks, as_responses, as_rows, spread
 from sketchlasso.data.indirect import OperatorStorage
 from sketchlasso.data.storage import canonical
+from sketchlasso.data.transform import near_zero
 from sketchlasso.data.validate import as_storage, check_flags, refuse_unreal
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.instances import check_weights
@@ -132,6 +133,7 @@ def certify_with_bound(
         )
     _check_products(alphas, factor)
     # Rows scaled by the roots of their weights: what is left is free of weights.
+    entries = near_zero(entries)[0] if terms.fit_intercept else entries
     view = FullView(entries, _weights(sample_weight, m), terms.fit_intercept)
     # What overflows is looked for, not warned of.
     with np.errstate(all="ignore"):

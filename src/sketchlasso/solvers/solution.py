@@ -50,7 +50,8 @@ _REMEDIES = {
     ),
     Status.STALLED: (
         "The gap stopped shrinking above the tolerance: (a) columns of very different size, "
-        "so standardise; (b) float32 data, so loosen tol to 1e-4; (c) try the solver 'barrier'."
+        "so standardise; (b) float32 data, so loosen tol to 1e-4; (c) unpenalised columns that "
+        "nearly depend on each other, so leave one of them out; (d) try the solver 'barrier'."
     ),
     Status.NON_FINITE: (
         "The iterates became infinite or NaN: the data are scaled beyond what floating point "
