@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 from tests.oracles import full_problem_reference
 
-from sketchlasso import certify
+from sketchlasso import certify, solve
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.problem import Batch
 
 # Rounding of products of doubles, as a share of the sums of their sizes, and of the smallest ones.
 ROUNDING = Fraction(1e-11)
@@ -333,3 +334,26 @@ def independent(columns):
         if any(rest):
             kept.append(rest)
     return kept
+
+
+@given(
+    seed=st.integers(0, 2**31),
+    difference=st.sampled_from([0.0, 1e-11, 1e-10, 1e-9, 1e-8, 1e-6, 1e-3]),
+    unit=st.sampled_from([1.0, 1e-14, 1e14]),
+    s=st.sampled_from([0.0, 1.0]),
+)
+@settings(max_examples=60)
+def test_no_bound_of_a_sketch_ignores_how_its_unpenalised_rows_differ(seed, difference, unit, s):
+    rng = np.random.default_rng(seed)
+    a, b, z, rest = rng.standard_normal((4, 6))
+    P = np.array([a, unit * (a + difference * b), z])
+    P[1] += difference * unit * b  # twice, so that the difference is not below the rounding
+    c = a + b + 1e-3 * rest
+    batch = Batch.build(P, c, s, alpha=1e3, penalty_factor=[0.0, 0.0, 1.0])
+    free = [in_fractions(P)[0]] if difference == 0 else in_fractions(P[:2])
+    exact = least_squares(free, [Fraction(v) for v in c])
+    best = float(root(exact**2 + Fraction(s) ** 2))
+    found = solve(batch)
+    assert found.dual[0] <= best * (1 + 1e-12)
+    if difference in (0.0, 1e-3):
+        assert found.relative_gap[0] <= 1e-6

@@ -19,11 +19,10 @@ from sketchlasso.problem.full_problem import (
     full_dual,
     full_primal,
     largest_ratio,
-    outward,
     unit,
 )
 from sketchlasso.problem.tight_points import DEPENDENT, tight_parts
-from sketchlasso.problem.unpenalised import UnpenalisedColumns, unpenalised_columns
+from sketchlasso.problem.unpenalised import UnpenalisedColumns, outward, unpenalised_columns
 from sketchlasso.types import FloatArray, IntArray
 
 # Columns of a support count with at least this share of the largest part in the fit.

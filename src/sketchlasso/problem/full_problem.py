@@ -86,14 +86,6 @@ def largest_ratio(seen: FloatArray, factor: FloatArray, positive: bool = False) 
     return np.asarray(np.max(size / factor[:, None], axis=0, initial=0.0))
 
 
-def outward(seen: FloatArray, unsure: FloatArray, positive: bool) -> FloatArray:
-    """Sizes (n, p) that correlations (n, p), unsure by (n, p), may have at most.
-
-    :func:`largest_ratio` takes them like correlations. Where w >= 0 only the upper side counts.
-    """
-    return np.asarray((seen if positive else np.abs(seen)) + unsure)
-
-
 def dual_of_ratio(
     worst: FloatArray, length: FloatArray, inner: FloatArray, alpha: FloatArray
 ) -> FloatArray:

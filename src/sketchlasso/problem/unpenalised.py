@@ -1,9 +1,12 @@
-"""Columns of penalty zero, which a dual point of the full problem must not correlate with.
+"""Columns of penalty zero, which a dual point must not correlate with.
 
 Directions are cleared of them by a projection. Rounding leaves correlations of size eps behind,
 which columns that nearly depend on each other amplify: a bound counts what is in doubt against
 itself. A column may be left out of the basis of their span only if it is proved to depend on the
 others. Where it only seems to, nothing is proved: coefficients of size 1 / eps may fit the rest.
+
+A sketch is different: its rows are sums over the data and known up to rounding only. Rows that
+depend on each other up to that rounding are taken for dependent.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from scipy import linalg, optimize
 
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.dependence import depend_exactly
-from sketchlasso.linalg.rows import centre, rounding_of_sums
+from sketchlasso.linalg.rows import centre, lengths, rounding_of_sums
 from sketchlasso.types import FloatArray
 
 # A direction that keeps no more than this share of its length keeps rounding only.
@@ -25,6 +28,8 @@ LOST_SHARE = 1e-10
 CLEARED_SHARE = 1e-12
 # Nothing is proved where a cleared direction may be further than this from a feasible one.
 MOST_DOUBT = 1e-6
+# Rows of a sketch that are sums of whole columns of X carry rounding of up to this share.
+ROUNDING_OF_SKETCH = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +98,7 @@ class UnpenalisedColumns:
         """
         size = np.linalg.norm(directions, axis=0)
         for _ in range(2):
-            directions = directions - self._projection(directions)
+            directions = directions - self.projection(directions)
         left = np.linalg.norm(directions, axis=0)
         lost = left <= LOST_SHARE * size
         if self.positive:
@@ -102,7 +107,8 @@ class UnpenalisedColumns:
             lost |= seen > CLEARED_SHARE * left
         return np.where(lost, 0.0, directions)
 
-    def _projection(self, directions: FloatArray) -> FloatArray:
+    def projection(self, directions: FloatArray) -> FloatArray:
+        """Projection (m, p) of directions (m, p) on the span, or on the cone where w >= 0."""
         if not self.positive:
             return np.asarray(self.basis @ (self.basis.T @ directions))
         fits = [self._nonnegative_fit(direction) for direction in directions.T]
@@ -113,6 +119,14 @@ class UnpenalisedColumns:
             return np.asarray(optimize.nnls(self.columns, direction)[0])
         except RuntimeError:  # no convergence: what remains is judged by what it correlates with
             return np.zeros(self.columns.shape[1])
+
+
+def outward(seen: FloatArray, unsure: FloatArray, positive: bool) -> FloatArray:
+    """Sizes (...,) that correlations (...,), unsure by (...,), may have at most.
+
+    They are used like correlations. Where w >= 0 only the upper side counts.
+    """
+    return np.asarray((seen if positive else np.abs(seen)) + unsure)
 
 
 def unpenalised_columns(
@@ -140,23 +154,38 @@ def unpenalised_columns(
             "a column of X that has no penalty overflows when its rows are weighted; divide X or "
             "sample_weight by a constant so that their products are finite."
         )
-    largest = np.abs(columns).max(axis=0, initial=0.0)
-    columns = columns / np.where(largest > 0, largest, 1.0)
-    lengths = np.linalg.norm(columns, axis=0)
-    columns = columns / np.where(lengths > 0, lengths, 1.0)
-    basis, values, coordinates = np.linalg.svd(columns, full_matrices=False)
+    sizes = lengths(columns)
     # Only what rounding explains may be a dependence.
-    kept = values > rounding_of_sums(len(columns)) * values.max(initial=0.0)
-    rank, used = int(kept.sum()), weights > 0
+    basis, inverse, columns = _span(columns, sizes, rounding_of_sums(len(columns)))
+    rank, used = basis.shape[1], weights > 0
     complete = rank in (columns.shape[1], int(used.sum()) - centred) or _is_complete(
-        entries[used], columns, largest * lengths, rank, centred
+        entries[used], columns, sizes, rank, centred
     )
-    inverse = coordinates[kept].T / values[kept]
-    return UnpenalisedColumns(columns, basis[:, kept], inverse, complete, positive)
+    return UnpenalisedColumns(columns, basis, inverse, complete, positive)
+
+
+def unpenalised_rows(rows: FloatArray, positive: bool) -> UnpenalisedColumns:
+    """Prepare the clearing of unpenalised features of a sketch, whose rows (q, k) are given."""
+    columns = rows.T
+    basis, inverse, columns = _span(columns, lengths(columns), ROUNDING_OF_SKETCH)
+    return UnpenalisedColumns(columns, basis, inverse, True, positive)
+
+
+def _span(
+    columns: FloatArray, sizes: FloatArray, negligible: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Basis (m, r), inverse (q, r), and columns (m, q) divided by their sizes (q,).
+
+    Singular values up to a negligible share of the largest are taken for zero.
+    """
+    columns = columns / np.where(sizes > 0, sizes, 1.0)
+    basis, values, coordinates = np.linalg.svd(columns, full_matrices=False)
+    kept = values > negligible * values.max(initial=0.0)
+    return basis[:, kept], coordinates[kept].T / values[kept], columns
 
 
 def _is_complete(
-    entries: FloatArray, columns: FloatArray, lengths: FloatArray, rank: int, centred: bool
+    entries: FloatArray, columns: FloatArray, sizes: FloatArray, rank: int, centred: bool
 ) -> bool:
     """Whether `rank` columns are proved to span all of them.
 
@@ -165,7 +194,7 @@ def _is_complete(
     entries : ndarray of shape (used rows, q)
     columns : ndarray of shape (m, q)
         The same, centred and scaled to length one or zero.
-    lengths : ndarray of shape (q,)
+    sizes : ndarray of shape (q,)
         By which they were divided.
     rank : int
     centred : bool
@@ -174,5 +203,5 @@ def _is_complete(
     basis, others = order[:rank], order[rank:]
     weights = linalg.solve_triangular(R[:rank, :rank], R[:rank, rank:], check_finite=False)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        weights = weights * (lengths[others] / lengths[basis][:, None])
+        weights = weights * (sizes[others] / sizes[basis][:, None])
     return depend_exactly(entries, basis, others, weights, centred)

@@ -24,11 +24,10 @@ from sketchlasso.problem.full_problem import (
     SMALL_RESIDUAL,
     FullView,
     full_dual,
-    outward,
     unit,
 )
 from sketchlasso.problem.tight_points import rounding_of_products, tight_parts
-from sketchlasso.problem.unpenalised import UnpenalisedColumns, unpenalised_columns
+from sketchlasso.problem.unpenalised import UnpenalisedColumns, outward, unpenalised_columns
 from sketchlasso.types import FloatArray, IntArray
 
 # Relative gap that is not worth improving.

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from sketchlasso import SqrtLasso, certify
+from sketchlasso import SqrtLasso, SqrtLassoCV, certify
+from sketchlasso.errors import InaccurateWarning
 from sketchlasso.exact import solve_exact
 from sketchlasso.problem.terms import Terms
 
@@ -49,3 +50,30 @@ def test_a_constant_response_has_no_gap(value, weighted):
         found = certify(X, y, np.zeros(5), 0.1, sample_weight=weights)
         assert found.primal[0] == 0.0
         assert found.relative_gap[0] == 0.0
+
+
+@pytest.mark.parametrize("standardize", ["auto", False])
+def test_columns_far_from_zero_lose_no_digits(standardize):
+    X, y = made(80, 30)
+    far = X + 1e9
+    near = far - 1e9
+    models = [SqrtLassoCV(standardize=standardize, tol=1e-10).fit(Z, y) for Z in (near, far)]
+    assert max(model.full_gap_ for model in models) <= 1e-10
+    assert models[0].coef_ == pytest.approx(models[1].coef_, abs=1e-6)
+    assert models[0].predict(near) == pytest.approx(models[1].predict(far), abs=1e-5)
+    model = SqrtLasso(2.0, standardize=False, tol=1e-12).fit(far, y)
+    found, same = certify(far, y, model.coef_, 2.0), certify(near, y, model.coef_, 2.0)
+    assert found.primal[0] == pytest.approx(same.primal[0], rel=1e-13)
+    assert found.dual[0] == pytest.approx(same.dual[0], rel=1e-13)
+    assert found.relative_gap[0] <= 1e-11
+
+
+def test_columns_that_nearly_depend_on_each_other_have_a_grid_of_penalties():
+    X, y = made(80, 30)
+    X[:, 1] = X[:, 0] + 1e-11 * X[:, 1]
+    factor = np.repeat([0.0, 1.0], [2, 28])
+    # Without a penalty for both nothing is proved, but the largest penalty is known.
+    with pytest.warns(InaccurateWarning, match="leave one of them out"):
+        model = SqrtLassoCV(penalty_factor=factor, standardize=False).fit(X, y)
+    assert model.full_gap_ == 1.0
+    assert np.count_nonzero(model.coef_[2:]) >= 1
