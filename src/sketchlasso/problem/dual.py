@@ -250,7 +250,7 @@ def _free_unpenalised(
         left = float(radius_left(batch.radius[b], float(others @ others)))
         if violation > left:
             shrinkage = 1.0 - left / violation
-            rows = unpenalised_rows(batch.rows(b, free), batch.positive)
+            rows = unpenalised_rows(batch.unpenalised_rows(b, free), batch.positive)
             if shrinkage < 1.0:
                 freed[b] = u[b] - shrinkage * rows.projection(u[b][:, None])[:, 0]
             else:

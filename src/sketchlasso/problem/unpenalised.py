@@ -20,6 +20,7 @@ from scipy import linalg, optimize
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.linalg.dependence import depend_exactly
 from sketchlasso.linalg.rows import centre, lengths, rounding_of_sums
+from sketchlasso.problem.batch import ROUNDING_OF_SKETCH
 from sketchlasso.types import FloatArray
 
 # A direction that keeps no more than this share of its length keeps rounding only.
@@ -28,8 +29,6 @@ LOST_SHARE = 1e-10
 CLEARED_SHARE = 1e-12
 # Nothing is proved where a cleared direction may be further than this from a feasible one.
 MOST_DOUBT = 1e-6
-# Rows of a sketch that are sums of whole columns of X carry rounding of up to this share.
-ROUNDING_OF_SKETCH = 1e-12
 
 
 @dataclass(frozen=True, eq=False)

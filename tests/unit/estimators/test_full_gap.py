@@ -77,3 +77,26 @@ def test_columns_that_nearly_depend_on_each_other_have_a_grid_of_penalties():
         model = SqrtLassoCV(penalty_factor=factor, standardize=False).fit(X, y)
     assert model.full_gap_ == 1.0
     assert np.count_nonzero(model.coef_[2:]) >= 1
+
+
+@pytest.mark.parametrize("sketch", ["auto", "exact", "randomized"])
+@pytest.mark.parametrize("kind", [SqrtLasso, SqrtLassoCV])
+def test_a_response_of_zeros_needs_no_intercept(kind, sketch):
+    X, y = made(40, 6)
+    model = kind(sketch=sketch, rank=5, fit_intercept=False).fit(X, np.zeros(40))
+    assert not model.coef_.any() and model.full_gap_ == 0.0
+    both = kind(sketch=sketch, rank=5, fit_intercept=False, radius=None, random_state=0)
+    both.fit(X, np.column_stack([np.zeros(40), y]))
+    assert not both.coef_[0].any() and both.coef_[1].any()
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_a_constant_column_without_a_penalty_is_no_direction_of_a_sketch(kind):
+    X, y = made(80, 6)
+    X[:, 0] = 3.7
+    X[:, 1] *= 1e-5  # a free column in small units is one
+    factor = np.array([0.0, 0.0, 1, 1, 1, 1])
+    options = {"standardize": False, "penalty_factor": factor, "tol": 1e-4}
+    model = SqrtLasso(2.0, sketch="exact", radius=0.0, **options).fit(X.astype(kind), y)
+    assert certify(X, y, model.coef_, 2.0, penalty_factor=factor).relative_gap[0] <= 2e-4
+    assert model.coef_[0] == 0
