@@ -26,7 +26,7 @@ from sketchlasso.problem.full_problem import (
     full_dual,
     unit,
 )
-from sketchlasso.problem.tight_points import rounding_of_products, tight_parts
+from sketchlasso.problem.tight_points import as_met, rounding_of_products, tight_parts
 from sketchlasso.problem.unpenalised import UnpenalisedColumns, outward, unpenalised_columns
 from sketchlasso.types import FloatArray, IntArray
 
@@ -200,9 +200,7 @@ class _DualSearch:
         seen = self.view.correlate(directions)
         for d, (columns, rounding) in enumerate(exact or []):
             limit = self.alphas[owners[d]] * self.factor[columns]
-            over = np.abs(seen[columns, d]) - limit
-            near = (over > 0) & (over <= rounding)
-            seen[columns[near], d] = np.sign(seen[columns[near], d]) * limit[near]
+            seen[columns, d] = as_met(seen[columns, d], limit, rounding)
         response = self.start.response
         response = response if response.shape[1] == 1 else response[:, owners]
         inner, length = np.sum(response * directions, axis=0), lengths(directions)
