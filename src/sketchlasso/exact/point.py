@@ -104,7 +104,7 @@ class Target:
         if len(self.free):
             entries = training.columns.dense(self.free)
             self.unpenalised = unpenalised_columns(
-                entries, training.weights, training.fit_intercept, positive
+                entries, training.weights, training.fit_intercept, positive, rounded=True
             )
 
     def point(self, support: IntArray, values: FloatArray) -> Point:

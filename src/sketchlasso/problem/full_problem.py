@@ -160,11 +160,14 @@ class FullView:
     weights : ndarray of shape (m,)
     fit_intercept : bool
         Whether weighted means are taken off.
+    rounded : bool
+        Whether entries of X are known up to rounding only, as after a standardisation.
     """
 
     X: Any
     weights: FloatArray
     fit_intercept: bool
+    rounded: bool = False
     root: FloatArray = field(init=False)
 
     def __post_init__(self) -> None:

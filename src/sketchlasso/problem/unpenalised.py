@@ -5,8 +5,8 @@ which columns that nearly depend on each other amplify: a bound counts what is i
 itself. A column may be left out of the basis of their span only if it is proved to depend on the
 others. Where it only seems to, nothing is proved: coefficients of size 1 / eps may fit the rest.
 
-A sketch is different: its rows are sums over the data and known up to rounding only. Rows that
-depend on each other up to that rounding are taken for dependent.
+Columns that were standardised and rows of a sketch are different: they are known up to rounding
+only. Those that depend on each other up to that rounding are taken for dependent.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def outward(seen: FloatArray, unsure: FloatArray, positive: bool) -> FloatArray:
 
 
 def unpenalised_columns(
-    entries: FloatArray, weights: FloatArray, centred: bool, positive: bool
+    entries: FloatArray, weights: FloatArray, centred: bool, positive: bool, rounded: bool
 ) -> UnpenalisedColumns:
     """Prepare the clearing of columns.
 
@@ -141,6 +141,8 @@ def unpenalised_columns(
     centred : bool
         Whether an intercept is a column too.
     positive : bool
+    rounded : bool
+        Whether the entries are known up to rounding only.
 
     Raises
     ------
@@ -157,8 +159,10 @@ def unpenalised_columns(
     # Only what rounding explains may be a dependence.
     basis, inverse, columns = _span(columns, sizes, rounding_of_sums(len(columns)))
     rank, used = basis.shape[1], weights > 0
-    complete = rank in (columns.shape[1], int(used.sum()) - centred) or _is_complete(
-        entries[used], columns, sizes, rank, centred
+    complete = (
+        rounded
+        or rank in (columns.shape[1], int(used.sum()) - centred)
+        or _is_complete(entries[used], columns, sizes, rank, centred)
     )
     return UnpenalisedColumns(columns, basis, inverse, complete, positive)
 
@@ -199,6 +203,7 @@ def _is_complete(
     centred : bool
     """
     R, order = linalg.qr(columns, mode="r", pivoting=True, check_finite=False)
+    order = order.astype(np.intp)
     basis, others = order[:rank], order[rank:]
     weights = linalg.solve_triangular(R[:rank, :rank], R[:rank, rank:], check_finite=False)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):

@@ -144,6 +144,8 @@ def best_dual(
     small = lengths(residual) <= SMALL_RESIDUAL * null
     start = Coefficients(rows, unit(residual), response, primal, null, small)
     dual = np.zeros(len(alphas)) if known is None else known.copy()
+    if known is not None and not _dependence_is_known(view, factor, positive):
+        dual[:] = 0.0
     unpenalised = np.where(np.isinf(factor), factor, 0.0)
     for zero in (False, True):
         members = np.flatnonzero(((alphas == 0) == zero) & (dual == 0))
@@ -157,6 +159,17 @@ def best_dual(
         if not zero:
             search.meet_constraints(members, seen)
     return dual
+
+
+def _dependence_is_known(view: FullView, factor: FloatArray, positive: bool) -> bool:
+    """Whether unpenalised columns that a solver took for dependent up to rounding are so."""
+    free = np.flatnonzero(factor == 0)
+    if view.rounded or len(free) == 0:
+        return True
+    columns = unpenalised_columns(
+        view.entries(free), view.weights, view.fit_intercept, positive, rounded=False
+    )
+    return columns.complete
 
 
 class _DualSearch:
@@ -178,7 +191,7 @@ class _DualSearch:
         self.unpenalised: UnpenalisedColumns | None = None
         if len(self.free):
             self.unpenalised = unpenalised_columns(
-                view.entries(self.free), view.weights, view.fit_intercept, positive
+                view.entries(self.free), view.weights, view.fit_intercept, positive, view.rounded
             )
 
     def along(
