@@ -237,6 +237,8 @@ def _free_unpenalised(
     them moved, and the :func:`_doubts` of each that moved.
     """
     doubts: list[tuple[FloatArray, float] | None] = []
+    # Instances of one row set share the rows of their unpenalised features.
+    spans: dict[tuple[int, bytes], UnpenalisedColumns] = {}
     moved = np.zeros(batch.n_instances, dtype=bool)
     smooth = (batch.radius > 0) if batch.loss == "squared" else moved
     some_free = bool((batch.penalty_factor == 0).any())
@@ -250,7 +252,10 @@ def _free_unpenalised(
         left = float(radius_left(batch.radius[b], float(others @ others)))
         if violation > left:
             shrinkage = 1.0 - left / violation
-            rows = unpenalised_rows(batch.unpenalised_rows(b, free), batch.positive)
+            key = int(batch.root_of[b]), free.tobytes()
+            if key not in spans:
+                spans[key] = unpenalised_rows(batch.unpenalised_rows(b, free), batch.positive)
+            rows = spans[key]
             if shrinkage < 1.0:
                 freed[b] = u[b] - shrinkage * rows.projection(u[b][:, None])[:, 0]
             else:

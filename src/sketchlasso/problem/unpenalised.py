@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import linalg, optimize
@@ -202,8 +203,8 @@ def _is_complete(
     rank : int
     centred : bool
     """
-    R, order = linalg.qr(columns, mode="r", pivoting=True, check_finite=False)
-    order = order.astype(np.intp)
+    factors: Any = linalg.qr(columns, mode="r", pivoting=True, check_finite=False)
+    R, order = factors
     basis, others = order[:rank], order[rank:]
     weights = linalg.solve_triangular(R[:rank, :rank], R[:rank, rank:], check_finite=False)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
