@@ -5,10 +5,12 @@ from __future__ import annotations
 import gc
 import math
 import multiprocessing
+import os
+import threading
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from time import perf_counter
 from typing import Any
 
@@ -153,7 +155,20 @@ def _step(pipe: Connection, limit: float, late: str) -> str:
         return "process died, perhaps of memory"
 
 
+def end_with_parent() -> None:
+    """Let this process end as soon as the one that started it has ended, even if killed."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def end() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=end, daemon=True).start()
+
+
 def _child(pipe: Connection, setup: Setup, arguments: tuple[Any, ...]) -> None:
+    end_with_parent()
     try:
         run = setup(*arguments)
         pipe.send("")

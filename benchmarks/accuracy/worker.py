@@ -21,6 +21,7 @@ from benchmarks.accuracy.splits import Grid, Part, Training, parts_of
 from benchmarks.accuracy.store import OVER
 from benchmarks.accuracy.tasks import Task, load_task
 from benchmarks.datasets import MissingDataError
+from benchmarks.harness import end_with_parent
 from sketchlasso.errors import SketchlassoError
 
 LOAD_LIMIT = 600.0
@@ -112,6 +113,7 @@ def failed(name: CellName, why: str) -> dict[str, Any]:
 
 def serve(pipe: Connection) -> None:
     """Answer requests until the other end closes; data stay loaded between columns."""
+    end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears Ctrl-C and ends this process
     warm_up()
     loaded: tuple[tuple[Any, ...], Task, list[Part]] | None = None

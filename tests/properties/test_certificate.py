@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 from tests.oracles import full_problem_reference
 
-from sketchlasso import certify
+from sketchlasso import certify, solve
 from sketchlasso.errors import InvalidInputError
+from sketchlasso.problem import Batch
 
 # Rounding of products of doubles, as a share of the sums of their sizes, and of the smallest ones.
 ROUNDING = Fraction(1e-11)
@@ -263,3 +264,96 @@ def test_no_bound_ignores_how_unpenalised_columns_differ(case):
     if case.difference >= 1e-6 and case.noise == 1.0:
         best = np.append(np.linalg.lstsq(X[:, :2] - X[:, :2].mean(0), y - y.mean())[0], 0.0)
         assert certify(X, y, best, 1e3, **options | {"fit_intercept": True}).relative_gap[0] <= 1e-6
+
+
+def in_fractions(columns):
+    return [[Fraction(v) for v in column] for column in columns]
+
+
+def last_digits(column, rng):
+    """The column with the last digit of some entries changed."""
+    changed = np.nextafter(column, np.where(rng.random(len(column)) < 0.5, -np.inf, np.inf))
+    return np.where(rng.random(len(column)) < 0.7, changed, column)
+
+
+ALIKE = {
+    "last digits": lambda a, b, rng: [a, last_digits(a, rng)],
+    "rounded sum": lambda a, b, rng: [a, b, a + 0.3 * b],
+    "nearly constant": lambda a, b, rng: [a, last_digits(np.full(len(a), 0.7), rng)],
+    "last digits far from zero": lambda a, b, rng: [a + 1e9, last_digits(a + 1e9, rng)],
+    "twice": lambda a, b, rng: [a, -2 * a],
+    "constant": lambda a, b, rng: [a, np.full(len(a), 0.7), np.full(len(a), 0.7)],
+    "all levels": lambda a, b, rng: [a, *np.eye(3)[rng.integers(0, 3, len(a))].T, 1 + 0 * a],
+}
+DEPENDENT = ("twice", "constant", "all levels")
+
+
+@given(
+    seed=st.integers(0, 2**31),
+    m=st.integers(8, 14),
+    kind=st.sampled_from(sorted(ALIKE)),
+    fit_intercept=st.booleans(),
+    weighted=st.booleans(),
+)
+@settings(max_examples=100)
+def test_columns_alike_up_to_rounding_are_told_from_dependent_ones(
+    seed, m, kind, fit_intercept, weighted
+):
+    rng = np.random.default_rng(seed)
+    a, b, z, y = rng.standard_normal((4, m))
+    X = np.column_stack([*ALIKE[kind](a, b, rng), z])
+    weights = 4.0 ** rng.integers(-2, 3, m) if weighted else np.ones(m)
+    options = {
+        "penalty_factor": [0.0] * (X.shape[1] - 1) + [1.0],
+        "fit_intercept": fit_intercept,
+        "sample_weight": weights,
+    }
+    # At this penalty z has no part in the optimum, a fit of the other columns.
+    free, ones = X[:, :-1], np.ones((m, int(fit_intercept)))
+    roots = np.sqrt(weights)  # powers of two, so that products with them are exact
+    exact = [c for c in in_fractions((roots[:, None] * np.hstack([ones, free])).T) if any(c)]
+    best = float(least_squares(independent(exact), [Fraction(v) for v in roots * y]))
+    shape = free - np.average(free, axis=0, weights=weights) if fit_intercept else free
+    shift = np.average(y, weights=weights) if fit_intercept else 0.0
+    fit = np.linalg.lstsq(roots[:, None] * shape, roots * (y - shift), rcond=1e-13)[0]
+    for coef in (np.zeros(X.shape[1]), np.append(fit, 0.0)):
+        found = certify(X, y, coef, 1e3, **options)
+        assert found.dual[0] <= best * (1 + 1e-12)
+    if kind in DEPENDENT:
+        assert found.relative_gap[0] <= 1e-11
+
+
+def independent(columns):
+    """Those of some columns of fractions that do not depend on the ones before them."""
+    kept = []
+    for column in columns:
+        rest = column
+        for other in kept:
+            share = dot(rest, other) / dot(other, other)
+            rest = [c - share * o for c, o in zip(rest, other, strict=True)]
+        if any(rest):
+            kept.append(rest)
+    return kept
+
+
+@given(
+    seed=st.integers(0, 2**31),
+    difference=st.sampled_from([0.0, 1e-11, 1e-10, 1e-9, 1e-8, 1e-6, 1e-3]),
+    unit=st.sampled_from([1.0, 1e-14, 1e14]),
+    s=st.sampled_from([0.0, 1.0]),
+)
+@settings(max_examples=60)
+def test_no_bound_of_a_sketch_ignores_how_its_unpenalised_rows_differ(seed, difference, unit, s):
+    rng = np.random.default_rng(seed)
+    a, b, z, rest = rng.standard_normal((4, 6))
+    P = np.array([a, unit * (a + difference * b), z])
+    P[1] += difference * unit * b  # twice, so that the difference is not below the rounding
+    c = a + b + 1e-3 * rest
+    batch = Batch.build(P, c, s, alpha=1e3, penalty_factor=[0.0, 0.0, 1.0])
+    free = [in_fractions(P)[0]] if difference == 0 else in_fractions(P[:2])
+    exact = least_squares(free, [Fraction(v) for v in c])
+    best = float(root(exact**2 + Fraction(s) ** 2))
+    found = solve(batch)
+    assert found.dual[0] <= best * (1 + 1e-12)
+    if difference in (0.0, 1e-3):
+        assert found.relative_gap[0] <= 1e-6

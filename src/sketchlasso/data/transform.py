@@ -16,11 +16,16 @@ from scipy import sparse
 from sketchlasso.data.blocks import BlockMatrix
 from sketchlasso.data.opening import BlockHandle, DaskBlock
 from sketchlasso.data.storage import storage_of
-from sketchlasso.types import FloatArray, SparseRows
+from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 
 # Largest entries within these powers of two are left as they are, which saves a copy of X: the
 # fourth powers of their sums neither overflow nor vanish.
 COMFORT = {np.dtype(np.float64): 64, np.dtype(np.float32): 12}
+
+# A column whose entries differ by no more than this share of their size is far from zero.
+FAR = 1e-2
+# Rows that are looked at first: few columns are far from zero.
+FIRST_ROWS = 64
 
 Rows = TypeVar("Rows", "FloatArray", "SparseRows")
 
@@ -126,6 +131,50 @@ def in_units(X: Any, unit: float) -> Any:
         scaled.data = np.ldexp(scaled.data, exponent)
         return scaled
     return np.ldexp(np.asarray(X), exponent)
+
+
+def near_zero(X: Any) -> tuple[Any, FloatArray]:
+    """X (m, n) less a constant for every column far from zero, and these constants (n,).
+
+    With an intercept it is the same problem, in which products with X keep the digits that the
+    constants would take. Numbers that differ by less than a factor two have an exact difference.
+    X itself where no column is far from zero, and where it is in blocks.
+    """
+    offsets = np.zeros(X.shape[1])
+    if isinstance(X, BlockMatrix) or 0 in X.shape:
+        return X, offsets
+    columns = _far_at_first(X)
+    if len(columns) == 0:
+        return X, offsets
+    part = X[:, columns]
+    part = np.asarray(part if isinstance(part, np.ndarray) else part.toarray(), dtype=np.float64)
+    far = _is_far(part)
+    if not far.any():
+        return X, offsets
+    offsets[columns[far]] = part[0, far]
+    if isinstance(X, np.ndarray):
+        return X - offsets, offsets
+    near: Any = X.astype(np.float64)  # a copy
+    by_columns = np.repeat(offsets, np.diff(X.indptr)) if X.format == "csc" else offsets[X.indices]
+    near.data -= by_columns
+    return near, offsets
+
+
+def _far_at_first(X: Any) -> IntArray:
+    """Columns (c,) that may be far from zero: by their first rows, or without a zero."""
+    if isinstance(X, np.ndarray):
+        return np.flatnonzero(_is_far(X[:FIRST_ROWS].astype(np.float64)))
+    if X.format == "csc":
+        return np.flatnonzero(np.diff(X.indptr) == X.shape[0])
+    return np.flatnonzero(np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0])
+
+
+def _is_far(entries: FloatArray) -> BoolArray:
+    """Which columns (n,) have entries (m, n) of one sign that differ little."""
+    low, high = entries.min(axis=0), entries.max(axis=0)
+    size = np.minimum(np.abs(low), np.abs(high))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray((np.sign(low) == np.sign(high)) & (size > 0) & (high - low <= FAR * size))
 
 
 def column_units(Y: FloatArray) -> FloatArray:

@@ -157,7 +157,7 @@ def _on_all_of_x(
     columns: IntArray,
     found: CrossValidation,
 ) -> CrossValidation | None:
-    """Search X itself where the models on an automatic sketch are small; None where they are better.
+    """The search of X itself, where models on an automatic sketch are small and score no better.
 
     A sketch keeps the directions in which X varies most, and the response's own. The few features
     that matter may lie outside of them, and the best model on the sketch is then a small one.

@@ -74,11 +74,9 @@ class Prepared:
         return self.X
 
     def constant_responses(self, fit_intercept: bool) -> BoolArray:
-        """Which responses (t,) an intercept fits exactly, at any penalty."""
-        if not fit_intercept:
-            return np.zeros(self.Y.shape[1], dtype=bool)
+        """Which responses (t,) an intercept, or nothing, fits exactly, at any penalty."""
         used = self.Y if self.weights is None else self.Y[self.weights > 0]
-        return np.all(used == used[:1], axis=0)
+        return np.all(used == (used[:1] if fit_intercept else 0.0), axis=0)
 
     @property
     def row_weights(self) -> FloatArray:
@@ -206,6 +204,7 @@ def task_of(
         terms=spec.terms,
         solver=spec.solver,
         settings=spec.settings(sketch, searching=searching),
+        rounded=data.scales is not None,
     )
 
 

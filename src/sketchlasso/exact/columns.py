@@ -11,6 +11,7 @@ from scipy import sparse
 
 from sketchlasso.data.indirect import BlockStorage
 from sketchlasso.data.storage import DenseStorage, SparseStorage
+from sketchlasso.data.transform import near_zero
 from sketchlasso.data.validate import as_storage
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.instances.rows import RowSet
@@ -35,8 +36,8 @@ SPARSE_SPEED = 6.0
 def as_columns(X: Any, centred: bool) -> Columns:
     """X, checked, in the form with the fastest access to its columns.
 
-    It is copied only to change its type or format. Gram entries of `centred` problems may be
-    shifted.
+    It is copied only to change its type or format, or where columns of `centred` problems are far
+    from zero. Gram entries of those may be shifted.
     """
     if _plainly_fine(X):
         return _dense_columns(X, centred)
@@ -45,7 +46,8 @@ def as_columns(X: Any, centred: bool) -> Columns:
         return _dense_columns(np.asarray(X, dtype=np.float64), centred)
     if isinstance(storage, SparseStorage):
         kind = sparse.csc_array if X.format == "csc" else sparse.csr_array
-        return SparseColumns(kind(X, dtype=np.float64))
+        entries = kind(X, dtype=np.float64)
+        return SparseColumns(*near_zero(entries)) if centred else SparseColumns(entries)
     if isinstance(storage, BlockStorage):
         raise InvalidInputError(
             f"X is in {storage.matrix.n_blocks} blocks, but the exact problem needs its columns in "
@@ -66,19 +68,25 @@ def _plainly_fine(X: Any) -> bool:
 
 
 def _dense_columns(entries: FloatArray, centred: bool) -> DenseColumns:
-    shift = entries.mean(axis=0) if centred else np.zeros(entries.shape[1])
-    return DenseColumns(entries, shift)
+    if not centred:
+        return DenseColumns(entries, np.zeros(entries.shape[1]))
+    entries, offsets = near_zero(entries)
+    return DenseColumns(entries, entries.mean(axis=0), offsets)
 
 
 class DenseColumns:
     """Columns of an array; those in use are copied side by side, the others stay in place.
 
     Gram entries belong to the shifted columns x_j - shift_j 1: a shift near the mean keeps
-    digits that subtracting the mean from finished sums would lose.
+    digits that subtracting the mean from finished sums would lose. The entries themselves are
+    those of X less `offsets`, (n,) or zero.
     """
 
-    def __init__(self, entries: FloatArray, shift: FloatArray) -> None:
+    def __init__(
+        self, entries: FloatArray, shift: FloatArray, offsets: FloatArray | float = 0.0
+    ) -> None:
         self.entries = entries
+        self.offsets = offsets
         self.shape = (entries.shape[0], entries.shape[1])
         self.shift = shift
         self._lock = threading.Lock()
@@ -147,7 +155,7 @@ class DenseColumns:
 
     def rows(self, chosen: IntArray) -> DenseColumns:
         """The same columns on some rows only."""
-        return DenseColumns(self.entries[chosen], self.shift)
+        return DenseColumns(self.entries[chosen], self.shift, self.offsets)
 
     def _keep(self, chosen: IntArray) -> IntArray:
         """Where the chosen columns stand among the used ones, new ones appended."""
@@ -166,10 +174,14 @@ class DenseColumns:
 
 
 class SparseColumns:
-    """Columns of a sparse matrix, kept by columns and by rows; never shifted or made dense."""
+    """Columns of a sparse matrix, kept by columns and by rows; never shifted or made dense.
 
-    def __init__(self, matrix: Any) -> None:
+    The entries are those of X less `offsets`, (n,) or zero.
+    """
+
+    def __init__(self, matrix: Any, offsets: FloatArray | float = 0.0) -> None:
         self._given = matrix
+        self.offsets = offsets
         self.by_columns = matrix.tocsc()
         self._transposed = self.by_columns.T
         self.shape: tuple[int, int] = (int(matrix.shape[0]), int(matrix.shape[1]))
@@ -251,7 +263,7 @@ class SparseColumns:
 
     def rows(self, chosen: IntArray) -> SparseColumns:
         """The same columns on some rows only."""
-        return SparseColumns(self.by_rows[chosen])
+        return SparseColumns(self.by_rows[chosen], self.offsets)
 
 
 Columns: TypeAlias = DenseColumns | SparseColumns
@@ -270,7 +282,7 @@ class TrainingRows:
     gram_weights : ndarray of shape (m,) or None
         The weights, None where all are one.
     means : ndarray of shape (n,)
-        Weighted means of the columns; zero without an intercept.
+        Weighted means of the columns, less their offsets; zero without an intercept.
     shifted_sums : ndarray of shape (n,)
         Weighted sums of the shifted columns, which centring subtracts.
     """

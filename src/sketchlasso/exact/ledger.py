@@ -103,7 +103,7 @@ class ExactLedger(Ledger):
         chain = slice(first, first + self._shape[2])
         self.null[chain] = target.null
         self._y_mean[row_set, response] = target.y_mean
-        self._means[row_set] = target.training.means
+        self._means[row_set] = target.training.means + target.training.columns.offsets
         self._begun[row_set, response] = True
 
     def begun(self, row_set: int, response: int) -> bool:

@@ -15,19 +15,20 @@ from sketchlasso.problem.full_problem import (
     MOST_SIGN_ENTRIES,
     SMALL_RESIDUAL,
     FullValues,
-    UnpenalisedColumns,
     face_level,
     full_dual,
     full_primal,
     largest_ratio,
     unit,
-    unpenalised_columns,
 )
-from sketchlasso.problem.tight_points import DEPENDENT, tight_parts
+from sketchlasso.problem.tight_points import DEPENDENT, as_met, rounding_of_products, tight_parts
+from sketchlasso.problem.unpenalised import UnpenalisedColumns, outward, unpenalised_columns
 from sketchlasso.types import FloatArray, IntArray
 
 # Columns of a support count with at least this share of the largest part in the fit.
 LEAST_PART = 1e-6
+# A penalty factor is little below this share of the largest.
+LITTLE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +102,10 @@ class Target:
         self.free = np.flatnonzero(factor == 0)
         self.unpenalised: UnpenalisedColumns | None = None
         if len(self.free):
-            self.unpenalised = unpenalised_columns(training.scaled(self.free), positive)
+            entries = training.columns.dense(self.free)
+            self.unpenalised = unpenalised_columns(
+                entries, training.weights, training.fit_intercept, positive, rounded=True
+            )
 
     def point(self, support: IntArray, values: FloatArray) -> Point:
         """The point of given coefficients: the two products with X."""
@@ -157,7 +161,7 @@ class Target:
         """Smallest penalty at which the fit of the unpenalised columns alone is optimal."""
         left = self.root * self.y
         if self.unpenalised is not None:
-            left = self.unpenalised.clear(left[:, None])[:, 0]
+            left = self.unpenalised.project(left[:, None])[:, 0]
         length = float(np.linalg.norm(left))
         if length <= 1e-12 * self.null or length == 0.0:
             return 0.0
@@ -167,15 +171,21 @@ class Target:
     def certificate(self, point: Point, alpha: float) -> FullValues:
         """Objective, and the best dual value along the residual and the signs of the point."""
         dual = self.dual(self._along_residual(point), alpha)
-        small = point.length <= SMALL_RESIDUAL * self.null
+        small = self._has_little or point.length <= SMALL_RESIDUAL * self.null
         entries = len(point.support) * len(point.residual)
         if small and 0 < entries <= MOST_SIGN_ENTRIES:
-            for scaled in self._tight(point, alpha):
-                dual = max(dual, self.dual(self.direction(scaled), alpha))
+            for along in self._tight(point, alpha):
+                dual = max(dual, self.dual(along, alpha))
         return FullValues(self.primal(point, alpha), dual, self.null)
 
-    def _tight(self, point: Point, alpha: float) -> list[FloatArray]:
-        """Dual points (m,) on scaled rows that meet the constraints of the support."""
+    @cached_property
+    def _has_little(self) -> bool:
+        """Whether some penalties are so small that rounding of the residual exceeds them."""
+        penalties = self.factor[(self.factor > 0) & np.isfinite(self.factor)]
+        return bool(penalties.min(initial=1.0) <= LITTLE * penalties.max(initial=1.0))
+
+    def _tight(self, point: Point, alpha: float) -> list[Direction]:
+        """Dual points that meet the constraints of the support, made no longer than one."""
         chosen = np.union1d(point.support, self.free)
         values = np.zeros(len(self.factor))
         values[point.support] = point.values
@@ -187,7 +197,16 @@ class Target:
         target = alpha * self.factor[chosen] * np.sign(values[chosen])
         residual = unit((self.root * point.residual)[:, None])[:, 0]
         found = tight_parts(columns, parts, target, residual)
-        return [] if found is None else found.points(small=True)
+        if found is None:
+            return []
+        met = chosen[found.kept]
+        rounding = rounding_of_products(columns[:, found.kept])
+        tight = []
+        for scaled in found.points(small=True):
+            along = self.direction(scaled / max(float(np.linalg.norm(scaled)), 1.0))
+            along.seen[met] = as_met(along.seen[met], alpha * self.factor[met], rounding)
+            tight.append(along)
+        return tight
 
     def _along_residual(self, point: Point) -> Direction:
         """The direction of the residual, whose correlations are known."""
@@ -213,7 +232,7 @@ class Target:
         length = float(np.linalg.norm(scaled))
         if self.unpenalised is not None and self.unpenalised.in_doubt:
             of_columns, of_response = self._doubts
-            seen += np.sign(seen) * of_columns * length
+            seen = outward(seen, of_columns * length, self.positive)
             inner -= of_response * length
         return Direction(seen, length, inner)
 

@@ -10,8 +10,11 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from sketchlasso.errors import Argument, InvalidInputError
-from sketchlasso.linalg.rows import read_only
+from sketchlasso.linalg.rows import lengths, read_only
 from sketchlasso.types import FloatArray, IntArray, Loss, RealArray, SparseRows
+
+# Rows of a sketch are sums of whole columns of X and carry rounding of up to this share.
+ROUNDING_OF_SKETCH = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,6 +176,18 @@ class Batch:
         chosen = self.P[features].astype(np.float64)
         root = self.root(instance)
         return chosen if root is None else chosen @ root
+
+    def unpenalised_rows(self, instance: int, features: IntArray) -> FloatArray:
+        """Rows R[features] (p, k), zero where only rounding is left of P's rows.
+
+        A feature that is constant on the rows of an instance must not count as a direction.
+        """
+        rows = self.rows(instance, features)
+        root = self.root(instance)
+        if root is not None:
+            whole = lengths(self.P[features].astype(np.float64).T) * np.linalg.norm(root)
+            rows[lengths(rows.T) <= ROUNDING_OF_SKETCH * whole] = 0.0
+        return rows
 
     def factor_row(self, instance: int) -> FloatArray:
         """Penalty factors (n,) of one instance, its exclusions written as inf."""

@@ -16,7 +16,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize
 
 from sketchlasso.kernels.shrink import feasible_scale
 from sketchlasso.linalg.rows import rounding_of_sums
@@ -30,6 +29,7 @@ from sketchlasso.problem.formulas import (
     soft_threshold,
 )
 from sketchlasso.problem.objective import null_value, primal_value
+from sketchlasso.problem.unpenalised import UnpenalisedColumns, outward, unpenalised_rows
 from sketchlasso.types import BoolArray, Coefficients, FloatArray, RealArray
 
 TILE = 8
@@ -125,22 +125,37 @@ def feasible_dual(
     scale : ndarray of shape (B,)
         The scaling a; NaN where unpenalised features moved the point as well.
     """
+    point, scale, _ = _feasible(batch, u, correlation, n_threads)
+    return point, scale
+
+
+def _feasible(
+    batch: Batch, u: FloatArray, correlation: RealArray | None, n_threads: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """See :func:`feasible_dual`; also by how much (B,) a feasible point's value may be smaller."""
     if correlation is None:
         correlation = correlate(batch, u)
     correlation = _refined(batch, u, correlation)
     scale = _scales(batch, u, correlation, n_threads)
-    point = u * scale[:, None]
-    freed, moved = _free_unpenalised(batch, u, correlation)
+    point, unsure = u * scale[:, None], np.zeros(batch.n_instances)
+    freed, moved, doubts = _free_unpenalised(batch, u, correlation)
     if moved.any():
         part = batch.take(np.flatnonzero(moved))
         other = freed[moved]
         seen = _refined(part, other, correlate(part, other))
-        other *= _scales(part, other, seen, cleared=part.radius == 0)[:, None]
+        lost = np.zeros(part.n_instances)
+        for b, doubt in enumerate(doubts):
+            if doubt is not None:
+                of_columns, lost[b] = doubt
+                seen[b] = outward(seen[b], of_columns.astype(seen.dtype), batch.positive)
+        scales = _scales(part, other, seen, cleared=part.radius == 0)
+        other *= scales[:, None]
         # Scaling alone is a valid answer too where the radius leaves unpenalised features room.
         better = (part.radius == 0) | (dual_value(part, other) > dual_value(part, point[moved]))
         chosen = np.flatnonzero(moved)[better]
         point[chosen], scale[chosen] = other[better], np.nan
-    return point, scale
+        unsure[chosen] = (scales * lost)[better]
+    return point, scale, unsure
 
 
 def _refined(batch: Batch, u: FloatArray, correlation: RealArray) -> RealArray:
@@ -215,12 +230,15 @@ def _scales(
 
 def _free_unpenalised(
     batch: Batch, u: FloatArray, correlation: RealArray
-) -> tuple[FloatArray, BoolArray]:
+) -> tuple[FloatArray, BoolArray, list[tuple[FloatArray, float] | None]]:
     """Shrink the part of u seen by features of threshold zero until it fits the radius.
 
-    What the penalised features use of the radius is left to them. Returns the points and
-    which of them moved.
+    What the penalised features use of the radius is left to them. Returns the points, which of
+    them moved, and the :func:`_doubts` of each that moved.
     """
+    doubts: list[tuple[FloatArray, float] | None] = []
+    # Instances of one row set share the rows of their unpenalised features.
+    spans: dict[tuple[int, bytes], UnpenalisedColumns] = {}
     moved = np.zeros(batch.n_instances, dtype=bool)
     smooth = (batch.radius > 0) if batch.loss == "squared" else moved
     some_free = bool((batch.penalty_factor == 0).any())
@@ -234,31 +252,28 @@ def _free_unpenalised(
         left = float(radius_left(batch.radius[b], float(others @ others)))
         if violation > left:
             shrinkage = 1.0 - left / violation
-            freed[b] = _shrink_part(batch.rows(b, free), u[b], shrinkage, batch.positive)
+            key = int(batch.root_of[b]), free.tobytes()
+            if key not in spans:
+                spans[key] = unpenalised_rows(batch.unpenalised_rows(b, free), batch.positive)
+            rows = spans[key]
+            if shrinkage < 1.0:
+                freed[b] = u[b] - shrinkage * rows.projection(u[b][:, None])[:, 0]
+            else:
+                freed[b] = rows.clear(u[b][:, None])[:, 0]
+            doubts.append(_doubts(batch, b, rows, freed[b]) if shrinkage == 1.0 else None)
             moved[b] = True
-    return freed, moved
+    return freed, moved, doubts
 
 
-def _shrink_part(R: FloatArray, u: FloatArray, share: float, positive: bool) -> FloatArray:
-    """U less a share of its projection on the span of R's rows (their cone for w >= 0).
-
-    Removing all of it leaves the rounding of the removed part behind, which later scaling
-    would amplify: hence the second pass, and the cut to zero where nothing else is left.
-    """
-    rest = u - share * _projection(R, u, positive)
-    if share < 1.0:
-        return rest
-    rest -= _projection(R, rest, positive)
-    negligible = np.linalg.norm(rest) <= 1e-10 * np.linalg.norm(u)
-    return np.zeros_like(u) if negligible else rest
-
-
-def _projection(R: FloatArray, u: FloatArray, positive: bool) -> FloatArray:
-    if positive:
-        return np.asarray(R.T @ optimize.nnls(R.T, u)[0])
-    _, values, rows = np.linalg.svd(R, full_matrices=False)
-    basis = rows[values > 1e-12 * values.max(initial=0.0)]
-    return np.asarray(basis.T @ (basis @ u))
+def _doubts(
+    batch: Batch, b: int, rows: UnpenalisedColumns, u: FloatArray
+) -> tuple[FloatArray, float] | None:
+    """What unpenalised features leave in doubt of R u (n,) and of c'u; None where nothing."""
+    if not rows.in_doubt:
+        return None
+    length = float(np.linalg.norm(u))
+    seen = batch.rows(b, np.arange(batch.n_features)) @ rows.basis
+    return length * rows.doubt(seen), length * float(rows.doubt(batch.c[b][None] @ rows.basis)[0])
 
 
 def dual_value(batch: Batch, point: FloatArray, correlation: RealArray | None = None) -> FloatArray:
@@ -303,11 +318,11 @@ def certify_batch(
     -------
     Certificate
     """
-    point, scale = feasible_dual(batch, u, correlation, n_threads)
+    point, scale, unsure = _feasible(batch, u, correlation, n_threads)
     unmoved = bool(np.all(scale == 1.0))
     return Certificate(
         primal=primal_value(batch, coef, n_threads),
-        dual=dual_value(batch, point, correlation if unmoved else None),
+        dual=dual_value(batch, point, correlation if unmoved else None) - unsure,
         null=null_value(batch),
         point=point,
         scale=scale,

@@ -22,10 +22,9 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
-from scipy import optimize
 
 from sketchlasso.errors import InvalidInputError
-from sketchlasso.linalg.rows import centre, rounding_of_sums
+from sketchlasso.linalg.rows import centre
 from sketchlasso.problem.formulas import relative_gap
 from sketchlasso.types import FloatArray
 
@@ -35,12 +34,6 @@ Values = TypeVar("Values", float, FloatArray)
 SMALL_RESIDUAL = 1e-3
 # Entries of the support's columns up to which the equations of its signs are solved.
 MOST_SIGN_ENTRIES = 4_000_000
-# A direction that keeps no more than this share of its length keeps rounding only.
-LOST_SHARE = 1e-10
-# A cleared direction correlates with no unpenalised column by more than this.
-CLEARED_SHARE = 1e-12
-# Nothing is proved where a cleared direction may be further than this from a feasible one.
-MOST_DOUBT = 1e-6
 
 
 @dataclass(frozen=True)
@@ -158,111 +151,6 @@ def face_level(alpha: Any, error: Any, steepness: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class UnpenalisedColumns:
-    """Columns of penalty zero, which a dual point must not correlate with.
-
-    Attributes
-    ----------
-    columns : ndarray of shape (m, q)
-        Rows scaled by the root of their weights, of length one or zero.
-    basis : ndarray of shape (m, r)
-        Orthonormal basis of their span.
-    inverse : ndarray of shape (q, r)
-        columns @ inverse = basis.
-    positive : bool
-        Their coefficients are >= 0: only a positive correlation is forbidden.
-    """
-
-    columns: FloatArray
-    basis: FloatArray
-    inverse: FloatArray
-    positive: bool
-
-    @property
-    def in_doubt(self) -> bool:
-        """Whether that distance counts."""
-        return self.distance > CLEARED_SHARE
-
-    @cached_property
-    def distance(self) -> float:
-        """How far a cleared direction of length one may be from a feasible one.
-
-        Rounding hides correlations of size eps, which columns that nearly depend on each other
-        amplify.
-        """
-        largest = float(np.linalg.norm(self.inverse, axis=0).max(initial=0.0))
-        return rounding_of_sums(len(self.columns)) * largest
-
-    def doubt(self, products: FloatArray) -> FloatArray:
-        """By how much z'd (p,) may differ between those two directions.
-
-        With z = columns b up to a part that both see alike, it is what rounding hides of b.
-
-        Parameters
-        ----------
-        products : ndarray of shape (p, r)
-            z'basis of p vectors z (m,).
-        """
-        hidden = rounding_of_sums(len(self.columns))
-        return np.asarray(hidden * np.abs(products @ self.inverse.T).sum(axis=1))
-
-    def clear(self, directions: FloatArray) -> FloatArray:
-        """Directions (m, p) with their projection on these columns removed.
-
-        Twice: the first pass leaves the rounding of the removed part behind, which scaling
-        to the boundary would amplify. Where nothing else is left the direction becomes zero.
-        """
-        if self.distance > MOST_DOUBT:
-            return np.zeros_like(directions)
-        size = np.linalg.norm(directions, axis=0)
-        for _ in range(2):
-            directions = directions - self._projection(directions)
-        left = np.linalg.norm(directions, axis=0)
-        lost = left <= LOST_SHARE * size
-        if self.positive:
-            # The fit may stop early, and a point that is not feasible proves nothing.
-            seen = np.max(self.columns.T @ directions, axis=0, initial=0.0)
-            lost |= seen > CLEARED_SHARE * left
-        return np.where(lost, 0.0, directions)
-
-    def _projection(self, directions: FloatArray) -> FloatArray:
-        if not self.positive:
-            return np.asarray(self.basis @ (self.basis.T @ directions))
-        fits = [self._nonnegative_fit(direction) for direction in directions.T]
-        return np.asarray(self.columns @ np.column_stack(fits))
-
-    def _nonnegative_fit(self, direction: FloatArray) -> FloatArray:
-        try:
-            return np.asarray(optimize.nnls(self.columns, direction)[0])
-        except RuntimeError:  # no convergence: what remains is judged by what it correlates with
-            return np.zeros(self.columns.shape[1])
-
-
-def unpenalised_columns(columns: FloatArray, positive: bool) -> UnpenalisedColumns:
-    """Prepare the clearing of columns (m, q) of any finite length.
-
-    Raises
-    ------
-    InvalidInputError
-        A column is not finite: the weights made its entries overflow.
-    """
-    if not np.isfinite(columns).all():
-        raise InvalidInputError(
-            "a column of X that has no penalty overflows when its rows are weighted; divide X or "
-            "sample_weight by a constant so that their products are finite."
-        )
-    largest = np.abs(columns).max(axis=0, initial=0.0)
-    columns = columns / np.where(largest > 0, largest, 1.0)
-    lengths = np.linalg.norm(columns, axis=0)
-    columns = columns / np.where(lengths > 0, lengths, 1.0)
-    basis, values, coordinates = np.linalg.svd(columns, full_matrices=False)
-    # Only what rounding explains is a dependence.
-    kept = values > rounding_of_sums(len(columns)) * values.max(initial=0.0)
-    inverse = coordinates[kept].T / values[kept]
-    return UnpenalisedColumns(columns, basis[:, kept], inverse, positive)
-
-
-@dataclass(frozen=True, eq=False)
 class FullView:
     """X and responses with rows scaled by the roots of their weights.
 
@@ -272,11 +160,14 @@ class FullView:
     weights : ndarray of shape (m,)
     fit_intercept : bool
         Whether weighted means are taken off.
+    rounded : bool
+        Whether entries of X are known up to rounding only, as after a standardisation.
     """
 
     X: Any
     weights: FloatArray
     fit_intercept: bool
+    rounded: bool = False
     root: FloatArray = field(init=False)
 
     def __post_init__(self) -> None:
@@ -293,11 +184,15 @@ class FullView:
             values, _ = centre(values, self.weights)
         return self.root[:, None] * values
 
-    def columns(self, chosen: Any) -> FloatArray:
-        """The chosen columns (m, c), centred and scaled."""
+    def entries(self, chosen: Any) -> FloatArray:
+        """The chosen columns (m, c) as they are."""
         part = self.X[:, chosen]
         part = part if isinstance(part, np.ndarray) else part.toarray()
-        return self.scale(np.asarray(part, dtype=np.float64))
+        return np.asarray(part, dtype=np.float64)
+
+    def columns(self, chosen: Any) -> FloatArray:
+        """The chosen columns (m, c), centred and scaled."""
+        return self.scale(self.entries(chosen))
 
     def centre(self, directions: FloatArray) -> FloatArray:
         """Directions on scaled rows less what an intercept sees of them."""

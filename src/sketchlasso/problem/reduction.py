@@ -23,6 +23,7 @@ import numpy as np
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.kernels.dense import reduce_stack
 from sketchlasso.linalg.factor import psd_root
+from sketchlasso.problem.unpenalised import unpenalised_rows
 from sketchlasso.types import FloatArray
 
 # yy - c'c carries this relative rounding error; a smaller remainder is taken as zero.
@@ -117,8 +118,7 @@ class ProjectedOut:
 
 def project_out(root: FloatArray | None, c: FloatArray, rows: FloatArray) -> ProjectedOut:
     """Remove the span of the rows R_U (q, k) from an instance's root and c."""
-    _, values, directions = np.linalg.svd(rows, full_matrices=False)
-    basis = directions[values > 1e-12 * values.max(initial=0.0)]
+    basis = unpenalised_rows(rows, positive=False).basis.T
     projector = np.eye(len(c)) - basis.T @ basis
     kept = projector if root is None else root @ projector
     return ProjectedOut(rows, basis, kept, np.asarray(projector @ c))

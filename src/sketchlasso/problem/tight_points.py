@@ -164,6 +164,16 @@ def tight_parts(
     return TightParts(p, rest / left if left > 0 else rest, left, basis, kept)
 
 
+def as_met(seen: FloatArray, limit: FloatArray, rounding: FloatArray) -> FloatArray:
+    """What columns see (s,) of a point that meets their constraints up to rounding (s,).
+
+    Scaling the point down until rounding is gone would cost all of it where penalties are little.
+    """
+    over = np.abs(seen) - limit
+    near = (over > 0) & (over <= rounding)
+    return np.asarray(np.where(near, np.sign(seen) * limit, seen))
+
+
 def rounding_of_products(columns: FloatArray) -> FloatArray:
     """Rounding (s,) of what columns (m, s) see of a direction of length one."""
     return np.asarray(rounding_of_sums(len(columns)) * lengths(columns))

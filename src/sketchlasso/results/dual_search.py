@@ -23,12 +23,11 @@ from sketchlasso.problem.full_problem import (
     MOST_SIGN_ENTRIES,
     SMALL_RESIDUAL,
     FullView,
-    UnpenalisedColumns,
     full_dual,
     unit,
-    unpenalised_columns,
 )
-from sketchlasso.problem.tight_points import rounding_of_products, tight_parts
+from sketchlasso.problem.tight_points import as_met, rounding_of_products, tight_parts
+from sketchlasso.problem.unpenalised import UnpenalisedColumns, outward, unpenalised_columns
 from sketchlasso.types import FloatArray, IntArray
 
 # Relative gap that is not worth improving.
@@ -145,6 +144,8 @@ def best_dual(
     small = lengths(residual) <= SMALL_RESIDUAL * null
     start = Coefficients(rows, unit(residual), response, primal, null, small)
     dual = np.zeros(len(alphas)) if known is None else known.copy()
+    if known is not None and not _dependence_is_known(view, factor, positive):
+        dual[:] = 0.0
     unpenalised = np.where(np.isinf(factor), factor, 0.0)
     for zero in (False, True):
         members = np.flatnonzero(((alphas == 0) == zero) & (dual == 0))
@@ -158,6 +159,17 @@ def best_dual(
         if not zero:
             search.meet_constraints(members, seen)
     return dual
+
+
+def _dependence_is_known(view: FullView, factor: FloatArray, positive: bool) -> bool:
+    """Whether unpenalised columns that a solver took for dependent up to rounding are so."""
+    free = np.flatnonzero(factor == 0)
+    if view.rounded or len(free) == 0:
+        return True
+    columns = unpenalised_columns(
+        view.entries(free), view.weights, view.fit_intercept, positive, rounded=False
+    )
+    return columns.complete
 
 
 class _DualSearch:
@@ -178,7 +190,9 @@ class _DualSearch:
         self.penalised = (factor > 0) & np.isfinite(factor)
         self.unpenalised: UnpenalisedColumns | None = None
         if len(self.free):
-            self.unpenalised = unpenalised_columns(view.columns(self.free), positive)
+            self.unpenalised = unpenalised_columns(
+                view.entries(self.free), view.weights, view.fit_intercept, positive, view.rounded
+            )
 
     def along(
         self, directions: FloatArray, owners: IntArray, exact: list[Any] | None = None
@@ -199,24 +213,16 @@ class _DualSearch:
         seen = self.view.correlate(directions)
         for d, (columns, rounding) in enumerate(exact or []):
             limit = self.alphas[owners[d]] * self.factor[columns]
-            over = np.abs(seen[columns, d]) - limit
-            near = (over > 0) & (over <= rounding)
-            seen[columns[near], d] = np.sign(seen[columns[near], d]) * limit[near]
+            seen[columns, d] = as_met(seen[columns, d], limit, rounding)
         response = self.start.response
         response = response if response.shape[1] == 1 else response[:, owners]
         inner, length = np.sum(response * directions, axis=0), lengths(directions)
+        largest = seen
         if self.unpenalised is not None and self.unpenalised.in_doubt:
             of_columns, of_response = self._doubts
-            seen += np.sign(seen) * np.outer(of_columns, length)
+            largest = outward(seen, np.outer(of_columns, length), self.positive)
             inner -= length * (of_response if len(of_response) == 1 else of_response[owners])
-        values = full_dual(
-            seen,
-            length,
-            inner,
-            self.factor,
-            self.alphas[owners],
-            self.positive,
-        )
+        values = full_dual(largest, length, inner, self.factor, self.alphas[owners], self.positive)
         np.maximum.at(self.dual, owners, values)
         return seen
 

@@ -60,6 +60,8 @@ class Task:
         Where a search begins.
     bases : FoldBases or None
         What the sketches of this response's folds share with those of others.
+    rounded : bool
+        Whether the entries of X are known up to rounding only, because they were standardised.
     """
 
     X: Any
@@ -74,6 +76,7 @@ class Task:
     near: float | None = None
     guide: Guide | None = None
     bases: FoldBases | None = None
+    rounded: bool = False
 
     @property
     def all_rows(self) -> RowSets:
@@ -144,13 +147,17 @@ class Path(Fits):
             sample_weight=task.weights,
             # The bounds that the solver of the full problem has proved hold for these models.
             bound=self.dual if self._proved else None,
+            rounded=task.rounded,
         )
 
     @property
     def full_gap(self) -> FloatArray:
         """Relative duality gap (B,) of the models in the problem without a sketch."""
-        # The solver of the full problem has proved the gaps of its own models on all of X.
-        if self._proved and (self.dual > 0).all():
+        task = self._task
+        # The solver of the full problem has proved the gaps of its own models on all of X, where
+        # unpenalised columns may depend on each other up to rounding.
+        sure = task.rounded or (self._terms.factors(task.X.shape[1]) > 0).all()
+        if self._proved and sure and (self.dual > 0).all():
             return self.relative_gap
         return self.certificate.relative_gap
 

@@ -18,6 +18,7 @@ from scipy import sparse
 from sketchlasso.data import as_blocks, as_responses, as_rows, spread
 from sketchlasso.data.indirect import OperatorStorage
 from sketchlasso.data.storage import canonical
+from sketchlasso.data.transform import near_zero
 from sketchlasso.data.validate import as_storage, check_flags, refuse_unreal
 from sketchlasso.errors import Argument, InvalidInputError
 from sketchlasso.instances import check_weights
@@ -111,8 +112,12 @@ def certify_with_bound(
     terms: Terms,
     sample_weight: ArrayLike | None = None,
     bound: FloatArray | None = None,
+    rounded: bool = False,
 ) -> FullCertificate:
-    """See :func:`certify`; `bound` (p,) are dual values that a solver of X itself has proved."""
+    """See :func:`certify`; `bound` (p,) are dual values that a solver of X itself has proved.
+
+    X may be `rounded`: its entries are known up to rounding only, as the solver assumes.
+    """
     X = as_blocks(X)
     if isinstance(as_storage(X), OperatorStorage):
         raise InvalidInputError(
@@ -132,7 +137,8 @@ def certify_with_bound(
         )
     _check_products(alphas, factor)
     # Rows scaled by the roots of their weights: what is left is free of weights.
-    view = FullView(entries, _weights(sample_weight, m), terms.fit_intercept)
+    entries = near_zero(entries)[0] if terms.fit_intercept else entries
+    view = FullView(entries, _weights(sample_weight, m), terms.fit_intercept, rounded)
     # What overflows is looked for, not warned of.
     with np.errstate(all="ignore"):
         return _proof(view, target, rows, factor, alphas, terms.positive, bound)

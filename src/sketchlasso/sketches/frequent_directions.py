@@ -84,8 +84,14 @@ def _walk(entries: Any, state: _SoFar, transform: ColumnTransform, count: int, t
 
 
 def _take_in(B: RealArray, entries: Any, transform: ColumnTransform, count: int) -> RealArray:
-    """Return the best `count` directions of [B'; entries], shrunk by the next one's size."""
-    block = DataMatrix(storage_of(entries), transform)
+    """Return the best `count` directions of [B'; entries], shrunk by the next one's size.
+
+    In double precision: the Gram matrix squares the sizes of directions, and in single precision
+    those 1e-4 times as long as the longest would vanish.
+    """
+    kind = B.dtype
+    block = DataMatrix(storage_of(entries), transform).in_double()
+    B = B.astype(np.float64, copy=False)
     width, rows = B.shape[1], block.shape[0]
     gram = np.empty((width + rows, width + rows))
     cross = block.matmat(B)
@@ -97,12 +103,12 @@ def _take_in(B: RealArray, entries: Any, transform: ColumnTransform, count: int)
     values, vectors = values[::-1], vectors[:, ::-1]
     lowered = values[:count] - (max(values[count], 0.0) if len(values) > count else 0.0)
     # Rounding may leave a direction without weight; it is dropped, not divided by.
-    kept = (lowered > 0) & (values[:count] > np.finfo(B.dtype).eps * values[0])
+    kept = (lowered > 0) & (values[:count] > np.finfo(np.float64).eps * values[0])
     weights = np.sqrt(lowered[kept] / values[:count][kept])
-    chosen = (vectors[:, :count][:, kept] * weights).astype(B.dtype)
+    chosen = vectors[:, :count][:, kept] * weights
     shrunk = block.rmatmat(chosen[width:])
     subtract_product(shrunk, B, -chosen[:width])
-    return shrunk
+    return shrunk.astype(kind, copy=False)
 
 
 def _leading_directions(B: RealArray, rank: int) -> RealArray:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sketchlasso.data import ColumnTransform, DataMatrix, ImplicitRows, MatrixLike, RowFactor
 from sketchlasso.data.transform import unit_of
 from sketchlasso.linalg.factor import psd_root
-from sketchlasso.linalg.rows import read_only
+from sketchlasso.linalg.rows import read_only, rounding_of_sums
 from sketchlasso.sketches.factors import Factors
 from sketchlasso.sketches.options import checked_radius
 from sketchlasso.sketches.radius import Radius, RadiusKind, realised_estimate, spectral_radius
@@ -120,7 +120,7 @@ class Sketch:
     ) -> Sketch:
         """Return the sketch of A with these factors, begun at `start` of ``perf_counter``."""
         return cls(
-            factors.P,
+            _without_constants(factors.P, A.transform, A.shape[0]),
             factors.Q,
             radius.value,
             factors.singular_values,
@@ -363,3 +363,17 @@ def _check_stored(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]])
         raise UnfitError(f"{header['response_rank']} of {rank} directions are of the response")
     if header["seed"] is not None and header["seed"] < 0:
         raise UnfitError(f"the seed is {header['seed']}")
+
+
+def _without_constants(P: RealArray, transform: ColumnTransform, m: int) -> RealArray:
+    """P (n, k) with zeros for columns of X that are constant up to rounding.
+
+    What rounding leaves of such a column is no direction for a feature without a penalty.
+    """
+    if transform.means is None:
+        return P
+    scales = 1.0 if transform.scales is None else transform.scales
+    # A constant column has the length |mean| sqrt(m) before it is centred.
+    rounding = rounding_of_sums(m, P.dtype.type) * np.sqrt(m) * np.abs(transform.means / scales)
+    constant = np.linalg.norm(P, axis=1) <= rounding
+    return np.where(constant[:, None], P.dtype.type(0), P) if constant.any() else P

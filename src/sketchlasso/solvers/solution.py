@@ -52,7 +52,7 @@ _REMEDIES: dict[Status, tuple[Part, ...]] = {
     ),
     Status.STALLED: (
         "The gap stopped shrinking above the tolerance; standardise columns of very different "
-        "size, loosen ",
+        "size, leave out unpenalised columns that nearly depend on others, loosen ",
         Name("tol"),
         " (to 1e-4 for float32 data), or try ",
         Argument("solver", "barrier"),

@@ -22,18 +22,18 @@ import hashlib
 import json
 import os
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sketchlasso.errors import Name, StoredFileError
 from sketchlasso.storage.atomic import replacing
-from sketchlasso.storage.door import MISFITS, UnfitError, parse_json, read_array
+from sketchlasso.storage.door import MISFITS, UnfitError, parse_json, read_array, skip_array
 
 MAGIC = b"\x93SKETCHLASSO\r\n\x1a\n"
 FORMAT_VERSION = 1
@@ -54,6 +54,7 @@ class Content:
         return StoredFileError(text, self.writer, ".")
 
 
+Found = TypeVar("Found")
 SKETCH = Content("sketch", Name("Sketch.save"), Name("load_sketch"))
 MODEL = Content("model", Name("save_model"), Name("load_model"))
 TOPICS = Content("topics", Name("TopicImager.save"), Name("load_topics"))
@@ -123,11 +124,18 @@ def read_container(
     A file that is missing, truncated, altered, foreign, of a newer version, or that holds
     something else than `content` raises StoredFileError.
     """
+    return _read(path, content, read_array)
+
+
+def _read(
+    path: str | os.PathLike[str], content: Content, read: Callable[[BinaryIO, int], Found]
+) -> tuple[dict[str, Any], dict[str, Found]]:
+    """See :func:`read_container`; `read` makes something of each array."""
     try:
         with open(path, "rb") as file:
             _check(file, path, content)
             file.seek(PREFIX.size)
-            header, arrays = _payload(file, os.fstat(file.fileno()).st_size - PREFIX.size)
+            header, arrays = _payload(file, os.fstat(file.fileno()).st_size - PREFIX.size, read)
     except FileNotFoundError as missing:
         raise content.refusal(
             f"{path} does not exist; give the path of a file written by "
@@ -178,13 +186,13 @@ def stored_info(path: str | os.PathLike[str]) -> StoredInfo:
     StoredFileError
         The file is missing, truncated, altered, foreign, or of a newer version.
     """
-    header, arrays = read_container(path, ANYTHING)
+    header, shapes = _read(path, ANYTHING, skip_array)
     content = header.pop("content", None)
     if not isinstance(content, str) or content not in [known.name for known in KNOWN]:
         raise StoredFileError(
             f"{path} has content unknown to this release; give a file written by sketchlasso."
         )
-    return StoredInfo(content, header, {name: array.shape for name, array in arrays.items()})
+    return StoredInfo(content, header, shapes)
 
 
 def _check(file: BinaryIO, path: str | os.PathLike[str], content: Content) -> None:
@@ -214,7 +222,9 @@ def _check(file: BinaryIO, path: str | os.PathLike[str], content: Content) -> No
         )
 
 
-def _payload(file: BinaryIO, length: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def _payload(
+    file: BinaryIO, length: int, read: Callable[[BinaryIO, int], Found]
+) -> tuple[dict[str, Any], dict[str, Found]]:
     """Read header and arrays from a payload of `length` bytes, which end where it ends."""
     end = file.tell() + length
     (size,) = LENGTH.unpack(file.read(LENGTH.size))
@@ -225,7 +235,7 @@ def _payload(file: BinaryIO, length: int) -> tuple[dict[str, Any], dict[str, NDA
     listed = isinstance(names, list) and all(isinstance(name, str) for name in names)
     if not listed or len(set(names)) != len(names):
         raise UnfitError("its header does not list the arrays by name")
-    arrays = {name: read_array(file, end - file.tell()) for name in names}
+    arrays = {name: read(file, end - file.tell()) for name in names}
     if file.tell() != end:
         raise UnfitError("bytes are left after the last array")
     return header, arrays

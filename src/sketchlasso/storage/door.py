@@ -123,6 +123,13 @@ def read_array(file: IO[bytes], size: int) -> NDArray[Any]:
     return np.ndarray(header.shape, header.dtype, buffer=content, order=order)
 
 
+def skip_array(file: IO[bytes], size: int) -> tuple[int, ...]:
+    """Return the shape of an array that :func:`read_array` would read, and go to its end."""
+    header = read_array_header(file, size)
+    file.seek(header.n_bytes, os.SEEK_CUR)
+    return header.shape
+
+
 def free_memory() -> int:
     """Return the bytes that this process can still allocate, or sys.maxsize where unknown.
 

@@ -3,6 +3,7 @@ import pytest
 from scipy import sparse
 
 from sketchlasso.data import ColumnTransform
+from sketchlasso.data.transform import near_zero
 
 
 @pytest.mark.parametrize("center", [False, True])
@@ -32,3 +33,20 @@ def test_coefficients_of_scaled_responses_go_both_ways():
         np.testing.assert_allclose(sparse.csr_array(back).toarray(), coef, rtol=1e-14)
     one = ColumnTransform(scales=scales).unscale(coef[0], 4.0)
     np.testing.assert_allclose(one, 4.0 * coef[0] / scales, rtol=1e-14)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, sparse.csc_array])
+def test_constants_are_taken_off_columns_far_from_zero_without_rounding(kind):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 5)) * [1, 1, 1, 0, 1]
+    X += [0, 1e9, -1e12, 0.1, 3]
+    near, offsets = near_zero(kind(X))
+    near = near if isinstance(near, np.ndarray) else near.toarray()
+    assert (near + offsets == X).all()
+    assert (np.abs(near).max(axis=0) < 10).all()
+    assert offsets[[0, 4]].tolist() == [0, 0] and (near[:, 3] == 0).all()
+
+
+@pytest.mark.parametrize("X", [np.eye(4), np.zeros((3, 2)), np.ones((3, 0)), np.eye(3) > 0])
+def test_other_matrices_are_left_alone(X):
+    assert near_zero(X)[0] is X

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from sketchlasso import SqrtLasso, certify
+from sketchlasso import SqrtLasso, SqrtLassoCV, certify
+from sketchlasso.errors import InaccurateWarning
 from sketchlasso.exact import solve_exact
 from sketchlasso.problem.terms import Terms
 
@@ -49,3 +50,66 @@ def test_a_constant_response_has_no_gap(value, weighted):
         found = certify(X, y, np.zeros(5), 0.1, sample_weight=weights)
         assert found.primal[0] == 0.0
         assert found.relative_gap[0] == 0.0
+
+
+@pytest.mark.parametrize("standardize", ["auto", False])
+def test_columns_far_from_zero_lose_no_digits(standardize):
+    X, y = made(80, 30)
+    far = X + 1e9
+    near = far - 1e9
+    models = [SqrtLassoCV(standardize=standardize, tol=1e-10).fit(Z, y) for Z in (near, far)]
+    assert max(model.full_gap_ for model in models) <= 1e-10
+    assert models[0].coef_ == pytest.approx(models[1].coef_, abs=1e-6)
+    assert models[0].predict(near) == pytest.approx(models[1].predict(far), abs=1e-5)
+    model = SqrtLasso(2.0, standardize=False, tol=1e-12).fit(far, y)
+    found, same = certify(far, y, model.coef_, 2.0), certify(near, y, model.coef_, 2.0)
+    assert found.primal[0] == pytest.approx(same.primal[0], rel=1e-13)
+    assert found.dual[0] == pytest.approx(same.dual[0], rel=1e-13)
+    assert found.relative_gap[0] <= 1e-11
+
+
+def test_columns_that_nearly_depend_on_each_other_have_a_grid_of_penalties():
+    X, y = made(80, 30)
+    X[:, 1] = X[:, 0] + 1e-11 * X[:, 1]
+    factor = np.repeat([0.0, 1.0], [2, 28])
+    # Without a penalty for both nothing is proved, but the largest penalty is known.
+    with pytest.warns(InaccurateWarning, match="leave one of them out"):
+        model = SqrtLassoCV(penalty_factor=factor, standardize=False).fit(X, y)
+    assert model.full_gap_ == 1.0
+    assert np.count_nonzero(model.coef_[2:]) >= 1
+
+
+@pytest.mark.parametrize("sketch", ["auto", "exact", "randomized"])
+@pytest.mark.parametrize("kind", [SqrtLasso, SqrtLassoCV])
+def test_a_response_of_zeros_needs_no_intercept(kind, sketch):
+    X, y = made(40, 6)
+    model = kind(sketch=sketch, rank=5, fit_intercept=False).fit(X, np.zeros(40))
+    assert not model.coef_.any() and model.full_gap_ == 0.0
+    both = kind(sketch=sketch, rank=5, fit_intercept=False, radius=None, random_state=0)
+    both.fit(X, np.column_stack([np.zeros(40), y]))
+    assert not both.coef_[0].any() and both.coef_[1].any()
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_a_constant_column_without_a_penalty_is_no_direction_of_a_sketch(kind):
+    X, y = made(80, 6)
+    X[:, 0] = 3.7
+    X[:, 1] *= 1e-5  # a free column in small units is one
+    factor = np.array([0.0, 0.0, 1, 1, 1, 1])
+    options = {"standardize": False, "penalty_factor": factor, "tol": 1e-4}
+    model = SqrtLasso(2.0, sketch="exact", radius=0.0, **options).fit(X.astype(kind), y)
+    assert certify(X, y, model.coef_, 2.0, penalty_factor=factor).relative_gap[0] <= 2e-4
+    assert model.coef_[0] == 0
+
+
+def test_unpenalised_columns_dependent_up_to_rounding_are_fitted_but_not_proved():
+    X, y = made(80, 8)
+    y += 3 * X[:, 6]
+    X[:, :4] = np.eye(4)[np.random.default_rng(0).integers(0, 4, 80)]
+    factor = np.repeat([0.0, 1.0], 4)
+    # Standardisation rounds the columns, so that they depend on each other up to that.
+    assert SqrtLassoCV(penalty_factor=factor).fit(X, y).full_gap_ <= 1e-8
+    assert SqrtLasso(2.0, penalty_factor=factor, standardize=False).fit(X, y).full_gap_ <= 1e-8
+    X[:, 0] = np.where(X[:, 5] > 0, np.nextafter(X[:, 0], 2), X[:, 0])
+    model = SqrtLasso(2.0, penalty_factor=factor, standardize=False).fit(X, y)
+    assert model.full_gap_ == 1.0 and model.dual_gap_ <= 1e-6

@@ -112,6 +112,19 @@ def test_working_sets_with_dependent_columns(seed, m, p, share, positive, free):
             assert problem.square == pytest.approx(r @ r, rel=1e-6)
 
 
+def test_the_follower_seldom_gives_up_away_from_exact_fits():
+    rng, given_up = np.random.default_rng(1), 0
+    for _ in range(400):
+        sizes = int(rng.integers(20, 61)), int(rng.integers(5, 121))
+        share, signs = float(rng.choice([0.5, 0.1, 0.03, 0.01])), (rng.random(2) < 0.5).tolist()
+        found = follow_dependent_columns(int(rng.integers(2**31)), *sizes, share, *signs)
+        for gap, _, (X, y, w, _), _ in found:
+            far = np.linalg.norm(y - X @ w) > 1e-4 * np.linalg.norm(y)
+            given_up += bool(gap > 1e-7 and far)
+    # 8 of 12,000 such cases do, and are left to the other solvers.
+    assert given_up <= 2
+
+
 @pytest.mark.parametrize("case", [(382, 27, 93, 0.1, True, True), (352, 49, 87, 0.1, False, True)])
 def test_the_level_falls_until_the_gap_is_proved(case):
     # It stopped where its own part of the gap was negligible, although the gap was not.

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from tests.oracles import full_problem_reference
 
 from sketchlasso import Status, certify
 from sketchlasso.engine import weighted_rows
@@ -299,3 +300,21 @@ def test_unpenalised_columns_that_depend_on_each_other_and_on_the_intercept_are_
     terms = Terms(penalty_factor=np.repeat([0.0, 1.0], [7, 6]))
     found = solve_exact(X, y, np.array([0.5]), tol=1e-8, terms=terms)
     assert found.solved.all(), found.message()
+
+
+@pytest.mark.parametrize("little", [1e-6, 1e-9, 1e-12])
+@pytest.mark.parametrize("shape", [(60, 20), (30, 60)])
+def test_little_penalties_are_solved_and_proved(little, shape):
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal(shape)
+        y = X[:, :4] @ [2.0, -1.0, 1.0, 3.0] + rng.standard_normal(shape[0])
+        factor = np.ones(shape[1])
+        factor[[0, 1, 2, 5]] = little
+        terms = Terms(penalty_factor=factor)
+        alphas = min(exact_alpha_max(X, y, terms=terms)[0], 20.0) * np.geomspace(1.0, 0.05, 10)
+        found = solve_exact(X, y, alphas, tol=1e-8, terms=terms)
+        assert found.solved.all(), found.message()
+        _, best = full_problem_reference(X - X.mean(0), y - y.mean(), alphas[4], 0.0, factor)
+        assert found.dual[4] <= best * (1 + 1e-7)
+        assert found.primal[4] <= best * (1 + 1e-7)

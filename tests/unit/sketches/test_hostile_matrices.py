@@ -74,3 +74,14 @@ def test_radii_in_single_precision_are_not_far_above_the_norm(method, kind):
         found = sketch(stored, rank=rank, method=method, random_state=0)
         error = spectral_error(X, found)
         assert error <= found.radius <= 1.2 * error
+
+
+@pytest.mark.parametrize("longer", [1.0, 1e3, 1e4, 1e5])
+def test_frequent_directions_keep_short_directions_in_single_precision(longer):
+    X = decaying(400, 80, 0.8, np.random.default_rng(0))
+    X[:, 7] *= longer
+    found = sketch(
+        X.astype(np.float32), rank=20, method="frequent_directions", center=False, random_state=0
+    )
+    error = spectral_error(X, found)
+    assert error <= 2e-6 * np.linalg.norm(X, 2)

@@ -2,6 +2,7 @@
 
 import hashlib
 import struct
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -115,6 +116,14 @@ def test_info_lists_shapes(path, tmp_path):
     assert "content unknown to this release" in refusal(
         StoredFileError, stored_info, tmp_path / "other"
     )
+
+
+def test_info_takes_no_memory_for_arrays(tmp_path):
+    write_container(tmp_path / "large", SKETCH, {}, {"P": np.zeros((1000, 4000))})
+    tracemalloc.start()
+    assert stored_info(tmp_path / "large").arrays == {"P": (1000, 4000)}
+    assert tracemalloc.get_traced_memory()[1] < 8_000_000
+    tracemalloc.stop()
 
 
 def test_parts_that_do_not_fit_are_one_sentence(path):

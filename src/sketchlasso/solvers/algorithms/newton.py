@@ -104,7 +104,7 @@ class Newton:
     ) -> tuple[FloatArray, int]:
         """Solve with the unpenalised rows projected out, then fit these; u changes in place."""
         batch = view.batch
-        reduced = project_out(batch.root(row), batch.c[row], batch.rows(row, free))
+        reduced = project_out(batch.root(row), batch.c[row], batch.unpenalised_rows(row, free))
         u[:] = reduced.project(u)
         is_free = np.isin(chosen, free)
         others = chosen[~is_free]

@@ -1,0 +1,212 @@
+"""Columns of penalty zero, which a dual point must not correlate with.
+
+Directions are cleared of them by a projection. Rounding leaves correlations of size eps behind,
+which columns that nearly depend on each other amplify: a bound counts what is in doubt against
+itself. A column may be left out of the basis of their span only if it is proved to depend on the
+others. Where it only seems to, nothing is proved: coefficients of size 1 / eps may fit the rest.
+
+Columns that were standardised and rows of a sketch are different: they are known up to rounding
+only. Those that depend on each other up to that rounding are taken for dependent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import linalg, optimize
+
+from sketchlasso.errors import InvalidInputError
+from sketchlasso.linalg.dependence import depend_exactly
+from sketchlasso.linalg.rows import centre, lengths, rounding_of_sums
+from sketchlasso.problem.batch import ROUNDING_OF_SKETCH
+from sketchlasso.types import FloatArray
+
+# A direction that keeps no more than this share of its length keeps rounding only.
+LOST_SHARE = 1e-10
+# A cleared direction correlates with no unpenalised column by more than this.
+CLEARED_SHARE = 1e-12
+# Nothing is proved where a cleared direction may be further than this from a feasible one.
+MOST_DOUBT = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class UnpenalisedColumns:
+    """Columns of penalty zero and the projection on their span, or on their cone.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (m, q)
+        Rows scaled by the root of their weights, of length one or zero.
+    basis : ndarray of shape (m, r)
+        Orthonormal basis of their span.
+    inverse : ndarray of shape (q, r)
+        columns @ inverse = basis.
+    complete : bool
+        Whether the basis is proved to span them all.
+    positive : bool
+        Their coefficients are >= 0: only a positive correlation is forbidden.
+    """
+
+    columns: FloatArray
+    basis: FloatArray
+    inverse: FloatArray
+    complete: bool
+    positive: bool
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether that distance counts."""
+        return self.distance > CLEARED_SHARE
+
+    @cached_property
+    def distance(self) -> float:
+        """How far a cleared direction of length one may be from a feasible one.
+
+        Rounding hides correlations of size eps, which columns that nearly depend on each other
+        amplify.
+        """
+        if not self.complete:
+            return np.inf
+        largest = float(np.linalg.norm(self.inverse, axis=0).max(initial=0.0))
+        return rounding_of_sums(len(self.columns)) * largest
+
+    def doubt(self, products: FloatArray) -> FloatArray:
+        """By how much z'd (p,) may differ between those two directions.
+
+        With z = columns b up to a part that both see alike, it is what rounding hides of b.
+
+        Parameters
+        ----------
+        products : ndarray of shape (p, r)
+            z'basis of p vectors z (m,).
+        """
+        hidden = rounding_of_sums(len(self.columns))
+        return np.asarray(hidden * np.abs(products @ self.inverse.T).sum(axis=1))
+
+    def clear(self, directions: FloatArray) -> FloatArray:
+        """Directions (m, p) without their projection, or zero where they would prove nothing."""
+        return np.zeros_like(directions) if self.distance > MOST_DOUBT else self.project(directions)
+
+    def project(self, directions: FloatArray) -> FloatArray:
+        """Directions (m, p) with their projection on these columns removed.
+
+        Twice: the first pass leaves the rounding of the removed part behind, which scaling
+        to the boundary would amplify. Where nothing else is left the direction becomes zero.
+        """
+        size = np.linalg.norm(directions, axis=0)
+        for _ in range(2):
+            directions = directions - self.projection(directions)
+        left = np.linalg.norm(directions, axis=0)
+        lost = left <= LOST_SHARE * size
+        if self.positive:
+            # The fit may stop early, and a point that is not feasible proves nothing.
+            seen = np.max(self.columns.T @ directions, axis=0, initial=0.0)
+            lost |= seen > CLEARED_SHARE * left
+        return np.where(lost, 0.0, directions)
+
+    def projection(self, directions: FloatArray) -> FloatArray:
+        """Projection (m, p) of directions (m, p) on the span, or on the cone where w >= 0."""
+        if not self.positive:
+            return np.asarray(self.basis @ (self.basis.T @ directions))
+        fits = [self._nonnegative_fit(direction) for direction in directions.T]
+        return np.asarray(self.columns @ np.column_stack(fits))
+
+    def _nonnegative_fit(self, direction: FloatArray) -> FloatArray:
+        try:
+            return np.asarray(optimize.nnls(self.columns, direction)[0])
+        except RuntimeError:  # no convergence: what remains is judged by what it correlates with
+            return np.zeros(self.columns.shape[1])
+
+
+def outward(seen: FloatArray, unsure: FloatArray, positive: bool) -> FloatArray:
+    """Sizes (...,) that correlations (...,), unsure by (...,), may have at most.
+
+    They are used like correlations. Where w >= 0 only the upper side counts.
+    """
+    return np.asarray((seen if positive else np.abs(seen)) + unsure)
+
+
+def unpenalised_columns(
+    entries: FloatArray, weights: FloatArray, centred: bool, positive: bool, rounded: bool
+) -> UnpenalisedColumns:
+    """Prepare the clearing of columns.
+
+    Parameters
+    ----------
+    entries : ndarray of shape (m, q)
+        The columns as they were given, of any finite length.
+    weights : ndarray of shape (m,)
+    centred : bool
+        Whether an intercept is a column too.
+    positive : bool
+    rounded : bool
+        Whether the entries are known up to rounding only.
+
+    Raises
+    ------
+    InvalidInputError
+        A column is not finite: the weights made its entries overflow.
+    """
+    columns = np.sqrt(weights)[:, None] * (centre(entries, weights)[0] if centred else entries)
+    if not np.isfinite(columns).all():
+        raise InvalidInputError(
+            "a column of X that has no penalty overflows when its rows are weighted; divide X or "
+            "sample_weight by a constant so that their products are finite."
+        )
+    sizes = lengths(columns)
+    # Only what rounding explains may be a dependence.
+    basis, inverse, columns = _span(columns, sizes, rounding_of_sums(len(columns)))
+    rank, used = basis.shape[1], weights > 0
+    complete = (
+        rounded
+        or rank in (columns.shape[1], int(used.sum()) - centred)
+        or _is_complete(entries[used], columns, sizes, rank, centred)
+    )
+    return UnpenalisedColumns(columns, basis, inverse, complete, positive)
+
+
+def unpenalised_rows(rows: FloatArray, positive: bool) -> UnpenalisedColumns:
+    """Prepare the clearing of unpenalised features of a sketch, whose rows (q, k) are given."""
+    columns = rows.T
+    basis, inverse, columns = _span(columns, lengths(columns), ROUNDING_OF_SKETCH)
+    return UnpenalisedColumns(columns, basis, inverse, True, positive)
+
+
+def _span(
+    columns: FloatArray, sizes: FloatArray, negligible: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Basis (m, r), inverse (q, r), and columns (m, q) divided by their sizes (q,).
+
+    Singular values up to a negligible share of the largest are taken for zero.
+    """
+    columns = columns / np.where(sizes > 0, sizes, 1.0)
+    basis, values, coordinates = np.linalg.svd(columns, full_matrices=False)
+    kept = values > negligible * values.max(initial=0.0)
+    return basis[:, kept], coordinates[kept].T / values[kept], columns
+
+
+def _is_complete(
+    entries: FloatArray, columns: FloatArray, sizes: FloatArray, rank: int, centred: bool
+) -> bool:
+    """Whether `rank` columns are proved to span all of them.
+
+    Parameters
+    ----------
+    entries : ndarray of shape (used rows, q)
+    columns : ndarray of shape (m, q)
+        The same, centred and scaled to length one or zero.
+    sizes : ndarray of shape (q,)
+        By which they were divided.
+    rank : int
+    centred : bool
+    """
+    factors: Any = linalg.qr(columns, mode="r", pivoting=True, check_finite=False)
+    R, order = factors
+    basis, others = order[:rank], order[rank:]
+    weights = linalg.solve_triangular(R[:rank, :rank], R[:rank, rank:], check_finite=False)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        weights = weights * (sizes[others] / sizes[basis][:, None])
+    return depend_exactly(entries, basis, others, weights, centred)
