@@ -22,7 +22,7 @@ from sketchlasso import (
 from sketchlasso.engine import bootstrap_rows
 from sketchlasso.errors import InvalidInputError
 from sketchlasso.interfaces.commands.data import Given
-from sketchlasso.interfaces.commands.fitting import out_of_fold
+from sketchlasso.interfaces.commands.scoring import out_of_fold
 from sketchlasso.io import Encoding
 
 POLICIES = ["realised", "0.3*spectral", "0"]

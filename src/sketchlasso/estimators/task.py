@@ -36,13 +36,8 @@ from sketchlasso.types import BoolArray, FloatArray, IntArray
 
 # Up to this smaller side a sketch saves nothing.
 EXACT_BELOW = 500
-# A full problem costs a few products with X, and a sketch about as many as this many problems.
-# So a sketch pays for more problems than these.
-PROBLEMS_THAT_PAY = 2000
 # Blocks of the Krylov space that an automatic sketch takes its singular directions from.
 ROUGH_ITERATIONS = 4
-# Problems of one response in a search: six row sets, about sixty penalties until the choice.
-PROBLEMS_PER_SEARCH = 360
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,7 +277,6 @@ def _method(spec: Specification, data: Prepared) -> str | None:
         int(spec.rank),
         robust=spec.radius is not None or data.in_blocks,
         predictive=searching and sparse.issparse(data.X),
-        problems=data.Y.shape[1] * (PROBLEMS_PER_SEARCH if searching else 1),
     )
 
 
@@ -292,7 +286,6 @@ def automatic_method(
     *,
     robust: bool = False,
     predictive: bool = False,
-    problems: int = 1,
 ) -> str | None:
     """Return the sketching method that ``sketch="auto"`` means, or None for no sketch.
 
@@ -306,19 +299,18 @@ def automatic_method(
     predictive : bool
         Whether the radius is searched for the best predictions on sparse data. On text the
         robust term of a sketch predicts better than the LASSO alone.
-    problems : int
-        Problems to be solved on X: responses, times penalties and folds in a search.
 
     Returns
     -------
     str or None
-        A sketch pays where the smaller side of X is above 500 and the rank, and where it is
-        `robust`, `predictive`, or shared by more than 2,000 problems: ``"response"``. Else None,
-        or ``"exact"`` where `robust`.
+        ``"response"`` where the smaller side of X is above 500 and the rank, and a sketch is
+        `robust` or `predictive`. Else None, or ``"exact"`` where `robust`. The number of responses
+        makes no difference: each needs directions of its own in a sketch, which take longer than
+        its problems on X.
     """
     if min(shape) <= max(EXACT_BELOW, rank):
         return "exact" if robust else None
-    return "response" if robust or predictive or problems > PROBLEMS_THAT_PAY else None
+    return "response" if robust or predictive else None
 
 
 def _check_ready(sketch: Sketch, data: Prepared) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from sketchlasso.data import as_responses
-from sketchlasso.errors import Argument, InvalidInputError
+from sketchlasso.errors import InvalidInputError, unaccepted
 from sketchlasso.exact.chain import Chain, Solved
 from sketchlasso.exact.columns import Columns, DenseColumns, TrainingRows, as_columns
 from sketchlasso.exact.knots import TotalGram, TrainingGram
@@ -91,9 +91,9 @@ def solve_exact(
         the rest is marked INTERRUPTED. Ctrl-C raises KeyboardInterrupt.
     """
     if not (np.isfinite(tol) and tol > 0):
-        raise InvalidInputError(Argument("tol", tol), " must be a positive number such as 1e-4")
+        raise unaccepted("tol", tol, "a positive number such as 1e-4")
     if max_rounds < 1:
-        raise InvalidInputError(Argument("max_rounds", max_rounds), " must be at least 1")
+        raise unaccepted("max_rounds", max_rounds, "at least 1")
     threads = thread_count(n_threads, "n_threads")
     with Stopwatch() as watch, single_blas_thread():
         descent = Descent(X, y, rows, terms, tol, threads, max_rounds, knots=start is None)

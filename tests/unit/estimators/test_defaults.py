@@ -106,3 +106,58 @@ def test_rows_in_order_stay_so_with_a_splitter_that_does_not_shuffle():
     pairs = list(KFold(3).split(X))
     by_hand = sl.SqrtLassoCV(cv=pairs, alphas=[1.0, 0.5]).fit(X, y)
     np.testing.assert_array_equal(by_hand.oof_prediction_, ordered.oof_prediction_)
+
+
+def sparse_table(seed=0, m=700, n=900):
+    """Rare binary columns that have nothing in common, forty of which matter."""
+    rng = np.random.default_rng(seed)
+    X = sparse.random_array((m + 300, n), density=0.01, format="csr", rng=rng)
+    X.data[:] = 1.0
+    w = np.zeros(n)
+    w[rng.permutation(n)[:40]] = rng.standard_normal(40)
+    y = X @ w
+    return X, y + 0.3 * y.std() * rng.standard_normal(m + 300)
+
+
+class TestSketchOrNot:
+    """A search on sparse data tries X itself where models on the sketch are small."""
+
+    def test_features_outside_the_sketch_are_found(self):
+        X, y = sparse_table()
+        train, test = slice(0, 700), slice(700, None)
+        found = sl.SqrtLassoCV(random_state=0).fit(X[train], y[train])
+        itself = sl.SqrtLassoCV(sketch=None, random_state=0).fit(X[train], y[train])
+        on_sketch = sl.SqrtLassoCV(sketch="response", random_state=0).fit(X[train], y[train])
+        assert found.sketch_method_ is None and found.radius_ == 0
+        np.testing.assert_allclose(found.coef_, itself.coef_)
+        assert found.score(X[test], y[test]) > on_sketch.score(X[test], y[test]) + 0.03
+        assert found.full_gap_ < 1e-6
+
+    def test_a_sketch_that_predicts_better_stays(self):
+        # Documents of a few topics: the response depends on the topic, not on single words.
+        rng = np.random.default_rng(1)
+        topics = rng.dirichlet(np.full(900, 0.2), size=6)
+        shares = rng.dirichlet(np.full(6, 0.5), size=800)
+        X = sparse.csr_array(np.array([rng.multinomial(60, p) for p in shares @ topics], float))
+        y = 5.0 * shares[:, 0] - 3.0 * shares[:, 1] + 0.3 * rng.standard_normal(800)
+        found = sl.SqrtLassoCV(random_state=0).fit(X, y)
+        on_sketch = sl.SqrtLassoCV(sketch="response", random_state=0).fit(X, y)
+        itself = sl.SqrtLassoCV(sketch=None, random_state=0).fit(X, y)
+        assert on_sketch.mse_path_[on_sketch.alphas_ == on_sketch.alpha_].mean() < np.nanmin(
+            np.nanmean(itself.mse_path_, axis=1)
+        )
+        assert found.sketch_method_ == "response"
+
+    def test_every_response_has_its_own_choice(self):
+        X, y = sparse_table()
+        common = np.asarray(X.sum(axis=1)).ravel()
+        both = sl.SqrtLassoCV(random_state=0).fit(X, np.column_stack([y, common]))
+        alone = sl.SqrtLassoCV(random_state=0).fit(X, y)
+        np.testing.assert_allclose(both.coef_[0], alone.coef_)
+        assert both.radius_[0] == 0
+
+    @pytest.mark.parametrize("targets", [1, 8])
+    def test_dense_data_need_no_sketch_however_many_responses(self, targets):
+        X = np.random.default_rng(0).standard_normal((510, 520))
+        model = sl.SqrtLassoCV(alphas=24, cv=2, random_state=0).fit(X, X[:, :targets])
+        assert model.sketch_method_ is None

@@ -149,7 +149,7 @@ def test_a_callback_that_stops_keeps_what_is_solved():
     assert found.primal[2] == pytest.approx(np.linalg.norm(y[30:] - y[30:].mean()))
     assert found.primal[5] == pytest.approx(np.linalg.norm(y[:30] - y[:30].mean()))
     assert (found.relative_gap[2:] == 1.0).all()
-    with pytest.warns(InaccurateWarning, match="4 of 6 interrupted"):
+    with pytest.warns(InaccurateWarning, match="4 of 6 instances were interrupted"):
         found.warn_if_unsolved()
 
 

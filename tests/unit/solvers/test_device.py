@@ -321,7 +321,7 @@ def test_without_pytorch_the_extra_is_named(monkeypatch):
 
 
 def test_memory_must_be_positive():
-    with pytest.raises(InvalidInputError, match="device_memory=0"):
+    with pytest.raises(InvalidInputError, match="device_memory must be at least 1 byte, not 0"):
         Settings(device_memory=0)
 
 
