@@ -82,7 +82,19 @@ def _row(name: str, seeds: int, options: argparse.Namespace) -> dict[str, Any]:
     for who in found:
         if who != "ours":
             row[f"times {who}"] = row[who] / row["ours"]
+            row[f"score less {who}"] = _mean_difference(found["ours"], found[who])
     return row
+
+
+def _mean_difference(ours: list[Any], theirs: list[Any]) -> float:
+    """Our score less another's, on average over the seeds that both have finished."""
+    pairs = [(one.value, other.value) for one, other in zip(ours, theirs, strict=True)]
+    differences = [
+        mine.score - other.score
+        for mine, other in pairs
+        if isinstance(mine, Result) and isinstance(other, Result)
+    ]
+    return float(np.mean(differences)) if differences else math.nan
 
 
 def _summary(rows: list[dict[str, Any]]) -> list[str]:
@@ -100,11 +112,7 @@ def _summary(rows: list[dict[str, Any]]) -> list[str]:
         if text:
             line += f", {math.exp(float(np.mean(np.log(text)))):.2f} on text"
         said.append(f"{line}; worst {ratios[worst]:.2f} ({worst})")
-        below = [
-            row["score, ours"] - row[f"score, {who}"]
-            for row in rows
-            if math.isfinite(row.get(f"score, {who}", math.nan))
-        ]
-        if below:
-            said.append(f"our score less that of {who}: {min(below):+.4f} at worst")
+        below = [row.get(f"score less {who}", math.nan) for row in rows]
+        if not all(map(math.isnan, below)):
+            said.append(f"our score less that of {who}: {np.nanmin(below):+.4f} at worst")
     return said

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from sketchlasso.cluster import active_engine
 from sketchlasso.errors import GridEdgeWarning, InvalidInputError, Name, Part, unaccepted
@@ -65,7 +66,8 @@ def choose(
     if data.weights is not None:
         rows = rows.weighted(data.weights)
     plans = sketch_plans(spec, data)
-    progress = SharedProgress(spec.report, parts=len(plans)) if len(plans) > 1 else None
+    searches = (2 if _may_do_without(spec, data) else 1) * len(plans)
+    progress = SharedProgress(spec.report, parts=searches) if len(plans) > 1 else None
     threads = _searches_at_once(spec, data, rows, plans)
     bases = FoldBases() if progress is not None else None
     parts: list[Searched] = []
@@ -134,7 +136,7 @@ def _search(
         tuple(dict.fromkeys((scoring, "mse"))),
     )
     guides = [found.guide(place) for place in range(len(columns))] if bases is not None else []
-    if sketch is not None and spec.sketch == "auto":
+    if sketch is not None and _may_do_without(spec, data):
         rival = _on_all_of_x(spec, data, rows, columns, found)
         found, sketch = (found, sketch) if rival is None else (rival, None)
     fits = []
@@ -150,6 +152,13 @@ def _search(
     return fits, guides, sketch
 
 
+def _may_do_without(spec: SearchSpecification, data: Prepared) -> bool:
+    """Whether no parameter asks for a sketch, or for penalties that take long without one."""
+    automatic = spec.sketch == "auto" and isinstance(spec.alphas, int | np.integer)
+    plain = spec.radius is None and spec.refine is None and spec.device in (CPU, "auto")
+    return automatic and plain and sparse.issparse(data.X)
+
+
 def _on_all_of_x(
     spec: SearchSpecification,
     data: Prepared,
@@ -163,16 +172,15 @@ def _on_all_of_x(
     that matter may lie outside of them, and the best model on the sketch is then a small one.
     """
     scoring: Any = spec.scoring
-    automatic = isinstance(spec.alphas, int | np.integer)
-    if len(columns) > 1 or not automatic or data.in_blocks or spec.radius is not None:
-        return None
     best = found.best(scoring)
     at = (0, best.radius_index, best.alpha_index)
-    if spec.refine is not None or found.n_nonzero[:, *at].mean() > SMALL_MODEL:
+    if found.interrupted or found.n_nonzero[:, *at].mean() > SMALL_MODEL:
         return None
     task = task_of(spec, data, columns, None, spec.alphas, searching=True)
     task = replace(task, alpha_min_ratio=spec.alpha_min_ratio)
     rival = searched(task, None, None, rows, None, tuple(found.scores))
+    if rival.interrupted:
+        return None
     return rival if rival.best_cost(scoring) <= found.best_cost(scoring) else None
 
 

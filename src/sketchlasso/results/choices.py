@@ -14,6 +14,7 @@ from sketchlasso.results.guide import Guide
 from sketchlasso.results.models import LazyPredictions, LinearModels, averaged_predictions
 from sketchlasso.results.radius_policy import RadiusPolicy
 from sketchlasso.results.scores import Metric, greater_is_better
+from sketchlasso.solvers import Status
 from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 
 TIE = 1e-10
@@ -111,6 +112,11 @@ class CrossValidation:
     def status(self) -> IntArray:
         """Values of :class:`Status` (folds, responses, radii, alphas)."""
         return self.fits.status.reshape(self.fits.shape)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the search was stopped before its end."""
+        return bool((self.fits.status == Status.INTERRUPTED).any())
 
     @property
     def n_nonzero(self) -> IntArray:
