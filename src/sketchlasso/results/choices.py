@@ -52,7 +52,7 @@ class CrossValidation:
         One entry per metric, in the order given.
     rows : RowSets
     on_all_rows : csr_array of shape (responses * alphas, n) or None
-        Coefficients on all rows, where the search solved them on its way.
+        Coefficients on all rows at or near the penalties, where the search solved them on its way.
     kept : ndarray of shape (m, responses, radii, alphas) or None
         Out-of-fold predictions, where the search has kept them.
     """
