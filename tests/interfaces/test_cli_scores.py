@@ -29,6 +29,14 @@ def test_r2_is_that_of_scikit_learn_with_the_error_of_the_jackknife():
         assert found.standard_error == pytest.approx(jackknife(r2_score, y, predicted))
 
 
+def test_r2_has_no_error_where_all_rows_but_one_are_alike():
+    for alike in (0.1, 0.3, 1e-3, 7.7):
+        y = np.full(10, alike)
+        y[5] = 0.7
+        assert np.isnan(r2(y, y + 0.01).standard_error)
+    assert np.isnan(r2(np.array([0.0, 1.0]), np.array([1.0, 0.0])).standard_error)
+
+
 @pytest.mark.parametrize("labels", [("a", "b"), ("a", "b", "c", "d")])
 def test_scores_of_classes_are_those_of_scikit_learn_with_the_error_of_the_jackknife(labels):
     rng = np.random.default_rng(1)

@@ -147,7 +147,7 @@ class SqrtLasso(_Regressor, Parameters, SinglePenalty):
         Their divisors. `alpha_` is the penalty of the divided columns: the same fit on X itself has
         ``penalty_factor=scale_``.
     sketch_ : Sketch or None
-        Of the first target.
+        Of the first target that has one. Targets whose `radius_` is 0 may have been fitted without.
     sketch_method_ : str or None
         Its method; None where the full problem was solved.
     n_iter_ : int

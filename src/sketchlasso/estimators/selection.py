@@ -166,7 +166,7 @@ def _on_all_of_x(
     columns: IntArray,
     found: CrossValidation,
 ) -> CrossValidation | None:
-    """The search of X itself, where models on an automatic sketch are small and score no better.
+    """The search of X itself, where models on an automatic sketch are small and clearly worse.
 
     A sketch keeps the directions in which X varies most, and the response's own. The few features
     that matter may lie outside of them, and the best model on the sketch is then a small one.
@@ -178,10 +178,11 @@ def _on_all_of_x(
         return None
     task = task_of(spec, data, columns, None, spec.alphas, searching=True)
     task = replace(task, alpha_min_ratio=spec.alpha_min_ratio)
-    rival = searched(task, None, None, rows, None, tuple(found.scores))
-    if rival.interrupted:
+    # Shares of right labels jump about, and would lead the search to the smallest penalties.
+    rival = searched(task, None, None, rows, None, tuple(dict.fromkeys(("mse", scoring))))
+    if rival.interrupted or not rival.clearly_better(found, scoring):
         return None
-    return rival if rival.best_cost(scoring) <= found.best_cost(scoring) else None
+    return rival
 
 
 def _folds(

@@ -177,6 +177,9 @@ class CrossValidation:
                     " was given, but no model of the grid is that small; add larger penalties",
                 )
             cost = np.where(small, cost, np.inf)
+        if not np.isfinite(cost).any():
+            # No score is defined, as R2 of a constant response: any penalty is as good.
+            return Choice(float(self.alphas[response, 0, 0]), self.radii[0], 0, 0)
         # Scores that differ by rounding only are a tie, and the larger penalty wins it.
         lowest = np.nanmin(cost)
         tied = cost <= lowest + TIE * _size(name, cost, lowest)
@@ -192,10 +195,23 @@ class CrossValidation:
             radius_index=int(radius_index),
         )
 
-    def best_cost(self, metric: Metric, response: int = 0) -> float:
-        """The best mean score of a response, with the sign that makes smaller values better."""
-        sign = -1.0 if greater_is_better(metric) else 1.0
-        return float(np.nanmin(sign * self.mean(metric)[response]))
+    def clearly_better(self, other: CrossValidation, metric: Metric) -> bool:
+        """Whether the best point of the first response beats that of another search.
+
+        By more than the standard error of the difference, in the metric and in the squared error:
+        of the shares of right labels at many penalties, one looks better by chance.
+        """
+        for name in dict.fromkeys((metric, "mse")):
+            gain = other._costs_at_best(name, metric) - self._costs_at_best(name, metric)
+            if not gain.mean() > standard_error_of(gain):
+                return False
+        return True
+
+    def _costs_at_best(self, name: Metric, metric: Metric) -> FloatArray:
+        """Scores (folds,) at the best point by a metric, signed so that smaller is better."""
+        best = self.best(metric)
+        sign = -1.0 if greater_is_better(name) else 1.0
+        return sign * self.scores[name][:, 0, best.radius_index, best.alpha_index]
 
     def guide(self, response: int) -> Guide:
         """Where another response's search may begin; the scores have to include "mse"."""

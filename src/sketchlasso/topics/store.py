@@ -39,6 +39,10 @@ SETTINGS: dict[str, tuple[type, ...]] = {
 }
 
 
+# Facts that pruning leaves in the settings of an imager's corpus.
+PRUNED: dict[str, tuple[type, ...]] = {"min_documents": (int,), "empty_documents": (int,)}
+
+
 def pack_corpus(corpus: Corpus) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return the header and the arrays of a corpus."""
     counts, data = corpus.counts, corpus.counts.data
@@ -142,6 +146,7 @@ def load_topics(path: str | os.PathLike[str]) -> TopicImager:
         stop_list(imager.stop_words)
         imager.sketch_ = Sketch.unpacked(header["sketch"], _below(arrays, SKETCH))
         corpus = unpack_corpus(header["corpus"], _below(arrays, CORPUS))
+        check_facts(corpus.settings, PRUNED)
         if imager.sketch_.shape != corpus.shape or not 0 < imager.tol < 1 or imager.rank < 1:
             raise UnfitError(
                 f"the sketch is of {imager.sketch_.shape} and the corpus of {corpus.shape}, with "

@@ -291,6 +291,15 @@ def test_a_callback_that_stops_keeps_what_is_solved():
     assert np.isfinite(found.scores["mse"][:, :, 0, 0]).all()
 
 
+@pytest.mark.parametrize("selection", ["min", "1se"])
+def test_a_constant_response_has_no_r2_and_needs_no_penalty(selection):
+    X, y = make(m=40)
+    model = SqrtLassoCV(scoring="r2", selection=selection, random_state=0)
+    both = model.fit(X, np.column_stack([np.ones(40), y]))
+    assert not both.coef_[0].any() and both.intercept_[0] == 1.0
+    assert both.coef_[1].any()
+
+
 class TestExactFits:
     """One feature fits y exactly: every lambda of all rows belongs to the largest penalty."""
 

@@ -18,6 +18,7 @@ from sketchlasso.engine import RadiusPolicy
 from sketchlasso.errors import InvalidInputError, StoredFileError, UnknownWordError
 from sketchlasso.io import stored_info
 from sketchlasso.solvers import Settings, solve
+from sketchlasso.storage import container, read_container, write_container
 from sketchlasso.topics import TopicImager, compare_images, load_images, load_topics
 from sketchlasso.topics.answering import Queries, supported
 from sketchlasso.topics.corpus import weigh
@@ -305,6 +306,16 @@ def test_an_unfinished_run_goes_on(imager, tmp_path, monkeypatch):
     assert len(solved) == -(-len(imager.words_) // 8) - 2
     assert (tmp_path / "b").read_bytes() == (tmp_path / "whole").read_bytes()
     assert (again.weights != whole.weights).nnz == 0
+
+
+@pytest.mark.parametrize("fact", ["min_documents", "empty_documents"])
+def test_a_file_whose_corpus_lacks_a_fact_is_refused(imager, tmp_path, fact):
+    imager.save(tmp_path / "a")
+    header, arrays = read_container(tmp_path / "a", container.TOPICS)
+    del header["corpus"]["settings"][fact]
+    write_container(tmp_path / "b", container.TOPICS, header, arrays)
+    with pytest.raises(StoredFileError, match=f"'{fact}' is missing"):
+        load_topics(tmp_path / "b")
 
 
 def test_parts_of_other_settings_are_refused(imager, tmp_path):

@@ -16,6 +16,9 @@ from sketchlasso.interfaces.commands.report import Facts, counted, label
 from sketchlasso.interfaces.commands.screen import Note
 from sketchlasso.types import FloatArray
 
+# Values whose squared spread is below this share of that with one more value are alike.
+ALIKE = 1e-12
+
 
 class Score(NamedTuple):
     """A score and its standard error."""
@@ -85,8 +88,10 @@ def r2(y: FloatArray, predicted: FloatArray) -> Score:
     y, predicted = y / unit, predicted / unit
     residuals, spreads = (y - predicted) ** 2, (y - y.mean()) ** 2
     total = float(spreads.sum()) or np.nan
-    with np.errstate(divide="ignore", invalid="ignore"):
-        without = 1.0 - (residuals.sum() - residuals) / (total - spreads * m / np.float64(m - 1))
+    rest = total - spreads * m / max(m - 1, 1)
+    # Without the only row that differs there is no spread, and rounding in its place.
+    rest = np.where(rest > ALIKE * total, rest, np.nan)
+    without = 1.0 - (residuals.sum() - residuals) / rest
     return Score(1.0 - float(residuals.sum()) / total, _jackknife(without, np.ones(m)))
 
 
