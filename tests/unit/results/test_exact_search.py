@@ -1,5 +1,7 @@
 """The search for a penalty without a sketch: stages, early ends, longer grids."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -298,6 +300,26 @@ def test_a_constant_response_has_no_r2_and_needs_no_penalty(selection):
     both = model.fit(X, np.column_stack([np.ones(40), y]))
     assert not both.coef_[0].any() and both.intercept_[0] == 1.0
     assert both.coef_[1].any()
+
+
+def scored(r2, mse):
+    """A search of one penalty with the given scores of five folds."""
+    X, y = make(m=40)
+    found = cross_validate(None, X, y, alphas=[3.0], cv=5, metrics=("r2", "mse"))
+    shaped = {"r2": np.reshape(r2, (5, 1, 1, 1)), "mse": np.reshape(mse, (5, 1, 1, 1))}
+    return replace(found, scores=shaped)
+
+
+def test_a_search_is_clearly_better_in_both_scores_and_beyond_their_errors():
+    spread = np.array([-0.1, 0.05, 0.0, 0.15, -0.1])
+    known = scored(0.5 + spread, 1.0 + spread)
+    # Folds differ in difficulty alike, so a small gain in every fold is clear.
+    assert scored(0.51 + spread, 0.99 + spread).clearly_better(known, "r2")
+    assert not known.clearly_better(known, "r2")
+    # By chance: a better first score with larger errors, or a gain in some folds only.
+    assert not scored(0.6 + spread, 1.1 + spread).clearly_better(known, "r2")
+    assert not scored(0.51 - spread, 0.9 + spread).clearly_better(known, "r2")
+    assert not known.clearly_better(scored(0.6 + spread, 0.9 + spread), "r2")
 
 
 class TestExactFits:
