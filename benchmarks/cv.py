@@ -83,12 +83,13 @@ def cross_validated(split: Split, share: float, options: argparse.Namespace) -> 
         settings=settings,
     )
     best = scores.best()
-    problems = build_problems(made, split.y, alphas=[best.alpha], radii=[best.radius])
+    radius = share * made.radius
+    problems = build_problems(made, split.y, alphas=[best.alpha], radii=[radius])
     refit = solve(problems.batch, settings=settings)
     model = linear_models(problems, refit.coef, made.transform, split.X)
     f1 = f1_score(split.y_test > 0, model.predict(split.X_test)[:, 0] > 0)
     at_edge = best.alpha_index == options.alphas - 1
-    return Fitted(made, scores, best.alpha, best.radius, at_edge, refit, float(f1))
+    return Fitted(made, scores, best.alpha, radius, at_edge, refit, float(f1))
 
 
 @dataclass(frozen=True)
