@@ -8,7 +8,7 @@ past their best are done. Where the best is still at the end of the grid, the gr
 
 With little noise the residual shrinks with lambda, and alpha = lambda / ||r|| hardly falls. Folds
 have fewer rows, and smaller penalties at which features enter: each alpha is therefore a little
-smaller than the one before. Where all rows are fitted exactly, lambda is zero whatever the penalty.
+smaller than the one before. Where all rows are fitted exactly, lambda is zero for all smaller ones.
 From there on the penalties themselves are evenly spaced, until every fold is fitted exactly, too.
 """
 
