@@ -111,8 +111,7 @@ def test_rows_in_order_stay_so_with_a_splitter_that_does_not_shuffle():
 def sparse_table(seed=0, m=700, n=900):
     """Rare binary columns that have nothing in common, forty of which matter."""
     rng = np.random.default_rng(seed)
-    X = sparse.random_array((m + 300, n), density=0.01, format="csr", rng=rng)
-    X.data[:] = 1.0
+    X = sparse.csr_array((rng.random((m + 300, n)) < 0.01).astype(float))
     w = np.zeros(n)
     w[rng.permutation(n)[:40]] = rng.standard_normal(40)
     y = X @ w
