@@ -25,7 +25,7 @@ from sketchlasso.exact.ledger import ExactLedger, stack_solved
 from sketchlasso.instances import RowSets
 from sketchlasso.linalg.threads import single_blas_thread
 from sketchlasso.problem.terms import alpha_grid, default_ratio
-from sketchlasso.results.choices import CrossValidation, decided
+from sketchlasso.results.choices import IN_A_ROW, CrossValidation, decided, mean_of
 from sketchlasso.results.fitting import FULL_TOL, Task, exact_path
 from sketchlasso.results.scores import Metric, greater_is_better, score
 from sketchlasso.solvers import Settings
@@ -223,8 +223,10 @@ class _Search:
         metric = self._metrics[0]
         cost = self._scores[metric][:, response, : self._number]
         cost = -cost if greater_is_better(metric) else cost
-        # Shares of right labels jump about; the squared error has one minimum.
-        if decided(cost) and decided(self._errors[:, response, : self._number]):
+        means = np.nan_to_num(mean_of(cost), nan=np.inf)
+        # Shares of right labels jump about, and seldom get clearly worse; the squared error does.
+        past = self._number - 1 - int(np.argmin(means))
+        if past >= IN_A_ROW and decided(self._errors[:, response, : self._number]):
             return True
         if response in self._exact and all(
             self._descent.chain(fold, response).fits_exactly for fold in range(len(self._rows))
@@ -232,8 +234,7 @@ class _Search:
             return True
         if self._number < self._count:
             return False
-        means = np.nan_to_num(cost.mean(axis=0), nan=np.inf)
-        return bool(np.argmin(means) < self._number - 1)
+        return past > 0
 
     def _close(self, responses: Sequence[int]) -> None:
         """End the search of some responses and free what their chains hold."""

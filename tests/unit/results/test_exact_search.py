@@ -8,7 +8,14 @@ from scipy import sparse
 from sklearn.linear_model import Lasso
 from sklearn.model_selection import KFold, RepeatedKFold
 
-from sketchlasso import Settings, SqrtLassoCV, Status, certify, cross_validate
+from sketchlasso import (
+    Settings,
+    SqrtLassoClassifierCV,
+    SqrtLassoCV,
+    Status,
+    certify,
+    cross_validate,
+)
 from sketchlasso.errors import InaccurateWarning, InvalidInputError
 from sketchlasso.exact.descent import Descent
 from sketchlasso.results.choices import IN_A_ROW, decided
@@ -42,6 +49,42 @@ def test_a_rise_within_its_standard_error_decides_nothing():
     rng = np.random.default_rng(0)
     assert not decided(1e-3 * parabola() + 10.0 * rng.standard_normal((5, 30)))
     assert not decided(np.ones((5, 30)))
+
+
+def test_a_rise_that_five_folds_show_by_chance_decides_nothing():
+    # Between one and two standard errors of the difference in all penalties past the best.
+    rise = np.zeros((5, 20))
+    rise[:, 10:] = np.array([-1.0, 0.0, 1.0, 2.0, 3.0])[:, None] / 2.0
+    error = rise[:, -1].std(ddof=1) / np.sqrt(5)
+    assert error < rise[:, -1].mean() < 2.0 * error
+    assert not decided(10.0 + rise)
+
+
+@pytest.mark.parametrize("seed", [5043, 5074, 5129])
+def test_a_search_on_few_rows_does_not_end_at_a_local_minimum(seed):
+    rng = np.random.default_rng(seed)
+    X, w = rng.standard_normal((1060, 300)), np.zeros(300)
+    w[rng.permutation(300)[:5]] = rng.standard_normal(5)
+    y = X @ w + 1.5 * rng.standard_normal(1060)
+    X, y = X[:60], y[:60]
+    found = SqrtLassoCV(cv=KFold(5)).fit(X, y)
+    whole = SqrtLassoCV(cv=KFold(5), alphas=found.alphas_).fit(X, y)
+    assert found.alpha_ == pytest.approx(whole.alpha_)
+
+
+def test_labels_that_do_not_get_clearly_worse_do_not_lead_a_search_on():
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((200, 120))
+    y = np.sign(X[:, :30] @ rng.standard_normal(30) + 2.0 * rng.standard_normal(200))
+    model = SqrtLassoClassifierCV(alphas=60).fit(X, y)
+    accuracy, errors = model.score_path_[0], model.mse_path_[0]
+    tried = np.isfinite(accuracy).all(axis=1).sum()
+    assert tried < 30
+    assert decided(errors[:tried].T)
+    assert not decided(-accuracy[:tried].T)
+    # The choice is the best of the labels, which were tried for some penalties past it.
+    assert model.alpha_ == model.alphas_.ravel()[np.argmax(accuracy[:tried].mean(axis=1))]
+    assert np.argmax(accuracy[:tried].mean(axis=1)) < tried - IN_A_ROW
 
 
 def test_a_rise_of_small_errors_counts_beside_large_ones():
