@@ -258,12 +258,12 @@ class TopicImager(BaseEstimator):
     def suggest(self, word: str, count: int = 5) -> list[str]:
         """Words of the vocabulary with a similar spelling."""
         check_is_fitted(self)
-        return self._vocabulary.speller.close(word, count)
+        return self._vocabulary.close(word, count)
 
     def complete(self, prefix: str, count: int = 10) -> list[str]:
         """Words of the vocabulary with this prefix, the most frequent first."""
         check_is_fitted(self)
-        return self._vocabulary.speller.complete(prefix, count)
+        return self._vocabulary.complete(prefix, count)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write corpus, sketch and settings to a file; :func:`load_topics` reads it back."""

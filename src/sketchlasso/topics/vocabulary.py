@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unicodedata
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -14,14 +13,18 @@ from sketchlasso.types import IntArray
 
 
 class Vocabulary:
-    """Finds the column of a word; the `frequency` (n,) is the number of documents each is in."""
+    """Finds words; the `frequency` (n,) is the number of documents that each is in."""
 
     def __init__(
         self, words: tuple[str, ...], frequency: IntArray, stop_words: frozenset[str]
     ) -> None:
+        self._words, self._frequency, self._stop_words = words, frequency, stop_words
         self._place = {word: number for number, word in enumerate(words)}
-        self._stop_words = stop_words
-        self.speller = Speller(words, frequency)
+        # Words by the pairs of letters that they contain.
+        self._pieces: dict[str, list[int]] = defaultdict(list)
+        for place, word in enumerate(words):
+            for piece in _pieces(word):
+                self._pieces[piece].append(place)
 
     def written(self, word: str) -> str:
         """Return a word as the vocabulary spells it, regardless of case and form of accents."""
@@ -43,48 +46,32 @@ class Vocabulary:
             own = self.written(word)
             if own not in self._place:
                 stop_word = word.casefold() in self._stop_words or word in self._stop_words
-                close = () if stop_word else tuple(self.speller.close(word, 5))
+                close = () if stop_word else tuple(self.close(word, 5))
                 raise UnknownWordError(word, close, stop_word, parameter)
             found.append(self._place[own])
         return np.array(found, dtype=np.intp)
 
-
-class Speller:
-    """Finds words by their letters; those of larger `frequency` (n,) come first."""
-
-    def __init__(self, words: tuple[str, ...], frequency: IntArray) -> None:
-        self._frequency = frequency
-        self._order = sorted(range(len(words)), key=words.__getitem__)
-        self._sorted = [words[i] for i in self._order]
-        self._pieces: dict[str, list[int]] = defaultdict(list)
-        for place, word in enumerate(self._sorted):
-            for piece in _pieces(word):
-                self._pieces[piece].append(place)
-
     def complete(self, beginning: str, count: int) -> list[str]:
         """Words with a prefix, the most frequent first."""
-        first = bisect_left(self._sorted, beginning)
-        last = bisect_left(self._sorted, beginning + "\U0010ffff")
-        places = range(first, last)
-        ranked = sorted(places, key=lambda p: (-self._frequency[self._order[p]], self._sorted[p]))
-        return [self._sorted[place] for place in ranked[:count]]
+        found = [place for word, place in self._place.items() if word.startswith(beginning)]
+        found.sort(key=lambda place: (-self._frequency[place], self._words[place]))
+        return [self._words[place] for place in found[:count]]
 
     def close(self, word: str, count: int) -> list[str]:
         """Words that share most of their pairs of letters with this one, the closest first."""
         own = _pieces(word.casefold())
-        shared = np.zeros(len(self._sorted))
+        shared = np.zeros(len(self._words))
         for piece in own:
             shared[self._pieces.get(piece, [])] += 1.0
-        near = np.flatnonzero(shared >= max(1.0, 0.3 * len(own)))
-        if near.size == 0:
-            return []
-        sizes = np.array([len(_pieces(self._sorted[place])) for place in near])
-        alike = 2.0 * shared[near] / (sizes + len(own))
-        ranked = sorted(
-            zip(near, alike, strict=True),
-            key=lambda pair: (-pair[1], -self._frequency[self._order[pair[0]]]),
+        likeness = {
+            int(place): 2.0 * shared[place] / (len(_pieces(self._words[place])) + len(own))
+            for place in np.flatnonzero(shared >= max(1.0, 0.3 * len(own)))
+        }
+        found = sorted(
+            (place for place, alike in likeness.items() if alike > 0.3),
+            key=lambda place: (-likeness[place], -self._frequency[place], self._words[place]),
         )
-        return [self._sorted[place] for place, likeness in ranked[:count] if likeness > 0.3]
+        return [self._words[place] for place in found[:count]]
 
 
 def _pieces(word: str) -> set[str]:
