@@ -126,12 +126,10 @@ def contenders(
             for positive in (False, True):
                 named = f"image{'' if radius == 'auto' else f', {radius}'}"
                 question = Question.checked(WORDS, None, radius, positive)
-                solved = answer(
-                    Queries.single(asked), question, half.sketch, half.seen, Settings(n_threads=1)
-                )
+                solved = answer(Queries.single(asked), question, half.seen, Settings(n_threads=1))
                 words = [solved.strongest(number, WORDS)[0] for number in range(len(asked))]
                 yield (f"{named}{', positive' if positive else ''}", rank), words, half
-        P = np.asarray(half.sketch.P)
+        P = np.asarray(half.seen.sketch.P)
         yield (COVARIANCE, rank), nearest(P, asked, True), half
         yield (LSA, rank), nearest(unit(P), asked, False), half
     yield ("raw correlation", 0), top(correlation(half, asked), asked), half
