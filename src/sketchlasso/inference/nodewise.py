@@ -28,7 +28,7 @@ from sketchlasso.solvers import Settings, Status
 from sketchlasso.solvers.solution import warn_of_ending
 from sketchlasso.storage.container import Content
 from sketchlasso.storage.parts import Parts
-from sketchlasso.types import BoolArray, FloatArray, IntArray
+from sketchlasso.types import BoolArray, FloatArray, IntArray, SparseRows
 
 CONTENT = Content("network", Name("neighbourhoods"), Name("neighbourhoods"))
 # Vectors of the solutions, and their types.
@@ -63,7 +63,7 @@ class Nodewise:
     """
 
     targets: IntArray
-    coef: sparse.csr_array[Any, tuple[int, int]]
+    coef: SparseRows
     intercept: FloatArray
     alpha: FloatArray
     residual_norm: FloatArray
@@ -208,7 +208,7 @@ def nodewise(
     settings = Settings(tol=tol, n_threads=n_threads, device=device)
     chosen = checked_columns("targets", targets, columns.n_features)
     explaining = checked_columns("predictors", predictors, columns.n_features)
-    problems = ColumnProblems(columns, chosen, explaining, alpha)
+    problems = ColumnProblems(columns, alpha, chosen, explaining)
     found = solve_columns(problems, settings, progress)
     found.warn_if_unsolved()
     return found
