@@ -9,7 +9,7 @@ from benchmarks.harness import timed
 
 import sketchlasso as sl
 from reproduction.data import SEED, Split, load
-from reproduction.experiment import Experiment, Finding, Picture, Plan, Report, Results
+from reproduction.experiment import Finding, Plan, Report, Results
 from reproduction.modelling import Fitted, cross_validated
 from reproduction.paper_figures import PAPER
 from reproduction.words import count, factor, number, percent, seconds, share
@@ -17,7 +17,7 @@ from reproduction.words import quoted as as_quoted
 from sketchlasso.engine import linear_models, weighted_rows
 from sketchlasso.interfaces.commands.report import Sheet
 
-__all__ = ["EXPERIMENT"]
+TITLE = "Leave-one-out: every row of Gisette"
 
 
 def settings(plan: Plan) -> Results:
@@ -175,22 +175,3 @@ def tables(stored: Results) -> list[Sheet]:
         ("median effect of a row", number(found["median_effect"], 2)),
     )
     return [Sheet("Leave-one-out", ("what", "measured"), rows)]
-
-
-def pictures(stored: Results) -> list[Picture]:
-    """Nothing to draw."""
-    return []
-
-
-EXPERIMENT = Experiment(
-    "leave_one_out",
-    "Leave-one-out: every row of Gisette",
-    PAPER["leave_one_out"],
-    settings,
-    compute,
-    protocol,
-    differs,
-    tables,
-    pictures,
-    findings,
-)
