@@ -29,7 +29,6 @@ BENCHMARKS = {
     "conic": "conic",
     "sketch": "bench_sketch",
     "iteration_cost": "iteration_cost",
-    "rank_one": "rank_one",
     "screening": "screening",
     "exact": "exact",
     "chains": "chains",
