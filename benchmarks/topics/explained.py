@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from benchmarks.report import Report
 from benchmarks.topics.coherence import WORDS, nearest, top, unit
 from benchmarks.topics.corpora import corpus
 from benchmarks.topics.held_out import Judge
@@ -42,12 +41,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--documents", type=int, default=5000, help="at most so many documents")
 
 
-def run(options: argparse.Namespace) -> Report:
+def run(options: argparse.Namespace) -> None:
     """One row per corpus, seed and contender."""
     for name in options.data:
         measure(name, options)
-    report: Report = options.report
-    return report
 
 
 def measure(name: str, options: argparse.Namespace) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from benchmarks.pipeline import cross_validated
+
 from reproduction.data import load
 from reproduction.drawing import DASHES, PALETTE, tidy
 from reproduction.experiment import Finding, Picture, Plan, Report, Results
-from reproduction.modelling import cross_validated
 from reproduction.words import count, listed, number, seconds, share
 from reproduction.words import quoted as as_quoted
 from sketchlasso.interfaces.commands.report import Sheet

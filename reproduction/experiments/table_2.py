@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.harness import timed
+from benchmarks.pipeline import cross_validated
 
 import sketchlasso as sl
 from reproduction.baselines import every_fold, one_full_solve
@@ -13,7 +14,6 @@ from reproduction.contenders import CONTENDERS, FULL_BARRIER, FULL_CONIC, clarab
 from reproduction.data import SEED, SETS, Split, folds, load
 from reproduction.experiment import Finding, Plan, Report, Results
 from reproduction.experiments.table_2_sheets import tables as tables
-from reproduction.modelling import cross_validated
 from reproduction.words import count, factor, listed, seconds, share
 from reproduction.words import quoted as as_quoted
 
