@@ -281,14 +281,14 @@ def neighbourhoods(
     }
     decisive = (plain, {"P": columns.P, "targets": chosen, "predictors": explaining})
     total, halves = len(chosen) * (1 + n_half_samples), []
-    with part_solver(checkpoint, decisive, total, progress) as solver:
+    with part_solver(checkpoint, decisive, total, progress) as solve:
         problems = ColumnProblems(columns, alpha, chosen, explaining)
-        found = solver.solve(problems, settings)
+        found = solve(problems, settings)
         samples = complementary_pairs(m, n_half_samples // 2, seed) if n_half_samples else ()
         for half in samples:
             part = column_rows(entries[half.train(m)], True)
             own = ColumnProblems(part, alpha, chosen, explaining)
-            halves.append(_signs(solver.solve(own, settings).coef))
+            halves.append(_signs(solve(own, settings).coef))
     found.warn_if_unsolved()
     result = Neighbourhoods(
         titles,

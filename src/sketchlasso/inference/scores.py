@@ -72,8 +72,8 @@ def made_scores(
     problems = ColumnProblems(rows, alpha, features)
     plain = {"tol": settings.tol, "device": settings.device}
     decisive = (plain, {"P": rows.P, "targets": features, "alpha": problems.grid})
-    with part_solver(checkpoint, decisive, len(features), progress) as solver:
-        Z = _centred_residuals(solver.solve(problems, settings), X)
+    with part_solver(checkpoint, decisive, len(features), progress) as solve:
+        Z = _centred_residuals(solve(problems, settings), X)
     # A penalty above sqrt(m) changes no column.
     while automatic:
         over = np.flatnonzero(_inflation(columns, features, Z) > LARGEST_INFLATION)
