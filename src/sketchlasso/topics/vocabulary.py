@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -18,11 +19,15 @@ class Vocabulary:
     def __init__(
         self, words: tuple[str, ...], frequency: IntArray, stop_words: frozenset[str]
     ) -> None:
-        self._words, self._frequency, self._stop_words = words, frequency, stop_words
         self._place = {word: number for number, word in enumerate(words)}
-        # Words by the pairs of letters that they contain.
+        self._stop_words = stop_words
+        # In the order of the alphabet: words, their frequencies, and their places by the pairs of
+        # letters that they contain.
+        order = sorted(range(len(words)), key=words.__getitem__)
+        self._sorted = [words[i] for i in order]
+        self._frequency = frequency[order]
         self._pieces: dict[str, list[int]] = defaultdict(list)
-        for place, word in enumerate(words):
+        for place, word in enumerate(self._sorted):
             for piece in _pieces(word):
                 self._pieces[piece].append(place)
 
@@ -53,25 +58,22 @@ class Vocabulary:
 
     def complete(self, beginning: str, count: int) -> list[str]:
         """Words with a prefix, the most frequent first."""
-        found = [place for word, place in self._place.items() if word.startswith(beginning)]
-        found.sort(key=lambda place: (-self._frequency[place], self._words[place]))
-        return [self._words[place] for place in found[:count]]
+        first = bisect_left(self._sorted, beginning)
+        last = bisect_left(self._sorted, beginning + "\U0010ffff")
+        ranked = sorted(range(first, last), key=lambda place: -self._frequency[place])
+        return [self._sorted[place] for place in ranked[:count]]
 
     def close(self, word: str, count: int) -> list[str]:
         """Words that share most of their pairs of letters with this one, the closest first."""
         own = _pieces(word.casefold())
-        shared = np.zeros(len(self._words))
+        shared = np.zeros(len(self._sorted))
         for piece in own:
             shared[self._pieces.get(piece, [])] += 1.0
-        likeness = {
-            int(place): 2.0 * shared[place] / (len(_pieces(self._words[place])) + len(own))
-            for place in np.flatnonzero(shared >= max(1.0, 0.3 * len(own)))
-        }
-        found = sorted(
-            (place for place, alike in likeness.items() if alike > 0.3),
-            key=lambda place: (-likeness[place], -self._frequency[place], self._words[place]),
-        )
-        return [self._words[place] for place in found[:count]]
+        near = np.flatnonzero(shared >= max(1.0, 0.3 * len(own)))
+        sizes = np.array([len(_pieces(self._sorted[place])) for place in near])
+        alike = 2.0 * shared[near] / (sizes + len(own))
+        order = np.lexsort((-self._frequency[near], -alike))
+        return [self._sorted[near[i]] for i in order[:count] if alike[i] > 0.3]
 
 
 def _pieces(word: str) -> set[str]:
